@@ -1,0 +1,1 @@
+"""Systems under test, one folder each, all behind `bench.contract.Backend`."""

@@ -1,0 +1,34 @@
+"""Errors that belong to a line of the user's source, shown with that line, a caret and what to write instead."""
+
+from __future__ import annotations
+
+import linecache
+from dataclasses import dataclass
+
+from backends.acrobat.ir.nodes import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    span: Span
+    message: str
+    advice: str = ""
+
+    def __str__(self) -> str:
+        source = linecache.getline(self.span.file, self.span.line).rstrip("\n")
+        width = self.span.end_column - self.span.column if self.span.end_line == self.span.line else len(source) - self.span.column
+        caret = " " * self.span.column + "^" * max(1, width)
+        lines = [f"{self.span.file}:{self.span.line}:{self.span.column + 1}: {self.message}", f"    {source}", f"    {caret}"]
+        if self.advice:
+            lines.append(f"    {self.advice}")
+        return "\n".join(lines)
+
+
+class CompileError(Exception):
+    """The model lies outside the language; `problems` lists everything found in it, in source order."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self.problems = sorted(problems, key=lambda p: (p.span.file, p.span.line, p.span.column))
+        count = len(self.problems)
+        head = f"{count} problem{'s' if count > 1 else ''} in the model"
+        super().__init__("\n\n".join([head, *map(str, self.problems)]))

@@ -1,0 +1,256 @@
+"""The core IR: a typed, pure, first-order functional language, every node immutable and carrying its source span.
+
+Invariants (checked by `ir.verifier`): every variable is bound once in its function; operands of every node but `Let`, `If`, `Match`,
+`Map`, `Fold`, `Loop` bodies are atoms (`Var`, `Lit`, `Weight`), so evaluation order and data dependence can be read off the lets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from backends.acrobat.ir.types import DataType, ScalarT, TensorT, Type
+from backends.acrobat.kernels.spec import Block, Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a node comes from: file, 1-based line and end line, 0-based columns."""
+
+    file: str
+    line: int
+    column: int = 0
+    end_line: int = 0
+    end_column: int = 0
+
+
+NOWHERE = Span("<made>", 0)
+
+
+def _span() -> Any:
+    return field(default=NOWHERE, compare=False, kw_only=True, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    name: str
+    type: Type
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Lit:
+    value: int | bool | float
+    type: ScalarT
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """A tensor that is the same for all instances: a parameter of the module (its state-dict name), or one derived from them."""
+
+    name: str
+    type: TensorT
+    span: Span = _span()
+
+
+Atom: TypeAlias = Var | Lit | Weight
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """A tensor operation of `ir.ops` on one instance. `attrs` are sorted (name, value) pairs of static values."""
+
+    op: str
+    args: tuple[Atom, ...]
+    attrs: tuple[tuple[str, Any], ...]
+    type: Type
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A computation on host scalars and lists, named in `ir.ops.HOST`; costs no launch and has no depth."""
+
+    op: str
+    args: tuple[Atom, ...]
+    type: Type
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Tensor-dependent point: the instance waits until the one-element tensor is computed. Gives float (or int for int64)."""
+
+    tensor: Atom
+    type: ScalarT
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Tuple:
+    items: tuple[Atom, ...]
+    type: Type
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Component `index` of a tuple."""
+
+    value: Atom
+    index: int
+    type: Type
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    items: tuple[Atom, ...]
+    type: Type
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Construct:
+    """A value of case `case` of the union `type`."""
+
+    case: str
+    args: tuple[Atom, ...]
+    type: Type
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    function: str
+    args: tuple[Atom, ...]
+    type: Type
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A fused kernel or static block (after `passes.vertical` and `passes.coarsen`). `args` follow `unit.params`; the type is
+    the result's, or a tuple of the results' types if the unit has several."""
+
+    unit: Kernel | Block
+    args: tuple[Atom, ...]
+    type: Type
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    cond: Atom
+    then: Expr
+    orelse: Expr
+    type: Type
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    case: str
+    vars: tuple[Var, ...]
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Exhaustive: one arm for each case of the union."""
+
+    value: Atom
+    arms: tuple[Arm, ...]
+    type: Type
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """`[body for var in iterable]`: the elements are independent of each other."""
+
+    var: Var
+    iterable: Atom
+    body: Expr
+    type: Type
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """A `for` loop: `vars` start as `init`, and each element of `iterable`, in order, rebinds them to the components of `body`
+    (a tuple, also when there is one variable). The value is the tuple of their last values."""
+
+    var: Var
+    iterable: Atom
+    vars: tuple[Var, ...]
+    init: tuple[Atom, ...]
+    body: Expr
+    type: Type
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A `while` loop: while `cond` (over `vars`) holds, `vars` are rebound to the components of `body`. Value as in `Fold`."""
+
+    vars: tuple[Var, ...]
+    init: tuple[Atom, ...]
+    cond: Expr
+    body: Expr
+    type: Type
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Let:
+    var: Var
+    value: Expr
+    body: Expr
+    span: Span = _span()
+
+    @property
+    def type(self) -> Type:
+        return self.body.type
+
+
+Expr: TypeAlias = (
+    Var | Lit | Weight | Op | Host | Item | Tuple | Field | ListOf | Construct | Call | Launch | If | Match | Map | Fold | Loop | Let
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    name: str
+    params: tuple[Var, ...]
+    result: Type
+    body: Expr
+    span: Span = _span()
+    origin: str = ""
+    """The function this one is a specialised clone of, or ""."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """Work on weights done once, at load: the operation of `ir.ops` and its operands, which are names of weights."""
+
+    op: str
+    args: tuple[str, ...]
+    attrs: tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """`forward` is the entry: one parameter, the instance. `weights` gives each weight's type, `derived` how a weight that is no
+    parameter of the module is computed (in order: operands come first), `values` the parameters themselves (not compared)."""
+
+    functions: Mapping[str, Function]
+    datatypes: Mapping[str, DataType]
+    weights: Mapping[str, TensorT]
+    derived: Mapping[str, Derived] = field(default_factory=dict)
+    values: Mapping[str, np.ndarray] = field(default_factory=dict, compare=False, repr=False)
+    entry: str = "forward"

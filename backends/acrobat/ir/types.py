@@ -1,0 +1,77 @@
+"""Types of the core IR. A tensor's shape is static and the same for every instance; lists are as long as each instance makes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any, Literal, TypeAlias
+
+DType: TypeAlias = Literal["float32", "int64"]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorT:
+    shape: tuple[int, ...]
+    dtype: DType = "float32"
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarT:
+    """A host scalar: 64-bit int or float, or bool. Never a device tensor."""
+
+    kind: Literal["int", "bool", "float"]
+
+
+@dataclass(frozen=True, slots=True)
+class TupleT:
+    items: tuple[Type, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListT:
+    item: Type
+
+
+@dataclass(frozen=True, slots=True)
+class DataT:
+    """A union of dataclasses, by name; its cases stand in `Program.datatypes`."""
+
+    name: str
+
+
+Type: TypeAlias = TensorT | ScalarT | TupleT | ListT | DataT
+
+INT, BOOL, FLOAT = ScalarT("int"), ScalarT("bool"), ScalarT("float")
+UNIT = TupleT(())
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One dataclass of a union. `cls` is the Python class instances are read from and results are built with (None: the
+    value `None` itself, the empty case of an optional; `type(None)` is not used). It takes no part in comparison.
+
+    The full case of `T | None` is named "Some" with the single field "value" and `cls` None as well: the Python value is the
+    field's own, unwrapped.
+    """
+
+    name: str
+    fields: tuple[tuple[str, Type], ...]
+    cls: Any = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DataType:
+    name: str
+    cases: tuple[Case, ...]
+
+    def case(self, name: str) -> Case:
+        return next(c for c in self.cases if c.name == name)
+
+    @property
+    def optional(self) -> bool:
+        return {c.name for c in self.cases} == {"Some", "None"}

@@ -1,0 +1,94 @@
+"""The protocols between the harness, the workloads and the systems under test, and nothing else.
+
+What is timed is the same for every backend: one call of `Compiled.run`, from a Python list of instances (parsed trees,
+token ids, tensors already on the device) to outputs complete on the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+Instance = Any
+Outputs = Any
+
+
+class Unsupported(Exception):
+    """A backend cannot run this cell by its nature; the message is the reason shown in the matrix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a cell runs: `device` is "cpu" or "cuda", `threads` the number of CPU threads the backend may use."""
+
+    device: str = "cpu"
+    threads: int = 1
+
+
+class Workload(Protocol):
+    """A dynamic model with its instances. Everything it makes is a function of its arguments alone."""
+
+    name: str
+    sizes: Sequence[str]
+
+    def model(self, size: str) -> Any:
+        """The one-instance `torch.nn.Module` (float32, eval mode), its parameters not yet drawn."""
+        ...
+
+    def params(self, size: str, seed: int) -> dict[str, np.ndarray]:
+        """The model's state dict as float32 arrays, drawn from `seed`."""
+        ...
+
+    def instances(self, size: str, seed: int, n: int) -> list[Instance]:
+        """`n` instances drawn from `seed`, or the first `n` (cyclically) of the data file. Tensors in them are on the CPU."""
+        ...
+
+    def scores(self, model: Any, instance: Instance) -> Outputs | None:
+        """For a model that answers with indices: the scores they are the argmax of, one trailing axis more than the
+        output. An index is right if its score is within tolerance of the best. None: outputs are compared as they are."""
+        ...
+
+
+class Compiled(Protocol):
+    """One model, ready to run mini-batches."""
+
+    def place(self, instances: Sequence[Instance]) -> list[Instance]:
+        """Not timed: the same instances with their tensors where the system wants its inputs (its device, its array type)."""
+        ...
+
+    def run(self, minibatch: Sequence[Instance]) -> Outputs:
+        """One output per instance, complete on the device when this returns. Must not change `minibatch`."""
+        ...
+
+    def fetch(self, outputs: Outputs) -> list[Any]:
+        """Not timed: the outputs of `run` as nested lists and tuples of numpy arrays, one element per instance."""
+        ...
+
+    def counters(self) -> Mapping[str, Any]:
+        """About the last `run`: milliseconds under `ingest_ms construct_ms schedule_ms copy_ms kernel_ms fetch_ms`, and counts
+        under `nodes batches launches mean_batch_width gathered_bytes unbatched` (op name -> why). Only what it knows."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Backend(Protocol):
+    """A system under test, constructed as `cls(target, **options)` from `conf/backend/<name>.yaml`."""
+
+    name: str
+
+    def available(self) -> str | None:
+        """None if it can run on its target here, else the reason why not (shown as `unavailable: <reason>`)."""
+        ...
+
+    def variants(self) -> Sequence[Mapping[str, Any]]:
+        """The option overrides to measure as cells of their own, the fastest of which represents this backend.
+        `[{}]` for a backend that is just itself."""
+        ...
+
+    def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Compiled:
+        """Ready the workload's model with the parameters of `seed`. Raises `Unsupported`."""
+        ...

@@ -1,0 +1,1 @@
+"""Child-sum TreeLSTM over constituency trees."""

@@ -1,0 +1,1 @@
+"""Early-exit BERT."""

@@ -1,0 +1,70 @@
+"""BERxiT (Xin, Tang, Yu and Lin 2021): BERT that leaves early, as soon as a certainty head on the first token says so.
+
+Every layer has the same weights (as in ALBERT), the activation is ReLU, and after the last layer taken the first token is
+classified. The rest is BERT: attention scaled by the root of the head size, layer norm after each residual sum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import torch
+from torch import Tensor, nn
+
+from workloads.decisions import decide, split
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A sequence after the embedding layer."""
+
+    x: Annotated[Tensor, "sequence", "hidden"]
+    key: int
+
+
+class Berxit(nn.Module):
+    """`forward(sample)` gives the index of the best class, after between one and `layers` layers."""
+
+    def __init__(self, heads: int, head_size: int, sequence: int, layers: int, classes: int, real: bool) -> None:
+        super().__init__()
+        hidden = heads * head_size
+        self.heads = heads
+        self.head_size = head_size
+        self.hidden = hidden
+        self.sequence = sequence
+        self.layers = layers
+        self.real = real
+        self.scale = head_size**-0.5
+        self.qkv = nn.Linear(hidden, 3 * hidden)
+        self.attended = nn.Linear(hidden, hidden)
+        self.attention_norm = nn.LayerNorm(hidden)
+        self.expand = nn.Linear(hidden, 4 * hidden)
+        self.contract = nn.Linear(4 * hidden, hidden)
+        self.layer_norm = nn.LayerNorm(hidden)
+        self.certainty = nn.Linear(hidden, 1)
+        self.classifier = nn.Linear(hidden, classes)
+
+    def forward(self, sample: Sample) -> Tensor:
+        return torch.argmax(self.scores(sample), dim=-1)
+
+    def scores(self, sample: Sample) -> Tensor:
+        x = sample.x
+        for done in range(1, self.layers + 1):
+            x = self.layer(x)
+            if decide(self.certain(x), 0, self.layers - done, split(sample.key, done), self.real) == 0:
+                break
+        return self.classify(x)
+
+    def layer(self, x: Tensor) -> Tensor:
+        q, k, v = self.qkv(x).view(self.sequence, 3 * self.heads, self.head_size).transpose(0, 1).chunk(3, dim=0)
+        attention = torch.softmax((q * self.scale) @ k.transpose(1, 2), dim=-1)
+        context = (attention @ v).transpose(0, 1).reshape(self.sequence, self.hidden)
+        attended = self.attention_norm(self.attended(context) + x)
+        return self.layer_norm(self.contract(torch.relu(self.expand(attended))) + attended)
+
+    def certain(self, x: Tensor) -> Tensor:
+        return torch.sigmoid(self.certainty(x[0]))
+
+    def classify(self, x: Tensor) -> Tensor:
+        return torch.softmax(self.classifier(x[0]), dim=-1)

@@ -1,0 +1,1 @@
+"""Bidirectional RNN tagger over sentences."""

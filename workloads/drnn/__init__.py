@@ -1,0 +1,1 @@
+"""Doubly recurrent network that grows a tree."""

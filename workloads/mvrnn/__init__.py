@@ -1,0 +1,1 @@
+"""Matrix-vector recursive network (MV-RNN) over constituency trees."""

@@ -1,0 +1,1 @@
+"""Shift-reduce parser with a persistent stack of RNN states."""

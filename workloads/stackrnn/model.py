@@ -58,20 +58,18 @@ class StackRNN(nn.Module):
 
     def forward(self, sentence: Sentence) -> Tensor:
         words = [self.embedding.weight[word] for word in sentence.words]
-        stack = self.parse(words, self.suffixes(words), Empty(), sentence.key)
+        stack = self.parse(words, self.suffixes(words, self.buffer_start), Empty(), self.action_start, sentence.key)
         return self.classifier(self.top(stack))
 
-    def suffixes(self, words: list[Tensor]) -> list[Tensor]:
+    def suffixes(self, words: list[Tensor], state: Tensor) -> list[Tensor]:
         """The buffer RNN's states, the shortest suffix first: element `n` has read the last `n` words."""
-        state = self.buffer_start
         states = [state]
         for x in reversed(words):
             state = self.step(self.buffer_cell, x, state)
             states.append(state)
         return states
 
-    def parse(self, words: list[Tensor], suffixes: list[Tensor], stack: Stack, key: int) -> Stack:
-        history = self.action_start
+    def parse(self, words: list[Tensor], suffixes: list[Tensor], stack: Stack, history: Tensor, key: int) -> Stack:
         height = 0
         left = len(words)
         for i in range(2 * len(words) - 1):

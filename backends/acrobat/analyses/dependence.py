@@ -1,0 +1,68 @@
+"""Data dependence inside one let chain: which bindings need which others, directly or through further bindings.
+
+A binding depends on another where the variable of that one occurs free in its value, however deep (in an arm, a loop body).
+The language is pure, so nothing else orders two bindings. Control inside a value belongs to the binding as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from backends.acrobat.ir.nodes import Expr, Var
+
+
+def _names(value: Any) -> set[str]:
+    """Names of all variables in an expression; a name is bound once in a function, so those bound inside name no binding outside."""
+    if isinstance(value, Var):
+        return {value.name}
+    if isinstance(value, tuple):
+        return set().union(*map(_names, value))
+    if is_dataclass(value) and type(value).__module__ == Var.__module__:
+        return set().union(*(_names(getattr(value, f.name)) for f in fields(value)))
+    return set()
+
+
+class Dependence:
+    """Facts about `bindings`, (variable, value) pairs in let order. A pure function of them; sets of bindings are bit masks."""
+
+    def __init__(self, bindings: Sequence[tuple[Var, Expr]]) -> None:
+        position: dict[str, int] = {}
+        self._direct: list[frozenset[int]] = []
+        self._before: list[int] = []
+        for i, (var, value) in enumerate(bindings):
+            direct = frozenset(position[name] for name in _names(value) if name in position)
+            before = 0
+            for j in direct:
+                before |= self._before[j] | 1 << j
+            self._direct.append(direct)
+            self._before.append(before)
+            position[var.name] = i
+
+    def direct(self, i: int) -> frozenset[int]:
+        """The bindings whose variables occur in the value of binding `i`."""
+        return self._direct[i]
+
+    def before(self, i: int) -> int:
+        """Bit mask of all bindings that binding `i` depends on, directly or not."""
+        return self._before[i]
+
+    def depends(self, i: int, j: int) -> bool:
+        """Whether binding `i` depends on binding `j`, directly or not; no binding depends on itself."""
+        return bool(self._before[i] >> j & 1)
+
+    def independent(self, group: Iterable[int]) -> bool:
+        """Whether no member of `group` depends on another: they may become one operation."""
+        members = list(group)
+        mask = sum(1 << i for i in set(members))
+        return not any(self._before[i] & mask for i in members)
+
+    def convex(self, group: Iterable[int]) -> bool:
+        """Whether no outside binding both depends on a member and is needed by one: `group` may become one unit."""
+        members = set(group)
+        mask = sum(1 << i for i in members)
+        needed = 0
+        for i in members:
+            needed |= self._before[i]
+        return not any(needed >> i & 1 and self._before[i] & mask for i in range(len(self._before)) if i not in members)

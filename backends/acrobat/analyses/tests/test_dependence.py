@@ -1,0 +1,49 @@
+"""Dependence inside a let chain: direct and transitive, through nested bodies; what may join one operation or one unit."""
+
+from __future__ import annotations
+
+from backends.acrobat.analyses.dependence import Dependence
+from backends.acrobat.ir.nodes import Expr, Lit, Map, Op, Var
+from backends.acrobat.ir.types import INT, ListT, TensorT
+
+T = TensorT((4,))
+
+
+def var(name: str) -> Var:
+    return Var(name, T)
+
+
+def op(*names: str) -> Expr:
+    return Op("add", tuple(map(var, names)), (), T)
+
+
+def chain(**values: Expr) -> Dependence:
+    return Dependence([(var(name), value) for name, value in values.items()])
+
+
+def test_direct_and_transitive() -> None:
+    d = chain(a=op("x", "y"), b=op("a", "x"), c=op("b", "b"), d=op("x", "y"))
+    assert [d.direct(i) for i in range(4)] == [frozenset(), {0}, {1}, frozenset()]
+    assert d.depends(2, 0) and d.depends(2, 1)
+    assert not d.depends(0, 2) and not d.depends(3, 0) and not d.depends(2, 2)
+    assert d.before(2) == 0b011
+
+
+def test_names_inside_a_body_count_and_what_it_binds_does_not() -> None:
+    body = Map(var("e"), Var("xs", ListT(T)), op("e", "a"), ListT(T))
+    d = chain(a=op("x", "y"), b=op("x", "y"), m=body)
+    assert d.direct(2) == {0}
+
+
+def test_bug_6_grouped_siblings_are_checked_for_dependence() -> None:
+    """The original fuses consecutive calls of one function side by side without asking: a = f(x); b = f(a)."""
+    d = chain(a=op("x", "y"), b=op("a", "y"), c=op("x", "x"))
+    assert not d.independent([0, 1])
+    assert d.independent([0, 2]) and d.independent([1, 2])
+    assert not chain(a=op("x", "y"), m=op("a", "a"), b=op("m", "y")).independent([0, 2])
+
+
+def test_convex() -> None:
+    d = chain(a=op("x", "y"), m=op("a", "a"), b=op("m", "y"), c=Lit(1, INT))
+    assert not d.convex([0, 2])
+    assert d.convex([0, 1, 2]) and d.convex([0, 3]) and d.convex([1, 2])

@@ -1,0 +1,1 @@
+"""PyTorch runs the model source as it is, one instance after another."""

@@ -1,0 +1,66 @@
+"""What the workloads' specifications share: everything of `bench.contract.Workload` that follows from a table of sizes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import torch
+from torch import nn
+
+from workloads.parameters import draw, stream
+
+Decisions = Literal["simulated", "real"]
+
+
+class ModelSpec(ABC):
+    """A workload whose sizes are rows of the model's constructor arguments. The size `tiny` is for tests."""
+
+    name: ClassVar[str]
+    shapes: ClassVar[Mapping[str, Mapping[str, int]]]
+    gains: ClassVar[Mapping[str, float]] = {}
+    cells: ClassVar[Sequence[str]]
+    """The model's methods that are straight-line tensor code: what TorchScript and torch.compile can take."""
+
+    @property
+    def sizes(self) -> Sequence[str]:
+        return tuple(self.shapes)
+
+    def model(self, size: str) -> nn.Module:
+        with torch.device("meta"):
+            module = self.build(**self.shape(size))
+        return module.to_empty(device="cpu").eval().requires_grad_(False)
+
+    def params(self, size: str, seed: int) -> dict[str, np.ndarray]:
+        with torch.device("meta"):
+            module = self.build(**self.shape(size))
+        return draw(module, seed, self.gains)
+
+    def instances(self, size: str, seed: int, n: int) -> list[Any]:
+        return self.samples(self.shape(size), stream(seed, f"{self.name} instances"), n)
+
+    def scores(self, model: Any, instance: Any) -> Any:
+        """None: the output is compared as it is. Models that answer with indices override this."""
+        return None
+
+    def shape(self, size: str) -> Mapping[str, int]:
+        if size not in self.shapes:
+            raise ValueError(f"{self.name} has no size {size!r}; sizes are {', '.join(self.shapes)}")
+        return self.shapes[size]
+
+    @abstractmethod
+    def build(self, **shape: int) -> nn.Module:
+        """The model, on whatever device is the default."""
+
+    @abstractmethod
+    def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
+        """`n` instances; the first of them are the same for every `n`."""
+
+
+def loaded(spec: Any, size: str, seed: int, dtype: torch.dtype = torch.float32) -> nn.Module:
+    """The workload's model with the parameters of `seed`, on the CPU."""
+    module: nn.Module = spec.model(size)
+    module.load_state_dict({name: torch.from_numpy(array) for name, array in spec.params(size, seed).items()})
+    return module.to(dtype)

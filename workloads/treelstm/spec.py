@@ -1,0 +1,52 @@
+"""TreeLSTM: sizes, parameters and trees.
+
+Hidden size 256 (small) and 512 (large), word vectors as wide, as in ACRoBat (MLSys 2024); five classes and the trees are the
+Stanford Sentiment Treebank's. Vocabulary 10,000: the treebank's dev and test files have 5,380 and 8,547 distinct words, so the
+table is as large as real ones are (10 and 20 MB, larger than a core's cache) without dominating the load time.
+
+| parameter | shape |
+| --- | --- |
+| embedding.weight | vocabulary, hidden |
+| W_iou.weight, W_iou.bias (gates in the order i, o, u) | 3 hidden, hidden; 3 hidden |
+| U_iou.weight | 3 hidden, hidden |
+| U_f.weight, U_f.bias | hidden, hidden; hidden |
+| classifier.weight, classifier.bias | classes, hidden; classes |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any, ClassVar
+
+import numpy as np
+from torch import nn
+
+from workloads import trees
+from workloads.spec import ModelSpec
+from workloads.treelstm.model import Leaf, Node, Tree, TreeLSTM
+
+
+class Spec(ModelSpec):
+    """`data` is a file of trees in the treebank's brackets; None generates trees with its statistics."""
+
+    name = "treelstm"
+    shapes: ClassVar = {
+        "tiny": {"vocabulary": 100, "hidden": 16, "classes": 5},
+        "small": {"vocabulary": 10_000, "hidden": 256, "classes": 5},
+        "large": {"vocabulary": 10_000, "hidden": 512, "classes": 5},
+    }
+    gains: ClassVar = {"U_iou": 2.0, "U_f": 2.0, "classifier": 3.0}
+    cells = ("leaf", "compose")
+
+    def __init__(self, data: str | None = None) -> None:
+        self.data = data
+
+    def build(self, **shape: int) -> nn.Module:
+        return TreeLSTM(**shape)
+
+    def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
+        if self.data is not None:
+            return trees.read(self.data, shape["vocabulary"], Leaf, Node, n)
+        generated: list[Tree] = list(islice(trees.generate(random, shape["vocabulary"], Leaf, Node), n))
+        return generated

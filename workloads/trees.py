@@ -1,0 +1,97 @@
+"""Binary constituency trees: a reader of the Stanford Sentiment Treebank's brackets and a generator with its statistics.
+
+The treebank (Socher et al. 2013) has 19.2 leaves, 37.4 nodes and 10.9 levels to a tree on average, and at most 56 leaves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import cycle, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workloads.text import draw_words, word_id
+
+MEAN_LEAVES, SPREAD_LEAVES, MIN_LEAVES, MAX_LEAVES = 19.2, 9.0, 2, 56
+ONE_LEFT, ONE_RIGHT = 0.42, 0.19
+"""How often the left (the right) part of a span is a single word, counted over the treebank's spans of eight words and more."""
+
+Leaf = Callable[[int], Any]
+Node = Callable[[list[Any]], Any]
+TOKEN = re.compile(r"[()]|[^()\s]+")
+
+
+class TreeError(ValueError):
+    """A file of trees that cannot be read; the message names file, line and column."""
+
+
+def read(path: str | Path, vocabulary: int, leaf: Leaf, node: Node, n: int) -> list[Any]:
+    """The first `n` trees of the file, one a line, starting over where there are fewer. Labels are dropped.
+
+    `(3 (2 good) (2 film))`: every bracket has a label, then a word or two trees.
+    """
+    with open(path, encoding="utf-8") as file:
+        lines = [(i, line) for i, line in enumerate(file, 1) if line.strip()]
+    if not lines:
+        raise TreeError(f"{path}: no tree in this file")
+    return list(islice(cycle([parse(line, f"{path}:{i}", vocabulary, leaf, node) for i, line in lines[:n]]), n))
+
+
+def parse(line: str, where: str, vocabulary: int, leaf: Leaf, node: Node) -> Any:
+    """The tree of one line, built without recursion."""
+
+    def fail(position: int, why: str) -> TreeError:
+        return TreeError(f"{where}:{position + 1}: {why}")
+
+    tree: Any = None
+    parts: list[list[Any]] = []
+    tokens = [(match.group(), match.start()) for match in TOKEN.finditer(line)]
+    for (token, at), (following, _) in zip(tokens, [*tokens[1:], ("", len(line))]):
+        if not parts and (token != "(" or tree is not None):
+            raise fail(at, f"{token!r} outside of a tree" if tree is not None else f"a tree starts with '(', not {token!r}")
+        if token == "(":
+            if following in ("(", ")", ""):
+                raise fail(at, "a label must follow '('")
+            parts.append([])
+        elif token == ")":
+            label, *children = parts.pop()
+            match children:
+                case [str(word)]:
+                    built = leaf(word_id(word, vocabulary))
+                case [left, right] if not isinstance(left, str) and not isinstance(right, str):
+                    built = node([left, right])
+                case _:
+                    raise fail(at, f"the node {label!r} closed here has {len(children)} parts; it needs one word or two trees")
+            if parts:
+                parts[-1].append(built)
+            else:
+                tree = built
+        else:
+            parts[-1].append(token)
+    if parts:
+        raise fail(len(line.rstrip()), f"{len(parts)} '(' not closed")
+    return tree
+
+
+def generate(random: np.random.Generator, vocabulary: int, leaf: Leaf, node: Node) -> Iterator[Any]:
+    """Trees without end. Words by Zipf's law; the number of leaves is normal, cut to the treebank's range."""
+    while True:
+        leaves = int(np.clip(np.rint(random.normal(MEAN_LEAVES, SPREAD_LEAVES)), MIN_LEAVES, MAX_LEAVES))
+        yield bracket(random, [leaf(word) for word in draw_words(random, leaves, vocabulary)], node)
+
+
+def bracket(random: np.random.Generator, leaves: Sequence[Any], node: Node) -> Any:
+    """A binary tree over `leaves`: a span splits off its first word, or its last, or anywhere, as often as the treebank's do."""
+    if len(leaves) == 1:
+        return leaves[0]
+    where = random.random()
+    if where < ONE_LEFT:
+        split = 1
+    elif where < ONE_LEFT + ONE_RIGHT:
+        split = len(leaves) - 1
+    else:
+        split = int(random.integers(1, len(leaves)))
+    return node([bracket(random, leaves[:split], node), bracket(random, leaves[split:], node)])

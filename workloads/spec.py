@@ -64,3 +64,8 @@ def loaded(spec: Any, size: str, seed: int, dtype: torch.dtype = torch.float32) 
     module: nn.Module = spec.model(size)
     module.load_state_dict({name: torch.from_numpy(array) for name, array in spec.params(size, seed).items()})
     return module.to(dtype)
+
+
+def draw_key(random: np.random.Generator) -> int:
+    """The key that an instance's simulated decisions are hashed from."""
+    return int(random.integers(2**32))

@@ -16,7 +16,6 @@ table is as large as real ones are (10 and 20 MB, larger than a core's cache) wi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +23,7 @@ from torch import nn
 
 from workloads import trees
 from workloads.spec import ModelSpec
-from workloads.treelstm.model import Leaf, Node, Tree, TreeLSTM
+from workloads.treelstm.model import Leaf, Node, TreeLSTM
 
 
 class Spec(ModelSpec):
@@ -46,7 +45,4 @@ class Spec(ModelSpec):
         return TreeLSTM(**shape)
 
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
-        if self.data is not None:
-            return trees.read(self.data, shape["vocabulary"], Leaf, Node, n)
-        generated: list[Tree] = list(islice(trees.generate(random, shape["vocabulary"], Leaf, Node), n))
-        return generated
+        return trees.take(self.data, random, shape["vocabulary"], Leaf, Node, n)

@@ -1,0 +1,54 @@
+"""BERxiT: sizes, parameters and random inputs.
+
+Small is BERT-base (12 heads of 64, 12 layers), large is BERT-large (16 heads of 64) with 18 layers, both with an inner size of
+four times the hidden size, sequences of 128 and 16 classes, as in ACRoBat (MLSys 2024). All layers share one set of weights. An
+input is a normal matrix, as the embedding's layer norm would leave it. Simulated exits are uniform over the layers.
+
+| parameter | shape |
+| --- | --- |
+| qkv.weight, qkv.bias (rows: queries, keys, values, each head after head) | 3 hidden, hidden; 3 hidden |
+| attended.weight, attended.bias | hidden, hidden; hidden |
+| attention_norm and layer_norm, weight and bias | hidden |
+| expand.weight, expand.bias | 4 hidden, hidden; 4 hidden |
+| contract.weight, contract.bias | hidden, 4 hidden; hidden |
+| certainty.weight, certainty.bias | 1, hidden; 1 |
+| classifier.weight, classifier.bias | classes, hidden; classes |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import nn
+
+from workloads.berxit.model import Berxit, Sample
+from workloads.spec import Decisions, ModelSpec, draw_key
+
+
+class Spec(ModelSpec):
+    """`decisions` are hashed from the sample's key (simulated) or the probability's own (real)."""
+
+    name = "berxit"
+    shapes: ClassVar = {
+        "tiny": {"heads": 2, "head_size": 8, "sequence": 8, "layers": 3, "classes": 7},
+        "small": {"heads": 12, "head_size": 64, "sequence": 128, "layers": 12, "classes": 16},
+        "large": {"heads": 16, "head_size": 64, "sequence": 128, "layers": 18, "classes": 16},
+    }
+    gains: ClassVar = {"contract": 1.5}
+    cells = ("layer", "certain", "classify")
+
+    def __init__(self, decisions: Decisions = "simulated") -> None:
+        self.decisions = decisions
+
+    def build(self, **shape: int) -> nn.Module:
+        return Berxit(**shape, real=self.decisions == "real")
+
+    def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
+        size = shape["sequence"], shape["heads"] * shape["head_size"]
+        return [Sample(torch.from_numpy(random.standard_normal(size, dtype=np.float32)), draw_key(random)) for _ in range(n)]
+
+    def scores(self, model: Any, instance: Any) -> Any:
+        return model.scores(instance)

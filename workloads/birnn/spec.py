@@ -1,0 +1,50 @@
+"""BiRNN: sizes, parameters and sentences.
+
+Hidden size 256 (small) and 512 (large), word vectors as wide, and 16 classes, as in ACRoBat (MLSys 2024). Vocabulary 10,000:
+the WikiNER dev sentences have 8,504 distinct words. Sentence lengths are theirs too (23.0 words on average).
+
+| parameter | shape |
+| --- | --- |
+| embedding.weight | vocabulary, hidden |
+| forward_start, backward_start | hidden |
+| forward_cell.weight, backward_cell.weight (columns: word, then state) | hidden, 2 hidden |
+| forward_cell.bias, backward_cell.bias | hidden |
+| classifier.weight, classifier.bias (columns: forward, then backward) | classes, 2 hidden; classes |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from torch import nn
+
+from workloads import sentences
+from workloads.birnn.model import BiRNN
+from workloads.spec import ModelSpec
+
+
+class Spec(ModelSpec):
+    """`data` is a file with one sentence a line, tokens `word` or `word|tag`; None generates sentences."""
+
+    name = "birnn"
+    shapes: ClassVar = {
+        "tiny": {"vocabulary": 100, "hidden": 16, "classes": 7},
+        "small": {"vocabulary": 10_000, "hidden": 256, "classes": 16},
+        "large": {"vocabulary": 10_000, "hidden": 512, "classes": 16},
+    }
+    gains: ClassVar = {"forward_cell": 1.5, "backward_cell": 1.5, "classifier": 3.0}
+    cells = ("step", "classify")
+
+    def __init__(self, data: str | None = None) -> None:
+        self.data = data
+
+    def build(self, **shape: int) -> nn.Module:
+        return BiRNN(**shape)
+
+    def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
+        return sentences.take(self.data, random, shape["vocabulary"], n)
+
+    def scores(self, model: Any, instance: Any) -> Any:
+        return model.scores(instance)

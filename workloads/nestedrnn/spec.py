@@ -1,0 +1,50 @@
+"""NestedRNN: sizes, parameters and random inputs.
+
+Hidden size 256 (small) and 512 (large) and trip counts between 20 and 40 as in ACRoBat (MLSys 2024). An input is a normal
+vector; an instance runs about 30 GRU steps and 900 RNN steps.
+
+| parameter | shape |
+| --- | --- |
+| gates.weight, gates.bias (rows: z, then r; columns: input, then state) | 2 hidden, 2 hidden; 2 hidden |
+| candidate.weight, candidate.bias (columns: input, then r * state) | hidden, 2 hidden; hidden |
+| node.weight, node.bias | hidden, hidden; hidden |
+| edge.weight, edge.bias (columns: node, then state) | hidden, 2 hidden; hidden |
+| node_count.weight, edge_count.weight; their biases | 1, hidden; 1 |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from torch import nn
+
+from workloads.nestedrnn.model import NestedRNN, Sample
+from workloads.spec import Decisions, ModelSpec, draw_key
+
+
+class Spec(ModelSpec):
+    """`decisions` are hashed from the sample's key (simulated) or the probability's own (real)."""
+
+    name = "nestedrnn"
+    shapes: ClassVar = {
+        "tiny": {"hidden": 16, "low": 2, "high": 5},
+        "small": {"hidden": 256, "low": 20, "high": 40},
+        "large": {"hidden": 512, "low": 20, "high": 40},
+    }
+    gains: ClassVar = {"candidate": 1.5, "node": 1.5, "edge": 2.0}
+    cells = ("gru", "emit", "step")
+
+    def __init__(self, decisions: Decisions = "simulated") -> None:
+        self.decisions = decisions
+
+    def build(self, **shape: int) -> nn.Module:
+        return NestedRNN(**shape, real=self.decisions == "real")
+
+    def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
+        return [
+            Sample(torch.from_numpy(random.standard_normal(shape["hidden"], dtype=np.float32)), draw_key(random))
+            for _ in range(n)
+        ]

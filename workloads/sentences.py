@@ -1,0 +1,42 @@
+"""Sentences as word ids: a reader of one sentence a line and a generator with WikiNER-like lengths.
+
+The WikiNER dev sentences (Nothman et al. 2013) have 23.0 tokens on average, with standard deviation 13.1, between 1 and 144.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import cycle, islice
+from pathlib import Path
+
+import numpy as np
+
+from workloads.text import draw_words, lines, word_id
+
+MEAN_LENGTH, SPREAD_LENGTH, MIN_LENGTH, MAX_LENGTH = 23.0, 13.1, 1, 144
+
+
+def take(data: str | None, random: np.random.Generator, vocabulary: int, n: int) -> list[list[int]]:
+    """`n` sentences of the file `data`; without one, generated sentences."""
+    if data is None:
+        return list(islice(generate(random, vocabulary), n))
+    return read(data, vocabulary, n)
+
+
+def read(path: str | Path, vocabulary: int, n: int) -> list[list[int]]:
+    """The first `n` sentences of the file, one a line, starting over where there are fewer.
+
+    Tokens stand between blanks; of `word|tag` only the word counts. Empty lines are left out.
+    """
+    sentences = [
+        [word_id(token.rpartition("|")[0] or token, vocabulary) for token in line.split()] for _, line in lines(path)[:n]
+    ]
+    return list(islice(cycle(sentences), n))
+
+
+def generate(random: np.random.Generator, vocabulary: int) -> Iterator[list[int]]:
+    """Sentences without end. Words by Zipf's law; lengths by a gamma distribution, cut to WikiNER's range."""
+    shape = (MEAN_LENGTH / SPREAD_LENGTH) ** 2
+    while True:
+        length = np.rint(random.gamma(shape, MEAN_LENGTH / shape))
+        yield draw_words(random, int(np.clip(length, MIN_LENGTH, MAX_LENGTH)), vocabulary)

@@ -1,0 +1,64 @@
+"""StackRNN: sizes, parameters and sentences.
+
+Hidden size 256 (small) and 512 (large), word vectors as wide, as for ACRoBat's other models (MLSys 2024), and three classes as
+in XNLI, which it takes its sentences from. Ours have the lengths of WikiNER's (23.0 words on average), whose dev file has 8,504
+distinct words: vocabulary 10,000. A sentence of n words takes n shifts and n - 1 reductions.
+
+| parameter | shape |
+| --- | --- |
+| embedding.weight | vocabulary, hidden |
+| actions.weight (rows: shift, reduce) | 2, hidden |
+| stack_start, buffer_start, action_start | hidden |
+| stack_cell.weight, buffer_cell.weight, action_cell.weight (columns: input, then state) | hidden, 2 hidden |
+| stack_cell.bias, buffer_cell.bias, action_cell.bias | hidden |
+| composition.weight, composition.bias (columns: left, then right) | hidden, 2 hidden; hidden |
+| summary.weight, summary.bias (columns: stack, buffer, actions) | hidden, 3 hidden; hidden |
+| action_scores.weight, action_scores.bias (rows: shift, reduce) | 2, hidden; 2 |
+| classifier.weight, classifier.bias | classes, hidden; classes |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+from torch import nn
+
+from workloads import sentences
+from workloads.spec import Decisions, ModelSpec, draw_key
+from workloads.stackrnn.model import Sentence, StackRNN
+
+
+class Spec(ModelSpec):
+    """`data` is a file with one sentence a line, tokens `word` or `word|tag`; None generates sentences. `decisions` are hashed
+    from the sentence's key (simulated) or the probability's own (real)."""
+
+    name = "stackrnn"
+    shapes: ClassVar = {
+        "tiny": {"vocabulary": 100, "hidden": 16, "classes": 3},
+        "small": {"vocabulary": 10_000, "hidden": 256, "classes": 3},
+        "large": {"vocabulary": 10_000, "hidden": 512, "classes": 3},
+    }
+    gains: ClassVar = {
+        "stack_cell": 1.3,
+        "buffer_cell": 1.3,
+        "action_cell": 1.3,
+        "composition": 1.5,
+        "summary": 2.0,
+        "action_scores": 1.5,
+        "classifier": 2.0,
+    }
+    cells = ("step", "compose", "p_reduce")
+
+    def __init__(self, data: str | None = None, decisions: Decisions = "simulated") -> None:
+        self.data = data
+        self.decisions = decisions
+
+    def build(self, **shape: int) -> nn.Module:
+        return StackRNN(**shape, real=self.decisions == "real")
+
+    def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
+        (keys,) = random.spawn(1)
+        words = sentences.take(self.data, random, shape["vocabulary"], n)
+        return [Sentence(sentence, draw_key(keys)) for sentence in words]

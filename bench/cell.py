@@ -1,0 +1,117 @@
+"""A cell: one backend with its options on one workload, size, batch size, thread count, device and seed.
+
+Its id is a hash of the canonical configuration and of nothing else, so the same command finds the same cell on any day;
+the hash of the sources it ran is recorded apart and tells when a stored row is stale.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+SOURCES = frozenset({".py", ".pyx", ".c", ".cc", ".cpp", ".h", ".hpp", ".cu", ".cuh"})
+
+
+@dataclass(frozen=True)
+class Part:
+    """A workload or a backend: the class `target` names, built with `options` (defaults filled in)."""
+
+    name: str
+    target: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def canonical_options(self) -> dict[str, Any]:
+        """Options as recorded: a data file by name and content, not by where it lies."""
+        options = dict(self.options)
+        if options.get("data"):
+            options["data"] = _name_and_hash(str(options["data"]))
+        return options
+
+
+@dataclass(frozen=True)
+class Cell:
+    workload: Part
+    backend: Part
+    size: str = "small"
+    batch_size: int = 64
+    threads: int = 1
+    device: str = "cpu"
+    seed: int = 0
+    minibatches: int = 5  # distinct mini-batches, hence how many instances
+    measure: str = "default"  # name of the measuring settings: rows of different ones are not compared
+
+    def canonical(self) -> dict[str, Any]:
+        return {
+            "backend": self.backend.name,
+            "options": self.backend.canonical_options(),
+            "workload": self.workload.name,
+            "workload_options": self.workload.canonical_options(),
+            "size": self.size,
+            "batch_size": self.batch_size,
+            "threads": self.threads,
+            "device": self.device,
+            "seed": self.seed,
+            "minibatches": self.minibatches,
+            "measure": self.measure,
+        }
+
+    @property
+    def id(self) -> str:
+        text = json.dumps(self.canonical(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def source(self) -> str:
+        """Hash of everything the cell runs apart from the harness itself."""
+        return _digest([*_files(self.backend.target), *workload_files(self.workload.target)])
+
+
+def workload_files(target: str) -> list[Path]:
+    """A workload's own folder and the modules beside it that every workload may use."""
+    folder = _folder(target)
+    shared = [] if folder is None else [p for p in folder.parent.glob("*.py") if p.stem not in ("__init__", "oracle")]
+    contract = Path(__file__).with_name("contract.py")
+    return [*_files(target), *shared, contract]
+
+
+def workload_source(target: str) -> str:
+    return _digest(workload_files(target))
+
+
+def _folder(target: str) -> Path | None:
+    """Where the module of `target` lies; None if there is none."""
+    module = target.rpartition(".")[0]
+    try:
+        spec = importlib.util.find_spec(module)
+    except ImportError:
+        return None
+    return None if spec is None or spec.origin is None else Path(spec.origin).parent
+
+
+def _files(target: str) -> list[Path]:
+    folder = _folder(target)
+    if folder is None:
+        return []
+    found = (p for p in folder.rglob("*") if p.suffix in SOURCES and p.is_file())
+    return [p for p in found if not {"tests", "__pycache__"} & set(p.relative_to(folder).parts)]
+
+
+def _digest(files: Iterable[Path]) -> str:
+    """Over the paths as imported and the contents, whatever the order and the place of the checkout."""
+    root = Path(__file__).parent.parent
+    digest = hashlib.sha256()
+    for path in sorted(set(files)):
+        name = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
+        digest.update(str(name).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _name_and_hash(path: str) -> str:
+    return f"{Path(path).name}:{hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]}"

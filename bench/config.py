@@ -1,0 +1,158 @@
+"""The schema of an invocation. Anything outside it is refused, also when forced in with `+`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from bench import registry
+from bench.cell import Cell, Part
+from bench.contract import Target
+from bench.registry import ConfigError
+
+RERUN = ("none", "failed", "stale", "all")
+DEVICES = ("cpu", "cuda")
+
+
+@dataclass
+class Measure:
+    """How a cell is measured (conf/measure/). `name` and `minibatches` belong to a cell's identity, the rest does not."""
+
+    name: str = "default"
+    stored: bool = True  # rows go to the results
+    minibatches: int = 5  # distinct mini-batches; a round runs each once
+    min_rounds: int = 2
+    min_samples: int = 20
+    max_samples: int = 300
+    budget_s: float = 20.0  # time spent in a cell's timed rounds
+    relative_ci: float = 0.01  # half-width of the median's interval, relative to it
+    warm_s: float = 1.0  # untimed rounds after the checked ones; none where one would take longer
+    check_s: float = 150.0  # a cell too slow to check all mini-batches in this time is given fewer (two at least)
+    profile: bool = False  # one more pass under the Python profiler, its listing beside the log
+
+
+@dataclass
+class Isolate:
+    """The process a cell runs in (conf/isolate/)."""
+
+    deadline_s: float = 3600.0  # of a cell's own working time, preparing and measuring
+    memory_gb: float | None = None  # default: nine tenths of what is free at the start
+    cpus: str | None = None  # pin to these processors, as in "0-3,8"
+
+
+@dataclass
+class Limit:
+    wall_s: float | None = None  # begin nothing new after this; the same command goes on later
+
+
+@dataclass
+class Config:
+    workload: Any = None
+    backend: Any = None
+    size: str = "small"
+    batch_size: int = 64
+    threads: Any = 1
+    device: str = "cpu"
+    seed: int = 0
+    measure: Measure = field(default_factory=Measure)
+    isolate: Isolate = field(default_factory=Isolate)
+    limit: Limit = field(default_factory=Limit)
+    results_dir: str = "results"
+    rerun: str = "stale"
+
+
+def read(composed: DictConfig) -> Config:
+    """Merging into the schema is what rejects unknown keys and wrong types, wherever they came from."""
+    try:
+        config = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(Config), composed))
+    except OmegaConfBaseException as error:
+        raise ConfigError(str(error).splitlines()[0] + (f" ({error.full_key})" if error.full_key else "")) from error
+    assert isinstance(config, Config)
+    _choice("rerun", config.rerun, RERUN)
+    _choice("device", config.device, DEVICES)
+    for key, value in (("batch_size", config.batch_size), ("measure.minibatches", config.measure.minibatches)):
+        if value < 1:
+            raise ConfigError(f"{key}={value} must be at least 1")
+    processors(config.isolate.cpus)
+    if not isinstance(config.backend, dict) or not config.backend:
+        raise ConfigError(f"no backend chosen; there are: {', '.join(registry.names('backend'))}")
+    return config
+
+
+def cells(config: Config) -> list[Cell]:
+    """One cell per backend and variant, all on the same instances."""
+    workload = _workload(config)
+    threads = _threads(config.threads)
+    made = []
+    for name, settings in config.backend.items():
+        base = registry.part("backend", name, settings)
+        cell = Cell(
+            workload=workload,
+            backend=base,
+            size=config.size,
+            batch_size=config.batch_size,
+            threads=threads,
+            device=config.device,
+            seed=config.seed,
+            minibatches=config.measure.minibatches,
+            measure=config.measure.name,
+        )
+        made += [replace(cell, backend=part) for part in variants(base, Target(config.device, threads))]
+    return made
+
+
+def variants(base: Part, target: Target) -> Sequence[Part]:
+    try:
+        cls = registry.resolve(base.target)
+        overrides = cls(target, **base.options).variants()
+    except ImportError:
+        return [base]
+    return [replace(base, options={**base.options, **override}) for override in overrides]
+
+
+def processors(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    try:
+        found: list[int] = []
+        for item in text.split(","):
+            first, _, last = item.partition("-")
+            found += range(int(first), int(last or first) + 1)
+        return found
+    except ValueError as error:
+        raise ConfigError(f"isolate.cpus={text!r}: write it as in '0-3,8'") from error
+
+
+def _workload(config: Config) -> Part:
+    settings = dict(config.workload or {})
+    target = str(settings.get("_target_", ""))
+    try:
+        cls = registry.resolve(target)
+    except ImportError as error:
+        raise ConfigError(f"the workload cannot be loaded: {error}") from error
+    data = settings.get("data")
+    if data is not None and not Path(data).is_file():
+        raise ConfigError(f"workload.data={data}: no such file")
+    part = registry.part("workload", str(getattr(cls, "name", target)), settings)
+    _choice("size", config.size, tuple(cls(**part.options).sizes))
+    return part
+
+
+def _threads(value: Any) -> int:
+    available = len(os.sched_getaffinity(0))
+    if value == "all":
+        return available
+    if isinstance(value, int) and 1 <= value <= available:
+        return value
+    raise ConfigError(f"threads={value}: 'all' or 1 to {available}")
+
+
+def _choice(key: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise ConfigError(f"{key}={value}: one of {', '.join(choices)}")

@@ -1,0 +1,219 @@
+"""A child process per cell: its own session, log and memory limit; a deadline after which the whole tree is killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import psutil
+
+from bench.status import Status
+from bench.worker import OUT_OF_MEMORY
+
+LOOK_S = 0.5  # how often a working child's memory is looked at
+TOKEN = "BENCH_CHILD"  # in the environment of a child and of all it starts
+
+
+class Ended(Exception):
+    """The cell is over, otherwise than by a reply: what it comes to, and why."""
+
+    def __init__(self, status: Status, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+        self.why = why
+
+
+class Child:
+    """A worker. `ask` is a call into it; while nobody asks, it sleeps on its pipe."""
+
+    def __init__(
+        self, log: Path, threads: int, deadline_s: float, memory_bytes: int, limit_data: bool, cpus: list[int] | None = None
+    ) -> None:
+        self.log = log
+        self.memory_bytes = memory_bytes
+        self.left_s = deadline_s  # of working time: waiting for its turn costs nothing
+        self.deadline_s = deadline_s
+        self._peak = 0
+        self._kills_before = _kills_for_memory()
+        self._token = uuid.uuid4().hex
+        self._buffer = b""
+        requests, self._requests = os.pipe()
+        self._replies, replies = os.pipe()
+        log.parent.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "bench.worker", str(requests), str(replies), str(os.getpid())]
+        with log.open("ab") as output:
+            self.process = subprocess.Popen(
+                [*command, str(memory_bytes if limit_data else 0)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                pass_fds=(requests, replies),
+                start_new_session=True,
+                env=_environment(threads, self._token),
+            )
+        os.close(requests)
+        os.close(replies)
+        if cpus is not None:
+            os.sched_setaffinity(self.process.pid, cpus)
+
+    def ask(self, do: str, **request: Any) -> dict[str, Any]:
+        """The reply. Raises Ended when the reply is a verdict, the child dies, or its deadline or memory limit is passed."""
+        start = monotonic()
+        try:
+            os.write(self._requests, json.dumps({"do": do, **request}).encode() + b"\n")
+        except BrokenPipeError:
+            raise self._died() from None
+        while b"\n" not in self._buffer:
+            left = self.left_s - (monotonic() - start)
+            if left <= 0:
+                self.kill()
+                raise Ended(Status.TIMEOUT, f"still in '{do}' at its deadline of {self.deadline_s:g} s")
+            ready, _, _ = select.select([self._replies], [], [], min(left, LOOK_S))
+            if ready:
+                chunk = os.read(self._replies, 1 << 16)
+                if not chunk:
+                    raise self._died()
+                self._buffer += chunk
+            else:
+                self._look_at_memory()
+        self.left_s -= monotonic() - start
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        reply: dict[str, Any] = json.loads(line)
+        if "status" in reply and "samples_s" not in reply:
+            raise Ended(Status(reply["status"]), reply["why"])
+        return reply
+
+    def kill(self) -> None:
+        """The child and everything it started, also what left its session."""
+        if self.process.returncode is None:  # not yet reaped, so its id is its own
+            try:
+                family = psutil.Process(self.process.pid).children(recursive=True)
+            except psutil.NoSuchProcess:
+                family = []
+            os.killpg(self.process.pid, signal.SIGKILL)
+            for process in family:
+                _kill(process.pid)
+            self.process.wait()
+        for pid in _carrying(self._token):
+            _kill(pid)
+        for descriptor in (self._requests, self._replies):
+            try:
+                os.close(descriptor)
+            except OSError:
+                pass
+        self._requests = self._replies = -1
+
+    def _look_at_memory(self) -> None:
+        used = 0
+        try:
+            child = psutil.Process(self.process.pid)
+            for process in (child, *child.children(recursive=True)):
+                used += process.memory_info().rss
+        except psutil.NoSuchProcess:
+            return
+        self._peak = max(self._peak, used)
+        if used > self.memory_bytes:
+            self.kill()
+            raise Ended(Status.OOM, f"used {used / 2**30:.1f} GiB, its limit is {self.memory_bytes / 2**30:.1f} GiB")
+
+    def _died(self) -> Ended:
+        try:
+            code = self.process.wait(timeout=5)
+        except subprocess.TimeoutExpired:  # alive, but it closed its pipes
+            code = -signal.SIGKILL
+        self.kill()
+        last = _last_line(self.log)
+        if code >= 0:
+            return Ended(Status.FAILED, f"the process ended with code {code}" + (f": {last}" if last else ""))
+        name = signal.Signals(-code).name
+        why = f"the process was ended by {name}" + (f": {last}" if last else "")
+        starved = self._peak > self.memory_bytes / 2 or _kills_for_memory() > self._kills_before
+        if (-code == signal.SIGKILL and starved) or (-code == signal.SIGABRT and OUT_OF_MEMORY.search(_tail(self.log))):
+            return Ended(Status.OOM, why)
+        return Ended(Status.FAILED, why)
+
+
+def _environment(threads: int, token: str) -> dict[str, str]:
+    """One number of threads for every library. OpenMP's own waiting policy (spin briefly, then sleep) stays: always
+    sleeping would make every parallel region of every backend slower than its users see it."""
+    here = str(Path(__file__).resolve().parent.parent)
+    counts = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+    return {
+        **os.environ,
+        **{name: str(threads) for name in counts},
+        "PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH", "")])),
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONFAULTHANDLER": "1",
+        "PYTHONHASHSEED": "0",
+        TOKEN: token,
+    }
+
+
+def free_memory() -> int:
+    """Bytes a cell may use by default: nine tenths of what is free, in the machine and in this control group."""
+    available = psutil.virtual_memory().available
+    limit, used = (_number(Path("/sys/fs/cgroup") / name) for name in ("memory.max", "memory.current"))
+    if limit is not None and used is not None:
+        available = min(available, limit - used)
+    return int(available * 0.9)
+
+
+def _number(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):  # no control group, or no limit ("max")
+        return None
+
+
+def _carrying(token: str) -> set[int]:
+    """Processes that inherited a child's token: those that left its session and its tree too."""
+    found = set()
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get(TOKEN) == token:
+                found.add(process.pid)
+        except (psutil.Error, OSError):
+            continue
+    return found
+
+
+def _kills_for_memory() -> int:
+    """How often the kernel has killed in this control group for want of memory."""
+    try:
+        lines = (Path("/sys/fs/cgroup") / "memory.events").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def _tail(log: Path, size: int = 8192) -> str:
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - size))
+        return file.read().decode(errors="replace")
+
+
+def _last_line(log: Path) -> str:
+    """What the log says happened: with the fault handler on, the line before its stack."""
+    lines = [line.strip() for line in _tail(log).splitlines() if line.strip()]
+    for line in lines:
+        if line.startswith("Fatal Python error"):
+            return line
+    return lines[-1][:200] if lines else ""
+
+

@@ -1,0 +1,168 @@
+"""What the numbers were measured on: hardware, which names the results' folder, and software, which each record refers to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import subprocess
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+PACKAGES = ("torch", "dyNET38", "apache-tvm", "apache-tvm-ffi", "numpy", "hydra-core", "nanobind", "triton")
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@cache
+def hardware() -> dict[str, Any]:
+    info = _cpuinfo()
+    found: dict[str, Any] = {
+        "cpu": info.get("model name", platform.processor() or platform.machine()),
+        "cpu_family_model_stepping": "/".join(info.get(key, "?") for key in ("cpu family", "model", "stepping")),
+        "cores": psutil.cpu_count(logical=False) or os.cpu_count(),
+        "threads": os.cpu_count(),
+        "usable_threads": len(os.sched_getaffinity(0)),
+        "cache": info.get("cache size", "?"),
+        "memory_gib": round(psutil.virtual_memory().total / 2**30),
+        "virtual": "hypervisor" in info.get("flags", "").split(),
+        "flags": info.get("flags", ""),
+    }
+    gpu = Gpu.find()
+    if gpu is not None:
+        found["gpu"] = gpu.name
+        found["gpu_memory_gib"] = gpu.memory_gib
+    return found
+
+
+@cache
+def name() -> str:
+    """A folder name such as `amd-epyc-2c-1a2b3c`: nothing in it but the hardware."""
+    found = hardware()
+    words = re.sub(r"\(r\)|\(tm\)|cpu|processor|@.*", " ", f"{found['cpu']}".lower())
+    gpu = re.sub(r"nvidia", " ", str(found.get("gpu", "")).lower())
+    slug = "-".join(re.findall(r"[a-z0-9]+", words)) + f"-{found['usable_threads']}c"
+    if gpu:
+        slug += "-" + "-".join(re.findall(r"[a-z0-9]+", gpu))
+    return f"{slug}-{_digest(found)[:6]}"
+
+
+@cache
+def environment() -> tuple[str, dict[str, Any]]:
+    """A hash of the software a record ran on, and what it is."""
+    found = {
+        "kernel": platform.release(),
+        "os": platform.platform(aliased=True, terse=True),
+        "libc": " ".join(platform.libc_ver()),
+        "python": platform.python_version(),
+        "packages": {package: version for package in PACKAGES if (version := _version(package))},
+        "governor": _read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+        "boost": _read(Path("/sys/devices/system/cpu/cpufreq/boost")),
+        "huge_pages": _read(Path("/sys/kernel/mm/transparent_hugepage/enabled")),
+    }
+    gpu = Gpu.find()
+    if gpu is not None:
+        found["gpu_driver"] = gpu.driver
+        found["nvcc"] = _output(["nvcc", "--version"]).splitlines()[-1:]
+    return _digest(found)[:8], found
+
+
+@cache
+def commit() -> str:
+    """The commit of the sources, with `+` where files differ from it."""
+    head = _output(["git", "-C", str(ROOT), "rev-parse", "--short=12", "HEAD"])
+    changed = _output(["git", "-C", str(ROOT), "status", "--porcelain", "--untracked-files=no"])
+    return head + ("+" if head and changed else "")
+
+
+class Gpu:
+    """The first NVIDIA GPU, through its management library; nothing here changes its settings."""
+
+    def __init__(self, nvml: Any, handle: Any) -> None:
+        self._nvml = nvml
+        self._handle = handle
+        self.name = str(nvml.nvmlDeviceGetName(handle))
+        self.memory_gib = round(nvml.nvmlDeviceGetMemoryInfo(handle).total / 2**30)
+        self.driver = str(nvml.nvmlSystemGetDriverVersion())
+
+    @staticmethod
+    @cache
+    def find() -> Gpu | None:
+        try:
+            import pynvml
+
+            pynvml.nvmlInit()
+            return Gpu(pynvml, pynvml.nvmlDeviceGetHandleByIndex(0))
+        except Exception:  # no library, no driver, no device, no permission: then there is no GPU to speak of
+            return None
+
+    def observe(self) -> dict[str, float]:
+        """Clock, throttling and other processes, as far as the driver tells."""
+        nvml, handle = self._nvml, self._handle
+        seen: dict[str, float] = {}
+        for key, ask in (
+            ("sm_mhz", lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM)),
+            ("throttled", lambda: int(bool(nvml.nvmlDeviceGetCurrentClocksEventReasons(handle) & self._slowdowns()))),
+            ("gpu_celsius", lambda: nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU)),
+        ):
+            try:
+                seen[key] = ask()
+            except nvml.NVMLError:
+                continue
+        return seen
+
+    def processes(self) -> set[int]:
+        """Processes computing on it."""
+        try:
+            return {p.pid for p in self._nvml.nvmlDeviceGetComputeRunningProcesses(self._handle)}
+        except self._nvml.NVMLError:
+            return set()
+
+    def joules(self) -> float | None:
+        """Energy used since the driver was loaded."""
+        try:
+            return float(self._nvml.nvmlDeviceGetTotalEnergyConsumption(self._handle)) / 1000
+        except self._nvml.NVMLError:
+            return None
+
+    def _slowdowns(self) -> int:
+        nvml = self._nvml
+        names = ("SwThermalSlowdown", "HwThermalSlowdown", "HwSlowdown", "HwPowerBrakeSlowdown", "SwPowerCap")
+        return sum(getattr(nvml, f"nvmlClocksEventReason{n}", getattr(nvml, f"nvmlClocksThrottleReason{n}", 0)) for n in names)
+
+
+def _cpuinfo() -> dict[str, str]:
+    """Of the first processor."""
+    text = _read(Path("/proc/cpuinfo")) or ""
+    pairs = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return None
+
+
+def _output(command: list[str]) -> str:
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False).stdout.strip()
+    except OSError:
+        return ""
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,99 @@
+"""From names to classes. A plug-in is one folder with a class and one YAML that names it; there is no other list."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import inspect
+import types
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from bench.cell import Part
+
+CONF = Path(__file__).resolve().parent.parent / "conf"
+
+
+class ConfigError(Exception):
+    """What the user asked for is not a thing that can be asked for."""
+
+
+def names(group: str) -> list[str]:
+    """The choices of a config group: `backend`, `workload`, `measure`."""
+    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
+
+
+def resolve(target: str) -> type:
+    """The class a `_target_` names. ImportError says why not."""
+    module, _, name = target.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except AttributeError as error:
+        raise ImportError(f"{module} has no {name}") from error
+    except ValueError as error:
+        raise ImportError(f"'{target}' is not a dotted name") from error
+    if not isinstance(found, type):
+        raise ImportError(f"{target} is not a class")
+    return found
+
+
+def part(kind: str, name: str, settings: Mapping[str, Any]) -> Part:
+    """A workload or backend from its YAML and the overrides, its options checked against the class's own parameters."""
+    options = dict(settings)
+    target = options.pop("_target_", None)
+    if not isinstance(target, str):
+        raise ConfigError(f"{kind} '{name}' has no _target_")
+    try:
+        cls = resolve(target)
+    except ImportError:
+        return Part(name, target, options)  # the cell reports itself unavailable, with the reason
+    return Part(name, target, conform(cls, options, where=f"{kind}.{name}" if kind == "backend" else kind))
+
+
+def conform(cls: type, options: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """`options` with the defaults of `cls.__init__` filled in; an unknown name or a wrong type is an error."""
+    schema = parameters(cls)
+    for key in options:
+        if key not in schema:
+            close = difflib.get_close_matches(str(key), schema, n=1)
+            hint = f"; did you mean '{close[0]}'?" if close else f"; there are: {', '.join(schema) or 'none'}"
+            raise ConfigError(f"{where} has no option '{key}'{hint}")
+    hints = get_type_hints(cls.__init__)
+    full = {}
+    for key, parameter in schema.items():
+        if key not in options and parameter.default is inspect.Parameter.empty:
+            raise ConfigError(f"{where}.{key} needs a value")
+        value = options.get(key, parameter.default)
+        if not _fits(value, hints.get(key, Any)):
+            raise ConfigError(f"{where}.{key}={value!r} does not fit {_spell(hints[key])}")
+        full[key] = value
+    return full
+
+
+def parameters(cls: type) -> dict[str, inspect.Parameter]:
+    """The options of a workload or backend class: its constructor's parameters but for `self` and `target`."""
+    found = inspect.signature(cls.__init__).parameters.values()
+    skip = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    return {p.name: p for p in found if p.name not in ("self", "target") and p.kind not in skip}
+
+
+def _fits(value: Any, annotation: Any) -> bool:
+    if annotation is Any:
+        return True
+    origin = get_origin(annotation)
+    if origin is Literal:
+        return any(value == choice and type(value) is type(choice) for choice in get_args(annotation))
+    if origin in (Union, types.UnionType):
+        return any(_fits(value, choice) for choice in get_args(annotation))
+    if annotation is None or annotation is type(None):
+        return value is None
+    if annotation is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if annotation is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, origin or annotation)
+
+
+def _spell(annotation: Any) -> str:
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation).replace("typing.", "")

@@ -1,0 +1,41 @@
+"""What can become of a cell, and of a whole invocation: closed vocabularies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum, StrEnum
+
+
+class Status(StrEnum):
+    OK = "ok"
+    WRONG = "wrong"  # an output outside the tolerance, inputs changed, or outputs not complete when the clock stopped
+    FAILED = "failed"  # raised or died
+    TIMEOUT = "timeout"  # passed its deadline and was killed
+    OOM = "oom"  # ran out of memory
+    UNSUPPORTED = "unsupported"  # the backend cannot run this cell by its nature
+    UNAVAILABLE = "unavailable"  # the backend is not installed, or not for this device
+
+
+# What `rerun=failed` measures again.
+UNSUCCESSFUL = frozenset({Status.WRONG, Status.FAILED, Status.TIMEOUT, Status.OOM})
+
+
+class Exit(IntEnum):
+    OK = 0
+    FAILED = 1
+    CONFIG = 2
+    WRONG = 3
+    NOTHING = 4  # no cell measured, now or earlier: a gate must not pass on it
+    CUT = 5  # `limit.wall_s` came before the end; the same command goes on from here
+
+
+def exit_code(statuses: Iterable[str], cut: bool) -> Exit:
+    """The worst of it first."""
+    seen = set(statuses)
+    if Status.WRONG in seen:
+        return Exit.WRONG
+    if seen & UNSUCCESSFUL:
+        return Exit.FAILED
+    if cut:
+        return Exit.CUT
+    return Exit.OK if Status.OK in seen else Exit.NOTHING

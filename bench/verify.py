@@ -1,0 +1,215 @@
+"""Are the outputs right, and the inputs untouched? Against a float64 run of the workload's own model.
+
+Tolerance, the same for every backend: an element of an output may differ from the oracle's by at most
+`RTOL * |oracle's element| + ATOL * (largest element of that instance's output)`. float32 rounds at 6e-8; the deepest workloads
+(tree depth 30, 18 layers of hidden 1024) lose two to three digits of that, and a wrong operand or a dropped term moves
+an output by far more than one part in a thousand. An output that is an index is right if the oracle's score for it is within
+the same tolerance of its best score.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import pickle
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+RTOL = 1e-3
+ATOL = 1e-4
+
+
+class Wrong(Exception):
+    """The outputs, or the inputs after the run, are not what they must be."""
+
+
+class Flat(NamedTuple):
+    """Outputs of a mini-batch as fresh arrays: nothing the backend does later can change them."""
+
+    shape: Any  # the nesting, with a list of equal arrays the same as the stacked array
+    floats: np.ndarray
+    integers: np.ndarray
+
+
+class Difference(NamedTuple):
+    """The largest seen so far; `relative` is to the largest element of the instance's output."""
+
+    n: int = 0
+    absolute: float = 0.0
+    relative: float = 0.0
+
+    def widen(self, n: int, absolute: float, relative: float) -> Difference:
+        return Difference(n, max(self.absolute, absolute), max(self.relative, relative))
+
+
+def flatten(outputs: Any) -> Flat:
+    floats: list[np.ndarray] = []
+    integers: list[np.ndarray] = []
+
+    def walk(value: Any) -> Any:
+        if isinstance(value, list | tuple):
+            shapes = [walk(element) for element in value]
+            stackable = shapes and isinstance(shapes[0], tuple) and all(shape == shapes[0] for shape in shapes)
+            return (len(shapes), *shapes[0]) if stackable else shapes
+        array = np.asarray(value)
+        if array.dtype.kind == "f":
+            floats.append(array.ravel())
+        elif array.dtype.kind in "iub":
+            integers.append(array.ravel())
+        else:
+            raise Wrong(f"an output is a {type(value).__name__}, not an array")
+        return array.shape
+
+    shape = walk(outputs)
+    return Flat(
+        shape,
+        np.concatenate(floats).astype(np.float64) if floats else np.empty(0),
+        np.concatenate(integers).astype(np.int64) if integers else np.empty(0, np.int64),
+    )
+
+
+class Expected:
+    """What a mini-batch must give. `check` is vectorised, because it runs on every timed sample."""
+
+    def __init__(self, answers: Sequence[tuple[Any, Any]]) -> None:
+        """`answers`: the oracle's output and scores (or None) of each instance."""
+        parts = [flatten(output) for output, _ in answers]
+        whole = flatten([output for output, _ in answers])
+        self.n = len(answers)
+        self.shape = whole.shape
+        self.floats = whole.floats
+        self.integers = whole.integers
+        self.scale = np.concatenate([np.full(p.floats.size, _scale(p.floats)) for p in parts])
+        self.tolerance = RTOL * np.abs(self.floats) + ATOL * self.scale
+        self.instance = np.concatenate([np.full(p.floats.size, i) for i, p in enumerate(parts)]).astype(int)
+        self.integer_instance = np.concatenate([np.full(p.integers.size, i) for i, p in enumerate(parts)]).astype(int)
+        self.scores = self._scores([scores for _, scores in answers])
+        if not np.isfinite(self.floats).all():
+            raise Wrong("the oracle's own output is not finite")
+
+    def _scores(self, scores: Sequence[Any]) -> np.ndarray | None:
+        """[indices, classes], or None where indices must simply be equal."""
+        if self.integers.size == 0 or any(s is None for s in scores):
+            return None
+        rows: list[np.ndarray] = []
+
+        def walk(value: Any) -> None:
+            if isinstance(value, list | tuple):
+                for element in value:
+                    walk(element)
+            else:
+                array = np.asarray(value, dtype=np.float64)
+                rows.append(array.reshape(-1, array.shape[-1]))
+
+        walk(list(scores))
+        table = np.concatenate(rows)
+        if len(table) != self.integers.size:
+            raise Wrong(f"the oracle gave {len(table)} rows of scores for {self.integers.size} indices")
+        return table
+
+    def check(self, got: Flat, seen: Difference) -> Difference:
+        if got.shape != self.shape:
+            raise Wrong(f"outputs have the wrong structure: {_short(got.shape)} instead of {_short(self.shape)}")
+        if got.floats.size != self.floats.size:
+            raise Wrong("outputs are of the wrong kind (integer for float, or the reverse)")
+        if self.floats.size:
+            difference = np.abs(got.floats - self.floats)
+            bad = ~(difference <= self.tolerance)  # a NaN is bad
+            if bad.any():
+                at = int(np.argmax(bad))
+                raise Wrong(
+                    f"instance {self.instance[at]}: {got.floats[at]:.6g} instead of {self.floats[at]:.6g} "
+                    f"({np.count_nonzero(bad)} of {bad.size} elements, {len(set(self.instance[bad]))} of {self.n} instances)"
+                )
+            seen = seen.widen(self.n, float(difference.max()), float((difference / self.scale).max()))
+        if self.integers.size:
+            self._check_indices(got.integers)
+        return seen._replace(n=self.n)
+
+    def _check_indices(self, got: np.ndarray) -> None:
+        bad = got != self.integers
+        if self.scores is not None and bad.any():
+            inside = (got >= 0) & (got < self.scores.shape[1])
+            best = self.scores.max(axis=1)
+            chosen = self.scores[np.arange(len(got)), np.where(inside, got, 0)]
+            slack = RTOL * np.abs(best) + ATOL * np.abs(self.scores).max(axis=1)
+            bad = ~(inside & (best - chosen <= slack))
+        if bad.any():
+            at = int(np.argmax(bad))
+            raise Wrong(
+                f"instance {self.integer_instance[at]}: index {got[at]} instead of {self.integers[at]} "
+                f"({np.count_nonzero(bad)} of {bad.size} indices)"
+            )
+
+
+def fingerprint(value: Any) -> str:
+    """A hash of an instance list down to its numbers, whatever array types it holds."""
+    digest = hashlib.sha256()
+
+    def walk(item: Any) -> None:
+        digest.update(type(item).__name__.encode())
+        if item is None or isinstance(item, bool | int | float | str | bytes):
+            digest.update(repr(item).encode())
+        elif isinstance(item, list | tuple):
+            digest.update(str(len(item)).encode())
+            for element in item:
+                walk(element)
+        elif isinstance(item, dict):
+            for key, element in item.items():
+                walk(key)
+                walk(element)
+        elif isinstance(item, np.ndarray):
+            digest.update(str((item.dtype, item.shape)).encode() + np.ascontiguousarray(item).tobytes())
+        elif hasattr(item, "detach"):  # a torch tensor, which this package does not import
+            walk(item.detach().cpu().numpy())
+        elif dataclasses.is_dataclass(item):
+            for each in dataclasses.fields(item):
+                walk(getattr(item, each.name))
+        else:
+            digest.update(pickle.dumps(item))
+
+    walk(value)
+    return digest.hexdigest()
+
+
+def save(path: Path, answers: Sequence[tuple[Any, Any]]) -> None:
+    """The oracle's answers: arrays in one .npz, their nesting as JSON beside them."""
+    arrays: list[np.ndarray] = []
+
+    def outline(value: Any) -> Any:
+        if value is None or isinstance(value, list | tuple):
+            return None if value is None else [outline(element) for element in value]
+        arrays.append(np.asarray(value))
+        return len(arrays) - 1
+
+    nesting = json.dumps([outline(answer) for answer in answers])
+    scratch = path.with_suffix(f".{hashlib.sha256(nesting.encode()).hexdigest()[:8]}.tmp")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with scratch.open("wb") as file:
+        np.savez(file, nesting=np.array(nesting), **{str(i): array for i, array in enumerate(arrays)})
+    scratch.replace(path)
+
+
+def load(path: Path) -> list[tuple[Any, Any]]:
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+
+    def build(outline: Any) -> Any:
+        if outline is None or isinstance(outline, list):
+            return None if outline is None else [build(element) for element in outline]
+        return arrays[str(outline)]
+
+    return [(output, scores) for output, scores in build(json.loads(str(arrays["nesting"])))]
+
+
+def _scale(floats: np.ndarray) -> float:
+    return max(float(np.abs(floats).max()), 1e-6) if floats.size else 1.0
+
+
+def _short(shape: Any) -> str:
+    text = str(shape)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,246 @@
+"""The child process of a cell: it does what the parent asks, one request and one reply at a time, and sleeps in between.
+
+Requests and replies are JSON lines on two pipes of their own; standard output and error go to the cell's log, so
+whatever a backend prints disturbs nothing.
+"""
+
+from __future__ import annotations
+
+import cProfile
+import ctypes
+import gc
+import importlib
+import json
+import os
+import pstats
+import re
+import resource
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from bench import breakdown, clock, verify
+from bench.contract import Backend, Compiled, Target, Unsupported, Workload
+from bench.registry import resolve
+from bench.status import Status
+
+PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
+OUT_OF_MEMORY = re.compile(
+    r"bad_alloc|out of memory|out_of_memory|OutOfMemory|(can't|cannot|failed to|unable to) allocate|memory allocation failed|"
+    r"DefaultCPUAllocator",
+    re.IGNORECASE,
+)
+
+Reply = dict[str, Any]
+
+
+class Unavailable(Exception):
+    """The backend cannot run here; the message is the reason."""
+
+
+class Session:
+    """One cell, from import to the last round. Each public method answers one request."""
+
+    def __init__(self) -> None:
+        self.seen = verify.Difference()
+        self.checked: dict[int, clock.Sample] = {}
+        self.expected: dict[int, verify.Expected] = {}
+        self.twice: list[clock.Sample] = []
+
+    def open(self, cell: Mapping[str, Any]) -> Reply:
+        """Import, build, compile, and the first run of all, each timed."""
+        start = perf_counter()
+        backend = self._backend(cell)
+        reason = backend.available()
+        if reason is not None:
+            raise Unavailable(reason)
+        workload = _workload(cell["workload"])
+        load_s = perf_counter() - start
+        batch_size, count = cell["batch_size"], cell["minibatches"]
+        instances = workload.instances(cell["size"], cell["seed"], batch_size * count)
+        start = perf_counter()
+        self.compiled: Compiled = backend.compile(workload, cell["size"], cell["seed"], batch_size)
+        compile_s = perf_counter() - start
+        placed = self.compiled.place(instances)
+        self.minibatches = [placed[i * batch_size : (i + 1) * batch_size] for i in range(count)]
+        self.fingerprint = verify.fingerprint(self.minibatches)
+        first = self._checked_run(0)
+        return {"load_s": load_s, "compile_s": compile_s, "first_s": first.run_ns / 1e9}
+
+    def probe(self) -> Reply:
+        """A second run, on other instances: how long one takes when nothing is cold."""
+        return {"run_s": self._checked_run(1 % len(self.minibatches)).run_ns / 1e9}
+
+    def check(self, oracle: list[list[str]], minibatches: int) -> Reply:
+        """Verify every instance of the first so many mini-batches. `oracle`: per mini-batch the files with its answers."""
+        answers = [answer for path in dict.fromkeys(p for paths in oracle for p in paths) for answer in verify.load(Path(path))]
+        size = len(self.minibatches[0])
+        for i in range(minibatches):
+            self.expected[i] = verify.Expected(answers[i * size : (i + 1) * size])
+        for i in range(minibatches):
+            if i not in self.checked:
+                self._checked_run(i)
+            self._verify(self.checked[i], f"mini-batch {i}, before timing")
+        self._inputs_unchanged()
+        times = [self.checked[i].run_ns / 1e9 for i in range(minibatches)]
+        self.checked.clear()
+        gc.collect()
+        gc.freeze()  # what exists by now stays; collections between rounds look at the new only
+        return {"pass_s": sum(times), "n": minibatches * size}
+
+    def round(self, order: list[int], settle: bool) -> Reply:
+        """Run the mini-batches in this order, timed; then verify what they gave. `settle`: one untimed run first, because
+        another cell has just used the caches."""
+        before = os.times()
+        samples = []
+        with clock.quiet():
+            if settle:
+                self._run(order[-1])
+            for i in order:
+                samples.append(self._run(i, twice=i == order[-1]))
+        after = os.times()
+        self.twice += [s for s in samples if s.late_ns is not None]
+        reply = {
+            "samples_s": [s.run_ns / 1e9 for s in samples],
+            "counters": breakdown.merge([s.counters for s in samples]),
+            "cpu_s": after.user + after.system - before.user - before.system,
+        }
+        try:
+            for s in samples:
+                self._verify(s, f"mini-batch {s.minibatch}, as timed")
+        except verify.Wrong as error:
+            reply |= {"status": Status.WRONG, "why": str(error)}
+        return reply
+
+    def close(self) -> Reply:
+        """The last checks, and what is known only at the end."""
+        self._inputs_unchanged()
+        if not clock.complete(self.twice):
+            raise verify.Wrong("outputs were not complete when run() returned: the first fetch did much of the work")
+        self.compiled.close()
+        return {
+            "verified": {"max_abs": self.seen.absolute, "max_rel": self.seen.relative},
+            "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        }
+
+    def profile(self, path: str) -> Reply:
+        """One pass under the Python profiler."""
+        profiler = cProfile.Profile()
+        for i in self.expected:
+            profiler.runcall(self.compiled.run, list(self.minibatches[i]))
+        with Path(path).open("w") as file:
+            pstats.Stats(profiler, stream=file).sort_stats("tottime").print_stats(60)
+        return {}
+
+    def oracle(self, workload: Mapping[str, Any], size: str, seed: int, start: int, stop: int, path: str) -> Reply:
+        """Compute and keep the oracle's answers for the instances from `start` to `stop`."""
+        answers = importlib.import_module("workloads.oracle").answers(_workload(workload), size, seed, start, stop)
+        verify.save(Path(path), answers)
+        return {}
+
+    def survey(self, backend: Mapping[str, Any], workloads: list[Mapping[str, Any]], device: str) -> Reply:
+        """For every workload the reason why the backend cannot run it, or None. The smallest size stands for all."""
+        reason = self._backend({"backend": backend, "device": device, "threads": 1}).available()
+        if reason is not None:
+            raise Unavailable(reason)
+        return {"reasons": {w["name"]: self._hole(backend, w, device) for w in workloads}}
+
+    def _hole(self, backend: Mapping[str, Any], workload: Mapping[str, Any], device: str) -> str | None:
+        try:
+            made = _workload(workload)
+            instance = self._backend({"backend": backend, "device": device, "threads": 1})
+            instance.compile(made, made.sizes[0], 0, 1).close()
+        except Unsupported as error:
+            return f"unsupported: {error}"
+        except Exception as error:
+            traceback.print_exc()
+            return f"failed: {_one_line(error)}"
+        return None
+
+    def _backend(self, cell: Mapping[str, Any]) -> Backend:
+        part = cell["backend"]
+        try:
+            cls: Callable[..., Backend] = resolve(part["target"])
+        except ImportError as error:
+            raise Unavailable(str(error)) from error
+        return cls(Target(cell["device"], cell["threads"]), **part["options"])
+
+    def _run(self, i: int, twice: bool = False) -> clock.Sample:
+        return clock.sample(self.compiled, self.minibatches[i], i, twice)
+
+    def _checked_run(self, i: int) -> clock.Sample:
+        for earlier in self.checked.values():
+            clock.poison(earlier.outputs, len(self.minibatches[i]))
+        self.checked[i] = self._run(i)
+        return self.checked[i]
+
+    def _verify(self, sample: clock.Sample, when: str) -> None:
+        try:
+            self.seen = self.expected[sample.minibatch].check(sample.outputs, self.seen)
+        except verify.Wrong as error:
+            raise verify.Wrong(f"{when}: {error}") from error
+
+    def _inputs_unchanged(self) -> None:
+        if verify.fingerprint(self.minibatches) != self.fingerprint:
+            raise verify.Wrong("run() changed its inputs")
+
+
+def outcome(error: BaseException) -> tuple[Status, str]:
+    """Which status an exception stands for."""
+    match error:
+        case Unsupported():
+            return Status.UNSUPPORTED, str(error)
+        case Unavailable():
+            return Status.UNAVAILABLE, str(error)
+        case verify.Wrong():
+            return Status.WRONG, str(error)
+        case MemoryError():
+            return Status.OOM, _one_line(error)
+    if OUT_OF_MEMORY.search(f"{type(error).__name__}: {error}"):
+        return Status.OOM, _one_line(error)
+    return Status.FAILED, _one_line(error)
+
+
+def _one_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines()
+    return type(error).__name__ + (f": {lines[0][:300]}" if lines else "")
+
+
+def _workload(part: Mapping[str, Any]) -> Workload:
+    cls: Callable[..., Workload] = resolve(part["target"])
+    return cls(**part["options"])
+
+
+def _die_with_parent(parent: int) -> None:
+    ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != parent:
+        sys.exit(1)
+
+
+def main() -> None:
+    requests_fd, replies_fd, parent, memory_bytes = (int(arg) for arg in sys.argv[1:5])
+    _die_with_parent(parent)
+    for descriptor in (requests_fd, replies_fd):
+        os.set_inheritable(descriptor, False)
+    if memory_bytes:
+        resource.setrlimit(resource.RLIMIT_DATA, (memory_bytes, memory_bytes))
+    session = Session()
+    with os.fdopen(requests_fd) as requests, os.fdopen(replies_fd, "w", buffering=1) as replies:
+        for line in requests:
+            request = json.loads(line)
+            try:
+                reply = getattr(session, request.pop("do"))(**request)
+            except BaseException as error:
+                traceback.print_exc()
+                status, why = outcome(error)
+                reply = {"status": status, "why": why}
+            replies.write(json.dumps(reply) + "\n")
+            replies.flush()
+
+
+if __name__ == "__main__":
+    main()

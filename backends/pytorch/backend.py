@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import nn
 
-from bench.contract import Instance, Outputs, Target, Workload
+from backends.pytorch.cells import Traced
+from bench.contract import Instance, Outputs, Target, Unsupported, Workload
 from workloads.spec import loaded
 from workloads.structures import arrays, map_tensors
 
 
 class PyTorch:
-    """`mode`: eager. `dtype`: float32, or float64 for the oracle."""
+    """`mode` eager runs everything as Python; script and compile put the model's `cells`, its methods that are straight-line
+    tensor code, through TorchScript or torch.compile, since neither takes recursion over dataclasses.
+
+    `dtype` float64 is for oracles. `tf32` lets CUDA round the inputs of float32 products to 10 bits.
+    """
 
     name = "pytorch"
 
-    def __init__(self, target: Target, mode: str = "eager", dtype: str = "float32", tf32: bool = False) -> None:
+    def __init__(
+        self,
+        target: Target,
+        mode: Literal["eager", "script", "compile"] = "eager",
+        dtype: Literal["float32", "float64"] = "float32",
+        tf32: bool = False,
+    ) -> None:
         self.target = target
         self.mode = mode
         self.dtype: torch.dtype = getattr(torch, dtype)
@@ -37,7 +48,18 @@ class PyTorch:
         torch.backends.cuda.matmul.allow_tf32 = self.tf32
         torch.backends.cudnn.allow_tf32 = self.tf32
         module = loaded(workload, size, seed, self.dtype).to(self.target.device)
-        return Model(module, self.target.device, self.dtype, {"tf32": self.tf32, "mean_batch_width": 1.0})
+        if self.mode != "eager":
+            for cell in cells(workload, self.mode):
+                method = getattr(module, cell)
+                setattr(module, cell, Traced(method) if self.mode == "script" else torch.compile(method, dynamic=False))
+        return Model(module, self.target.device, self.dtype, {"tf32": "on" if self.tf32 else "off", "mean_batch_width": 1.0})
+
+
+def cells(workload: Workload, mode: str) -> Sequence[str]:
+    names: Sequence[str] = getattr(workload, "cells", ())
+    if not names:
+        raise Unsupported(f"mode={mode} takes straight-line tensor code only, and {workload.name} names no `cells`")
+    return names
 
 
 class Model:
@@ -50,7 +72,10 @@ class Model:
         self.facts = facts
 
     def place(self, instances: Sequence[Instance]) -> list[Instance]:
-        return [map_tensors(lambda t: t.to(self.device, self.dtype), instance) for instance in instances]
+        return [map_tensors(self.put, instance) for instance in instances]
+
+    def put(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.to(self.device, self.dtype if tensor.is_floating_point() else None)
 
     @torch.inference_mode()
     def run(self, minibatch: Sequence[Instance]) -> Outputs:

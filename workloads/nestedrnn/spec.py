@@ -36,7 +36,7 @@ class Spec(ModelSpec):
         "small": {"hidden": 256, "low": 20, "high": 40},
         "large": {"hidden": 512, "low": 20, "high": 40},
     }
-    gains: ClassVar = {"candidate": 4.0, "node": 2.0, "edge": 6.0}
+    gains: ClassVar = {"candidate": 4.0, "node": 2.0, "edge": 8.0}
     cells = ("gru", "emit", "step")
 
     def __init__(self, decisions: Decisions = "simulated") -> None:

@@ -1,0 +1,34 @@
+"""TorchScript for the straight-line parts of a model; its control flow stays Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+
+class Traced:
+    """A method through TorchScript. Straight-line code is traced exactly, once for each submodule argument and list length."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self.method = method
+        self.traces: dict[tuple[int, ...], Callable[..., Any]] = {}
+
+    def __call__(self, *args: Any) -> Any:
+        key = tuple([id(a) if isinstance(a, nn.Module) else len(a) if isinstance(a, list) else 0 for a in args])
+        trace = self.traces.get(key)
+        if trace is None:
+            trace = self.traces[key] = self.trace(args)
+        return trace(*[a for a in args if not isinstance(a, nn.Module)])
+
+    def trace(self, args: tuple[Any, ...]) -> Callable[..., Any]:
+        def call(*tensors: Any) -> Any:
+            given = iter(tensors)
+            return self.method(*(a if isinstance(a, nn.Module) else next(given) for a in args))
+
+        traced: Callable[..., Any] = torch.jit.trace(
+            call, tuple(a for a in args if not isinstance(a, nn.Module)), check_trace=False
+        )
+        return traced

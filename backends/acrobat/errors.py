@@ -32,3 +32,15 @@ class CompileError(Exception):
         count = len(self.problems)
         head = f"{count} problem{'s' if count > 1 else ''} in the model"
         super().__init__("\n\n".join([head, *map(str, self.problems)]))
+
+
+class InstanceError(ValueError):
+    """An instance does not fit the model's types, or the model failed on it; the message names the instance and the path."""
+
+
+class ResourceError(RuntimeError):
+    """Memory or recursion ran out during a run; the executable stays usable."""
+
+
+class ScheduleError(AssertionError):
+    """Checked mode found an operand that was not computed before its kernel ran: a defect of the compiler."""

@@ -1,0 +1,78 @@
+"""ACRoBat behind the harness's contract."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from backends.acrobat.options import Options
+from bench.contract import Instance, Outputs, Target, Unsupported, Workload
+
+
+class Acrobat:
+    """Every switch of `Options` is a keyword, so that `backend.acrobat.<switch>=false` turns it off."""
+
+    name = "acrobat"
+
+    def __init__(
+        self,
+        target: Target,
+        specialise: bool = True,
+        constant_work: bool = True,
+        fold_sums: bool = True,
+        horizontal: bool = True,
+        vertical: bool = True,
+        coarsen: bool = True,
+        gather_fusion: bool = True,
+        hoist: bool = True,
+        phases: bool = True,
+        checked: bool = False,
+    ) -> None:
+        self.target = target
+        self.checked = checked
+        self.options = Options(specialise, constant_work, fold_sums, horizontal, vertical, coarsen, gather_fusion, hoist, phases)
+
+    def available(self) -> str | None:
+        if self.target.device != "cpu":
+            return "it generates code for CPUs only"
+        if not shutil.which(os.environ.get("CXX", "g++")) and not shutil.which("clang++"):
+            return "there is no C++ compiler"
+        return None
+
+    def variants(self) -> Sequence[Mapping[str, Any]]:
+        return [{}]
+
+    def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Compiled:
+        from backends.acrobat.compiler import compile
+        from backends.acrobat.errors import CompileError
+        from workloads.spec import loaded
+
+        try:
+            return Compiled(compile(loaded(workload, size, seed), threads=self.target.threads, options=self.options, checked=self.checked))
+        except CompileError as error:
+            raise Unsupported(str(error)) from error
+
+
+class Compiled:
+    def __init__(self, executable: Any) -> None:
+        self.executable = executable
+
+    def place(self, instances: Sequence[Instance]) -> list[Instance]:
+        return list(instances)
+
+    def run(self, minibatch: Sequence[Instance]) -> Outputs:
+        return self.executable(minibatch)
+
+    def fetch(self, outputs: Outputs) -> list[Any]:
+        from workloads.structures import arrays
+
+        return arrays(outputs)
+
+    def counters(self) -> Mapping[str, Any]:
+        c = self.executable.counters()
+        return {**c, "mean_batch_width": c["nodes"] / c["batches"] if c["batches"] else 0.0}
+
+    def close(self) -> None:
+        self.executable.close()

@@ -1,0 +1,93 @@
+"""Builds as pure functions of their inputs: a content-addressed cache of shared objects, one folder per key, under a lock.
+
+A build happens in a scratch folder that is renamed to its key when it is complete, so a killed build leaves nothing that could be
+taken for a result, and two processes that want the same key build it once.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from filelock import FileLock
+
+RUNTIME = Path(__file__).parent.parent / "runtime"
+FLAGS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unused-variable")
+COMPLETE = "complete"
+
+
+class BuildError(RuntimeError):
+    """The compiler is missing or failed, or there is nowhere to build."""
+
+
+def cache_folder() -> Path:
+    """`$ACROBAT_CACHE`, or `acrobat` in the user's cache folder."""
+    if folder := os.environ.get("ACROBAT_CACHE"):
+        return Path(folder)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "acrobat"
+
+
+def cached(key: str, make: Callable[[Path], None], folder: Path | None = None) -> Path:
+    """The folder of `key`, filled by `make(folder)` unless an earlier call did. Where the cache cannot be written the build goes to a
+    temporary folder, with a warning. Raises BuildError."""
+    folder = cache_folder() if folder is None else folder
+    done = folder / key
+    if (done / COMPLETE).exists():
+        return done
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(folder / f"{key}.lock"):
+            if (done / COMPLETE).exists():
+                return done
+            for stale in (done, *folder.glob(f"{key}.building-*")):
+                shutil.rmtree(stale, ignore_errors=True)
+            scratch = Path(tempfile.mkdtemp(prefix=f"{key}.building-", dir=folder))
+            try:
+                make(scratch)
+                (scratch / COMPLETE).touch()
+                scratch.rename(done)
+            except BaseException:
+                shutil.rmtree(scratch, ignore_errors=True)
+                raise
+            return done
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR):
+            raise
+        warnings.warn(f"the cache folder {folder} cannot be used ({error.strerror}): building in a temporary folder", stacklevel=2)
+    scratch = Path(tempfile.mkdtemp(prefix="acrobat-"))
+    try:
+        make(scratch)
+    except OSError as error:
+        raise BuildError(f"neither {folder} nor {scratch} can hold the build: {error.strerror}") from error
+    return scratch
+
+
+def compiler() -> str:
+    """`$CXX`, or g++, or clang++. Raises BuildError if there is none."""
+    wanted = os.environ.get("CXX")
+    for name in (wanted,) if wanted else ("g++", "clang++"):
+        if path := shutil.which(name):
+            return path
+    raise BuildError(
+        f"no C++ compiler: {wanted or 'g++ or clang++'} is not on the PATH; install g++ 11 or newer, or name one in CXX"
+    )
+
+
+def compile_model(source: Path, objects: Sequence[Path], target: Path, flags: Sequence[str] = ()) -> None:
+    """One shared object from the generated source and the kernels' objects. Raises BuildError with the compiler's output."""
+    include = sysconfig.get_path("include")
+    if not Path(include, "Python.h").exists():
+        raise BuildError(f"Python's headers are missing ({include} has no Python.h); install the python3-dev package")
+    command = [compiler(), *FLAGS, *flags, f"-I{RUNTIME}", f"-I{include}", "-o", str(target), str(source), *map(str, objects), "-lpthread"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode != 0:
+        if "No space left" in result.stderr:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise BuildError(f"the C++ compiler failed on {source}:\n{result.stderr[-4000:]}")

@@ -1,0 +1,131 @@
+"""A compiled model in this process: loads the shared object, packs the weights, runs mini-batches."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from backends.acrobat.errors import InstanceError, ResourceError, ScheduleError
+from backends.acrobat.kernels.packing import pack
+
+COUNTERS = (
+    "ingest_ms construct_ms schedule_ms kernel_ms copy_ms fetch_ms nodes batches launches waits executions gathered_bytes "
+    "product_flops host_bytes tensor_bytes"
+).split()
+MEMORY_LIMIT = 16 << 30
+ALIGN = 64
+
+
+class Executable:
+    """`executable(instances)` gives one result per instance, as `[module(x) for x in instances]` would."""
+
+    def __init__(
+        self,
+        folder: Path,
+        weights: Mapping[str, np.ndarray],
+        classes: Sequence[type],
+        threads: int = 1,
+        checked: bool = False,
+        gather_fusion: bool = True,
+        memory_limit: int = MEMORY_LIMIT,
+    ) -> None:
+        """`folder` is a finished build, `weights` all weights of the program (float32), `classes` those of its manifest."""
+        self.folder = folder
+        self.manifest = json.loads((folder / "manifest.json").read_text())
+        self._lib = library(folder / "model.so")
+        names = self.manifest["weights"]
+        self._raw = Buffers([np.ascontiguousarray(weights[name], np.float32) for name in names])
+        self._packed = Buffers([pack(p["description"], weights[p["weight"]]) for p in self.manifest["packed"]])
+        base = self._raw.address(0) if names else self._packed.base
+        self._session = self._lib.acrobat_create(threads, memory_limit, int(checked), int(gather_fusion), base)
+        for i in range(len(names)):
+            self._lib.acrobat_add_weight(self._session, self._raw.address(i))
+        for i in range(len(self.manifest["packed"])):
+            self._lib.acrobat_add_packed(self._session, self._packed.address(i))
+        for cls in classes:
+            self._lib.acrobat_add_class(self._session, cls)
+        self._lib.acrobat_set_python(self._session, torch.Tensor, InstanceError, ResourceError, ScheduleError)
+        self._outputs = [(tuple(t["shape"]), getattr(torch, t["dtype"])) for t in self.manifest["outputs"]]
+
+    @property
+    def source(self) -> Path:
+        """The generated C++."""
+        return self.folder / "model.cpp"
+
+    def __call__(self, instances: Sequence[Any]) -> list[Any]:
+        """Raises InstanceError for an instance that does not fit, ResourceError when memory or the stack runs out."""
+        return self._lib.acrobat_run(self._session, instances, self._allocate)
+
+    def _allocate(self, index: int, count: int) -> tuple[int, tuple[torch.Tensor, ...]]:
+        shape, dtype = self._outputs[index]
+        buffer = torch.empty((count, *shape), dtype=dtype)
+        return buffer.data_ptr(), buffer.unbind(0)
+
+    def counters(self) -> dict[str, float]:
+        """About the last mini-batch: milliseconds, counts and bytes by the names in `COUNTERS`."""
+        values = self._lib.acrobat_counters(self._session)
+        return {name: values[i] for i, name in enumerate(COUNTERS)}
+
+    def schedule(self, instances: Sequence[Any]) -> list[tuple[int, int, str, int]]:
+        """Runs a mini-batch and gives its launches in order: (phase, depth, kernel, rows)."""
+        self._lib.acrobat_set_logging(self._session, 1)
+        try:
+            self(instances)
+            return self._lib.acrobat_log(self._session)
+        finally:
+            self._lib.acrobat_set_logging(self._session, 0)
+
+    def close(self) -> None:
+        if self._session is not None:
+            self._lib.acrobat_destroy(self._session)
+            self._session = None
+
+    def __del__(self) -> None:
+        if getattr(self, "_session", None) is not None:
+            self.close()
+
+
+class Buffers:
+    """Arrays side by side in one allocation, each on a cache line."""
+
+    def __init__(self, arrays: Sequence[np.ndarray]) -> None:
+        sizes = [-(-a.nbytes // ALIGN) * ALIGN for a in arrays]
+        self._memory = np.empty(sum(sizes) + ALIGN, np.uint8)
+        self.base = -(-self._memory.ctypes.data // ALIGN) * ALIGN
+        start = self.base - self._memory.ctypes.data
+        self._starts = []
+        for array, size in zip(arrays, sizes, strict=True):
+            self._memory[start : start + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            self._starts.append(start)
+            start += size
+
+    def address(self, index: int) -> int:
+        return self._memory.ctypes.data + self._starts[index]
+
+
+def library(path: Path) -> ctypes.PyDLL:
+    """The shared object with its functions' types declared."""
+    lib = ctypes.PyDLL(str(path))
+    void, obj, integer = ctypes.c_void_p, ctypes.py_object, ctypes.c_int
+    declare = {
+        "acrobat_create": (void, [integer, ctypes.c_uint64, integer, integer, void]),
+        "acrobat_destroy": (None, [void]),
+        "acrobat_add_weight": (None, [void, void]),
+        "acrobat_add_packed": (None, [void, void]),
+        "acrobat_add_class": (integer, [void, obj]),
+        "acrobat_set_python": (integer, [void, obj, obj, obj, obj]),
+        "acrobat_run": (obj, [void, obj, obj]),
+        "acrobat_counters": (ctypes.POINTER(ctypes.c_double), [void]),
+        "acrobat_set_logging": (None, [void, integer]),
+        "acrobat_log": (obj, [void]),
+    }
+    for name, (result, arguments) in declare.items():
+        function = getattr(lib, name)
+        function.restype, function.argtypes = result, arguments
+    return lib

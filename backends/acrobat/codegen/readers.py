@@ -1,0 +1,115 @@
+"""Generated readers: native code that turns a Python instance into the structs of the program, naming the path to what does not fit."""
+
+from __future__ import annotations
+
+from backends.acrobat.codegen.cpp import Types, c_string, field_name
+from backends.acrobat.ir.types import DataT, ListT, ScalarT, TensorT, TupleT, Type
+
+
+class Readers:
+    """`read(type)` gives the C++ expression that reads `o`; `text` then holds all functions that need to stand before it.
+
+    `classes` lists the (type name, case) pairs in the order of `Session::classes`.
+    """
+
+    def __init__(self, types: Types, classes: list[tuple[str, str]]) -> None:
+        self.types = types
+        self.classes = classes
+        self.functions: dict[Type, str] = {}
+        self.shapes: dict[tuple[int, ...], str] = {}
+
+    @property
+    def text(self) -> str:
+        shapes = [
+            f"constexpr int64_t {name}[] = {{{', '.join(map(str, shape)) or '0'}}};" for shape, name in self.shapes.items()
+        ]
+        heads = [body.split(" {", 1)[0] + ";" for body in self.functions.values() if body]
+        return "\n".join([*shapes, "", *heads, "", *(b for b in self.functions.values() if b)])
+
+    def read(self, type: Type, o: str) -> str:
+        match type:
+            case ScalarT(kind):
+                return f"read_{kind}({o})"
+            case TensorT(shape, _):
+                name = self.shapes.setdefault(shape, "kShape" + "".join(f"_{n}" for n in shape))
+                return f"s.tensor_reader.read(s.cx, {o}, {name}, {len(shape)})"
+            case _:
+                if type not in self.functions:
+                    self.functions[type] = ""  # recursive types meet themselves
+                    self.functions[type] = self._function(type)
+                return f"read_{self.types.suffix(type)}(s, {o})"
+
+    def _function(self, type: Type) -> str:
+        head = f"static {self.types.cpp(type)} read_{self.types.suffix(type)}(Session& s, PyObject* o) {{"
+        match type:
+            case ListT(item):
+                body = self._list(type, item)
+            case TupleT(items):
+                body = self._tuple(type, items)
+            case DataT():
+                body = self._data(type)
+            case _:
+                raise AssertionError(type)
+        return "\n".join([head, *(f"    {line}" if line else "" for line in body), "}", ""])
+
+    def _list(self, type: ListT, item: Type) -> list[str]:
+        return [
+            'if (!PyList_Check(o) && !PyTuple_Check(o)) mismatch(o, "a list");',
+            "const Py_ssize_t size = PySequence_Fast_GET_SIZE(o);",
+            "PyObject** items = PySequence_Fast_ITEMS(o);",
+            f"auto list = make_list<{self.types.cpp(item)}>(s.cx.host, size);",
+            "Py_ssize_t i = 0;",
+            "try {",
+            f"    for (; i < size; ++i) list.data[i] = {self.read(item, 'items[i]')};",
+            "} catch (ReadError& e) {",
+            '    e.within("[" + std::to_string(i) + "]");',
+            "    throw;",
+            "}",
+            "return list;",
+        ]
+
+    def _tuple(self, type: TupleT, items: tuple[Type, ...]) -> list[str]:
+        n = len(items)
+        reads = [f"    std::get<{i}>(value) = {self.read(t, f'PyTuple_GET_ITEM(o, {i})')};" for i, t in enumerate(items)]
+        lines = [f'if (!PyTuple_Check(o) || PyTuple_GET_SIZE(o) != {n}) mismatch(o, "a tuple of {n} elements");']
+        lines += [f"{self.types.cpp(type)} value;", "int at = 0;", "try {"]
+        for i, read in enumerate(reads):
+            lines += [f"    at = {i};", read]
+        return [*lines, "} catch (ReadError& e) {", '    e.within("[" + std::to_string(at) + "]");', "    throw;", "}", "return value;"]
+
+    def _data(self, type: DataT) -> list[str]:
+        data = self.types.datatypes[type.name]
+        lines = ['s.cx.guard("the instance");']
+        if data.optional:
+            some = data.case("Some")
+            cpp = self.types.case(type, "Some")
+            inner = some.fields[0][1]
+            return [
+                *lines,
+                "if (o == Py_None) {",
+                f"    auto* none = s.cx.host.make<{self.types.case(type, 'None')}>(1);",
+                f"    none->tag = {self.types.tag(type, 'None')};",
+                "    return none;",
+                "}",
+                f"auto* v = s.cx.host.make<{cpp}>(1);",
+                f"v->tag = {self.types.tag(type, 'Some')};",
+                f"v->{field_name('value')} = {self.read(inner, 'o')};",
+                "return v;",
+            ]
+        for exact in (True, False):
+            # A subclass is read as the dataclass it extends, after all exact matches failed.
+            for case in data.cases:
+                index = self.classes.index((type.name, case.name))
+                same = "Py_TYPE(o) == cls.type" if exact else "PyObject_TypeCheck(o, cls.type)"
+                fields = case.fields
+                body = [f"    auto* v = s.cx.host.make<{self.types.case(type, case.name)}>(1);"]
+                body += [f"    v->tag = {self.types.tag(type, case.name)};"]
+                if fields:
+                    body += ['    const char* at = "";', "    try {"]
+                    for k, (name, t) in enumerate(fields):
+                        body += [f"        at = {c_string('.' + name)};"]
+                        body += [f"        v->{field_name(name)} = {self.read(t, f'cls.field(o, {k})')};"]
+                    body += ["    } catch (ReadError& e) {", "        e.within(at);", "        throw;", "    }"]
+                lines += [f"if (const Class& cls = s.classes[{index}]; {same}) {{", *body, "    return v;", "}"]
+        wanted = " or ".join(f"a {c.name}" for c in data.cases)
+        return [*lines, f"mismatch(o, {c_string(wanted)});"]

@@ -1,0 +1,268 @@
+"""Units of scheduling in C++: for each kernel or static block, how a call is recorded and how a bucket of calls is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from backends.acrobat.codegen.cpp import Names, c_string, identifier
+from backends.acrobat.ir.nodes import Launch, Weight
+from backends.acrobat.kernels.emit import Emitted
+from backends.acrobat.kernels.spec import Block, Kernel, Mode, Param, Step, displacements
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A kernel to emit: operand modes as the unit calls it."""
+
+    kernel: Kernel
+    out_mode: Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One kernel call of a unit: `args` follow the kernel's params; each is a param of the unit or `"k.j"`."""
+
+    request: Request
+    args: tuple[str, ...]
+    over: str  # the list group the call runs over, or ""
+    leaves: bool  # whether its row lies in the unit's result row
+
+
+@dataclass(slots=True)
+class UnitCode:
+    """A unit with the weights its shared parameters are bound to."""
+
+    index: int
+    name: str
+    unit: Kernel | Block
+    shared: dict[str, Weight]  # unit param -> weight
+    calls: list[Call]
+    rows: dict[int, int] = field(default_factory=dict)  # call -> displacement of its row within the unit's row
+    row_size: int = 0
+    requires: set[str] = field(default_factory=set)  # list params that may not be empty
+
+    @property
+    def gathered(self) -> list[Param]:
+        return [p for p in self.unit.params if p.mode is Mode.GATHERED]
+
+    @property
+    def lists(self) -> list[Param]:
+        return [p for p in self.unit.params if p.mode is Mode.LIST]
+
+    def group_of(self, param: str) -> str:
+        groups = dict(self.unit.groups) if isinstance(self.unit, Block) else {}
+        return groups.get(param, param)
+
+    @property
+    def groups(self) -> list[str]:
+        return list(dict.fromkeys(self.group_of(p.name) for p in self.lists))
+
+    def result_displacements(self) -> tuple[int, ...]:
+        """Where each result of the unit starts within its row."""
+        if isinstance(self.unit, Kernel):
+            return self.unit.displacements
+        out = []
+        for result in self.unit.results:
+            step, j = map(int, result.split("."))
+            out.append(self.rows[step] + self.unit.steps[step].kernel.displacements[j])
+        return tuple(out)
+
+
+class Units:
+    """All units of a program, each once: the same kernel or block with the same weights batches together wherever it is called."""
+
+    def __init__(self) -> None:
+        self.by_key: dict[tuple[Kernel | Block, tuple[str, ...]], UnitCode] = {}
+        self.names = Names()
+
+    def __iter__(self):
+        return iter(self.by_key.values())
+
+    def __len__(self) -> int:
+        return len(self.by_key)
+
+    def of(self, launch: Launch) -> UnitCode:
+        unit = launch.unit
+        shared = {p.name: a for p, a in zip(unit.params, launch.args, strict=True) if p.mode is Mode.SHARED}
+        for name, weight in shared.items():
+            assert isinstance(weight, Weight), (unit.name, name)
+        key = (unit, tuple(w.name for w in shared.values()))
+        if key not in self.by_key:
+            code = UnitCode(len(self.by_key), self.names.fresh(unit.name), unit, shared, calls=[])  # type: ignore[arg-type]
+            plan(code)
+            self.by_key[key] = code
+        return self.by_key[key]
+
+    def requests(self) -> list[Request]:
+        return list(dict.fromkeys(call.request for unit in self for call in unit.calls))
+
+
+def plan(code: UnitCode) -> None:
+    """Decide the operand modes of each kernel call of a unit and where results lie."""
+    unit = code.unit
+    if isinstance(unit, Kernel):
+        code.calls = [Call(Request(unit, Mode.GATHERED), tuple(p.name for p in unit.params), "", True)]
+        code.rows, code.row_size = {0: 0}, unit.row_size
+        code.requires = required_lists(unit, {p.name: p.name for p in unit.params})
+        return
+    leaving = {int(r.split(".")[0]) for r in unit.results}
+    modes = {p.name: p.mode for p in unit.params}
+    for k, step in enumerate(unit.steps):
+        if k in leaving:
+            code.rows[k] = code.row_size
+            code.row_size += step.kernel.row_size
+        over = code.group_of(step.over) if step.over else ""
+        assert not (over and k in leaving), "a per-item result cannot leave a block"
+        params = []
+        for p, arg in zip(step.kernel.params, step.args, strict=True):
+            mode = p.mode
+            if mode is Mode.GATHERED and "." in arg and arg not in modes:
+                source = int(arg.split(".")[0])
+                same_rows = bool(unit.steps[source].over) == bool(over)
+                # An intermediate of the same rows lies contiguously; one of the block's rows used per item is spread.
+                mode = Mode.CONTIGUOUS if same_rows and source not in leaving else Mode.GATHERED
+            params.append(replace(p, mode=mode))
+        kernel = replace(step.kernel, params=tuple(params))
+        out_mode = Mode.GATHERED if k in leaving else Mode.CONTIGUOUS
+        code.calls.append(Call(Request(kernel, out_mode), step.args, over, k in leaving))
+        code.requires |= required_lists(step.kernel, dict(zip((p.name for p in step.kernel.params), step.args, strict=True)))
+    code.requires &= {p.name for p in unit.params}
+
+
+def required_lists(kernel: Kernel, args: Mapping[str, str]) -> set[str]:
+    """The arguments a kernel sums over that must not be empty (`reduce` without a start)."""
+    return {args[i.args[0]] for i in kernel.body if i.op == "list_sum" and dict(i.attrs).get("nonempty") and i.args[0] in args}
+
+
+class UnitWriter:
+    """C++ for recording and running units, given the emitted kernels."""
+
+    def __init__(self, emitted: Mapping[Request, Emitted]) -> None:
+        self.emitted = emitted
+        self.packed: dict[tuple[str, str, str], int] = {}  # (kernel symbol, param, weight) -> index into Context::packed
+
+    def record(self, code: UnitCode) -> str:
+        """The function that records one call and gives the address of its result row."""
+        params = [f"Tensor {operand(p.name)}" for p in code.gathered]
+        params += [f"const List<Tensor>& {operand(p.name)}" for p in code.lists]
+        lines = [f"static inline Tensor record_{code.name}({', '.join(['Context& cx', 'int64_t depth', *params])}) {{"]
+        for p in code.lists:
+            if p.name in code.requires:
+                lines += [f'    if ({operand(p.name)}.size == 0) throw InstanceError("the sum of an empty list has no value");']
+        lines += [f"    Bucket& bucket = cx.stage->bucket(depth, {code.index});", "    const int64_t row = bucket.open();"]
+        lines += [f"    bucket.operands[{i}].data[row] = {operand(p.name)};" for i, p in enumerate(code.gathered)]
+        for i, p in enumerate(code.lists):
+            lines += [f"    for (const Tensor t : {operand(p.name)}) bucket.items[{i}].push(t);"]
+        for g, group in enumerate(code.groups):
+            first = next(i for i, p in enumerate(code.lists) if code.group_of(p.name) == group)
+            lines += [f"    bucket.starts[{g}].data[row + 1] = bucket.items[{first}].size;"]
+        lines += [f"    return bucket.out.data[row] = cx.place({code.row_size});", "}"]
+        return "\n".join(lines)
+
+    def run(self, code: UnitCode) -> str:
+        """The function that runs all recorded calls of one bucket."""
+        lines = [f"static void run_{code.name}(Context& cx, Bucket& bucket) {{", "    const int64_t rows = bucket.rows;"]
+        for i, p in enumerate(code.gathered):
+            lines += [f"    const int64_t* {operand(p.name)} = cx.operand(bucket.operands[{i}].data, rows, {elements(p)});"]
+        for g, group in enumerate(code.groups):
+            lines += [f"    const int64_t* starts_{g} = bucket.starts[{g}].data;"]
+        for i, p in enumerate(code.lists):
+            lines += [f"    const int64_t* {operand(p.name)} = cx.operand(bucket.items[{i}].data, bucket.items[{i}].size, {elements(p)});"]
+        lines += ["    const int64_t* out = bucket.out.data;"]
+        for k, call in enumerate(code.calls):
+            lines += [f"    {line}" for line in self._call(code, k, call)]
+        return "\n".join([*lines, "}"])
+
+    def _call(self, code: UnitCode, k: int, call: Call) -> list[str]:
+        kernel, emitted = call.request.kernel, self.emitted[call.request]
+        lists = {p.name: i for i, p in enumerate(code.lists)}
+        group_index = {g: i for i, g in enumerate(code.groups)}
+        rows = f"starts_{group_index[call.over]}[rows]" if call.over else "rows"
+        lines: list[str] = []
+        args: list[str] = []
+        for p, arg in zip(kernel.params, call.args, strict=True):
+            if p.mode is Mode.SHARED:
+                key = (emitted.symbol, p.name, code.shared[arg].name)
+                index = self.packed.setdefault(key, len(self.packed))
+                args.append(f"cx.packed[{index}]")
+            elif arg in lists:
+                if p.mode is Mode.LIST:
+                    args += [f"starts_{group_index[code.group_of(arg)]}", operand(arg)]
+                else:
+                    args.append(operand(arg))
+            elif "." in arg:
+                args += self._intermediate(code, k, call, p, arg, lines)
+            elif call.over:
+                name = f"{operand(arg)}_per_item_{k}"
+                lines.append(f"const int64_t* {name} = cx.spread({operand(arg)}, starts_{group_index[call.over]}, rows);")
+                args.append(name)
+            else:
+                args.append(operand(arg))
+        if call.leaves:
+            if code.rows[k]:
+                lines.append(f"const int64_t* out_{k} = cx.shifted(out, {code.rows[k]}, rows);")
+                args.append(f"out_{k}")
+            else:
+                args.append("out")
+        else:
+            lines.append(f"const Tensor row_{k} = cx.place({rows} * {kernel.row_size});")
+            args += [f"row_{k}", f"int64_t{{{kernel.row_size}}}"]
+        lines += [
+            f"cx.launch({c_string(kernel.name)}, {rows}, {emitted.parts}, {float(emitted.flops_per_row)}, {emitted.scratch_size * 4},",
+            "          [&](int64_t row_begin, int64_t row_end, int part_begin, int part_end, float* scratch) {",
+            f"              {emitted.symbol}(cx.base, row_begin, row_end, part_begin, part_end, {', '.join(args)}, scratch);",
+            "          });",
+        ]
+        return lines
+
+    def _intermediate(self, code: UnitCode, k: int, call: Call, p: Param, arg: str, lines: list[str]) -> list[str]:
+        """The arguments that pass result `arg` ("k.j") of an earlier call on."""
+        assert isinstance(code.unit, Block)
+        source, j = map(int, arg.split("."))
+        step: Step = code.unit.steps[source]
+        at = step.kernel.displacements[j]
+        size = step.kernel.row_size
+        group_index = {g: i for i, g in enumerate(code.groups)}
+        name = f"from_{source}_{j}_{k}"
+        if p.mode is Mode.LIST:
+            group = group_index[code.group_of(step.over)]
+            lines.append(f"const int64_t* {name} = cx.steps(row_{source} + {at}, {size}, starts_{group}[rows]);")
+            return [f"starts_{group}", name]
+        if p.mode is Mode.CONTIGUOUS:
+            return [f"row_{source} + {at}", f"int64_t{{{size}}}"]
+        if source in code.rows:
+            lines.append(f"const int64_t* {name} = cx.shifted(out, {code.rows[source] + at}, rows);")
+        else:
+            lines.append(f"const int64_t* {name} = cx.steps(row_{source} + {at}, {size}, rows);")
+        if call.over:
+            lines.append(f"const int64_t* {name}_per_item = cx.spread({name}, starts_{group_index[call.over]}, rows);")
+            return [f"{name}_per_item"]
+        return [name]
+
+    def table(self, units: Units) -> str:
+        """The `Unit` descriptions the scheduler works from."""
+        lines = []
+        for code in units:
+            groups = {g: i for i, g in enumerate(code.groups)}
+            of_list = ", ".join(str(groups[code.group_of(p.name)]) for p in code.lists) or "0"
+            lines.append(f"static const int kGroups_{code.name}[] = {{{of_list}}};")
+        lines.append("static const Unit kUnits[] = {")
+        for code in units:
+            lines.append(
+                f"    {{{c_string(code.name)}, {len(code.gathered)}, {len(code.groups)}, {len(code.lists)}, "
+                f"kGroups_{code.name}, {code.row_size}, run_{code.name}}},"
+            )
+        if not len(units):
+            lines.append('    {"", 0, 0, 0, nullptr, 0, nullptr},')
+        return "\n".join([*lines, "};"])
+
+
+def operand(param: str) -> str:
+    """The C++ name of a unit's parameter, apart from all other names of the generated functions."""
+    return f"arg_{identifier(param)}"
+
+
+def elements(p: Param) -> int:
+    """4-byte elements a copy of the operand takes, padded."""
+    return displacements((p.type,))[1]

@@ -1,0 +1,75 @@
+"""The passes, in order, with the reason for each position. Between any two the verifier runs; `observe` sees each result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.depth import static_depths
+from backends.acrobat.analyses.phases import phases
+from backends.acrobat.analyses.waits import Waits
+from backends.acrobat.codegen.functions import Facts
+from backends.acrobat.ir.nodes import Program
+from backends.acrobat.ir.verifier import verify
+from backends.acrobat.options import Options
+from backends.acrobat.passes import coarsen, constants, folds, horizontal, inline, simplify, specialise, vertical
+
+Observe = Callable[[str, Program], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    name: str
+    run: Callable[[Program], Program]
+    on: bool = True
+
+
+def passes(options: Options) -> list[Pass]:
+    return [
+        # Straight-line code is then seen whole by everything after.
+        Pass("inline", inline.run),
+        # Copies and projections left by inlining would hide equal operands.
+        Pass("simplify", simplify.run),
+        # Weights become operands that fusion may share; it must see calls before loops are reshaped.
+        Pass("specialise", lambda p: specialise.run(p, clone=options.specialise)),
+        # Sums over lists become operations, which fusion can take into a kernel.
+        Pass("fold_sums", folds.run, options.fold_sums),
+        Pass("simplify again", simplify.run),
+        # Packs sibling products while they still are operations; makes work on weights.
+        Pass("horizontal", horizontal.run, options.horizontal),
+        # After everything that may combine weights, before kernels fix what their operands are.
+        Pass("constant work", constants.run, options.constant_work),
+        # Operations become kernels.
+        Pass("vertical", lambda p: vertical.run(p, fuse=options.vertical)),
+        # Kernels become static blocks.
+        Pass("coarsen", coarsen.run, options.coarsen),
+    ]
+
+
+def optimise(program: Program, options: Options, observe: Observe | None = None) -> Program:
+    """All passes that are on. Raises what the verifier raises if one of them breaks the program."""
+    verify(program)
+    for p in passes(options):
+        if not p.on:
+            continue
+        program = p.run(program)
+        verify(program)
+        if observe is not None:
+            observe(p.name, program)
+    return program
+
+
+def facts_for(program: Program, options: Options) -> Facts:
+    """What code generation needs to know about the finished program."""
+    graph = CallGraph(program)
+    static = static_depths(program, graph)
+    stages = phases(program, graph, static)
+    return Facts(
+        static_depth=dict(static.depths) if options.hoist else {},
+        static_levels=static.base if options.hoist else 0,
+        phase=dict(stages.of) if options.phases else {},
+        phases=stages.count if options.phases else 1,
+        waits=Waits(program, graph).functions,
+        recursive=frozenset(name for name in program.functions if name in graph.recursive),
+    )

@@ -1,0 +1,76 @@
+// The one door between Python and a compiled model: a narrow C interface, instantiated by the generated code for its `Model`.
+#pragma once
+
+#include "run.h"
+
+namespace acrobat {
+
+inline PyObject* log_of(const Session& s) {
+    PyObject* list = PyList_New(0);
+    for (const Launched& l : s.cx.log) {
+        PyObject* entry = Py_BuildValue("(iLsL)", l.phase, static_cast<long long>(l.depth), l.kernel, static_cast<long long>(l.rows));
+        if (!entry || PyList_Append(list, entry) < 0) {
+            Py_XDECREF(entry);
+            Py_DECREF(list);
+            return nullptr;
+        }
+        Py_DECREF(entry);
+    }
+    return list;
+}
+
+template <class Body>
+int guarded(Body&& body) {
+    try {
+        body();
+        return 0;
+    } catch (const PythonError&) {
+        return -1;
+    } catch (const std::exception& e) {
+        PyErr_SetString(PyExc_RuntimeError, e.what());
+        return -1;
+    }
+}
+
+}  // namespace acrobat
+
+#define ACROBAT_DOOR extern "C" __attribute__((visibility("default")))
+
+#define ACROBAT_EXPORT(Model)                                                                                              \
+    ACROBAT_DOOR void* acrobat_create(int threads, uint64_t memory_limit, int checked, int gather_fusion, float* base) {   \
+        auto* s = new acrobat::Session(threads, memory_limit, checked != 0, gather_fusion != 0);                           \
+        s->cx.base = base;                                                                                                 \
+        return s;                                                                                                          \
+    }                                                                                                                      \
+    ACROBAT_DOOR void acrobat_destroy(void* s) { delete static_cast<acrobat::Session*>(s); }                               \
+    ACROBAT_DOOR void acrobat_add_weight(void* s, const float* w) {                                                        \
+        auto& cx = static_cast<acrobat::Session*>(s)->cx;                                                                  \
+        cx.weights.push_back(cx.address(w));                                                                               \
+    }                                                                                                                      \
+    ACROBAT_DOOR void acrobat_add_packed(void* s, const float* w) {                                                        \
+        static_cast<acrobat::Session*>(s)->cx.packed.push_back(w);                                                         \
+    }                                                                                                                      \
+    ACROBAT_DOOR int acrobat_add_class(void* session, PyObject* cls) {                                                     \
+        return acrobat::guarded([&] {                                                                                      \
+            auto& classes = static_cast<acrobat::Session*>(session)->classes;                                              \
+            classes.emplace_back().set(cls, Model::fields(classes.size() - 1));                                            \
+        });                                                                                                                \
+    }                                                                                                                      \
+    ACROBAT_DOOR int acrobat_set_python(void* session, PyObject* tensor, PyObject* instance_error, PyObject* resource_error, \
+                                        PyObject* schedule_error) {                                                        \
+        return acrobat::guarded([&] {                                                                                      \
+            auto& s = *static_cast<acrobat::Session*>(session);                                                            \
+            s.tensor_reader.set(tensor);                                                                                   \
+            s.instance_error = instance_error;                                                                             \
+            s.resource_error = resource_error;                                                                             \
+            s.schedule_error = schedule_error;                                                                             \
+        });                                                                                                                \
+    }                                                                                                                      \
+    ACROBAT_DOOR PyObject* acrobat_run(void* s, PyObject* instances, PyObject* allocate) {                                 \
+        return acrobat::run<Model>(*static_cast<acrobat::Session*>(s), instances, allocate);                               \
+    }                                                                                                                      \
+    ACROBAT_DOOR const double* acrobat_counters(void* s) {                                                                 \
+        return reinterpret_cast<const double*>(&static_cast<acrobat::Session*>(s)->cx.counters);                           \
+    }                                                                                                                      \
+    ACROBAT_DOOR void acrobat_set_logging(void* s, int on) { static_cast<acrobat::Session*>(s)->cx.logging = on != 0; }    \
+    ACROBAT_DOOR PyObject* acrobat_log(void* s) { return acrobat::log_of(*static_cast<acrobat::Session*>(s)); }

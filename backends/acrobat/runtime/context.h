@@ -1,0 +1,242 @@
+// One executable's state: arenas, weights, the schedule of the mini-batch in flight, and what is counted about it.
+#pragma once
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "arena.h"
+#include "pool.h"
+#include "schedule.h"
+#include "values.h"
+
+namespace acrobat {
+
+using Clock = std::chrono::steady_clock;
+
+inline double milliseconds(Clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
+
+// About the last mini-batch. The order is the C boundary's: `codegen.loader` names the fields.
+struct Counters {
+    double ingest_ms = 0, construct_ms = 0, schedule_ms = 0, kernel_ms = 0, copy_ms = 0, fetch_ms = 0;
+    double nodes = 0, batches = 0, launches = 0, waits = 0, executions = 0, gathered_bytes = 0, product_flops = 0;
+    double host_bytes = 0, tensor_bytes = 0;
+};
+
+struct Launched {
+    int phase;
+    int64_t depth;
+    const char* kernel;
+    int64_t rows;
+};
+
+class Context {
+   public:
+    Context(int threads, size_t memory_limit, bool checked, bool gather_fusion)
+        : host("structure", memory_limit),
+          tensors("tensor", memory_limit),
+          pool(threads),
+          scratch_(size_t(threads)),
+          checked_(checked),
+          gather_fusion_(gather_fusion) {}
+
+    Arena host;     // structures, lists, coroutine frames, tables made at launch
+    Arena tensors;  // rows of results
+    Pool pool;
+    Counters counters;
+    std::vector<Stage> stages;
+    Stage* stage = nullptr;
+    int64_t instance = 0;               // being read or run, for messages
+    float* base = nullptr;              // every address counts from here
+    std::vector<Tensor> weights;        // addresses of the weights as they are
+    std::vector<const float*> packed;   // weights as kernels want them
+    std::vector<Launched> log;          // filled when `logging`
+    bool logging = false;
+
+    // ---- addresses
+    Tensor address(const void* p) const { return (reinterpret_cast<intptr_t>(p) - reinterpret_cast<intptr_t>(base)) / 4; }
+    float* pointer(Tensor t) const {
+        return reinterpret_cast<float*>(reinterpret_cast<intptr_t>(base) + intptr_t(t) * 4);
+    }
+    Tensor place(int64_t elements) { return address(tensors.take(size_t(elements) * 4)); }
+
+    Tensor row(int weight, int64_t index, int64_t rows, int64_t row_size) const {
+        const int64_t at = index < 0 ? index + rows : index;
+        if (at < 0 || at >= rows)
+            throw InstanceError("index " + std::to_string(index) + " is out of range: the table has " + std::to_string(rows) + " rows");
+        return weights[size_t(weight)] + at * row_size;
+    }
+    Tensor scalar(double value) {
+        const Tensor t = place(16);
+        *pointer(t) = float(value);
+        if (checked_) produced(t, 16);
+        return t;
+    }
+
+    // ---- recursion
+    void measure_stack() {
+        pthread_attr_t attributes;
+        void* lowest = nullptr;
+        size_t size = 0;
+        pthread_getattr_np(pthread_self(), &attributes);
+        pthread_attr_getstack(&attributes, &lowest, &size);
+        pthread_attr_destroy(&attributes);
+        stack_limit_ = static_cast<char*>(lowest) + std::min<size_t>(size / 4, size_t{1} << 18);
+    }
+    void guard(const char* what) const {
+        char here;
+        if (&here < stack_limit_) [[unlikely]]
+            throw ResourceError(std::string(what) + " is nested too deeply for this thread's stack: the recursion may not end, or "
+                                                    "the instance may contain itself");
+    }
+
+    // ---- launches
+    // Runs kernel(row_begin, row_end, part_begin, part_end, scratch) over all rows and parts. Small batches split the parts
+    // (columns), large ones the rows, in tiles of eight rows so that only the last piece has a tail.
+    template <class Kernel>
+    void launch(const char* name, int64_t rows, int parts, double flops_per_row, size_t scratch_bytes, Kernel&& kernel) {
+        if (rows == 0) return;
+        counters.launches += 1;
+        counters.product_flops += flops_per_row * double(rows);
+        if (logging) log.push_back({int(stage - stages.data()), depth_, name, rows});
+        const int threads = pool.threads();
+        if (threads == 1 || flops_per_row * double(rows) < 5e4) {
+            kernel(int64_t{0}, rows, 0, parts, scratch(0, scratch_bytes));
+            return;
+        }
+        const int64_t tiles = (rows + 7) / 8;
+        const auto begin = [](int64_t total, int piece, int pieces) { return total * piece / pieces; };
+        if (parts >= 2 * threads && tiles < 8 * threads) {
+            const int pieces = std::min(parts, 4 * threads);
+            pool.run(pieces, [&](int p, int thread) {
+                kernel(int64_t{0}, rows, int(begin(parts, p, pieces)), int(begin(parts, p + 1, pieces)), scratch(thread, scratch_bytes));
+            });
+        } else {
+            const int pieces = int(std::min<int64_t>(tiles, 4 * threads));
+            pool.run(pieces, [&](int p, int thread) {
+                kernel(8 * begin(tiles, p, pieces), std::min(rows, 8 * begin(tiles, p + 1, pieces)), 0, parts,
+                       scratch(thread, scratch_bytes));
+            });
+        }
+    }
+
+    // Explicit gather: the rows are copied next to each other, and the table made to say so.
+    const int64_t* operand(const int64_t* table, int64_t rows, int64_t elements) {
+        if (gather_fusion_ || rows < 2) return table;
+        const auto from = Clock::now();
+        bool adjacent = true;
+        for (int64_t i = 1; i < rows && adjacent; ++i) adjacent = table[i] == table[i - 1] + elements;
+        if (adjacent) return table;
+        const Tensor copy = place(rows * elements);
+        int64_t* moved = host.make<int64_t>(size_t(rows));
+        for (int64_t i = 0; i < rows; ++i) {
+            moved[i] = copy + i * elements;
+            std::memcpy(pointer(moved[i]), pointer(table[i]), size_t(elements) * 4);
+        }
+        counters.gathered_bytes += double(rows * elements * 4);
+        counters.copy_ms += milliseconds(Clock::now() - from);
+        return moved;
+    }
+
+    // Tables for the inside of static blocks.
+    const int64_t* steps(int64_t start, int64_t stride, int64_t rows) {
+        int64_t* table = host.make<int64_t>(size_t(rows));
+        for (int64_t i = 0; i < rows; ++i) table[i] = start + i * stride;
+        return table;
+    }
+    const int64_t* shifted(const int64_t* table, int64_t by, int64_t rows) {
+        if (by == 0) return table;
+        int64_t* moved = host.make<int64_t>(size_t(rows));
+        for (int64_t i = 0; i < rows; ++i) moved[i] = table[i] + by;
+        return moved;
+    }
+    // A row's address for each of its items.
+    const int64_t* spread(const int64_t* table, const int64_t* starts, int64_t rows) {
+        int64_t* items = host.make<int64_t>(size_t(starts[rows]));
+        for (int64_t i = 0; i < rows; ++i) std::fill(items + starts[i], items + starts[i + 1], table[i]);
+        return items;
+    }
+
+    // ---- execution
+    void reset(const Unit* units, int count, int phases, int64_t static_levels) {
+        host.reset();
+        tensors.reset();
+        counters = {};
+        log.clear();
+        produced_.clear();
+        if (stages.empty()) {
+            units_ = units;
+            stages.resize(size_t(phases));
+            for (Stage& s : stages) s.set_up(units, count, static_levels);
+        }
+        for (Stage& s : stages) s.reset();
+        stage = &stages[0];
+    }
+
+    // Runs what is recorded in the phases up to and including `last`.
+    void execute(int last) {
+        const auto from = Clock::now();
+        double kernels = 0;
+        Stage* const recording = stage;
+        const double copied = counters.copy_ms;
+        for (int p = 0; p <= last; ++p) {
+            stage = &stages[size_t(p)];
+            stage->drain([&](int64_t depth, int unit, Bucket& bucket) {
+                depth_ = depth;
+                if (checked_) check(units_[unit], bucket);
+                counters.nodes += double(bucket.rows);
+                counters.batches += 1;
+                const auto start = Clock::now();
+                units_[unit].run(*this, bucket);
+                kernels += milliseconds(Clock::now() - start);
+                if (checked_)
+                    for (int64_t i = 0; i < bucket.rows; ++i) produced(bucket.out.data[i], units_[unit].row_size);
+            });
+        }
+        stage = recording;
+        counters.executions += 1;
+        kernels -= counters.copy_ms - copied;
+        counters.kernel_ms += kernels;
+        counters.schedule_ms += milliseconds(Clock::now() - from) - kernels - (counters.copy_ms - copied);
+    }
+
+   private:
+    float* scratch(int thread, size_t bytes) {
+        std::vector<char>& s = scratch_[size_t(thread)];
+        if (s.size() < bytes + 64) s.resize(bytes + 64);
+        return reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(s.data()) + 63) & ~uintptr_t{63});
+    }
+
+    // ---- checked mode: every operand must have been computed before its kernel runs
+    void produced(Tensor t, int64_t elements) {
+        const int64_t first = tensors.line_of(pointer(t));
+        const int64_t last = first + (elements * 4 + 63) / 64;
+        if (size_t(last) > produced_.size()) produced_.resize(size_t(last) * 2, false);
+        std::fill(produced_.begin() + first, produced_.begin() + last, true);
+    }
+    void require(const Unit& unit, Tensor t) const {
+        const int64_t line = tensors.line_of(pointer(t));
+        if (line >= 0 && (size_t(line) >= produced_.size() || !produced_[size_t(line)]))
+            throw ScheduleError(std::string("the unit ") + unit.name + " was scheduled before one of its operands was computed");
+    }
+    void check(const Unit& unit, const Bucket& bucket) const {
+        for (const Column& c : bucket.operands)
+            for (int64_t i = 0; i < bucket.rows; ++i) require(unit, c.data[i]);
+        for (const Column& c : bucket.items)
+            for (int64_t i = 0; i < c.size; ++i) require(unit, c.data[i]);
+    }
+
+    const Unit* units_ = nullptr;
+    int64_t depth_ = 0;
+    const char* stack_limit_ = nullptr;
+    std::vector<std::vector<char>> scratch_;
+    std::vector<bool> produced_;
+    bool checked_;
+    bool gather_fusion_;
+};
+
+}  // namespace acrobat

@@ -1,0 +1,209 @@
+// Waiting instances (paper: fibers). Only functions that may wait are coroutines. A task starts when it is awaited; children that
+// do not depend on each other are started one after the other and joined, so all of them reach their waits together.
+//
+// Frames come from a pool over the structure arena: a chain of 5,000 waiting calls needs no stack, and resuming the innermost
+// is one indirect jump.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include "context.h"
+
+namespace acrobat {
+
+class Frames {
+   public:
+    explicit Frames(Arena& arena) : arena_(arena) {}
+
+    void* take(size_t bytes) {
+        const size_t size = (bytes + 63) / 64;
+        if (size < free_.size() && free_[size]) {
+            void* frame = free_[size];
+            free_[size] = *static_cast<void**>(frame);
+            return frame;
+        }
+        return arena_.take(size * 64);
+    }
+    void give(void* frame, size_t bytes) {
+        const size_t size = (bytes + 63) / 64;
+        if (size >= free_.size()) free_.resize(size + 1, nullptr);
+        *static_cast<void**>(frame) = free_[size];
+        free_[size] = frame;
+    }
+    // The arena was reset: forget what lay in it.
+    void reset() { free_.assign(free_.size(), nullptr); }
+
+    static inline thread_local Frames* current = nullptr;
+
+   private:
+    Arena& arena_;
+    std::vector<void*> free_;
+};
+
+struct FramePromise {
+    static void* operator new(size_t bytes) { return Frames::current->take(bytes); }
+    static void operator delete(void* frame, size_t bytes) { Frames::current->give(frame, bytes); }
+};
+
+template <class T>
+class [[nodiscard]] Task {
+   public:
+    struct promise_type : FramePromise {
+        T value{};
+        std::exception_ptr error;
+        std::coroutine_handle<> caller = std::noop_coroutine();
+
+        Task get_return_object() { return Task(std::coroutine_handle<promise_type>::from_promise(*this)); }
+        std::suspend_always initial_suspend() noexcept { return {}; }
+        struct Return {
+            bool await_ready() noexcept { return false; }
+            std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> self) noexcept { return self.promise().caller; }
+            void await_resume() noexcept {}
+        };
+        Return final_suspend() noexcept { return {}; }
+        void return_value(T v) { value = std::move(v); }
+        void unhandled_exception() { error = std::current_exception(); }
+    };
+
+    explicit Task(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
+    Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    Task& operator=(Task&& other) noexcept {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~Task() {
+        if (handle_) handle_.destroy();
+    }
+
+    // Awaiting a task runs it in place of the caller.
+    bool await_ready() const noexcept { return false; }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<> caller) noexcept {
+        handle_.promise().caller = caller;
+        return handle_;
+    }
+    T await_resume() { return result(); }
+
+    void start() { handle_.resume(); }
+    bool done() const { return handle_.done(); }
+    T result() {
+        if (handle_.promise().error) std::rethrow_exception(handle_.promise().error);
+        return std::move(handle_.promise().value);
+    }
+
+   private:
+    std::coroutine_handle<promise_type> handle_;
+};
+
+// A parent awaits the join after starting its children; the last child to end resumes it.
+class Join {
+   public:
+    explicit Join(int64_t children) : pending_(children) {}
+
+    bool await_ready() const noexcept { return pending_ == 0; }
+    void await_suspend(std::coroutine_handle<> parent) noexcept { parent_ = parent; }
+    void await_resume() {
+        if (error_) std::rethrow_exception(error_);
+    }
+
+    std::coroutine_handle<> end_child(std::exception_ptr error) noexcept {
+        if (error && !error_) error_ = error;
+        return --pending_ == 0 && parent_ ? parent_ : std::noop_coroutine();
+    }
+
+   private:
+    int64_t pending_;
+    std::coroutine_handle<> parent_ = nullptr;
+    std::exception_ptr error_;
+};
+
+// A forked child: runs at once until it waits or ends, and frees itself. Its first or second argument is the Join.
+struct Child {
+    struct promise_type : FramePromise {
+        Join* join;
+        std::exception_ptr error;
+
+        template <class... Rest>
+        promise_type(Join& j, Rest&&...) : join(&j) {}
+        template <class Closure, class... Rest>
+        promise_type(Closure&&, Join& j, Rest&&...) : join(&j) {}
+
+        Child get_return_object() { return {}; }
+        std::suspend_never initial_suspend() noexcept { return {}; }
+        struct End {
+            bool await_ready() noexcept { return false; }
+            std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> self) noexcept {
+                Join* join = self.promise().join;
+                std::exception_ptr error = self.promise().error;
+                self.destroy();
+                return join->end_child(error);
+            }
+            void await_resume() noexcept {}
+        };
+        End final_suspend() noexcept { return {}; }
+        void return_void() {}
+        void unhandled_exception() { error = std::current_exception(); }
+    };
+};
+
+// The instances' waits. A coroutine suspends here until the tensor it reads is computed.
+class Waiting {
+   public:
+    struct Wait {
+        Waiting& queue;
+        Context& cx;
+        Stage* stage = nullptr;
+        int64_t instance = 0;
+
+        bool await_ready() const noexcept { return false; }
+        void await_suspend(std::coroutine_handle<> self) {
+            stage = cx.stage;
+            instance = cx.instance;
+            queue.push(*this, self);
+        }
+        void await_resume() noexcept {
+            cx.stage = stage;
+            cx.instance = instance;
+        }
+    };
+
+    Wait wait(Context& cx) { return {*this, cx}; }
+    bool empty() const { return handles_.empty(); }
+    void clear() { handles_.clear(), stages_.clear(); }
+
+    // Resumes all that wait in a phase up to and including `last`; those that wait again meanwhile stay for the next round.
+    void resume(Context& cx, int last) {
+        std::vector<std::coroutine_handle<>> handles;
+        std::vector<Stage*> stages;
+        handles.swap(handles_);
+        stages.swap(stages_);
+        for (size_t i = 0; i < handles.size(); ++i) {
+            if (stages[i] - cx.stages.data() <= last) {
+                cx.counters.waits += 1;
+                handles[i].resume();
+            } else {
+                handles_.push_back(handles[i]);
+                stages_.push_back(stages[i]);
+            }
+        }
+    }
+    // The earliest phase that anything waits in.
+    int first_phase(const Context& cx) const {
+        Stage* first = stages_.front();
+        for (Stage* s : stages_) first = std::min(first, s);
+        return int(first - cx.stages.data());
+    }
+
+   private:
+    void push(const Wait& w, std::coroutine_handle<> handle) {
+        handles_.push_back(handle);
+        stages_.push_back(w.stage);
+    }
+    std::vector<std::coroutine_handle<>> handles_;
+    std::vector<Stage*> stages_;
+};
+
+}  // namespace acrobat

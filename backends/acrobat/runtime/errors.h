@@ -1,0 +1,27 @@
+// Errors of a run. Each carries what the user can act on; the C boundary turns them into Python exceptions.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace acrobat {
+
+// The instance does not fit the model's types, or the model failed on it (an index out of range, an empty sum).
+struct InstanceError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// Memory or recursion ran out; the executable stays usable.
+struct ResourceError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// A depth rule was violated (checked mode only): a defect of the compiler, never of the model.
+struct ScheduleError : std::logic_error {
+    using std::logic_error::logic_error;
+};
+
+// A Python exception is already set; the boundary only has to return.
+struct PythonError {};
+
+}  // namespace acrobat

@@ -1,0 +1,245 @@
+// Instances are read straight from Python objects, results built as Python objects. Fields of classes with __slots__ are read at
+// their offset, tensors through the DLPack exchange functions of their class, so that neither calls back into Python.
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "context.h"
+
+namespace acrobat {
+
+// Owns one reference.
+class Ref {
+   public:
+    explicit Ref(PyObject* o = nullptr) : object_(o) {}
+    Ref(Ref&& other) noexcept : object_(other.object_) { other.object_ = nullptr; }
+    Ref& operator=(Ref&& other) noexcept {
+        std::swap(object_, other.object_);
+        return *this;
+    }
+    ~Ref() { Py_XDECREF(object_); }
+    PyObject* get() const { return object_; }
+    PyObject* release() {
+        PyObject* o = object_;
+        object_ = nullptr;
+        return o;
+    }
+    explicit operator bool() const { return object_ != nullptr; }
+
+   private:
+    PyObject* object_;
+};
+
+inline PyObject* checked(PyObject* o) {
+    if (!o) throw PythonError{};
+    return o;
+}
+
+// What does not fit, and where: the path is put together while the error passes through the readers.
+struct ReadError {
+    std::string path;
+    std::string message;
+
+    void within(const std::string& part) {
+        static const std::string more = " ... ";
+        if (path.size() < 160)
+            path = part + path;
+        else if (path.compare(0, more.size(), more) != 0)
+            path = more + path;
+    }
+};
+
+inline std::string type_name(PyObject* o) { return Py_TYPE(o)->tp_name; }
+
+// A dataclass of the model and where its fields lie.
+struct Class {
+    PyTypeObject* type = nullptr;
+    struct Field {
+        PyObject* name;
+        Py_ssize_t offset;  // of the slot; -1: an ordinary attribute
+    };
+    std::vector<Field> fields;
+
+    void set(PyObject* cls, const std::vector<const char*>& names) {
+        type = reinterpret_cast<PyTypeObject*>(cls);
+        Py_INCREF(cls);
+        for (const char* name : names) {
+            Field f{checked(PyUnicode_InternFromString(name)), -1};
+            Ref descriptor(PyObject_GetAttr(cls, f.name));
+            if (!descriptor)
+                PyErr_Clear();
+            else if (Py_TYPE(descriptor.get()) == &PyMemberDescr_Type) {
+                const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(descriptor.get())->d_member;
+                if (member->type == T_OBJECT_EX) f.offset = member->offset;
+            }
+            fields.push_back(f);
+        }
+    }
+
+    // Borrowed: the instance holds it.
+    PyObject* field(PyObject* o, size_t i) const {
+        const Field& f = fields[i];
+        if (f.offset >= 0) {
+            PyObject* value = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(o) + f.offset);
+            if (value) return value;
+        }
+        Ref value(PyObject_GetAttr(o, f.name));
+        if (!value) {
+            PyErr_Clear();
+            throw ReadError{"", "a " + type_name(o) + " without its field `" + PyUnicode_AsUTF8(f.name) + "`"};
+        }
+        if (Py_REFCNT(value.get()) < 2)
+            throw ReadError{"", "the field `" + std::string(PyUnicode_AsUTF8(f.name)) + "` of " + type_name(o) + " is made anew on each access"};
+        return value.get();
+    }
+};
+
+[[noreturn]] inline void mismatch(PyObject* o, const std::string& wanted) {
+    throw ReadError{"", "expected " + wanted + ", got " + (o == Py_None ? std::string("None") : "a value of type " + type_name(o))};
+}
+
+inline int64_t read_int(PyObject* o) {
+    if (!PyLong_Check(o)) [[unlikely]] {
+        if (PyObject_HasAttrString(o, "__index__")) {
+            Ref index(PyNumber_Index(o));
+            if (index) return read_int(index.get());
+            PyErr_Clear();
+        }
+        mismatch(o, "an int");
+    }
+    int overflow = 0;
+    const int64_t value = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (overflow) throw ReadError{"", "an int that does not fit into 64 bits"};
+    return value;
+}
+inline bool read_bool(PyObject* o) {
+    if (!PyBool_Check(o)) mismatch(o, "a bool");
+    return o == Py_True;
+}
+inline double read_float(PyObject* o) {
+    if (!PyFloat_Check(o) && !PyLong_Check(o)) mismatch(o, "a float");
+    const double value = PyFloat_AsDouble(o);
+    if (value == -1.0 && PyErr_Occurred()) {
+        PyErr_Clear();
+        throw ReadError{"", "a number that does not fit into a float"};
+    }
+    return value;
+}
+
+// ---- DLPack: the tensor structure and the exchange functions, as the DLPack specification (1.2) lays them out.
+namespace dlpack {
+struct Tensor {
+    void* data;
+    struct { int32_t type, id; } device;
+    int32_t ndim;
+    struct { uint8_t code, bits; uint16_t lanes; } dtype;
+    int64_t* shape;
+    int64_t* strides;
+    uint64_t byte_offset;
+};
+struct Api {
+    struct { uint32_t major, minor; } version;
+    void* previous;
+    void* allocate;
+    void* managed_from_object;
+    void* managed_to_object;
+    int (*tensor_from_object)(void* object, Tensor* out);
+    void* current_stream;
+};
+}  // namespace dlpack
+
+inline std::string shape_text(const int64_t* shape, int ndim) {
+    std::string text = "(";
+    for (int i = 0; i < ndim; ++i) text += std::to_string(shape[i]) + (ndim == 1 || i + 1 < ndim ? "," : "") + (i + 1 < ndim ? " " : "");
+    return text + ")";
+}
+
+class TensorReader {
+   public:
+    // `cls` is torch.Tensor, held by the caller.
+    void set(PyObject* cls) {
+        cls_ = reinterpret_cast<PyTypeObject*>(cls);
+        Ref capsule(PyObject_GetAttrString(cls, "__dlpack_c_exchange_api__"));
+        if (!capsule) throw PythonError{};
+        api_ = static_cast<const dlpack::Api*>(PyCapsule_GetPointer(capsule.get(), "dlpack_exchange_api"));
+        if (!api_) throw PythonError{};
+    }
+
+    // Address of a float32 CPU tensor of exactly this shape; one that is not contiguous is copied.
+    Tensor read(Context& cx, PyObject* o, const int64_t* shape, int ndim) const {
+        if (!PyObject_TypeCheck(o, cls_)) mismatch(o, "a Tensor of shape " + shape_text(shape, ndim));
+        dlpack::Tensor t{};
+        if (api_->tensor_from_object(o, &t) != 0) throw PythonError{};
+        const auto is = [&](bool fits) {
+            if (!fits)
+                throw ReadError{"", "expected a float32 CPU tensor of shape " + shape_text(shape, ndim) + ", got one of shape " +
+                                        shape_text(t.shape, t.ndim) + (t.device.type != 1 ? " on another device" : "") +
+                                        (t.dtype.code != 2 || t.dtype.bits != 32 ? " and another dtype" : "")};
+        };
+        is(t.device.type == 1 && t.dtype.code == 2 && t.dtype.bits == 32 && t.ndim == ndim);
+        int64_t count = 1;
+        bool contiguous = true;
+        for (int i = ndim - 1; i >= 0; --i) {
+            is(t.shape[i] == shape[i]);
+            if (t.strides && shape[i] != 1 && t.strides[i] != count) contiguous = false;
+            count *= shape[i];
+        }
+        const float* data = reinterpret_cast<const float*>(static_cast<const char*>(t.data) + t.byte_offset);
+        if (contiguous) return cx.address(data);
+        float* copy = static_cast<float*>(cx.host.take(size_t(count) * 4));
+        for (int64_t i = 0; i < count; ++i) {
+            int64_t rest = i, at = 0;
+            for (int d = ndim - 1; d >= 0; --d) at += rest % shape[d] * t.strides[d], rest /= shape[d];
+            copy[i] = data[at];
+        }
+        return cx.address(copy);
+    }
+
+   private:
+    PyTypeObject* cls_ = nullptr;
+    const dlpack::Api* api_ = nullptr;
+};
+
+// ---- results
+// All result tensors of one type, gathered into one buffer that Python allocates and splits.
+struct Outgoing {
+    int64_t elements;  // 4-byte elements of one tensor
+    std::vector<Tensor> tensors;
+    std::vector<PyObject*> objects;  // borrowed from `holder`
+    Ref holder;
+    size_t next = 0;
+
+    PyObject* take() {
+        PyObject* o = objects[next++];
+        Py_INCREF(o);
+        return o;
+    }
+};
+
+// Lets `allocate(type index, count) -> (address, list of count tensors)` make the Python tensors, and copies the values in.
+inline void fetch(const Context& cx, PyObject* allocate, std::vector<Outgoing>& types) {
+    for (size_t i = 0; i < types.size(); ++i) {
+        Outgoing& out = types[i];
+        if (out.tensors.empty()) continue;
+        Ref made(PyObject_CallFunction(allocate, "nn", Py_ssize_t(i), Py_ssize_t(out.tensors.size())));
+        if (!made) throw PythonError{};
+        char* to = static_cast<char*>(PyLong_AsVoidPtr(PyTuple_GET_ITEM(made.get(), 0)));
+        if (!to && PyErr_Occurred()) throw PythonError{};
+        const size_t bytes = size_t(out.elements) * 4;
+        for (const Tensor t : out.tensors) {
+            std::memcpy(to, cx.pointer(t), bytes);
+            to += bytes;
+        }
+        out.holder = Ref(checked(PySequence_Fast(PyTuple_GET_ITEM(made.get(), 1), "allocate must give a sequence of tensors")));
+        PyObject** items = PySequence_Fast_ITEMS(out.holder.get());
+        out.objects.assign(items, items + PySequence_Fast_GET_SIZE(out.holder.get()));
+    }
+}
+
+}  // namespace acrobat

@@ -1,0 +1,137 @@
+// Values of the generated program: tensors by address, lists, and the depth that goes with them.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <tuple>
+
+#include "arena.h"
+#include "errors.h"
+
+namespace acrobat {
+
+// Address of a tensor: offset in 4-byte elements from the one base pointer. It is known when the operation is recorded,
+// before the values are.
+using Tensor = int64_t;
+
+// A list is a view of shared storage. `append` to a view that ends where the storage is filled writes in place, any other
+// copies: lists behave as values, and a loop of appends costs O(1) each.
+template <class T>
+struct List {
+    struct Storage {
+        int64_t filled;
+        int64_t capacity;
+    };
+    T* data = nullptr;
+    int64_t size = 0;
+    Storage* storage = nullptr;
+
+    T& operator[](int64_t i) { return data[i]; }
+    const T& operator[](int64_t i) const { return data[i]; }
+    T* begin() const { return data; }
+    T* end() const { return data + size; }
+};
+
+template <class T>
+List<T> make_list(Arena& arena, int64_t size, int64_t capacity = 0) {
+    capacity = capacity > size ? capacity : size;
+    List<T> list;
+    list.storage = arena.make<typename List<T>::Storage>(1);
+    *list.storage = {size, capacity};
+    list.data = arena.make<T>(size_t(capacity));
+    list.size = size;
+    return list;
+}
+
+template <class T>
+List<T> append(Arena& arena, const List<T>& list, const T& item) {
+    if (list.storage && list.storage->filled == list.size && list.size < list.storage->capacity) {
+        List<T> longer = list;
+        longer.data[longer.size++] = item;
+        longer.storage->filled = longer.size;
+        return longer;
+    }
+    List<T> longer = make_list<T>(arena, list.size, list.size < 4 ? 8 : 2 * list.size);
+    if (list.size) std::memcpy(static_cast<void*>(longer.data), list.data, size_t(list.size) * sizeof(T));
+    longer.data[longer.size++] = item;
+    longer.storage->filled = longer.size;
+    return longer;
+}
+
+template <class T>
+const T& get(const List<T>& list, int64_t index) {
+    const int64_t at = index < 0 ? index + list.size : index;
+    if (at < 0 || at >= list.size)
+        throw InstanceError("list index " + std::to_string(index) + " is out of range: the list has " + std::to_string(list.size) +
+                            " elements");
+    return list.data[at];
+}
+
+// xs[start:stop:step] with Python's rules for negative and overlong bounds (step 1).
+template <class T>
+List<T> slice(const List<T>& list, int64_t start, int64_t stop) {
+    const auto clamp = [&](int64_t i) {
+        i = i < 0 ? i + list.size : i;
+        return i < 0 ? 0 : i > list.size ? list.size : i;
+    };
+    List<T> part;
+    start = clamp(start);
+    stop = clamp(stop);
+    part.data = list.data + start;
+    part.size = stop > start ? stop - start : 0;
+    return part;
+}
+
+template <class T>
+List<T> reverse(Arena& arena, const List<T>& list) {
+    List<T> out = make_list<T>(arena, list.size);
+    for (int64_t i = 0; i < list.size; ++i) out.data[i] = list.data[list.size - 1 - i];
+    return out;
+}
+
+template <class T>
+List<T> concat(Arena& arena, const List<T>& a, const List<T>& b) {
+    List<T> out = make_list<T>(arena, a.size + b.size);
+    for (int64_t i = 0; i < a.size; ++i) out.data[i] = a.data[i];
+    for (int64_t i = 0; i < b.size; ++i) out.data[a.size + i] = b.data[i];
+    return out;
+}
+
+inline List<int64_t> range(Arena& arena, int64_t start, int64_t stop, int64_t step) {
+    if (step == 0) throw InstanceError("range() with step 0");
+    const int64_t count = step > 0 ? (stop > start ? (stop - start + step - 1) / step : 0)
+                                   : (start > stop ? (start - stop - step - 1) / -step : 0);
+    List<int64_t> out = make_list<int64_t>(arena, count);
+    for (int64_t i = 0; i < count; ++i) out.data[i] = start + i * step;
+    return out;
+}
+
+template <class... T>
+List<std::tuple<T...>> zip(Arena& arena, const List<T>&... lists) {
+    const int64_t size = std::min({lists.size...});
+    auto out = make_list<std::tuple<T...>>(arena, size);
+    for (int64_t i = 0; i < size; ++i) out.data[i] = std::tuple<T...>(lists.data[i]...);
+    return out;
+}
+
+template <class T>
+List<std::tuple<int64_t, T>> enumerate(Arena& arena, const List<T>& list) {
+    auto out = make_list<std::tuple<int64_t, T>>(arena, list.size);
+    for (int64_t i = 0; i < list.size; ++i) out.data[i] = {i, list.data[i]};
+    return out;
+}
+
+// Python's floor division and modulo.
+inline int64_t floordiv(int64_t a, int64_t b) {
+    if (b == 0) throw InstanceError("integer division by zero");
+    const int64_t q = a / b;
+    return q - ((a % b != 0) & ((a < 0) != (b < 0)));
+}
+inline int64_t mod(int64_t a, int64_t b) {
+    if (b == 0) throw InstanceError("integer modulo by zero");
+    const int64_t r = a % b;
+    return r + ((r != 0) & ((r < 0) != (b < 0)) ? b : 0);
+}
+
+}  // namespace acrobat

@@ -13,7 +13,7 @@ from torch import Tensor
 
 
 def mix(x: int) -> int:
-    """A 32-bit hash of the low 32 bits of `x` (two multiply-xorshift rounds; the 31-bit multiplier keeps products in 63 bits)."""
+    """A 32-bit hash of the low 32 bits of `x`. Two multiply-xorshift rounds; a 31-bit multiplier keeps products in 63 bits."""
     x = x & 0xFFFFFFFF
     x = ((x ^ (x >> 16)) * 0x45D9F3B) & 0xFFFFFFFF
     x = ((x ^ (x >> 16)) * 0x45D9F3B) & 0xFFFFFFFF

@@ -50,7 +50,7 @@ def parse(line: str, where: str, vocabulary: int, leaf: Leaf, node: Node) -> Any
     tree: Any = None
     parts: list[list[Any]] = []
     tokens = [(match.group(), match.start()) for match in TOKEN.finditer(line)]
-    for (token, at), (following, _) in zip(tokens, [*tokens[1:], ("", len(line))]):
+    for (token, at), (following, _) in zip(tokens, [*tokens[1:], ("", len(line))], strict=True):
         if not parts and (token != "(" or tree is not None):
             raise fail(at, f"{token!r} outside of a tree" if tree is not None else f"a tree starts with '(', not {token!r}")
         if token == "(":
@@ -85,7 +85,7 @@ def generate(random: np.random.Generator, vocabulary: int, leaf: Leaf, node: Nod
 
 
 def bracket(random: np.random.Generator, leaves: Sequence[Any], node: Node) -> Any:
-    """A binary tree over `leaves`: a span splits off its first word, or its last, or anywhere, as often as the treebank's do."""
+    """A binary tree over `leaves`: a span splits off its first word, or its last, or splits anywhere."""
     if len(leaves) == 1:
         return leaves[0]
     where = random.random()

@@ -3,7 +3,7 @@
 Small is BERT-base (12 heads of 64, 12 layers), large is BERT-large (16 heads of 64) with 18 layers, both with an inner size of
 four times the hidden size, sequences of 128 and 16 classes, as in ACRoBat (MLSys 2024). All layers share one set of weights. An
 input is a normal matrix, as the embedding's layer norm would leave it. Simulated exits are uniform over the layers.
-The residual branches are drawn small: one random layer applied twelve times would otherwise take every input to the same output.
+Residual branches are drawn small: one random layer applied twelve times would otherwise take every input to the same output.
 
 | parameter | shape |
 | --- | --- |
@@ -38,7 +38,14 @@ class Spec(ModelSpec):
         "small": {"heads": 12, "head_size": 64, "sequence": 128, "layers": 12, "classes": 16},
         "large": {"heads": 16, "head_size": 64, "sequence": 128, "layers": 18, "classes": 16},
     }
-    gains: ClassVar = {"qkv": 2.0, "attended": 0.3, "contract": 0.2, "attention_norm": 0.1, "layer_norm": 0.1, "classifier": 2.0}
+    gains: ClassVar = {
+        "qkv": 2.0,
+        "attended": 0.3,
+        "contract": 0.2,
+        "attention_norm": 0.1,
+        "layer_norm": 0.1,
+        "classifier": 2.0,
+    }
     cells = ("layer", "certain", "classify")
 
     def __init__(self, decisions: Decisions = "simulated") -> None:

@@ -27,7 +27,7 @@ class BiRNN(nn.Module):
         words = [self.embedding.weight[word] for word in sentence]
         forwards = self.scan(self.forward_cell, self.forward_start, words)
         backwards = self.scan(self.backward_cell, self.backward_start, words[::-1])
-        return [self.classify(f, b) for f, b in zip(forwards, reversed(backwards))]
+        return [self.classify(f, b) for f, b in zip(forwards, reversed(backwards))]  # noqa: B905
 
     def scan(self, cell: nn.Linear, state: Tensor, inputs: list[Tensor]) -> list[Tensor]:
         states = []

@@ -11,7 +11,7 @@ trees of about 25 nodes below the root. An input is the root's output, a random 
 | output.weight | hidden, hidden |
 | if_parent, if_sibling | hidden |
 
-Outputs are distributions over `hidden` elements, so about 1 / hidden each; the weights that read them are drawn that much larger.
+Outputs are distributions over `hidden` elements, so about 1 / hidden each; weights that read them are drawn that much larger.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ vector; an instance runs about 30 GRU steps and 900 RNN steps.
 | edge.weight, edge.bias (columns: node, then state) | hidden, 2 hidden; hidden |
 | node_count.weight, edge_count.weight; their biases | 1, hidden; 1 |
 
-The weights are drawn so large that the loops do not settle: the last node still tells the inputs apart, and states their counts.
+Weights are drawn so large that the loops do not settle: the last node still tells the inputs apart, and a state its count.
 """
 
 from __future__ import annotations

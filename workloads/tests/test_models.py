@@ -1,0 +1,145 @@
+"""Each model against its equations, written out once more, and its smallest instances."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from workloads.birnn.model import BiRNN
+from workloads.drnn.model import DRNN, Rose, Sample
+from workloads.mvrnn.model import MVRNN
+from workloads.mvrnn.model import Leaf as Word
+from workloads.mvrnn.model import Node as Pair
+from workloads.spec import loaded
+from workloads.stackrnn.model import Empty, Push, Sentence, StackRNN
+from workloads.tests.conftest import spec
+from workloads.treelstm.model import Leaf, Node, TreeLSTM
+
+sig, tanh, cat = torch.sigmoid, torch.tanh, torch.cat
+
+
+@pytest.fixture(autouse=True)
+def _inference() -> Any:
+    with torch.inference_mode():
+        yield
+
+
+def tiny(name: str) -> Any:
+    return loaded(spec(name), "tiny", 0, torch.float64)
+
+
+def close(a: Tensor, b: Tensor) -> None:
+    torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-12)
+
+
+def test_treelstm_is_tai_et_als() -> None:
+    m: TreeLSTM = tiny("treelstm")
+    (W_i, W_o, W_u), (U_i, U_o, U_u) = m.W_iou.weight.chunk(3), m.U_iou.weight.chunk(3)
+    b_i, b_o, b_u = m.W_iou.bias.chunk(3)
+
+    def node(x: Tensor, children: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+        h_sum = sum((h for h, _ in children), torch.zeros_like(x))
+        i, o = sig(W_i @ x + U_i @ h_sum + b_i), sig(W_o @ x + U_o @ h_sum + b_o)
+        u = tanh(W_u @ x + U_u @ h_sum + b_u)
+        c = i * u + sum((sig(m.U_f.weight @ h + m.U_f.bias) * c for h, c in children), torch.zeros_like(x))
+        return o * tanh(c), c
+
+    a, b, c = (node(m.embedding.weight[w], []) for w in (1, 2, 3))
+    none = torch.zeros(16, dtype=torch.float64)
+    close(m(Leaf(1)), m.classifier(a[0]))
+    close(m(Node([Leaf(1), Node([Leaf(2), Leaf(3)])])), m.classifier(node(none, [a, node(none, [b, c])])[0]))
+    close(m(Node([Leaf(1), Leaf(2), Leaf(3)])), m.classifier(node(none, [a, b, c])[0]))
+
+
+def test_mvrnn_is_socher_et_als() -> None:
+    m: MVRNN = tiny("mvrnn")
+    (v1, m1), (v2, m2) = ((m.vectors.weight[w], m.matrices.weight[w].reshape(16, 16)) for w in (1, 2))
+    v, matrix = m.encode(Pair(Word(1), Word(2)))
+    close(v, tanh(m.W_v.weight @ cat((m2 @ v1, m1 @ v2)) + m.W_v.bias))
+    close(matrix, m1 @ m.W_m.weight[:, :16].T + m2 @ m.W_m.weight[:, 16:].T + m.W_m.bias)
+    close(m(Word(1)), m.classifier(v1))
+
+
+def test_birnn_reads_both_ways() -> None:
+    m: BiRNN = tiny("birnn")
+    x, y = m.embedding.weight[3], m.embedding.weight[5]
+    f1 = sig(m.forward_cell(cat((x, m.forward_start))))
+    f2 = sig(m.forward_cell(cat((y, f1))))
+    b2 = sig(m.backward_cell(cat((y, m.backward_start))))
+    b1 = sig(m.backward_cell(cat((x, b2))))
+    for got, expected in zip(m.scores([3, 5]), (cat((f1, b1)), cat((f2, b2))), strict=True):
+        close(got, m.classifier(expected))
+    assert [index.item() for index in m([3, 5])] == [scores.argmax().item() for scores in m.scores([3, 5])]
+    assert m([]) == []
+    assert len(m([7])) == 1
+
+
+def test_nestedrnn_counts_its_steps() -> None:
+    m = tiny("nestedrnn")
+    for instance in spec("nestedrnn").instances("tiny", 0, 20):
+        assert 2 <= len(m(type(instance)(instance.x.double(), instance.key))) <= 5
+    x, s = torch.randn(2, 16, dtype=torch.float64)
+    W_z, W_r = m.gates.weight.chunk(2)
+    b_z, b_r = m.gates.bias.chunk(2)
+    z, r = sig(W_z @ cat((x, s)) + b_z), sig(W_r @ cat((x, s)) + b_r)
+    close(m.gru(x, s), (1 - z) * s + z * tanh(m.candidate(cat((x, r * s)))))
+    close(m.edges(x, 2), sig(m.edge(cat((x, sig(m.edge(cat((x, x)))))))))
+
+
+def test_drnn_is_bounded() -> None:
+    m: DRNN = tiny("drnn")
+
+    def check(tree: Rose, depth: int) -> int:
+        assert depth <= 4
+        assert len(tree.children) <= 4
+        return len(tree.children) + sum(check(child, depth + 1) for child in tree.children)
+
+    sizes = []
+    for i in spec("drnn").instances("tiny", 0, 200):
+        tree = m(Sample(i.x.double(), i.h.double(), i.key))
+        assert tree.children
+        sizes.append(check(tree, 0))
+    assert sum(sizes) / len(sizes) == pytest.approx(24.8, rel=0.25)
+    assert len(set(sizes)) > 20
+
+
+def test_berxit_layer_is_berts() -> None:
+    m = tiny("berxit")
+    x = torch.randn(8, 16, dtype=torch.float64)
+    q, k, v = (part.view(8, 2, 8).transpose(0, 1)[None] for part in m.qkv(x).chunk(3, dim=-1))
+    context = torch.nn.functional.scaled_dot_product_attention(q, k, v)[0].transpose(0, 1).reshape(8, 16)
+    n = m.attention_norm(x + m.attended(context))
+    close(m.layer(x), m.layer_norm(n + m.contract(torch.relu(m.expand(n)))))
+
+
+def test_berxit_leaves_after_every_layer() -> None:
+    workload = spec("berxit")
+    m = tiny("berxit")
+    depths = []
+    for instance in workload.instances("tiny", 0, 60):
+        x = instance.x.double()
+        scores = m.scores(type(instance)(x, instance.key))
+        states = [x := m.layer(x) for _ in range(3)]
+        (depth,) = (d for d, state in enumerate(states, 1) if torch.equal(m.classify(state), scores))
+        depths.append(depth)
+    assert {depths.count(d) > 8 for d in (1, 2, 3)} == {True}
+
+
+def test_stackrnn_parses() -> None:
+    m: StackRNN = tiny("stackrnn")
+    assert m(Sentence([], 1)).tolist() == m.classifier(m.stack_start).tolist()
+    close(m(Sentence([4], 1)), m.classifier(m.step(m.stack_cell, m.embedding.weight[4], m.stack_start)))
+    x, y = m.embedding.weight[4], m.embedding.weight[5]
+    both = m.step(m.stack_cell, m.compose(x, y), m.stack_start)
+    close(m(Sentence([4, 5], 1)), m.classifier(both))
+    assert len({tuple(m(Sentence([4, 5, 6], key)).tolist()) for key in range(20)}) == 2  # the two bracketings
+
+
+def test_a_low_stack_stays_as_it_is() -> None:
+    m: StackRNN = tiny("stackrnn")
+    assert m.reduce(Empty()) == Empty()
+    one = Push(m.stack_start, m.stack_start, Empty())
+    assert m.reduce(one) is one

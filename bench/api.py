@@ -1,4 +1,4 @@
-"""The harness from Python: `bench.run(cell)` for one cell, `bench.cells("workload=treelstm", "size=tiny")` for those of a command."""
+"""The harness from Python: `bench.run(cell)`, and `bench.cells("workload=treelstm", "size=tiny")`."""
 
 from __future__ import annotations
 

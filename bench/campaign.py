@@ -70,7 +70,7 @@ class Campaign:
         """One line at the end."""
         new = [row for row in self.rows if not row.earlier]
         measured = sum(row.record["status"] == Status.OK for row in new)
-        parts = [f"measured {measured} cells"]
+        parts = [f"measured {measured} cell" + "s" * (measured != 1)]
         for status in Status:
             count = sum(row.record["status"] == status for row in new)
             if status is not Status.OK and count:
@@ -78,7 +78,8 @@ class Campaign:
         earlier = [row for row in self.rows if row.earlier]
         if earlier:
             failed = sum(row.record["status"] in UNSUCCESSFUL for row in earlier)
-            parts.append(f"{len(earlier)} finished earlier" + (f", {failed} of them without success (rerun=failed)" if failed else ""))
+            without = f", {failed} of them without success (rerun=failed)" if failed else ""
+            parts.append(f"{len(earlier)} finished earlier{without}")
         if self.cut:
             parts.append("cut by limit.wall_s: the same command goes on from here")
         return "; ".join(parts)
@@ -91,9 +92,9 @@ def wanted(latest: Record, source: str, rerun: str) -> bool:
         return True
     if latest["status"] == Status.UNAVAILABLE and rerun != "none":
         return True  # cheap to ask, and what was missing may have come
-    stale = latest["source"] != source
+    stale = bool(latest["source"] != source)
     failed = latest["status"] in UNSUCCESSFUL
-    return {"none": False, "stale": stale, "failed": stale or failed}[rerun]
+    return rerun != "none" and (stale or (rerun == "failed" and failed))
 
 
 def _repeats(record: Record, latest: Record | None) -> bool:

@@ -43,7 +43,8 @@ class Workload(Protocol):
         ...
 
     def instances(self, size: str, seed: int, n: int) -> list[Instance]:
-        """`n` instances drawn from `seed`, or the first `n` (cyclically) of the data file. Tensors in them are on the CPU."""
+        """`n` instances drawn from `seed`, or the first `n` (cyclically) of the data file. Tensors in them are on the CPU.
+        The first of them are the same for every `n`."""
         ...
 
     def scores(self, model: Any, instance: Instance) -> Outputs | None:
@@ -64,7 +65,8 @@ class Compiled(Protocol):
         ...
 
     def fetch(self, outputs: Outputs) -> list[Any]:
-        """Not timed: the outputs of `run` as nested lists and tuples of numpy arrays, one element per instance."""
+        """Not timed: the outputs of the last `run` as nested lists and tuples of numpy arrays, one element per instance. May be
+        called twice, and the second call may not be much faster than the first: work left for it belongs into `run`."""
         ...
 
     def counters(self) -> Mapping[str, Any]:
@@ -76,7 +78,9 @@ class Compiled(Protocol):
 
 
 class Backend(Protocol):
-    """A system under test, constructed as `cls(target, **options)` from `conf/backend/<name>.yaml`."""
+    """A system under test, constructed as `cls(target, **options)` from `conf/backend/<name>.yaml`. Its options are the
+    constructor's parameters, their types and defaults included. The harness's own process constructs it too, to ask for its
+    variants: so importing and constructing it loads nothing heavy; `available` and `compile` may."""
 
     name: str
 

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -215,5 +214,3 @@ def _last_line(log: Path) -> str:
         if line.startswith("Fatal Python error"):
             return line
     return lines[-1][:200] if lines else ""
-
-

@@ -91,8 +91,8 @@ def main() -> None:
         table.add_row(workload, *marks)
     console.print(table)
     for reason, where in reasons.items():
-        everywhere = len(where) == len(found)
-        console.print(f"{reason}" + ("" if everywhere else f" ({', '.join(where)})"), markup=False, highlight=False, soft_wrap=True)
+        only = "" if len(where) == len(found) else f" ({', '.join(where)})"
+        console.print(reason + only, markup=False, highlight=False, soft_wrap=True)
 
 
 if __name__ == "__main__":

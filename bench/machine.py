@@ -55,7 +55,7 @@ def name() -> str:
 @cache
 def environment() -> tuple[str, dict[str, Any]]:
     """A hash of the software a record ran on, and what it is."""
-    found = {
+    found: dict[str, Any] = {
         "kernel": platform.release(),
         "os": platform.platform(aliased=True, terse=True),
         "libc": " ".join(platform.libc_ver()),
@@ -68,7 +68,7 @@ def environment() -> tuple[str, dict[str, Any]]:
     gpu = Gpu.find()
     if gpu is not None:
         found["gpu_driver"] = gpu.driver
-        found["nvcc"] = _output(["nvcc", "--version"]).splitlines()[-1:]
+        found["nvcc"] = _output(["nvcc", "--version"]).splitlines()[-1:] or None
     return _digest(found)[:8], found
 
 

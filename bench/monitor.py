@@ -1,4 +1,4 @@
-"""What else the machine was doing while a cell was timed. Recorded and flagged; no sample is ever dropped or corrected for it."""
+"""What else the machine did while a cell was timed. Recorded and flagged; no sample is ever dropped or corrected for it."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def processor_mhz() -> list[float]:
 def _busy() -> float:
     """Core-seconds the machine has worked since it started."""
     times = psutil.cpu_times()
-    return times.user + times.nice + times.system + getattr(times, "irq", 0.0) + getattr(times, "softirq", 0.0)
+    return float(times.user + times.nice + times.system + getattr(times, "irq", 0.0) + getattr(times, "softirq", 0.0))
 
 
 def _own(children: Sequence[int]) -> float:

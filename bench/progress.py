@@ -31,7 +31,8 @@ class Progress:
         self._total = len(cells)
         self._done = set(finished)
         self._heading = title(cells[0], with_backend=False) if cells else ""
-        self._tasks = {cell.id: self._bars.add_task(escape(label(cell)), total=1, start=False, text="waiting") for cell in cells}
+        add = self._bars.add_task
+        self._tasks = {cell.id: add(escape(label(cell)), total=1, start=False, text="waiting") for cell in cells}
         for cell_id in self._done:
             self._bars.update(self._tasks[cell_id], completed=1, text="finished earlier")
 

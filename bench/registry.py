@@ -59,7 +59,7 @@ def conform(cls: type, options: Mapping[str, Any], where: str) -> dict[str, Any]
             close = difflib.get_close_matches(str(key), schema, n=1)
             hint = f"; did you mean '{close[0]}'?" if close else f"; there are: {', '.join(schema) or 'none'}"
             raise ConfigError(f"{where} has no option '{key}'{hint}")
-    hints = get_type_hints(cls.__init__)
+    hints = get_type_hints(inspect.getattr_static(cls, "__init__"))
     full = {}
     for key, parameter in schema.items():
         if key not in options and parameter.default is inspect.Parameter.empty:
@@ -73,7 +73,7 @@ def conform(cls: type, options: Mapping[str, Any], where: str) -> dict[str, Any]
 
 def parameters(cls: type) -> dict[str, inspect.Parameter]:
     """The options of a workload or backend class: its constructor's parameters but for `self` and `target`."""
-    found = inspect.signature(cls.__init__).parameters.values()
+    found = inspect.signature(inspect.getattr_static(cls, "__init__")).parameters.values()
     skip = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     return {p.name: p for p in found if p.name not in ("self", "target") and p.kind not in skip}
 

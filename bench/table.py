@@ -40,7 +40,8 @@ def show(rows: Sequence[Row], console: Console) -> None:
     columns = [_column(row) for row in rows if row.record["status"] == Status.OK]
     shown = _fastest(columns)
     if shown:
-        console.print(_table(shown, title(rows[0].cell, with_backend=False)))
+        console.print(f"\n{title(rows[0].cell, with_backend=False)}", style="bold", highlight=False, soft_wrap=True)
+        console.print(_table(shown))
     for note in _notes(rows, columns, shown):
         console.print(note, markup=False, highlight=False, soft_wrap=True)
 
@@ -61,12 +62,12 @@ def _fastest(columns: Sequence[Column]) -> list[Column]:
     return list(best.values())
 
 
-def _table(columns: Sequence[Column], heading: str) -> Table:
-    table = Table(title=heading, title_justify="left", title_style="bold", header_style="bold")
+def _table(columns: Sequence[Column]) -> Table:
+    table = Table(header_style="bold")
     table.add_column("")
     for column in columns:
         table.add_column(label(column.row.cell).replace(" ", "\n"), justify="right")
-    sections = [
+    sections: list[list[tuple[str, Cell]]] = [
         _latency(columns),
         [(f"{phase} ms", _phase(phase)) for phase in PHASES],
         [
@@ -86,7 +87,7 @@ def _table(columns: Sequence[Column], heading: str) -> Table:
             ("peak memory MiB", lambda c: _number(c.row.record["memory"]["peak_rss_bytes"] / 2**20)),
         ],
         [
-            ("samples", lambda c: f"{c.summary.samples}, by {c.row.record['stop']}"),
+            ("samples", lambda c: f"{c.summary.samples} ({c.row.record['stop']})"),
             ("flags", lambda c: "see below" if c.row.record["flags"] or c.row.stale else None),
         ],
     ]
@@ -151,7 +152,8 @@ def _notes(rows: Sequence[Row], columns: Sequence[Column], shown: Sequence[Colum
             log = "" if row.record["status"] == Status.UNSUPPORTED else f"  log: {row.record['log']}"
             notes.append(f"{name}: {row.record['status']}: {row.record['why']}{log}")
         if row.earlier:
-            notes.append(f"{name}: measured earlier, {row.record['started']}" + (", by other sources (stale)" if row.stale else ""))
+            stale = ", by other sources (stale)" if row.stale else ""
+            notes.append(f"{name}: measured earlier, {row.record['started']}{stale}")
         for flag in row.record["flags"]:
             notes.append(f"{name}: {flag}")
         unbatched = row.record["counters"].get("unbatched")

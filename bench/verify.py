@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
 import pickle
 from collections.abc import Sequence
 from pathlib import Path
@@ -187,10 +188,11 @@ def save(path: Path, answers: Sequence[tuple[Any, Any]]) -> None:
         return len(arrays) - 1
 
     nesting = json.dumps([outline(answer) for answer in answers])
-    scratch = path.with_suffix(f".{hashlib.sha256(nesting.encode()).hexdigest()[:8]}.tmp")
+    scratch = path.with_suffix(f".{os.getpid()}.tmp")  # others may be computing the same
     path.parent.mkdir(parents=True, exist_ok=True)
     with scratch.open("wb") as file:
-        np.savez(file, nesting=np.array(nesting), **{str(i): array for i, array in enumerate(arrays)})
+        named: dict[str, Any] = {str(i): array for i, array in enumerate(arrays)}
+        np.savez(file, nesting=np.array(nesting), **named)
     scratch.replace(path)
 
 

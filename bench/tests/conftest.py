@@ -1,0 +1,56 @@
+"""What the harness's tests share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.cell import Cell, Part
+from bench.config import Isolate, Measure
+
+FAKES = "bench.tests.fakes"
+CONF = Path(__file__).parent / "conf"
+QUICK = Measure(name="quick", minibatches=3, min_rounds=2, min_samples=6, max_samples=12, budget_s=1.0, warm_s=0.0)
+STRICT = Isolate(deadline_s=60.0, memory_gb=1.0)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def oracle_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Answers computed here stay here."""
+    before = os.environ.get("BENCH_CACHE")
+    os.environ["BENCH_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+    yield
+    if before is None:
+        del os.environ["BENCH_CACHE"]
+    else:
+        os.environ["BENCH_CACHE"] = before
+
+
+def cell(how: str = "Applied", note: str = "", batch_size: int = 4) -> Cell:
+    """The toy workload on the fake backend that `how` names."""
+    backend = Part("cheat", f"{FAKES}.Cheat", {"how": how, "note": note})
+    return Cell(Part("toy", f"{FAKES}.Toy", {"data": None}), backend, "tiny", batch_size, minibatches=3, measure="quick")
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Callable[..., list[str]]:
+    """`python -m bench` with the fakes to choose from, and results of its own."""
+
+    def make(*arguments: str) -> list[str]:
+        flags = ["--config-dir", str(CONF), *(each for each in arguments if each.startswith("-"))]
+        usual = [f"results_dir={tmp_path / 'results'}", "workload=toy", "size=tiny", "batch_size=4"]
+        overrides = [each for each in arguments if not each.startswith("-")]
+        return [sys.executable, "-m", "bench", *flags, *usual, *overrides]
+
+    return make
+
+
+@pytest.fixture
+def bench(command: Callable[..., list[str]]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run it."""
+    return lambda *arguments: subprocess.run(command(*arguments), capture_output=True, text=True, check=False)

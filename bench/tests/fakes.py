@@ -1,0 +1,336 @@
+"""A toy workload, an honest backend for it that needs no system at all, and backends that cheat or break."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from bench.contract import Outputs, Target, Unsupported, Workload
+
+WIDTH = {"tiny": 16, "small": 64}
+
+
+@dataclass(frozen=True)
+class Vector:
+    x: np.ndarray  # [width]
+    times: int  # how often the layer is applied
+
+
+class Toy:
+    """`tanh(W x)`, as many times as the instance says."""
+
+    name = "toy"
+    sizes: Sequence[str] = tuple(WIDTH)
+
+    def __init__(self, data: str | None = None) -> None:
+        self.data = data
+
+    def model(self, size: str) -> Any:
+        import torch  # only the oracle needs it
+
+        class Model(torch.nn.Module):
+            def __init__(self, width: int) -> None:
+                super().__init__()
+                self.layer = torch.nn.Linear(width, width, bias=False)
+
+            def forward(self, instance: Vector) -> torch.Tensor:
+                x = torch.from_numpy(instance.x).to(self.layer.weight.dtype)
+                for _ in range(instance.times):
+                    x = torch.tanh(self.layer(x))
+                return x
+
+        return Model(WIDTH[size])
+
+    def params(self, size: str, seed: int) -> dict[str, np.ndarray]:
+        random = np.random.default_rng(seed)
+        return {"layer.weight": random.normal(0, 0.5, (WIDTH[size], WIDTH[size])).astype(np.float32)}
+
+    def instances(self, size: str, seed: int, n: int) -> list[Any]:
+        random = np.random.default_rng(seed + 1)
+        return [Vector(random.normal(0, 1, WIDTH[size]).astype(np.float32), int(random.integers(1, 5))) for _ in range(n)]
+
+    def scores(self, model: Any, instance: Any) -> Any:
+        return None
+
+
+class Honest:
+    """`label` is there to make cells that differ; `pace` are two variants, of which `slow` sleeps."""
+
+    name = "honest"
+
+    def __init__(self, target: Target, label: int = 0, pace: Literal["own", "both", "slow"] = "own") -> None:
+        self.pace = pace
+
+    def available(self) -> str | None:
+        return None
+
+    def variants(self) -> Sequence[Mapping[str, Any]]:
+        return [{"pace": "slow"}, {"pace": "own"}] if self.pace == "both" else [{}]
+
+    def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Any:
+        model = Applied(workload.params(size, seed)["layer.weight"])
+        model.sleep_s = 0.005 if self.pace == "slow" else 0.0
+        return model
+
+
+class Applied:
+    sleep_s = 0.0
+
+    def __init__(self, weight: np.ndarray) -> None:
+        self.weight = weight
+
+    def place(self, instances: Sequence[Any]) -> list[Any]:
+        return list(instances)
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        if self.sleep_s:
+            time.sleep(self.sleep_s)
+        return [self.apply(instance) for instance in minibatch]
+
+    def apply(self, instance: Vector) -> np.ndarray:
+        x = instance.x
+        for _ in range(instance.times):
+            x = np.tanh(self.weight @ x)
+        return x
+
+    def fetch(self, outputs: Outputs) -> list[Any]:
+        return list(outputs)
+
+    def counters(self) -> Mapping[str, Any]:
+        return {"kernel_ms": 0.1, "batches": 3, "mean_batch_width": 2.5, "unbatched": {}}
+
+    def close(self) -> None:
+        pass
+
+
+class Cheat(Honest):
+    """Compiles to the class of this module that `how` names."""
+
+    name = "cheat"
+
+    def __init__(self, target: Target, how: str = "Applied", note: str = "") -> None:
+        super().__init__(target)
+        self.how = how
+        self.note = note
+
+    def available(self) -> str | None:
+        return "not installed" if self.how == "missing" else None
+
+    def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Any:
+        if self.how == "refuses":
+            raise Unsupported("only square things")
+        model = globals()[self.how](workload.params(size, seed)["layer.weight"])
+        model.note = self.note
+        return model
+
+
+class PreviousResult(Applied):
+    kept: Outputs = None
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        if self.kept is None:
+            self.kept = super().run(minibatch)
+        return self.kept
+
+
+class HonestUntilTimed(Applied):
+    """Does the work while it is being checked, and stops when it thinks nobody looks."""
+
+    calls = 0
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        self.calls += 1
+        if self.calls <= 4:
+            self.kept = super().run(minibatch)
+        return self.kept
+
+
+class OverwritesInput(Applied):
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        outputs = super().run(minibatch)
+        for instance in minibatch:
+            instance.x[0] = 1e-6
+        return outputs
+
+
+class OverwritesInputUnseen(Applied):
+    """Changes what its outputs do not depend on."""
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        outputs = super().run(minibatch)
+        minibatch[0].__dict__["times"] = minibatch[0].times + 0.0
+        return outputs
+
+    def apply(self, instance: Vector) -> np.ndarray:
+        return super().apply(Vector(instance.x, int(instance.times)))
+
+
+class Unwritten(Applied):
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        return [np.empty_like(instance.x) for instance in minibatch]
+
+
+class NotANumber(Applied):
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        outputs = super().run(minibatch)
+        outputs[-1][-1] = np.nan
+        return outputs
+
+
+class Slightly(Applied):
+    """Off by one part in a hundred, in one element of one instance."""
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        outputs = super().run(minibatch)
+        outputs[-1][np.argmax(np.abs(outputs[-1]))] *= 1.01
+        return outputs
+
+
+class TooFew(Applied):
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        return super().run(minibatch)[:-1]
+
+
+class LateThread(Applied):
+    """Returns at once and writes the answers from another thread."""
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        outputs = [np.zeros_like(instance.x) for instance in minibatch]
+
+        def work() -> None:
+            time.sleep(0.02)
+            for output, instance in zip(outputs, minibatch, strict=True):
+                output[:] = self.apply(instance)
+
+        threading.Thread(target=work).start()
+        return outputs
+
+
+class LateReused(LateThread):
+    """The same, into buffers that still hold the last answers."""
+
+    def __init__(self, weight: np.ndarray) -> None:
+        super().__init__(weight)
+        self.buffers: list[np.ndarray] = []
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        if not self.buffers:
+            self.buffers = [np.zeros_like(instance.x) for instance in minibatch]
+
+        def work() -> None:
+            time.sleep(0.02)
+            for output, instance in zip(self.buffers, minibatch, strict=True):
+                output[:] = self.apply(instance)
+
+        threading.Thread(target=work).start()
+        return self.buffers
+
+
+class LateFetch(Applied):
+    """Puts the work off until somebody looks."""
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        self.done: list[np.ndarray] | None = None
+        return list(minibatch)
+
+    def fetch(self, outputs: Outputs) -> list[Any]:
+        if self.done is None:
+            time.sleep(0.005)
+            self.done = [self.apply(instance) for instance in outputs]
+        return self.done
+
+
+class Raises(Applied):
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        raise ValueError("no such thing")
+
+
+class Crashes(Applied):
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        ctypes.string_at(0)
+        return []
+
+
+class Exits(Applied):
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        os._exit(0)
+
+
+class Hangs(Applied):
+    """And leaves processes about, one of them in a session of its own; their ids go to the file `note`."""
+
+    note = ""
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
+        started = [subprocess.Popen(sleep), subprocess.Popen(sleep, start_new_session=True)]
+        if self.note:
+            Path(self.note).write_text(" ".join(str(p.pid) for p in started))
+        while True:
+            time.sleep(1)
+
+
+class HangsTimed(Applied):
+    """Only once it is being timed."""
+
+    calls = 0
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        self.calls += 1
+        if self.calls > 4:
+            time.sleep(600)
+        return super().run(minibatch)
+
+
+class ExhaustsMemory(Applied):
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        kept = []
+        while True:
+            kept.append(np.ones(1 << 24))
+
+
+class ExhaustsInChildren(Applied):
+    """Each of its processes keeps the limit, all together do not."""
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        take = [sys.executable, "-c", "x = bytearray(b'1') * (400 << 20); import time; time.sleep(600)"]
+        for process in [subprocess.Popen(take) for _ in range(3)]:
+            process.wait()
+        return []
+
+
+class AbortsForMemory(Applied):
+    """As an uncaught std::bad_alloc does."""
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        os.write(2, b"terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n")
+        os.abort()
+
+
+class Prints(Applied):
+    """Text that would do harm if it were taken for a reply; by Python and past it."""
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        print('{"status": "failed", "why": "printed"}')
+        os.write(1, b'{"samples_s": [0.0]}\n' * 1000)
+        print("\x00 half a line", end="", file=sys.stderr)
+        return super().run(minibatch)
+
+
+class ClosesPipes(Applied):
+    """Closes every file it can find, as some launchers do."""
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        os.closerange(3, 256)
+        time.sleep(600)
+        return []

@@ -1,0 +1,82 @@
+"""Backends that cheat or break: each gets exactly the right status, and the right reason."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+import bench
+from bench.config import Isolate
+from bench.status import Status
+from bench.tests.conftest import QUICK, STRICT, cell
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "why"),
+    [
+        ("Applied", Status.OK, None),
+        ("Prints", Status.OK, None),
+        ("PreviousResult", Status.WRONG, "before timing"),
+        ("HonestUntilTimed", Status.WRONG, "as timed"),
+        ("OverwritesInput", Status.WRONG, "changed its inputs"),
+        ("OverwritesInputUnseen", Status.WRONG, "changed its inputs"),
+        ("Unwritten", Status.WRONG, "before timing"),
+        ("NotANumber", Status.WRONG, "nan"),
+        ("Slightly", Status.WRONG, "1 of 64 elements, 1 of 4 instances"),
+        ("TooFew", Status.WRONG, "structure"),
+        ("LateThread", Status.WRONG, "before timing"),
+        ("LateReused", Status.WRONG, "before timing"),
+        ("LateFetch", Status.WRONG, "not complete when run() returned"),
+        ("Raises", Status.FAILED, "ValueError: no such thing"),
+        ("Crashes", Status.FAILED, "SIGSEGV"),
+        ("Exits", Status.FAILED, "ended with code 0"),
+        ("ExhaustsMemory", Status.OOM, "allocate"),
+        ("ExhaustsInChildren", Status.OOM, "its limit is 1.0 GiB"),
+        ("AbortsForMemory", Status.OOM, "SIGABRT"),
+        ("refuses", Status.UNSUPPORTED, "only square things"),
+        ("missing", Status.UNAVAILABLE, "not installed"),
+        ("ClosesPipes", Status.FAILED, "SIGKILL"),
+    ],
+)
+def test_status(how: str, status: Status, why: str | None, tmp_path: Path) -> None:
+    row = bench.run(cell(how), QUICK, STRICT, tmp_path, stored=True)
+    assert row["status"] == status, row["why"]
+    assert why is None or why in row["why"]
+    assert (tmp_path / row["log"]).is_file()
+    (line,) = (tmp_path / row["machine"] / "cells.jsonl").read_text().splitlines()
+    assert json.loads(line) == row
+    if status == Status.OK:
+        assert row["verified"]["n"] == 12
+        assert len(row["samples_s"]) >= QUICK.min_samples
+
+
+@pytest.mark.parametrize("how", ["Hangs", "HangsTimed"])
+def test_a_hang_ends_at_its_deadline(how: str, tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    row = bench.run(cell(how, note=str(started)), QUICK, Isolate(deadline_s=4.0), tmp_path)
+    assert row["status"] == Status.TIMEOUT
+    assert "deadline of 4 s" in row["why"]
+    if how == "Hangs":
+        for pid in started.read_text().split():
+            assert _ended(int(pid)), "the deadline must end everything that the cell started"
+
+
+def test_what_a_backend_prints_is_in_its_log(tmp_path: Path) -> None:
+    row = bench.run(cell("Prints"), QUICK, STRICT, tmp_path)
+    assert '"why": "printed"' in (tmp_path / row["log"]).read_text()
+
+
+def _ended(pid: int) -> bool:
+    """Killed processes take a moment to go."""
+    for _ in range(200):
+        try:
+            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
+                return True
+        except psutil.NoSuchProcess:
+            return True
+        time.sleep(0.05)
+    return False

@@ -1,0 +1,116 @@
+"""The command itself: sweeps, resuming, rerunning, what is shown and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from bench.status import Exit
+
+Bench = Callable[..., "subprocess.CompletedProcess[str]"]
+KEPT = ("measure=quick", "measure.stored=true", "measure.budget_s=0.05")
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for path in folder.glob("results/*/cells.jsonl") for line in path.read_text().splitlines()]
+
+
+def test_a_killed_sweep_goes_on_where_it_stopped(command: Callable[..., list[str]], tmp_path: Path) -> None:
+    """SIGKILL at three random moments of a sweep of 20 cells: nothing is lost and nothing is measured twice."""
+    labels = ",".join(str(i) for i in range(20))
+    sweep = command("-m", "backend=[honest]", f"backend.honest.label={labels}", *KEPT)
+    moments = random.Random()
+    counts = []
+    for _ in range(3):
+        process = subprocess.Popen(sweep, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # From some row on, some way into the next cell: moments that hit the work on any machine.
+        goal = (counts[-1] if counts else 0) + moments.randint(1, 5)
+        while len(rows(tmp_path)) < goal and process.poll() is None:
+            time.sleep(0.02)
+        time.sleep(moments.uniform(0, 1))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        counts.append(len(rows(tmp_path)))
+    done = subprocess.run(sweep, capture_output=True, text=True, check=False)
+    assert done.returncode == Exit.OK, done.stderr
+    assert f"{counts[-1]} finished earlier" in done.stderr
+    found = rows(tmp_path)
+    assert Counter(row["options"]["label"] for row in found) == dict.fromkeys(range(20), 1)
+    assert {row["status"] for row in found} == {"ok"}
+    assert done.stdout.count("latency ms") == 20, "cells finished earlier are in the tables too"
+
+
+def test_failures_do_not_stop_a_sweep_and_are_rows(bench: Bench, tmp_path: Path) -> None:
+    sweep = ("-m", "backend=[cheat]", "backend.cheat.how=Raises,Crashes,Applied,refuses,missing,PreviousResult", *KEPT)
+    done = bench(*sweep)
+    assert done.returncode == Exit.WRONG
+    expected = {
+        "Raises": "failed",
+        "Crashes": "failed",
+        "Applied": "ok",
+        "refuses": "unsupported",
+        "missing": "unavailable",
+        "PreviousResult": "wrong",
+    }
+    assert {row["options"]["how"]: row["status"] for row in rows(tmp_path)} == expected
+    assert bench(*sweep).returncode == Exit.WRONG
+    assert len(rows(tmp_path)) == 6, "nothing is measured again unasked, and being unavailable still is no news"
+    bench(*sweep, "rerun=failed")
+    again = Counter(row["options"]["how"] for row in rows(tmp_path))
+    assert again == {"Raises": 2, "Crashes": 2, "PreviousResult": 2, "Applied": 1, "refuses": 1, "missing": 1}
+
+
+def test_quick_is_not_kept(bench: Bench, tmp_path: Path) -> None:
+    done = bench("backend=[honest]", "measure=quick")
+    assert done.returncode == Exit.OK
+    assert "latency ms (median)" in done.stdout
+    assert not rows(tmp_path)
+
+
+def test_nothing_measured_is_no_success(bench: Bench) -> None:
+    done = bench("backend=[cheat]", "backend.cheat.how=missing", "measure=quick")
+    assert done.returncode == Exit.NOTHING
+    assert "measured 0 cells" in done.stderr
+    assert "unavailable: not installed" in done.stdout
+
+
+def test_a_campaign_can_be_cut_and_goes_on(bench: Bench, tmp_path: Path) -> None:
+    sweep = ("-m", "backend=[honest]", "backend.honest.label=0,1", *KEPT)
+    cut = bench(*sweep, "limit.wall_s=0")
+    assert cut.returncode == Exit.CUT
+    assert not rows(tmp_path)
+    assert bench(*sweep).returncode == Exit.OK
+    assert len(rows(tmp_path)) == 2
+
+
+def test_the_fastest_variant_represents_a_backend(bench: Bench, tmp_path: Path) -> None:
+    done = bench("backend=[honest,cheat]", "backend.honest.pace=both", *KEPT)
+    assert done.returncode == Exit.OK
+    assert "honest is the fastest of its variants (honest pace=slow" in done.stdout
+    assert len(rows(tmp_path)) == 3
+
+
+def test_a_row_says_all_and_names_no_place(bench: Bench, tmp_path: Path) -> None:
+    bench("backend=[honest]", *KEPT)
+    (row,) = rows(tmp_path)
+    for key in ("id", "source", "status", "machine", "environment", "commit", "started", "stop", "cold", "memory"):
+        assert row[key], key
+    assert row["breakdown"] == {"kernel": 0.1}
+    assert row["counters"]["batches"] == 3
+    assert len(row["samples_s"]) == len(row["sample_minibatch"]) == len(row["sample_round"]) >= 4
+    assert row["verified"]["n"] == 8
+    assert 0 < row["verified"]["max_rel"] < 1e-3
+    (kept,) = tmp_path.glob("results/*/machine.json")
+    machine = json.loads(kept.read_text())
+    assert row["environment"] in machine["environments"]
+    for text in (json.dumps(row), kept.read_text()):
+        assert str(tmp_path) not in text
+        assert str(Path.home()) + "/" not in text
+    assert (kept.parent.parent / row["log"]).is_file()

@@ -1,0 +1,93 @@
+"""Who calls whom: call sites, and the strongly connected components (mutually recursive functions)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from backends.acrobat.ir.nodes import Call, Program
+from backends.acrobat.ir.visitor import walk
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Site:
+    """The `index`-th call in the source order of `function`."""
+
+    function: str
+    index: int
+
+
+class CallGraph:
+    """Facts about `program`. `components` lists callees before their callers; a component's functions stand in program order."""
+
+    def __init__(self, program: Program) -> None:
+        self.calls: Mapping[str, tuple[Call, ...]] = {
+            name: tuple(node for node in walk(function.body) if isinstance(node, Call))
+            for name, function in program.functions.items()
+        }
+        self._index = {name: {id(call): i for i, call in reversed([*enumerate(calls)])} for name, calls in self.calls.items()}
+        self.callees: Mapping[str, frozenset[str]] = {
+            name: frozenset(call.function for call in calls) for name, calls in self.calls.items()
+        }
+        self.components: tuple[tuple[str, ...], ...] = tuple(self._components())
+        self.component: Mapping[str, int] = {name: i for i, names in enumerate(self.components) for name in names}
+        self.recursive: frozenset[str] = frozenset(
+            name for names in self.components for name in names if len(names) > 1 or name in self.callees[name]
+        )
+
+    def site(self, function: str, call: Call) -> Site:
+        """Where `call`, a node of `function`, stands; one node that stands in several places is one site."""
+        return Site(function, self._index[function][id(call)])
+
+    def sites(self, target: str) -> list[Site]:
+        """The call sites of `target`, in program order."""
+        return [
+            Site(name, i)
+            for name, calls in self.calls.items()
+            for i, call in enumerate(calls)
+            if call.function == target and self._index[name][id(call)] == i
+        ]
+
+    def reachable(self, start: str) -> frozenset[str]:
+        """`start` and all that it calls, directly or not."""
+        found, pending = {start}, [start]
+        while pending:
+            new = self.callees[pending.pop()] - found
+            found |= new
+            pending += new
+        return frozenset(found)
+
+    def _components(self) -> list[tuple[str, ...]]:
+        """Tarjan's algorithm, with a stack of its own: `lowest` is the earliest visited function on the stack that one reaches."""
+        order = {name: i for i, name in enumerate(self.callees)}
+        visited: dict[str, int] = {}
+        lowest: dict[str, int] = {}
+        stack: list[str] = []
+        components = []
+        for root in self.callees:
+            if root in visited:
+                continue
+            work: list[tuple[str, Iterator[str]]] = [(root, iter(()))]
+            while work:
+                name, rest = work[-1]
+                if name not in visited:
+                    visited[name] = lowest[name] = len(visited)
+                    stack.append(name)
+                    rest = iter(sorted(self.callees[name], key=order.__getitem__))
+                    work[-1] = (name, rest)
+                for callee in rest:
+                    if callee not in visited:
+                        work.append((callee, iter(())))
+                        break
+                    if callee in stack:
+                        lowest[name] = min(lowest[name], visited[callee])
+                else:
+                    work.pop()
+                    if work:
+                        caller = work[-1][0]
+                        lowest[caller] = min(lowest[caller], lowest[name])
+                    if lowest[name] == visited[name]:
+                        at = stack.index(name)
+                        components.append(tuple(sorted(stack[at:], key=order.__getitem__)))
+                        del stack[at:]
+        return components

@@ -1,0 +1,371 @@
+"""The abstract interpreter that the forward analyses share: a program is run on lattice values until nothing changes any more.
+
+- State: (context, function, variable) -> value and (context, function) -> result.
+- A context is the call site through which the function's component of the call graph was entered (one call site is remembered);
+  calls inside a component, recursion, stay in their context, so what holds in a context holds throughout the recursion.
+- A value is a flat tuple of lattice elements, its leaves: one for a tensor or a scalar, one after the other for a tuple, those of
+  the element for a list, and for a union one set for each field of each case that can occur anywhere inside it.
+- Both branches of an `If`, all arms of a `Match` and every number of iterations are joined; conditions are ignored. The body of a
+  `Map` is run once on the one value of the elements.
+- A work list of (context, function) pairs runs to a true fixpoint. A lattice without a bound on its height widens what keeps
+  rising in a recursion or a loop.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeAlias, TypeVar
+
+from backends.acrobat.analyses.callgraph import CallGraph, Site
+from backends.acrobat.ir.nodes import (
+    Atom,
+    Call,
+    Construct,
+    Expr,
+    Field,
+    Fold,
+    Host,
+    If,
+    Item,
+    Launch,
+    Let,
+    ListOf,
+    Lit,
+    Loop,
+    Map,
+    Match,
+    Op,
+    Program,
+    Tuple,
+    Var,
+    Weight,
+)
+from backends.acrobat.ir.types import DataT, DataType, ListT, ScalarT, TupleT, Type
+
+V = TypeVar("V")
+Value: TypeAlias = tuple[V, ...]
+Context: TypeAlias = Site | None
+"""None: the component of the entry function."""
+
+
+class Lattice(Protocol[V]):
+    """What an analysis supplies. All functions are monotone; `bottom` is the value of what has not been reached."""
+
+    bottom: V
+
+    def join(self, a: V, b: V) -> V: ...
+
+    def widen(self, value: V, rises: int) -> V:
+        """What takes the place of `value` at a loop or recursion where it has risen `rises` times; `value` itself if bounded."""
+
+    def instance(self) -> V:
+        """A tensor or scalar of the instance."""
+
+    def literal(self, lit: Lit) -> V: ...
+
+    def weight(self, weight: Weight) -> V: ...
+
+    def work(self, node: Op | Launch, args: Sequence[Value[V]], name: str) -> V:
+        """The result, or each result, of tensor work that is bound to `name` ("": not bound to a variable)."""
+
+    def host(self, node: Host, args: Sequence[V]) -> V:
+        """A scalar computed on the host from these leaves."""
+
+    def item(self, node: Item, tensor: V) -> V: ...
+
+
+class Layout:
+    """Where the leaves of a value of each type lie."""
+
+    def __init__(self, datatypes: Mapping[str, DataType]) -> None:
+        self._datatypes = datatypes
+        self._tables: dict[str, dict[tuple[str, str, int], int]] = {}
+        self._sizes: dict[str, int] = {}
+
+    def size(self, t: Type) -> int:
+        match t:
+            case TupleT(items):
+                return sum(map(self.size, items))
+            case ListT(item):
+                return self.size(item)
+            case DataT(name):
+                self._table(name)
+                return self._sizes[name]
+        return 1
+
+    def split(self, value: Value[V], types: Sequence[Type]) -> list[Value[V]]:
+        """The parts of a value that stand one after the other."""
+        parts, at = [], 0
+        for t in types:
+            parts.append(value[at : at + self.size(t)])
+            at += self.size(t)
+        return parts
+
+    def field(self, value: Value[V], name: str, case: str, index: int) -> Value[V]:
+        """Field `index` of case `case` in a value of the union `name`."""
+        own = iter(value[self._table(name)[name, case, index] :])
+
+        def build(t: Type) -> Iterator[V]:
+            match t:
+                case TupleT(items):
+                    for item in items:
+                        yield from build(item)
+                case ListT(item):
+                    yield from build(item)
+                case DataT(inner):
+                    for key in self._table(inner):
+                        at = self._table(name)[key]
+                        yield from value[at : at + self._own(self._field_type(key))]
+                case _:
+                    yield next(own)
+
+        return tuple(build(self._field_type((name, case, index))))
+
+    def construct(self, lattice: Lattice[V], name: str, case: str, args: Sequence[Value[V]]) -> Value[V]:
+        """A value of the union `name` that is of case `case` with these fields."""
+        table = self._table(name)
+        out = [lattice.bottom] * self._sizes[name]
+
+        def absorb(t: Type, leaves: Iterator[V], at: int) -> int:
+            match t:
+                case TupleT(items):
+                    for item in items:
+                        at = absorb(item, leaves, at)
+                    return at
+                case ListT(item):
+                    return absorb(item, leaves, at)
+                case DataT(inner):
+                    for key in self._table(inner):
+                        for i in range(table[key], table[key] + self._own(self._field_type(key))):
+                            out[i] = lattice.join(out[i], next(leaves))
+                    return at
+            out[at] = lattice.join(out[at], next(leaves))
+            return at + 1
+
+        for index, arg in enumerate(args):
+            absorb(self._field_type((name, case, index)), iter(arg), table[name, case, index])
+        return tuple(out)
+
+    def _field_type(self, key: tuple[str, str, int]) -> Type:
+        name, case, index = key
+        return self._datatypes[name].case(case).fields[index][1]
+
+    def _own(self, t: Type) -> int:
+        """Leaves of a field that are not those of a union inside it: they stand in the table of the outermost union."""
+        match t:
+            case TupleT(items):
+                return sum(map(self._own, items))
+            case ListT(item):
+                return self._own(item)
+            case DataT():
+                return 0
+        return 1
+
+    def _table(self, name: str) -> dict[tuple[str, str, int], int]:
+        """(union, case, field) -> first leaf, for the union and all unions that its fields reach."""
+        if name not in self._tables:
+            found, at = [name], 0
+            table: dict[tuple[str, str, int], int] = {}
+            for union in found:
+                for case in self._datatypes[union].cases:
+                    for index, (_, t) in enumerate(case.fields):
+                        table[union, case.name, index] = at
+                        at += self._own(t)
+                        found += sorted(_unions(t) - set(found))
+            self._tables[name], self._sizes[name] = table, at
+        return self._tables[name]
+
+
+def _unions(t: Type) -> set[str]:
+    match t:
+        case TupleT(items):
+            return set().union(*map(_unions, items))
+        case ListT(item):
+            return _unions(item)
+        case DataT(name):
+            return {name}
+    return set()
+
+
+@dataclass(frozen=True)
+class Facts(Generic[V]):
+    """What the analysis found. Functions that are not reached from the entry have no facts."""
+
+    lattice: Lattice[V]
+    layout: Layout
+    variables: Mapping[tuple[Context, str, str], Value[V]]
+    results: Mapping[tuple[Context, str], Value[V]]
+
+    def contexts(self, function: str) -> list[Context]:
+        return [context for context, name in self.results if name == function]
+
+    def at(self, context: Context, function: str, name: str) -> Value[V]:
+        return self.variables[context, function, name]
+
+    def merged(self, function: str) -> dict[str, Value[V]]:
+        """The variables of a function, joined over all contexts."""
+        out: dict[str, Value[V]] = {}
+        for (_, owner, name), value in self.variables.items():
+            if owner == function:
+                out[name] = _join(self.lattice, out[name], value) if name in out else value
+        return out
+
+
+def analyse(program: Program, lattice: Lattice[V], graph: CallGraph, contexts: bool = True) -> Facts[V]:
+    """Run `lattice` over `program` from its entry; without `contexts`, all call sites of a function are joined at once."""
+    run = _Run(program, lattice, graph, contexts)
+    run.run()
+    return Facts(lattice, run.layout, run.variables, run.results)
+
+
+def _join(lattice: Lattice[V], a: Value[V], b: Value[V]) -> Value[V]:
+    return a if a == b else tuple(map(lattice.join, a, b))
+
+
+class _Run(Generic[V]):
+    def __init__(self, program: Program, lattice: Lattice[V], graph: CallGraph, contexts: bool) -> None:
+        self.program, self.lattice, self.graph, self.sensitive = program, lattice, graph, contexts
+        self.layout = Layout(program.datatypes)
+        self.variables: dict[tuple[Context, str, str], Value[V]] = {}
+        self.results: dict[tuple[Context, str], Value[V]] = {}
+        self.readers: defaultdict[tuple[Context, str], dict[tuple[Context, str], None]] = defaultdict(dict)  # sets, in order
+        self.pending: dict[tuple[Context, str], None] = {}
+        self.rises: defaultdict[tuple[tuple[Context, str, str], int], int] = defaultdict(int)
+        self.task: tuple[Context, str] = (None, program.entry)
+
+    def run(self) -> None:
+        entry = self.program.functions[self.program.entry]
+        self.enter(self.task, [(self.lattice.instance(),) * self.layout.size(p.type) for p in entry.params])
+        while self.pending:
+            self.task, _ = self.pending.popitem()
+            function = self.program.functions[self.task[1]]
+            value = self.expr(function.body)
+            key = (*self.task, "")  # no variable is called "": the result
+            if self.raise_(key, value, function.result, widen=function.name in self.graph.recursive):
+                self.results[self.task] = self.variables[key]
+                self.pending.update(self.readers[self.task])
+        self.variables = {key: value for key, value in self.variables.items() if key[2]}
+
+    def enter(self, task: tuple[Context, str], args: Sequence[Value[V]]) -> None:
+        """Join a call's arguments into the parameters of its target, which is run again if they rose."""
+        function = self.program.functions[task[1]]
+        risen = task not in self.results
+        if risen:
+            self.results[task] = (self.lattice.bottom,) * self.layout.size(function.result)
+        for param, arg in zip(function.params, args, strict=True):
+            risen |= self.raise_((*task, param.name), arg, param.type, widen=function.name in self.graph.recursive)
+        if risen:
+            self.pending[task] = None
+
+    def raise_(self, key: tuple[Context, str, str], value: Value[V], t: Type, widen: bool) -> bool:
+        """Join `value` into the state; whether that changed it."""
+        old = self.variables.get(key) or (self.lattice.bottom,) * self.layout.size(t)
+        new = list(_join(self.lattice, old, value))
+        for i, (was, now) in enumerate(zip(old, new, strict=True)):
+            if widen and was != now:
+                self.rises[key, i] += 1
+                new[i] = self.lattice.widen(now, self.rises[key, i])
+        self.variables[key] = tuple(new)
+        return self.variables[key] != old
+
+    def bind(self, var: Var, value: Value[V], widen: bool = False) -> bool:
+        return self.raise_((*self.task, var.name), value, var.type, widen)
+
+    def atom(self, atom: Atom) -> Value[V]:
+        match atom:
+            case Var(name):
+                return self.variables[(*self.task, name)]
+            case Lit():
+                return (self.lattice.literal(atom),)
+        return (self.lattice.weight(atom),)
+
+    def expr(self, expr: Expr, name: str = "") -> Value[V]:
+        """The value of an expression that is bound to `name`, where it is."""
+        while isinstance(expr, Let):
+            self.bind(expr.var, self.expr(expr.value, expr.var.name))
+            expr = expr.body
+        match expr:
+            case Var() | Lit() | Weight():
+                return self.atom(expr)
+            case Op(args=args) | Launch(args=args):
+                leaf = self.lattice.work(expr, [self.atom(a) for a in args], name)
+                return (leaf,) * self.layout.size(expr.type)
+            case Host():
+                return self.host(expr)
+            case Item(tensor):
+                return (self.lattice.item(expr, self.atom(tensor)[0]),)
+            case Tuple(items):
+                return tuple(leaf for item in items for leaf in self.atom(item))
+            case Field(value, index):
+                assert isinstance(value.type, TupleT)
+                return self.layout.split(self.atom(value), value.type.items)[index]
+            case ListOf(items):
+                return self.joined(expr.type, [self.atom(item) for item in items])
+            case Construct(case, args):
+                assert isinstance(expr.type, DataT)
+                return self.layout.construct(self.lattice, expr.type.name, case, [self.atom(a) for a in args])
+            case Call():
+                return self.call(expr)
+            case If(_, then, orelse):
+                return self.joined(expr.type, [self.expr(then), self.expr(orelse)])
+            case Match(scrutinee, arms):
+                assert isinstance(scrutinee.type, DataT)
+                values = []
+                for arm in arms:
+                    for index, var in enumerate(arm.vars):
+                        self.bind(var, self.layout.field(self.atom(scrutinee), scrutinee.type.name, arm.case, index))
+                    values.append(self.expr(arm.body))
+                return self.joined(expr.type, values)
+            case Map(var, iterable, body):
+                self.bind(var, self.atom(iterable))
+                return self.expr(body)
+            case Fold(var, iterable, carried, init, body):
+                self.bind(var, self.atom(iterable))
+                return self.loop(carried, init, [body])
+            case Loop(carried, init, cond, body):
+                return self.loop(carried, init, [cond, body])
+        raise TypeError(f"no expression: {expr}")
+
+    def joined(self, t: Type, values: Sequence[Value[V]]) -> Value[V]:
+        out: Value[V] = (self.lattice.bottom,) * self.layout.size(t)
+        for value in values:
+            out = _join(self.lattice, out, value)
+        return out
+
+    def loop(self, carried: Sequence[Var], init: Sequence[Atom], parts: Sequence[Expr]) -> Value[V]:
+        """The last of `parts` gives the next values of the carried variables."""
+        for var, atom in zip(carried, init, strict=True):
+            self.bind(var, self.atom(atom), widen=True)
+        risen = True
+        while risen:
+            *_, value = map(self.expr, parts)
+            nexts = self.layout.split(value, [var.type for var in carried])
+            risen = any([self.bind(var, new, widen=True) for var, new in zip(carried, nexts, strict=True)])
+        return tuple(leaf for var in carried for leaf in self.atom(var))
+
+    def call(self, call: Call) -> Value[V]:
+        context, caller = self.task
+        if not self.sensitive:
+            context = None
+        elif self.graph.component[caller] != self.graph.component[call.function]:
+            context = self.graph.site(caller, call)
+        target = (context, call.function)
+        self.readers[target][self.task] = None
+        self.enter(target, [self.atom(a) for a in call.args])
+        return self.results[target]
+
+    def host(self, node: Host) -> Value[V]:
+        args = [self.atom(a) for a in node.args]
+        match node.op:
+            case "list.get" | "list.slice" | "list.reverse":
+                return args[0]
+            case "list.concat" | "list.append":
+                return _join(self.lattice, args[0], args[1])
+            case "zip":
+                return tuple(leaf for arg in args for leaf in arg)
+            case "enumerate":
+                return (self.lattice.host(node, ()), *args[0])
+        assert isinstance(node.type, ScalarT) or node.type == ListT(ScalarT("int")), node.op
+        return (self.lattice.host(node, [leaf for arg in args for leaf in arg]),)

@@ -1,0 +1,87 @@
+"""Program phases: the stages of the entry function that each wait for all instances to have recorded the one before.
+
+Instances finish a recursion or loop at different depths; what each does with its results would then run at as many depths. So a
+boundary lies before work that uses a dynamic result of a recursion or loop: there all instances start at one depth again. Independent
+siblings (a forward and a backward scan) share a phase, and straight-line work stays in the phase of what it uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.depth import Static, is_work
+from backends.acrobat.ir.nodes import Call, Expr, Fold, If, Let, Loop, Match, Program, Var
+from backends.acrobat.ir.visitor import free_vars, walk
+
+
+@dataclass(frozen=True)
+class Phases:
+    """`of`: variable -> phase, for each binding of the entry function's top level (and of the arms of its tail) that holds
+    tensor work; the others record nothing. `count` is at least 1."""
+
+    of: Mapping[str, int]
+
+    @property
+    def count(self) -> int:
+        return 1 + max(self.of.values(), default=0)
+
+
+def phases(program: Program, graph: CallGraph, static: Static) -> Phases:
+    entry = program.functions[program.entry]
+    kinds = _Kinds(program, graph)
+    of: dict[str, int] = {}
+    ready: dict[str, int] = {}
+    """Variable -> the first phase in which work on it may stand."""
+
+    def bind(var: Var, phase: int) -> None:
+        ready[var.name] = phase if static.dynamic(entry.name, var.name) else 0
+
+    def earliest(expr: Expr) -> int:
+        return max((ready.get(name, 0) for name in free_vars(expr)), default=0)
+
+    def chain(expr: Expr) -> None:
+        while isinstance(expr, Let):
+            phase = earliest(expr.value)
+            if kinds.works(expr.value):
+                of[expr.var.name] = phase
+            bind(expr.var, phase + 1 if kinds.loops(expr.value) else phase)
+            expr = expr.body
+        match expr:
+            case If(_, then, orelse):
+                chain(then)
+                chain(orelse)
+            case Match(value, arms):
+                for arm in arms:
+                    for var in arm.vars:
+                        bind(var, earliest(value))
+                    chain(arm.body)
+
+    chain(entry.body)
+    return Phases(of)
+
+
+class _Kinds:
+    """Which expressions hold tensor work, and which repeat it an instance's own number of times."""
+
+    def __init__(self, program: Program, graph: CallGraph) -> None:
+        self._graph = graph
+        bodies = {name: list(walk(f.body)) for name, f in program.functions.items()}
+        working = {name for name, nodes in bodies.items() if any(map(is_work, nodes))}
+        self._working = {name for name in bodies if graph.reachable(name) & working}
+        looping = {
+            name
+            for name, nodes in bodies.items()
+            if name in graph.recursive & self._working or any(isinstance(n, Fold | Loop) and self.works(n) for n in nodes)
+        }
+        self._looping = {name for name in bodies if graph.reachable(name) & looping}
+
+    def works(self, expr: Expr) -> bool:
+        return any(is_work(n) or isinstance(n, Call) and n.function in self._working for n in walk(expr))
+
+    def loops(self, expr: Expr) -> bool:
+        return any(
+            isinstance(n, Fold | Loop) and self.works(n) or isinstance(n, Call) and n.function in self._looping
+            for n in walk(expr)
+        )

@@ -1,0 +1,113 @@
+"""Origins of values: what is one weight always, what only at first, and what one context cannot say of another."""
+
+from __future__ import annotations
+
+import pytest
+
+from backends.acrobat.analyses.callgraph import CallGraph, Site
+from backends.acrobat.analyses.constants import COMPUTED, Origin, origins
+from backends.acrobat.analyses.tests.chain import STACKS, Chain, H, W, call, function, op, pair, program, weight
+from backends.acrobat.analyses.tests.models import birnn
+from backends.acrobat.ir.nodes import Arm, Construct, Expr, Field, If, ListOf, Map, Match, Program, Tuple, Var, Weight
+from backends.acrobat.ir.types import BOOL, DataT, ListT
+
+X = Var("x", H)
+
+
+def facts(p: Program) -> dict[str, tuple[Origin, ...]]:
+    return origins(p, CallGraph(p)).merged("forward")
+
+
+def of(value: Expr) -> tuple[Origin, ...]:
+    chain = Chain()
+    return facts(program(function("forward", (X,), chain.end(chain("v", value))), datatypes=STACKS))["v"]
+
+
+@pytest.mark.parametrize("recursive", [False, True])
+def test_birnn_weights_are_shared_in_each_context_and_the_initial_state_is_gathered(recursive: bool) -> None:
+    p = birnn(recursive)
+    found = origins(p, CallGraph(p))
+    assert set(found.contexts("scan")) == {Site("forward", 0), Site("forward", 1)}
+    for site, cell in ((Site("forward", 0), "Wf"), (Site("forward", 1), "Wb")):
+        assert found.at(site, "scan", "w") == (Origin(frozenset({cell}), True),)
+    state = "start" if recursive else "state"
+    assert found.at(Site("forward", 0), "scan", state) == (Origin(frozenset({"start_f"}), False),)
+    merged = found.merged("scan")
+    assert merged["w"] == (Origin(frozenset({"Wf", "Wb"}), True),)
+    assert merged["w"][0].shared is None and merged[state][0].shared is None
+
+
+def test_branches_join() -> None:
+    cond = Var("c", BOOL)
+    two = If(cond, weight("a"), weight("b"), W)
+    one = If(cond, weight("a"), weight("a"), W)
+    mixed = If(cond, weight("a", H), X, H)
+    p = program(function("forward", (X, cond), Tuple((), pair(W, W))))
+    for value, shared in ((two, None), (one, "a"), (mixed, None)):
+        chain = Chain()
+        body = chain.end(chain("v", value))
+        p = program(function("forward", (X, cond), body))
+        assert facts(p)["v"][0].shared == shared
+
+
+def test_components_of_a_tuple_keep_apart() -> None:
+    chain = Chain()
+    t = chain("t", Tuple((weight("a"), weight("b")), pair(W, W)))
+    second = chain("second", Field(t, 1, W))
+    found = facts(program(function("forward", (X,), chain.end(second))))
+    assert [leaf.shared for leaf in found["t"]] == ["a", "b"]
+    assert found["second"][0].shared == "b"
+
+
+def test_fields_of_a_union_keep_apart_and_nesting_joins() -> None:
+    """A stack of two: its values are a computed one and a weight, its weights are one and the same."""
+    stack = DataT("Stack")
+    chain = Chain()
+    empty = chain("empty", Construct("Empty", (), stack))
+    one = chain("one", Construct("Push", (weight("start", H), empty, weight("a")), stack))
+    two = chain("two", Construct("Push", (X, one, weight("a")), stack))
+    value, below, w = Var("value", H), Var("below", stack), Var("w", W)
+    nothing = Tuple((weight("start", H), weight("a")), pair(H, W))
+    top = chain("top", Match(two, (Arm("Empty", (), nothing), Arm("Push", (value, below, w), Tuple((value, w), pair(H, W)))), pair(H, W)))
+    found = facts(program(function("forward", (X,), chain.end(top)), datatypes=STACKS))
+    assert found["value"] == (Origin(frozenset({"start"}), False),)
+    assert found["w"][0].shared == "a"
+    assert [leaf.shared for leaf in found["top"]] == [None, "a"]
+    assert found["below"] == found["two"]
+
+
+def test_elements_of_a_list_join_and_an_empty_list_says_nothing() -> None:
+    assert of(ListOf((weight("a"), weight("a")), ListT(W)))[0].shared == "a"
+    assert of(ListOf((weight("a"), weight("b")), ListT(W)))[0].shared is None
+    assert of(ListOf((), ListT(W))) == (Origin(frozenset(), True),)
+
+
+def test_work_on_weights_is_no_weight() -> None:
+    assert of(op("add", weight("a", H), weight("a", H))) == (COMPUTED,)
+    assert of(Map(Var("e", H), Weight("xs", H), op("neg", Var("e", H)), ListT(H))) == (COMPUTED,)
+
+
+def test_fixpoint_needs_more_rounds_than_the_original_has() -> None:
+    """A value that takes 40 calls of a recursion to come round: the weights of a long rotation reach its first parameter."""
+    count = 40
+    params = tuple(Var(f"p{i}", W) for i in range(count))
+    chain = Chain()
+    again = chain("again", call("rotate", W, *params[1:], params[0]))
+    top = Chain()
+    start = top("start", call("rotate", W, *(weight(f"w{i}") for i in range(count))))
+    p = program(function("forward", (X,), top.end(start)), function("rotate", params, chain.end(again)))
+    assert origins(p, CallGraph(p)).merged("rotate")["p0"] == (Origin(frozenset(f"w{i}" for i in range(count)), True),)
+
+
+def test_mutual_recursion_stays_in_the_context_that_entered_it() -> None:
+    w = Var("w", W)
+    ping, pong = Chain(), Chain()
+    first = function("ping", (w, X), ping.end(ping("r", call("pong", H, w, X))))
+    second = function("pong", (w, X), pong.end(pong("r", call("ping", H, w, X))))
+    top = Chain()
+    top("a", call("ping", H, weight("a"), X))
+    b = top("b", call("ping", H, weight("b"), X))
+    p = program(function("forward", (X,), top.end(b)), first, second)
+    found = origins(p, CallGraph(p))
+    assert found.at(Site("forward", 0), "pong", "w")[0].shared == "a"
+    assert found.at(Site("forward", 1), "ping", "w")[0].shared == "b"

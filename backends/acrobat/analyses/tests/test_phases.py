@@ -1,0 +1,97 @@
+"""Program phases of whole models and of small shapes."""
+
+from __future__ import annotations
+
+import pytest
+
+from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.depth import static_depths
+from backends.acrobat.analyses.phases import Phases, phases
+from backends.acrobat.analyses.tests.chain import TREES, Chain, H, call, function, op, program
+from backends.acrobat.analyses.tests.models import birnn, treelstm
+from backends.acrobat.ir.nodes import Arm, Field, Fold, If, Map, Match, Program, Tuple, Var
+from backends.acrobat.ir.types import BOOL, INT, DataT, ListT, TupleT
+
+X = Var("x", H)
+XS = Var("xs", ListT(H))
+
+
+def of(p: Program) -> Phases:
+    graph = CallGraph(p)
+    return phases(p, graph, static_depths(p, graph))
+
+
+@pytest.mark.parametrize("recursive", [False, True])
+def test_birnn_scans_share_a_phase_and_the_classifier_has_the_next(recursive: bool) -> None:
+    found = of(birnn(recursive))
+    assert found.of == {"forwards": 0, "backwards": 0, "out": 1, "labels": 1}
+    assert found.count == 2
+
+
+def test_treelstm() -> None:
+    assert of(treelstm()).of == {"root": 0, "scores": 1}
+
+
+def fold(chain: Chain, name: str, start: Var, xs: Var = XS) -> Var:
+    """The last state of a loop over `xs`."""
+    e, state = Var(f"{name}_e", H), Var(f"{name}_state", H)
+    step = Chain()
+    body = step.end(Tuple((step(f"{name}_new", op("add", state, e)),), TupleT((H,))))
+    loop = chain(name, Fold(e, xs, (state,), (start,), body, TupleT((H,))))
+    return chain(f"{name}_last", Field(loop, 0, H))
+
+
+def test_each_stage_waits_for_the_loop_before_and_straight_lines_wait_for_nothing() -> None:
+    chain = Chain()
+    a = chain("a", op("tanh", X))
+    first = fold(chain, "first", a)
+    b = chain("b", op("tanh", first))
+    c = chain("c", op("tanh", b))
+    side = fold(chain, "side", a)
+    second = fold(chain, "second", c)
+    d = chain("d", op("add", second, side))
+    p = program(function("forward", (X, XS), chain.end(d)))
+    assert of(p).of == {"a": 0, "first": 0, "b": 1, "c": 1, "side": 0, "second": 1, "d": 2}
+    assert of(p).count == 3
+
+
+def test_a_loop_that_records_nothing_is_no_stage() -> None:
+    e, state = Var("e", H), Var("state", H)
+    chain = Chain()
+    loop = chain("loop", Fold(e, XS, (state,), (X,), Tuple((e,), TupleT((H,))), TupleT((H,))))
+    out = chain("out", op("tanh", chain("last", Field(loop, 0, H))))
+    assert of(program(function("forward", (X, XS), chain.end(out)))).of == {"out": 0}
+
+
+def test_a_map_of_straight_lines_keeps_depths_level_and_a_map_of_loops_does_not() -> None:
+    each = Var("each", H)
+    inner = Chain()
+    looped = Map(each, XS, inner.end(fold(inner, "inner", each)), ListT(H))
+    chain = Chain()
+    total = chain("total", op("list_sum", chain("looped", looped), nonempty=True))
+    assert of(program(function("forward", (X, XS), chain.end(total)))).of == {"looped": 0, "total": 1}
+    straight, body = Chain(), Chain()
+    mapped = straight("mapped", Map(each, XS, body.end(body("m", op("tanh", each))), ListT(H)))
+    total = straight("total", op("list_sum", mapped, nonempty=True))
+    assert of(program(function("forward", (X, XS), straight.end(total)))).of == {"mapped": 0, "total": 0}
+
+
+def test_stages_in_the_arms_of_the_tail() -> None:
+    tree, children = Var("tree", DataT("Tree")), Var("children", ListT(DataT("Tree")))
+    one, many = Chain(), Chain()
+    leaf = one.end(one("w", op("tanh", X)))
+    node = many.end(many("out", op("tanh", fold(many, "loop", X))))
+    cond = Var("cond", BOOL)
+    body = If(cond, X, Match(tree, (Arm("Leaf", (Var("word", INT),), leaf), Arm("Node", (children,), node)), H), H)
+    p = program(function("forward", (X, XS, tree, cond), body), datatypes=TREES)
+    assert of(p).of == {"w": 0, "loop": 0, "out": 1}
+
+
+def test_recursion_that_only_hands_on_is_no_stage() -> None:
+    again = Chain()
+    same = again.end(again("r", call("walk", H, X, Var("cond", BOOL))))
+    walk = function("walk", (X, Var("cond", BOOL)), If(Var("cond", BOOL), X, same, H))
+    chain = Chain()
+    r = chain("got", call("walk", H, X, Var("cond", BOOL)))
+    p = program(function("forward", (X, Var("cond", BOOL)), chain.end(chain("out", op("tanh", r)))), walk)
+    assert of(p).of == {"out": 0}

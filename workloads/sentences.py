@@ -35,8 +35,8 @@ def read(path: str | Path, vocabulary: int, n: int) -> list[list[int]]:
 
 
 def generate(random: np.random.Generator, vocabulary: int) -> Iterator[list[int]]:
-    """Sentences without end. Words by Zipf's law; lengths by a gamma distribution, cut to WikiNER's range."""
-    shape = (MEAN_LENGTH / SPREAD_LENGTH) ** 2
+    """Sentences without end. Words by Zipf's law; lengths log-normal, cut to WikiNER's range."""
+    spread = np.log1p((SPREAD_LENGTH / MEAN_LENGTH) ** 2)
     while True:
-        length = np.rint(random.gamma(shape, MEAN_LENGTH / shape))
+        length = np.rint(random.lognormal(np.log(MEAN_LENGTH) - spread / 2, spread**0.5))
         yield draw_words(random, int(np.clip(length, MIN_LENGTH, MAX_LENGTH)), vocabulary)

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from bench.contract import Workload
 from workloads.parameters import draw, stream
 
 Decisions = Literal["simulated", "real"]
@@ -18,15 +19,12 @@ Decisions = Literal["simulated", "real"]
 class ModelSpec(ABC):
     """A workload whose sizes are rows of the model's constructor arguments. The size `tiny` is for tests."""
 
-    name: ClassVar[str]
+    name: str
+    sizes: Sequence[str] = ("tiny", "small", "large")
     shapes: ClassVar[Mapping[str, Mapping[str, int]]]
     gains: ClassVar[Mapping[str, float]] = {}
     cells: ClassVar[Sequence[str]]
     """The model's methods that are straight-line tensor code: what TorchScript and torch.compile can take."""
-
-    @property
-    def sizes(self) -> Sequence[str]:
-        return tuple(self.shapes)
 
     def model(self, size: str) -> nn.Module:
         with torch.device("meta"):
@@ -47,7 +45,7 @@ class ModelSpec(ABC):
 
     def shape(self, size: str) -> Mapping[str, int]:
         if size not in self.shapes:
-            raise ValueError(f"{self.name} has no size {size!r}; sizes are {', '.join(self.shapes)}")
+            raise ValueError(f"{self.name} has no size {size!r}; sizes are {', '.join(self.sizes)}")
         return self.shapes[size]
 
     @abstractmethod
@@ -59,10 +57,10 @@ class ModelSpec(ABC):
         """`n` instances; the first of them are the same for every `n`."""
 
 
-def loaded(spec: Any, size: str, seed: int, dtype: torch.dtype = torch.float32) -> nn.Module:
+def loaded(workload: Workload, size: str, seed: int, dtype: torch.dtype = torch.float32) -> nn.Module:
     """The workload's model with the parameters of `seed`, on the CPU."""
-    module: nn.Module = spec.model(size)
-    module.load_state_dict({name: torch.from_numpy(array) for name, array in spec.params(size, seed).items()})
+    module: nn.Module = workload.model(size)
+    module.load_state_dict({name: torch.from_numpy(array) for name, array in workload.params(size, seed).items()})
     return module.to(dtype)
 
 

@@ -31,4 +31,4 @@ def word_id(word: str, vocabulary: int) -> int:
 
 def draw_words(random: np.random.Generator, n: int, vocabulary: int) -> list[int]:
     """`n` ids of which the one of rank r is drawn in proportion to about 1 / r, as words are (Zipf)."""
-    return [int(vocabulary**u) - 1 for u in random.random(n)]
+    return [int((vocabulary + 1) ** u) - 1 for u in random.random(n)]

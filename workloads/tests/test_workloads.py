@@ -118,7 +118,7 @@ class Watch(TorchDispatchMode):
 @pytest.mark.parametrize("size", ["small", "large"])
 def test_values_are_healthy(workload: ModelSpec, size: str) -> None:
     """Nothing vanishes, blows up or saturates however deep the instance, and inputs give outputs of their own."""
-    model = loaded(workload, size, 0)
+    model: Any = loaded(workload, size, 0)
     instances = workload.instances(size, 0, 4 if workload.name in ("berxit", "nestedrnn") else 30)
     with torch.inference_mode(), Watch() as watch:
         got = [arrays(model.scores(i) if hasattr(model, "scores") else model(i)) for i in instances]
@@ -136,7 +136,7 @@ def test_values_are_healthy(workload: ModelSpec, size: str) -> None:
 def test_tensors_of_deep_trees_stay_alive() -> None:
     """The treebank's deepest tree has 30 levels."""
     for name in ("treelstm", "mvrnn"):
-        model = loaded(spec(name), "small", 0)
+        model: Any = loaded(spec(name), "small", 0)
         module = importlib.import_module(f"workloads.{name}.model")
         tree = module.Leaf(7)
         for word in range(29):

@@ -1,0 +1,97 @@
+"""PyTorch in every mode against the float64 answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from backends.pytorch.backend import PyTorch
+from backends.pytorch.cells import Traced
+from bench.contract import Target, Unsupported
+from bench.verify import Difference, Expected, fingerprint, flatten
+from workloads.oracle import answers
+from workloads.tests.conftest import NAMES, spec
+
+
+def run(name: str, n: int = 6, **options: Any) -> list[Any]:
+    workload = spec(name)
+    compiled = PyTorch(Target(), **options).compile(workload, "tiny", 0, n)
+    minibatch = compiled.place(workload.instances("tiny", 0, n))
+    before = fingerprint(minibatch)
+    compiled.run(minibatch)
+    outputs = compiled.fetch(compiled.run(minibatch))
+    assert fingerprint(minibatch) == before
+    compiled.close()
+    return outputs
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("mode", ["eager", "script"])
+@pytest.mark.parametrize("n", [1, 6])
+def test_outputs_are_right(name: str, mode: str, n: int) -> None:
+    Expected(answers(spec(name), "tiny", 0, 0, n)).check(flatten(run(name, n, mode=mode)), Difference())
+
+
+@pytest.mark.parametrize("name", ["treelstm", "stackrnn"])
+def test_compiled_cells_are_right(name: str) -> None:
+    Expected(answers(spec(name), "tiny", 0, 0, 3)).check(flatten(run(name, 3, mode="compile")), Difference())
+
+
+def test_float64() -> None:
+    for output, (expected, _) in zip(run("treelstm", dtype="float64"), answers(spec("treelstm"), "tiny", 0, 0, 6), strict=True):
+        assert output.dtype == np.float64
+        np.testing.assert_array_equal(output, expected)
+
+
+def test_an_empty_sentence() -> None:
+    compiled = PyTorch(Target()).compile(spec("birnn"), "tiny", 0, 2)
+    empty, word = compiled.fetch(compiled.run(compiled.place([[], [3]])))
+    assert empty == []
+    assert len(word) == 1
+
+
+def test_an_empty_minibatch() -> None:
+    compiled = PyTorch(Target()).compile(spec("birnn"), "tiny", 0, 1)
+    assert compiled.fetch(compiled.run([])) == []
+
+
+def test_target_is_obeyed() -> None:
+    PyTorch(Target(threads=2)).compile(spec("birnn"), "tiny", 0, 1)
+    assert torch.get_num_threads() == 2
+    PyTorch(Target(threads=1), tf32=True).compile(spec("birnn"), "tiny", 0, 1)
+    assert torch.get_num_threads() == 1
+    assert torch.backends.cuda.matmul.allow_tf32
+    assert PyTorch(Target()).compile(spec("birnn"), "tiny", 0, 1).counters()["tf32"] == "off"
+    assert not torch.backends.cuda.matmul.allow_tf32
+
+
+def test_cuda_is_available_or_says_why_not() -> None:
+    assert PyTorch(Target()).available() is None
+    reason = PyTorch(Target(device="cuda")).available()
+    assert (reason is None) == torch.cuda.is_available()
+
+
+@pytest.mark.parametrize("mode", ["script", "compile"])
+def test_no_cells_no_mode(mode: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    workload = spec("birnn")
+    monkeypatch.setattr(type(workload), "cells", ())
+    with pytest.raises(Unsupported, match=f"mode={mode} takes straight-line tensor code only, and birnn names no `cells`"):
+        PyTorch(Target(), mode=mode).compile(workload, "tiny", 0, 1)
+
+
+def test_a_trace_for_each_submodule_and_length() -> None:
+    """What a trace bakes in is part of its key."""
+    one, two = torch.nn.Linear(2, 2).requires_grad_(False), torch.nn.Linear(2, 2).requires_grad_(False)
+
+    def cell(module: torch.nn.Linear, xs: list[torch.Tensor]) -> torch.Tensor:
+        return module(sum(xs, torch.zeros(2)))  # type: ignore[no-any-return]
+
+    traced = Traced(cell)
+    x, y = torch.randn(2, 2)
+    for module in (one, two):
+        for xs in ([x], [x, y], [y, x, x]):
+            torch.testing.assert_close(traced(module, xs), cell(module, xs))
+    assert len(traced.traces) == 6

@@ -1,0 +1,262 @@
+"""Walking and rebuilding expressions. Long chains of lets are iterated over, so that a program's length costs no recursion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+from backends.acrobat.ir.nodes import (
+    NOWHERE,
+    Arm,
+    Atom,
+    Call,
+    Construct,
+    Expr,
+    Field,
+    Fold,
+    Function,
+    Host,
+    If,
+    Item,
+    Launch,
+    Let,
+    ListOf,
+    Lit,
+    Loop,
+    Map,
+    Match,
+    Op,
+    Span,
+    Tuple,
+    Var,
+    Weight,
+)
+
+Binding = tuple[Var, Expr]
+
+
+def lets(expr: Expr) -> tuple[list[Binding], Expr]:
+    """The bindings of a chain of lets, and what stands after them."""
+    bindings: list[Binding] = []
+    while isinstance(expr, Let):
+        bindings.append((expr.var, expr.value))
+        expr = expr.body
+    return bindings, expr
+
+
+def from_lets(bindings: Sequence[Binding], result: Expr, span: Span = NOWHERE) -> Expr:
+    """The chain of lets that binds `bindings` in order and ends in `result`."""
+    for var, value in reversed(bindings):
+        result = Let(var, value, result, span=value.span if span is NOWHERE else span)
+    return result
+
+
+def operands(expr: Expr) -> tuple[Atom, ...]:
+    """The atoms a node uses directly; none for a let."""
+    match expr:
+        case Op(args=args) | Host(args=args) | Construct(args=args) | Call(args=args) | Launch(args=args):
+            return args
+        case Item(tensor=a) | Field(value=a) | If(cond=a) | Match(value=a) | Map(iterable=a):
+            return (a,)
+        case Tuple(items=items) | ListOf(items=items):
+            return items
+        case Fold(iterable=a, init=init):
+            return (a, *init)
+        case Loop(init=init):
+            return init
+        case Var() | Lit() | Weight():
+            return (expr,)
+    return ()
+
+
+def with_operands(expr: Expr, new: Sequence[Atom]) -> Expr:
+    """The node with other operands, in the order of `operands`; itself if they are the same."""
+    old = operands(expr)
+    if all(a is b for a, b in zip(old, new, strict=True)):
+        return expr
+    match expr:
+        case Op() | Host() | Construct() | Call() | Launch():
+            return replace(expr, args=tuple(new))
+        case Item():
+            return replace(expr, tensor=new[0])
+        case Field() | Match():
+            return replace(expr, value=new[0])
+        case If():
+            return replace(expr, cond=new[0])
+        case Map():
+            return replace(expr, iterable=new[0])
+        case Tuple() | ListOf():
+            return replace(expr, items=tuple(new))
+        case Fold():
+            return replace(expr, iterable=new[0], init=tuple(new[1:]))
+        case Loop():
+            return replace(expr, init=tuple(new))
+    return new[0]
+
+
+def bodies(expr: Expr) -> tuple[Expr, ...]:
+    """The nested expressions of a branching or looping node; for a let its value and its body."""
+    match expr:
+        case If(then=a, orelse=b):
+            return (a, b)
+        case Match(arms=arms):
+            return tuple(arm.body for arm in arms)
+        case Map(body=body) | Fold(body=body):
+            return (body,)
+        case Loop(cond=cond, body=body):
+            return (cond, body)
+        case Let(value=value, body=body):
+            return (value, body)
+    return ()
+
+
+def with_bodies(expr: Expr, new: Sequence[Expr]) -> Expr:
+    """The node with other nested expressions, in the order of `bodies`; itself if they are the same."""
+    if all(a is b for a, b in zip(bodies(expr), new, strict=True)):
+        return expr
+    match expr:
+        case If():
+            return replace(expr, then=new[0], orelse=new[1])
+        case Match(arms=arms):
+            return replace(expr, arms=tuple(replace(arm, body=body) for arm, body in zip(arms, new, strict=True)))
+        case Map() | Fold():
+            return replace(expr, body=new[0])
+        case Loop():
+            return replace(expr, cond=new[0], body=new[1])
+        case Let():
+            return replace(expr, value=new[0], body=new[1])
+    return expr
+
+
+def map_bodies(expr: Expr, f: Callable[[Expr], Expr]) -> Expr:
+    """The node with `f` applied to its nested expressions; a chain of lets is not recursed into but passed to `f` whole."""
+    return with_bodies(expr, [f(body) for body in bodies(expr)])
+
+
+def map_children(expr: Expr, f: Callable[[Expr], Expr]) -> Expr:
+    """The node with `f` applied to its operands and nested expressions. Of a let chain: to every value and to the result."""
+    if isinstance(expr, Let):
+        bindings, result = lets(expr)
+        changed = [(var, f(value)) for var, value in bindings]
+        end = f(result)
+        if end is result and all(a[1] is b[1] for a, b in zip(changed, bindings, strict=True)):
+            return expr
+        return from_lets(changed, end)
+    return map_bodies(with_operands(expr, [cast(Atom, f(a)) for a in operands(expr)]) if operands(expr) != (expr,) else expr, f)
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """Every node in evaluation order, a node before what is inside it."""
+    stack: list[Expr] = [expr]
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, (Var, Lit, Weight)):
+            stack.extend(reversed((*operands(node), *bodies(node))))
+
+
+def binders(expr: Expr) -> tuple[Var, ...]:
+    """The variables a node itself binds (a let's, a loop's, a match's arms')."""
+    match expr:
+        case Let(var=var) | Map(var=var):
+            return (var,)
+        case Fold(var=var, vars=more):
+            return (var, *more)
+        case Loop(vars=more):
+            return more
+        case Match(arms=arms):
+            return tuple(var for arm in arms for var in arm.vars)
+    return ()
+
+
+def free_vars(expr: Expr) -> frozenset[str]:
+    """Names used but not bound inside. Relies on single binding: a name bound anywhere inside is not free."""
+    used: set[str] = set()
+    bound: set[str] = set()
+    for node in walk(expr):
+        if isinstance(node, Var):
+            used.add(node.name)
+        else:
+            bound.update(v.name for v in binders(node))
+    return frozenset(used - bound)
+
+
+def substitute(expr: Expr, to: Mapping[str, Atom]) -> Expr:
+    """`expr` with free variables replaced. Relies on single binding: nothing inside rebinds them."""
+    if not to:
+        return expr
+
+    def visit(e: Expr) -> Expr:
+        if isinstance(e, Var):
+            return to.get(e.name, e)
+        if isinstance(e, (Lit, Weight)):
+            return e
+        return map_children(e, visit)
+
+    return visit(expr)
+
+
+class Names:
+    """A supply of names not used before: `x` gives `x`, `x_1`, `x_2`, ..."""
+
+    def __init__(self, taken: Iterator[str] | Sequence[str] | frozenset[str] | set[str] = ()) -> None:
+        self.taken = set(taken)
+
+    def fresh(self, name: str) -> str:
+        base, _, tail = name.rpartition("_")
+        base = base if base and tail.isdigit() else name
+        text, n = name, 0
+        while text in self.taken:
+            n += 1
+            text = f"{base}_{n}"
+        self.taken.add(text)
+        return text
+
+
+def names_of(function: Function) -> set[str]:
+    """All variables of a function."""
+    return {p.name for p in function.params} | {v.name for node in walk(function.body) for v in binders(node)}
+
+
+def rename(expr: Expr, names: Names, to: Mapping[str, Atom] | None = None) -> Expr:
+    """A copy with every bound variable named anew from `names`, and free variables replaced by `to`."""
+    env: dict[str, Atom] = dict(to or {})
+
+    def bind(var: Var) -> Var:
+        new = Var(names.fresh(var.name), var.type, span=var.span)
+        env[var.name] = new
+        return new
+
+    def visit(e: Expr) -> Expr:
+        match e:
+            case Var():
+                return env.get(e.name, e)
+            case Lit() | Weight():
+                return e
+            case Let():
+                bindings, result = lets(e)
+                copied = []
+                for var, value in bindings:
+                    new_value = visit(value)
+                    copied.append((bind(var), new_value))
+                return from_lets(copied, visit(result))
+            case Match():
+                e = cast(Match, with_operands(e, [cast(Atom, visit(a)) for a in operands(e)]))
+                arms = []
+                for arm in e.arms:
+                    variables = tuple(bind(v) for v in arm.vars)
+                    arms.append(Arm(arm.case, variables, visit(arm.body)))
+                return replace(e, arms=tuple(arms))
+            case Map():
+                e = cast(Map, with_operands(e, [cast(Atom, visit(a)) for a in operands(e)]))
+                return replace(e, var=bind(e.var), body=visit(e.body))
+            case Fold():
+                e = cast(Fold, with_operands(e, [cast(Atom, visit(a)) for a in operands(e)]))
+                return replace(e, var=bind(e.var), vars=tuple(bind(v) for v in e.vars), body=visit(e.body))
+            case Loop():
+                e = cast(Loop, with_operands(e, [cast(Atom, visit(a)) for a in operands(e)]))
+                return replace(e, vars=tuple(bind(v) for v in e.vars), cond=visit(e.cond), body=visit(e.body))
+        return map_children(e, visit)
+
+    return visit(expr)

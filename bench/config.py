@@ -28,8 +28,8 @@ class Measure:
     stored: bool = True  # rows go to the results
     minibatches: int = 5  # distinct mini-batches; a round runs each once
     min_rounds: int = 2
-    min_samples: int = 20
-    max_samples: int = 300
+    min_samples: int = 50
+    max_samples: int = 500
     budget_s: float = 20.0  # time spent in a cell's timed rounds
     relative_ci: float = 0.01  # half-width of the median's interval, relative to it
     warm_s: float = 1.0  # untimed rounds after the checked ones; none where one would take longer

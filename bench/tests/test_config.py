@@ -18,7 +18,9 @@ Bench = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 class Options:
-    def __init__(self, target: Any, autobatch: Literal["best"] | int = "best", scale: float = 1.0, name: str | None = None) -> None:
+    def __init__(
+        self, target: Any, autobatch: Literal["best"] | int = "best", scale: float = 1.0, name: str | None = None
+    ) -> None:
         """As a backend's."""
 
 

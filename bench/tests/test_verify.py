@@ -1,0 +1,94 @@
+"""What counts as right."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench.verify import Difference, Expected, Wrong, fingerprint, flatten, load, save
+
+
+def check(answers: list[tuple[Any, Any]], outputs: Any) -> Difference:
+    return Expected(answers).check(flatten(outputs), Difference())
+
+
+ONE = np.array([1.0, -2.0, 4.0])
+
+
+@pytest.mark.parametrize("error", [3e-4, -3e-4])
+def test_rounding_is_within_tolerance(error: float) -> None:
+    found = check([(ONE, None), (2 * ONE, None)], [ONE, 2 * ONE * np.float32(1 + error)])
+    assert found.n == 2
+    assert found.relative == pytest.approx(3e-4, rel=1e-3)
+
+
+@pytest.mark.parametrize("bad", [ONE * 1.01, ONE + [0, 0, 0.1], ONE * np.nan, np.array([1.0, np.inf, 4.0]), ONE[::-1], -ONE])
+def test_a_wrong_element_is_not(bad: np.ndarray) -> None:
+    with pytest.raises(Wrong, match="instance 1"):
+        check([(ONE, None), (ONE, None)], [ONE, bad])
+
+
+@pytest.mark.parametrize("bad", [[ONE], [ONE, ONE[:2]], [ONE, [ONE]], [[ONE, ONE]], [ONE, ONE.astype(int)], [ONE, None]])
+def test_the_structure_counts(bad: Any) -> None:
+    with pytest.raises(Wrong):
+        check([(ONE, None), (ONE, None)], bad)
+
+
+def test_a_list_of_scalars_is_an_array() -> None:
+    assert check([(ONE, None)], [[np.float32(x) for x in ONE]]).n == 1
+    assert check([([ONE, ONE], None)], [np.stack([ONE, ONE])]).n == 1
+
+
+def test_outputs_of_different_lengths() -> None:
+    assert check([(ONE, None), (ONE[:1], None), ([], None)], [ONE, ONE[:1], []]).n == 3
+
+
+def test_an_index_is_right_if_its_score_is_as_good() -> None:
+    scores = np.array([[0.1, 5.0, 5.000001], [3.0, 1.0, 2.0]])
+    answers = [(np.array([2, 0]), scores)]
+    assert check(answers, [np.array([1, 0])]).n == 1
+    for wrong in ([0, 0], [2, 2], [2, 3], [2, -3]):
+        with pytest.raises(Wrong, match="index"):
+            check(answers, [np.array(wrong)])
+
+
+def test_an_index_without_scores_must_be_equal() -> None:
+    with pytest.raises(Wrong, match="index 1 instead of 2"):
+        check([(np.array(2), None)], [np.array(1)])
+
+
+def test_small_instances_are_held_to_their_own_scale() -> None:
+    with pytest.raises(Wrong, match="instance 1"):
+        check([(1e6 * ONE, None), (ONE, None)], [1e6 * ONE, ONE + 0.05])
+
+
+def test_answers_survive_the_disk(tmp_path: Path) -> None:
+    answers: list[tuple[Any, Any]] = [(ONE, None), ([ONE, [np.array(1)]], [np.eye(2)]), ([], None)]
+    save(tmp_path / "a.npz", answers)
+    back = load(tmp_path / "a.npz")
+    assert flatten([a for a, _ in back]).shape == flatten([a for a, _ in answers]).shape
+    np.testing.assert_array_equal(back[1][0][0], ONE)
+    assert back[0][1] is None
+    np.testing.assert_array_equal(back[1][1][0], np.eye(2))
+
+
+@dataclass
+class Tree:
+    word: int
+    children: list[Any]
+    vector: np.ndarray
+
+
+def test_fingerprint_sees_every_number() -> None:
+    def make(word: int = 1, inner: int = 2, element: float = 3.0, extra: bool = False) -> list[Tree]:
+        leaf = Tree(inner, [], np.array([element, 0.0]))
+        return [Tree(word, [leaf, leaf] if extra else [leaf], np.zeros(2))]
+
+    same = fingerprint(make())
+    assert fingerprint(make()) == same
+    for other in (make(word=5), make(inner=5), make(element=3.0000001), make(extra=True)):
+        assert fingerprint(other) != same

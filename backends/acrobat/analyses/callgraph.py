@@ -18,7 +18,8 @@ class Site:
 
 
 class CallGraph:
-    """Facts about `program`. `components` lists callees before their callers; a component's functions stand in program order."""
+    """Facts about `program`. `components` lists callees before their callers; a component's functions stand in program
+    order."""
 
     def __init__(self, program: Program) -> None:
         self.calls: Mapping[str, tuple[Call, ...]] = {
@@ -58,7 +59,8 @@ class CallGraph:
         return frozenset(found)
 
     def _components(self) -> list[tuple[str, ...]]:
-        """Tarjan's algorithm, with a stack of its own: `lowest` is the earliest visited function on the stack that one reaches."""
+        """Tarjan's algorithm, with a stack of its own: `lowest` is the earliest visited function on the stack that one
+        reaches."""
         order = {name: i for i, name in enumerate(self.callees)}
         visited: dict[str, int] = {}
         lowest: dict[str, int] = {}

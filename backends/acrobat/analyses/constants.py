@@ -1,7 +1,7 @@
 """Parameter reuse: which values are one and the same weight, for all instances and always (paper: taint analysis).
 
-A value is *shared* where exactly one weight reaches it and nothing else does. The BiRNN's initial state is a weight, but a later
-step replaces it by what it computed: its variable holds the one weight or something else, so it is gathered.
+A value is *shared* where exactly one weight reaches it and nothing else does. The BiRNN's initial state is a weight, but a
+later step replaces it by what it computed: its variable holds the one weight or something else, so it is gathered.
 """
 
 from __future__ import annotations

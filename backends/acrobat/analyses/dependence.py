@@ -7,21 +7,9 @@ The language is pure, so nothing else orders two bindings. Control inside a valu
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields, is_dataclass
-from typing import Any
 
 from backends.acrobat.ir.nodes import Expr, Var
-
-
-def _names(value: Any) -> set[str]:
-    """Names of all variables in an expression; a name is bound once in a function, so those bound inside name no binding outside."""
-    if isinstance(value, Var):
-        return {value.name}
-    if isinstance(value, tuple):
-        return set().union(*map(_names, value))
-    if is_dataclass(value) and type(value).__module__ == Var.__module__:
-        return set().union(*(_names(getattr(value, f.name)) for f in fields(value)))
-    return set()
+from backends.acrobat.ir.visitor import free_vars
 
 
 class Dependence:
@@ -32,7 +20,7 @@ class Dependence:
         self._direct: list[frozenset[int]] = []
         self._before: list[int] = []
         for i, (var, value) in enumerate(bindings):
-            direct = frozenset(position[name] for name in _names(value) if name in position)
+            direct = frozenset(position[name] for name in free_vars(value) if name in position)
             before = 0
             for j in direct:
                 before |= self._before[j] | 1 << j

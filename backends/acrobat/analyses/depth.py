@@ -1,12 +1,12 @@
 """Static depth: how many levels of tensor work lie below a value, where the program alone tells (paper: operator hoisting).
 
-Work is static if its operands depend on no result of a recursion or loop that grows with it: an instance's tensors and the weights
-are at 0, the result of work is one level above its deepest operand. All other work has a dynamic depth, counted at run time
-from `Static.base` on, so it always comes after everything static; a counter that restarts, after a wait or at a
-phase, restarts there and not at 0.
+Work is static if its operands depend on no result of a recursion or loop that grows with it: an instance's tensors and the
+weights are at 0, the result of work is one level above its deepest operand. All other work has a dynamic depth, counted at run
+time from `Static.base` on, so it always comes after everything static; a counter that restarts, after a wait or at a phase,
+restarts there and not at 0.
 
-Each piece of work has one depth in all contexts, and its users see that one: contexts are joined before depths are added up.
-A `Map`'s elements are analysed once, so depth does not grow along a list. Control dependence has no part in depth.
+Each piece of work has one depth in all contexts, and its users see that one: contexts are joined before depths are added up. A
+`Map`'s elements are analysed once, so depth does not grow along a list. Control dependence has no part in depth.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.engine import Facts, Value, analyse
 from backends.acrobat.ir.nodes import Atom, Host, Item, Launch, Let, Lit, Op, Program, Weight
-from backends.acrobat.ir.ops import OPS, Fusion
+from backends.acrobat.ir.ops import OPS, Fusion, is_view
 from backends.acrobat.ir.types import ListT
 from backends.acrobat.ir.visitor import walk
 
@@ -29,8 +29,11 @@ RISES = 16
 
 
 def is_work(node: object) -> bool:
-    """Whether evaluating the node itself records tensor work: addresses of rows and of host values cost none."""
-    return isinstance(node, Launch) or isinstance(node, Op) and OPS[node.op].fusion is not Fusion.ADDRESS
+    """Whether evaluating the node itself records tensor work: addresses and views of what is in memory cost none."""
+    if isinstance(node, Op):
+        view = is_view(node.op, [a.type for a in node.args], dict(node.attrs)) is not None
+        return not view and OPS[node.op].fusion is not Fusion.ADDRESS
+    return isinstance(node, Launch)
 
 
 class _Depths:

@@ -1,12 +1,13 @@
 """The abstract interpreter that the forward analyses share: a program is run on lattice values until nothing changes any more.
 
 - State: (context, function, variable) -> value and (context, function) -> result.
-- A context is the call site through which the function's component of the call graph was entered (one call site is remembered);
-  calls inside a component, recursion, stay in their context, so what holds in a context holds throughout the recursion.
-- A value is a flat tuple of lattice elements, its leaves: one for a tensor or a scalar, one after the other for a tuple, those of
-  the element for a list, and for a union one set for each field of each case that can occur anywhere inside it.
-- Both branches of an `If`, all arms of a `Match` and every number of iterations are joined; conditions are ignored. The body of a
-  `Map` is run once on the one value of the elements.
+- A context is the call site through which the function's component of the call graph was entered (one call site is
+  remembered); calls inside a component, recursion, stay in their context, so what holds in a context holds throughout the
+  recursion.
+- A value is a flat tuple of lattice elements, its leaves: one for a tensor or a scalar, one after the other for a tuple, those
+  of the element for a list, and for a union one set for each field of each case that can occur anywhere inside it.
+- Both branches of an `If`, all arms of a `Match` and every number of iterations are joined; conditions are ignored. The body
+  of a `Map` is run once on the one value of the elements.
 - A work list of (context, function) pairs runs to a true fixpoint. A lattice without a bound on its height widens what keeps
   rising in a recursion or a loop.
 """
@@ -58,7 +59,8 @@ class Lattice(Protocol[V]):
     def join(self, a: V, b: V) -> V: ...
 
     def widen(self, value: V, rises: int) -> V:
-        """What takes the place of `value` at a loop or recursion where it has risen `rises` times; `value` itself if bounded."""
+        """What takes the place of `value` at a loop or recursion where it has risen `rises` times; `value` itself if
+        bounded."""
 
     def instance(self) -> V:
         """A tensor or scalar of the instance."""
@@ -342,7 +344,8 @@ class _Run(Generic[V]):
         while risen:
             *_, value = map(self.expr, parts)
             nexts = self.layout.split(value, [var.type for var in carried])
-            risen = any([self.bind(var, new, widen=True) for var, new in zip(carried, nexts, strict=True)])
+            rises = [self.bind(var, new, widen=True) for var, new in zip(carried, nexts, strict=True)]
+            risen = any(rises)
         return tuple(leaf for var in carried for leaf in self.atom(var))
 
     def call(self, call: Call) -> Value[V]:

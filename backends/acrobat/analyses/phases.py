@@ -1,8 +1,8 @@
 """Program phases: the stages of the entry function that each wait for all instances to have recorded the one before.
 
-Instances finish a recursion or loop at different depths; what each does with its results would then run at as many depths. So a
-boundary lies before work that uses a dynamic result of a recursion or loop: there all instances start at one depth again. Independent
-siblings (a forward and a backward scan) share a phase, and straight-line work stays in the phase of what it uses.
+Instances finish a recursion or loop at different depths; what each does with its results would then run at as many depths. So
+a boundary lies before work that uses a dynamic result of a recursion or loop: there all instances start at one depth again.
+Independent siblings (a forward and a backward scan) share a phase, and straight-line work stays in the phase of what it uses.
 """
 
 from __future__ import annotations

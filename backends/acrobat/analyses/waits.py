@@ -16,6 +16,4 @@ class Waits:
 
     def may_wait(self, expr: Expr) -> bool:
         """Whether evaluating `expr` (a call, a loop, the elements of a `Map`) may wait."""
-        return any(
-            isinstance(node, Item) or isinstance(node, Call) and node.function in self.functions for node in walk(expr)
-        )
+        return any(isinstance(node, Item) or isinstance(node, Call) and node.function in self.functions for node in walk(expr))

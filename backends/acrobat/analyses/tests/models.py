@@ -1,4 +1,5 @@
-"""The programs that several tests share: a TreeLSTM, and a BiRNN whose scans are loops or recursions over weights as arguments."""
+"""The programs that several tests share: a TreeLSTM, and a BiRNN whose scans are loops or recursions over weights as
+arguments."""
 
 from __future__ import annotations
 

@@ -42,7 +42,6 @@ def test_branches_join() -> None:
     two = If(cond, weight("a"), weight("b"), W)
     one = If(cond, weight("a"), weight("a"), W)
     mixed = If(cond, weight("a", H), X, H)
-    p = program(function("forward", (X, cond), Tuple((), pair(W, W))))
     for value, shared in ((two, None), (one, "a"), (mixed, None)):
         chain = Chain()
         body = chain.end(chain("v", value))
@@ -68,7 +67,8 @@ def test_fields_of_a_union_keep_apart_and_nesting_joins() -> None:
     two = chain("two", Construct("Push", (X, one, weight("a")), stack))
     value, below, w = Var("value", H), Var("below", stack), Var("w", W)
     nothing = Tuple((weight("start", H), weight("a")), pair(H, W))
-    top = chain("top", Match(two, (Arm("Empty", (), nothing), Arm("Push", (value, below, w), Tuple((value, w), pair(H, W)))), pair(H, W)))
+    push = Arm("Push", (value, below, w), Tuple((value, w), pair(H, W)))
+    top = chain("top", Match(two, (Arm("Empty", (), nothing), push), pair(H, W)))
     found = facts(program(function("forward", (X,), chain.end(top)), datatypes=STACKS))
     assert found["value"] == (Origin(frozenset({"start"}), False),)
     assert found["w"][0].shared == "a"

@@ -114,8 +114,6 @@ def test_a_loop_that_only_hands_on_stays_static() -> None:
     assert depths(p).depths == {("forward", "y"): 0, ("forward", "out"): 1}
 
 
-
-
 def test_straight_lines_have_no_cap() -> None:
     chain, at = Chain(), X
     for i in range(400):

@@ -1,0 +1,68 @@
+"""Removal of what has no part in the result: bindings, parameters, functions and weights.
+
+The language is pure, so what is not used need not be computed; a wait whose number nobody reads is not waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from backends.acrobat.ir.nodes import Call, Expr, Program, Weight
+from backends.acrobat.ir.visitor import free_vars, from_lets, lets, map_bodies, walk
+
+
+def remove_dead(program: Program) -> Program:
+    """`program` without what its entry's result does not depend on. The entry keeps its parameters."""
+    needed = {name: frozenset[int]() for name in program.functions}
+    needed[program.entry] = frozenset(range(len(program.functions[program.entry].params)))
+    while True:
+        bodies = {name: _live(f.body, needed) for name, f in program.functions.items()}
+        found = {
+            name: needed[name] | {i for i, p in enumerate(f.params) if p.name in free_vars(bodies[name])}
+            for name, f in program.functions.items()
+        }
+        if found == needed:
+            break
+        needed = found
+    reached, pending = {program.entry}, [program.entry]
+    while pending:
+        new = {node.function for node in walk(bodies[pending.pop()]) if isinstance(node, Call)} - reached
+        reached |= new
+        pending += new
+    functions = {
+        name: replace(f, params=tuple(p for i, p in enumerate(f.params) if i in needed[name]), body=bodies[name])
+        for name, f in program.functions.items()
+        if name in reached
+    }
+    return remove_unused_weights(replace(program, functions=functions))
+
+
+def remove_unused_weights(program: Program) -> Program:
+    """`program` without the weights that neither its functions nor weights derived for them use."""
+    used = {node.name for f in program.functions.values() for node in walk(f.body) if isinstance(node, Weight)}
+    for name, derived in reversed(list(program.derived.items())):
+        if name in used:
+            used.update(derived.args)
+    return replace(
+        program,
+        weights={name: t for name, t in program.weights.items() if name in used},
+        derived={name: d for name, d in program.derived.items() if name in used},
+        values={name: v for name, v in program.values.items() if name in used},
+    )
+
+
+def _live(expr: Expr, needed: Mapping[str, frozenset[int]]) -> Expr:
+    """`expr` without unused bindings and without the arguments that its callees do not need."""
+    bindings, result = lets(expr)
+    if isinstance(result, Call):
+        result = replace(result, args=tuple(a for i, a in enumerate(result.args) if i in needed[result.function]))
+    result = map_bodies(result, lambda body: _live(body, needed))
+    used = set(free_vars(result))
+    kept = []
+    for var, value in reversed(bindings):
+        if var.name in used:
+            value = _live(value, needed)
+            used |= free_vars(value)
+            kept.append((var, value))
+    return from_lets(kept[::-1], result)

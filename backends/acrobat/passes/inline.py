@@ -1,0 +1,35 @@
+"""Functions that do not call themselves become part of their callers, so that passes see straight-line code whole.
+
+Recursive functions stay, and so does what is large and called from several sites, lest the program grow without bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.ir.nodes import Function, Let, Lit, Program, Var, Weight
+from backends.acrobat.ir.visitor import walk
+from backends.acrobat.passes.dead import remove_dead
+from backends.acrobat.passes.normal import normalise
+
+LARGE = 200
+"""Nodes (atoms and lets aside, callees inlined) above which a function with several call sites stays a function of its own."""
+
+
+def run(program: Program) -> Program:
+    """`program` in normal form, its non-recursive functions inlined and nothing left that is not used."""
+    graph = CallGraph(program)
+    bodies: dict[str, Function] = {}
+    functions = {}
+    for component in graph.components:
+        for name in component:
+            functions[name] = normalise(program.functions[name], bodies)
+            single = len(graph.sites(name)) <= 1
+            if name not in graph.recursive and name != program.entry and (single or _size(functions[name]) <= LARGE):
+                bodies[name] = functions[name]
+    return remove_dead(replace(program, functions={name: functions[name] for name in program.functions}))
+
+
+def _size(function: Function) -> int:
+    return sum(not isinstance(node, Var | Lit | Weight | Let) for node in walk(function.body))

@@ -1,0 +1,204 @@
+"""Functions rebuilt in normal form, with substitutions on the way: what inlining and specialisation share.
+
+In normal form a let chain is flat, nothing is bound to a mere copy, components of known tuples and arms of known cases and
+conditions are resolved, and a chain ends in an atom, a tuple, or an `If` or `Match` whose bodies are such chains: all work is
+bound to a variable, by which analyses name it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from backends.acrobat.ir.nodes import (
+    Arm,
+    Atom,
+    Call,
+    Construct,
+    Expr,
+    Field,
+    Fold,
+    Function,
+    If,
+    Let,
+    Lit,
+    Loop,
+    Map,
+    Match,
+    Tuple,
+    Var,
+    Weight,
+)
+from backends.acrobat.ir.types import TupleT
+from backends.acrobat.ir.visitor import Binding, Names, from_lets, lets, names_of, operands, with_operands
+
+X = TypeVar("X")
+
+
+def normalise(
+    function: Function,
+    inline: Mapping[str, Function] | None = None,
+    atoms: Mapping[str, Atom] | None = None,
+    target: Callable[[Call], str] = lambda call: call.function,
+) -> Function:
+    """`function` in normal form; calls of the functions in `inline` are replaced by their bodies, other calls go to `target`,
+    and the function's own variables in `atoms` become those atoms. Its own names stay; names that come in with a body get a
+    number where they are taken."""
+    builder = _Builder(function, inline or {}, atoms or {}, target)
+    return replace(function, body=builder.block(function.body, builder.root))
+
+
+@dataclass
+class _Scope:
+    """One copy of a function's body. `env` says what its variables have become; `wanted` renames the one that is its value."""
+
+    env: dict[str, Atom]
+    own: bool
+    wanted: dict[str, tuple[str, bool]]
+
+
+class _Builder:
+    def __init__(
+        self, function: Function, inline: Mapping[str, Function], atoms: Mapping[str, Atom], target: Callable[[Call], str]
+    ) -> None:
+        self._target = target
+        self._inline = inline
+        self._atoms = atoms
+        self._names = Names(names_of(function))
+        self._known: dict[str, Tuple | Construct] = {}
+        self.root = _Scope({p.name: atoms.get(p.name, p) for p in function.params}, True, {})
+
+    def block(self, expr: Expr, scope: _Scope, components: bool = False) -> Expr:
+        """A chain of its own; `components`: it ends in a tuple that is taken apart at once, so one bound to a variable is
+        opened."""
+        out: list[Binding] = []
+        tail = self._flat(expr, scope, out, None)
+        if components and isinstance(tail, Var) and isinstance(known := self._known.get(tail.name), Tuple):
+            tail = known
+        if not isinstance(tail, Var | Lit | Weight | Tuple | If | Match):
+            var = Var(self._names.fresh("result"), tail.type, span=tail.span)
+            out.append((var, tail))
+            tail = var
+        return from_lets(out, tail)
+
+    def _flat(self, expr: Expr, scope: _Scope, out: list[Binding], target: Var | None) -> Expr:
+        """What is left of `expr` after its bindings have gone to `out`; the caller binds it to `target`."""
+        while isinstance(expr, Let):
+            if scope.own and expr.var.name in self._atoms:
+                scope.env[expr.var.name] = self._atoms[expr.var.name]
+            else:
+                self._bind(expr.var, self._flat(expr.value, scope, out, expr.var), scope, out)
+            expr = expr.body
+        match expr:
+            case Call(name, args) if name in self._inline:
+                return self._copy(self._inline[name], [self._atom(a, scope) for a in args], scope, out, target)
+            case Field(value, index):
+                atom = self._atom(value, scope)
+                if isinstance(atom, Var) and isinstance(known := self._known.get(atom.name), Tuple):
+                    return known.items[index]
+                return replace(expr, value=atom)
+            case If(cond, then, orelse):
+                cond = self._atom(cond, scope)
+                if isinstance(cond, Lit):
+                    return self._flat(then if cond.value else orelse, scope, out, target)
+                return replace(expr, cond=cond, then=self.block(then, scope), orelse=self.block(orelse, scope))
+            case Match(value, arms):
+                atom = self._atom(value, scope)
+                if isinstance(atom, Var) and isinstance(known := self._known.get(atom.name), Construct):
+                    arm = next(arm for arm in arms if arm.case == known.case)
+                    scope.env.update(zip((v.name for v in arm.vars), known.args, strict=True))
+                    return self._flat(arm.body, scope, out, target)
+                return replace(expr, value=atom, arms=tuple(self._arm(arm, scope) for arm in arms))
+        return self._rebuilt(expr, scope)
+
+    def _copy(self, callee: Function, args: list[Atom], scope: _Scope, out: list[Binding], target: Var | None) -> Expr:
+        wanted = {}
+        _, tail = lets(callee.body)
+        if target and isinstance(tail, Var) and tail.name not in {p.name for p in callee.params}:
+            wanted[tail.name] = scope.wanted.get(target.name, (target.name, scope.own))
+        env = {p.name: a for p, a in zip(callee.params, args, strict=True)}
+        return self._flat(callee.body, _Scope(env, False, wanted), out, target)
+
+    def _bind(self, var: Var, value: Expr, scope: _Scope, out: list[Binding]) -> None:
+        if isinstance(value, Var | Lit | Weight):
+            scope.env[var.name] = value
+            return
+        if isinstance(value, Fold | Loop) and scope.own and any(v.name in self._atoms for v in value.vars):
+            value = self._without_fixed(var, value, out)
+        new = self._renamed(var, scope)
+        out.append((new, value))
+        if isinstance(value, Tuple | Construct):
+            self._known[new.name] = value
+
+    def _without_fixed(self, var: Var, old: Fold | Loop, out: list[Binding]) -> Tuple:
+        """Carried variables that are always one atom are carried no more. The loop goes to `out`; its old value is a tuple
+        again."""
+
+        fixed = [v.name in self._atoms for v in old.vars]
+
+        def others(items: Sequence[X]) -> tuple[X, ...]:
+            return tuple(item for item, gone in zip(items, fixed, strict=True) if not gone)
+
+        def shorten(body: Expr) -> Expr:
+            """Drops the components at the end of a chain."""
+            bindings, body = lets(body)
+            match body:
+                case If(_, then, orelse):
+                    tail: Expr = replace(body, then=shorten(then), orelse=shorten(orelse), type=kept)
+                case Match(_, arms):
+                    tail = replace(body, arms=tuple(replace(a, body=shorten(a.body)) for a in arms), type=kept)
+                case Tuple(items):
+                    tail = Tuple(others(items), kept, span=body.span)
+                case _:
+                    assert isinstance(body, Var)
+                    tail = Tuple(others(self._components(body, old.vars, bindings)), kept, span=body.span)
+            return from_lets(bindings, tail)
+
+        kept = TupleT(tuple(v.type for v in others(old.vars)))
+        loop = replace(old, vars=others(old.vars), init=others(old.init), body=shorten(old.body), type=kept)
+        short = Var(self._names.fresh(var.name), kept, span=var.span)
+        out.append((short, loop))
+        carried = iter(self._components(short, loop.vars, out))
+        items = tuple(self._atoms[v.name] if gone else next(carried) for v, gone in zip(old.vars, fixed, strict=True))
+        return Tuple(items, old.type, span=old.span)
+
+    def _components(self, value: Var, names: Sequence[Var], out: list[Binding]) -> list[Atom]:
+        """Binds each component of a tuple to a variable, named as in `names`."""
+        items: list[Atom] = []
+        for index, var in enumerate(names):
+            item = Var(self._names.fresh(var.name), var.type, span=value.span)
+            out.append((item, Field(value, index, var.type, span=value.span)))
+            items.append(item)
+        return items
+
+    def _renamed(self, var: Var, scope: _Scope) -> Var:
+        """The variable that stands for `var` from here on."""
+        name, own = scope.wanted.get(var.name, (var.name, scope.own))
+        new = var if own and name == var.name else replace(var, name=name if own else self._names.fresh(name))
+        scope.env[var.name] = self._atoms.get(var.name, new) if scope.own else new
+        return new
+
+    def _atom(self, atom: Atom, scope: _Scope) -> Atom:
+        return replace(scope.env[atom.name], span=atom.span) if isinstance(atom, Var) else atom
+
+    def _arm(self, arm: Arm, scope: _Scope) -> Arm:
+        return Arm(arm.case, tuple(self._renamed(v, scope) for v in arm.vars), self.block(arm.body, scope))
+
+    def _rebuilt(self, expr: Expr, scope: _Scope) -> Expr:
+        args = [self._atom(a, scope) for a in operands(expr)]
+        match expr:
+            case Var() | Lit() | Weight():
+                return args[0]
+            case Call():
+                expr = replace(expr, function=self._target(expr))
+            case Map(var, _, body):
+                expr = replace(expr, var=self._renamed(var, scope), body=self.block(body, scope))
+            case Fold(var, _, carried, _, body):
+                var, carried = self._renamed(var, scope), tuple(self._renamed(v, scope) for v in carried)
+                expr = replace(expr, var=var, vars=carried, body=self.block(body, scope, components=True))
+            case Loop(carried, _, cond, body):
+                carried = tuple(self._renamed(v, scope) for v in carried)
+                cond = self.block(cond, scope)
+                expr = replace(expr, vars=carried, cond=cond, body=self.block(body, scope, components=True))
+        return with_operands(expr, args)

@@ -1,0 +1,148 @@
+"""Parameter reuse: one clone of a recursive component for each set of weights it is entered with, and weights in place of
+variables.
+
+A kernel reads a weight once for the whole batch only if it is the same for every call that the kernel serves. A function that
+is called with distinct weights is therefore cloned; then whatever is always one weight becomes that weight, and is passed and
+carried no more. Without cloning, only what is one weight at all call sites does; other weights are gathered like any tensor,
+as are in either case variables that hold a weight at first and a result later (an initial state).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from backends.acrobat.analyses.callgraph import CallGraph, Site
+from backends.acrobat.analyses.constants import Origin, origins
+from backends.acrobat.analyses.depth import is_work
+from backends.acrobat.analyses.engine import Facts
+from backends.acrobat.ir.nodes import Atom, Call, Fold, Function, If, Let, Loop, Map, Match, Program, Weight
+from backends.acrobat.ir.types import TensorT
+from backends.acrobat.ir.visitor import Names, binders, walk
+from backends.acrobat.passes.dead import remove_dead
+from backends.acrobat.passes.normal import normalise
+
+FUNCTIONS = 256
+"""No more clones are made once a program has this many functions."""
+
+
+def run(program: Program, clone: bool = True) -> Program:
+    """`program` with weights where variables are always one weight; with `clone`, after cloning makes that true of more of
+    them.
+
+    Each round of cloning settles the callees of what the round before has settled, so there are at most as many as components.
+    """
+    program = remove_dead(program)  # what is never called has no facts
+    for _ in CallGraph(program).components if clone else ():
+        cloned = _cloned(program)
+        if cloned is program:
+            break
+        program = cloned
+    return _merged(_placed(program))
+
+
+def _cloned(program: Program) -> Program:
+    """One round: the call sites that enter a component are grouped by the weights they bring, and each group gets its own."""
+    graph = CallGraph(program)
+    facts = origins(program, graph)
+    targets: dict[Site, str] = {}
+    copies: dict[str, Function] = {}
+    taken = Names(set(program.functions))
+    for component in graph.components:
+        _, *others = _groups(program, graph, facts, component)
+        for sites in others:
+            if len(program.functions) + len(copies) + len(component) > FUNCTIONS:
+                break
+            names = {name: taken.fresh(name) for name in component}
+            for name, new in names.items():
+                function = _retargeted(graph, program.functions[name], targets, names)
+                copies[new] = replace(function, name=new, origin=function.origin or name)
+            targets |= {site: names[graph.calls[site.function][site.index].function] for site in sites}
+    if not copies:
+        return program
+    functions = {name: _retargeted(graph, function, targets, {}) for name, function in program.functions.items()}
+    return replace(program, functions=functions | copies)
+
+
+def _groups(program: Program, graph: CallGraph, facts: Facts[Origin], component: tuple[str, ...]) -> list[list[Site]]:
+    """The call sites that enter a component, those that bring the same weights together. Sites are told apart by what at two
+    of them is always, all through the recursion, one weight, and not the same: a parameter that only starts as a weight tells
+    nothing."""
+    sites = [site for name in component for site in graph.sites(name) if site.function not in component]
+    working = any(is_work(node) for name in graph.reachable(component[0]) for node in walk(program.functions[name].body))
+    if program.entry in component or not working:
+        return [sites]
+    brought = [
+        [leaf.shared for name in component for p in program.functions[name].params for leaf in facts.at(site, name, p.name)]
+        for site in sites
+    ]
+    told = [column for column in zip(*brought, strict=True) if len(set(column) - {None}) > 1]
+    groups: dict[tuple[str | None, ...], list[Site]] = {}
+    for site, signature in zip(sites, zip(*told, strict=True) if told else [()] * len(sites), strict=True):
+        groups.setdefault(signature, []).append(site)
+    return list(groups.values())
+
+
+def _retargeted(graph: CallGraph, function: Function, targets: Mapping[Site, str], names: Mapping[str, str]) -> Function:
+    """Calls go where `targets` says for their site, or else where `names` says for their callee."""
+
+    def target(call: Call) -> str:
+        return targets.get(graph.site(function.name, call)) or names.get(call.function, call.function)
+
+    return normalise(function, target=target)
+
+
+def _placed(program: Program) -> Program:
+    """Variables that always are one weight become it."""
+    facts = origins(program, CallGraph(program))
+    functions = {}
+    for name, function in program.functions.items():
+        leaves = facts.merged(name)
+        atoms: dict[str, Atom] = {}
+        for var in (*function.params, *(v for node in walk(function.body) for v in binders(node))):
+            if isinstance(var.type, TensorT) and (weight := leaves[var.name][0].shared):
+                atoms[var.name] = Weight(weight, var.type)
+        functions[name] = normalise(function, atoms=atoms)
+    return remove_dead(replace(program, functions=functions))
+
+
+def _merged(program: Program) -> Program:
+    """Clones that have come out alike are one function again, so that one kernel serves the calls of both."""
+    graph = CallGraph(program)
+    merged: dict[str, str] = {}
+    kept: dict[tuple[Any, ...], tuple[str, ...]] = {}
+    for component in graph.components:  # callees come first, so theirs are merged already
+        own = {name: program.functions[name].origin or name for name in component}
+        names = merged | own
+        shape = tuple(_shape(program.functions[name], names) for name in component)
+        for name, same in zip(component, kept.setdefault(shape, component), strict=True):
+            merged[name] = same
+    if all(name == same for name, same in merged.items()):
+        return program
+    functions = {name: _retargeted(graph, function, {}, merged) for name, function in program.functions.items()}
+    return remove_dead(replace(program, functions=functions))
+
+
+def _shape(function: Function, names: Mapping[str, str]) -> tuple[Any, ...]:
+    """Equal for functions that differ in their own names only."""
+    out: list[Any] = [names[function.name], function.params, function.result]
+    for node in walk(function.body):
+        match node:
+            case Let(var):
+                out.append(("let", var))
+            case If(cond):
+                out.append(("if", cond))
+            case Match(value, arms):
+                out.append(("match", value, tuple((arm.case, arm.vars) for arm in arms)))
+            case Map(var, iterable):
+                out.append(("map", var, iterable))
+            case Fold(var, iterable, carried, init):
+                out.append(("fold", var, iterable, carried, init))
+            case Loop(carried, init):
+                out.append(("loop", carried, init))
+            case Call(name, args):
+                out.append(("call", names.get(name, name), args))
+            case _:
+                out.append(node)
+    return tuple(out)

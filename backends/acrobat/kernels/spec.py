@@ -40,11 +40,11 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Instr:
-    """`name = op(args, **attrs)` over params and earlier instrs; `op` is one of `ir.ops.OPS`."""
+    """`name = op(args, **attrs)` over params and earlier instrs; `op` is one of `ir.ops.OPS`. A float among `args` is a literal."""
 
     name: str
     op: str
-    args: tuple[str, ...]
+    args: tuple[str | float, ...]
     attrs: tuple[tuple[str, Any], ...]
     type: TensorT
 

@@ -84,7 +84,7 @@ def _uniform(outputs: Any) -> bool:
     for each in outputs:
         if type(each) is not np.ndarray or each.dtype is not dtype or each.shape != shape:
             return False
-    return dtype.kind == "f"
+    return bool(dtype.kind == "f")
 
 
 class Expected:

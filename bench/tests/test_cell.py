@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ def test_id_does_not_depend_on_hashing_or_order() -> None:
 
 @pytest.mark.parametrize("name", [field.name for field in fields(Cell)])
 def test_every_field_counts(name: str) -> None:
-    other = {
+    other: dict[str, Any] = {
         "workload": Part("toys", f"{FAKES}.Toy"),
         "backend": Part("cheat", f"{FAKES}.Cheat", {"how": "Raises"}),
         "size": "large",

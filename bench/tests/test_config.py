@@ -10,9 +10,8 @@ import pytest
 
 from bench import registry
 from bench.compose import compose
-from bench.registry import ConfigError, conform
+from bench.registry import ConfigError, conform, resolve
 from bench.status import Exit, exit_code
-from bench.worker import resolve
 
 Bench = Callable[..., "subprocess.CompletedProcess[str]"]
 

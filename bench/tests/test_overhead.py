@@ -1,4 +1,4 @@
-"""What the harness itself costs per sample: `pytest --benchmark-enable bench/tests/test_overhead.py` shows it, and asserts nothing."""
+"""What the harness itself costs per sample. Nothing is asserted; `pytest --benchmark-enable` shows it."""
 
 from __future__ import annotations
 

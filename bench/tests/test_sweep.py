@@ -27,7 +27,7 @@ def test_a_killed_sweep_goes_on_where_it_stopped(command: Callable[..., list[str
     labels = ",".join(str(i) for i in range(20))
     sweep = command("-m", "backend=[honest]", f"backend.honest.label={labels}", *KEPT)
     moments = random.Random()
-    counts = []
+    counts: list[int] = []
     for _ in range(3):
         process = subprocess.Popen(sweep, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         # From some row on, some way into the next cell: moments that hit the work on any machine.

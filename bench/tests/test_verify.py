@@ -26,7 +26,9 @@ def test_rounding_is_within_tolerance(error: float) -> None:
     assert found.relative == pytest.approx(3e-4, rel=1e-3)
 
 
-@pytest.mark.parametrize("bad", [ONE * 1.01, ONE + [0, 0, 0.1], ONE * np.nan, np.array([1.0, np.inf, 4.0]), ONE[::-1], -ONE])
+@pytest.mark.parametrize(
+    "bad", [ONE * 1.01, ONE + np.array([0, 0, 0.1]), ONE * np.nan, np.array([1.0, np.inf, 4.0]), ONE[::-1], -ONE]
+)
 def test_a_wrong_element_is_not(bad: np.ndarray) -> None:
     with pytest.raises(Wrong, match="instance 1"):
         check([(ONE, None), (ONE, None)], [ONE, bad])

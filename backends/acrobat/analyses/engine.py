@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from backends.acrobat.analyses.callgraph import CallGraph, Site
@@ -206,13 +207,17 @@ class Facts(Generic[V]):
     def at(self, context: Context, function: str, name: str) -> Value[V]:
         return self.variables[context, function, name]
 
-    def merged(self, function: str) -> dict[str, Value[V]]:
+    def merged(self, function: str) -> Mapping[str, Value[V]]:
         """The variables of a function, joined over all contexts."""
-        out: dict[str, Value[V]] = {}
-        for (_, owner, name), value in self.variables.items():
-            if owner == function:
-                out[name] = _join(self.lattice, out[name], value) if name in out else value
-        return out
+        return self._merged.get(function, {})
+
+    @cached_property
+    def _merged(self) -> dict[str, dict[str, Value[V]]]:
+        out: defaultdict[str, dict[str, Value[V]]] = defaultdict(dict)
+        for (_, function, name), value in self.variables.items():
+            known = out[function].get(name)
+            out[function][name] = value if known is None else _join(self.lattice, known, value)
+        return dict(out)
 
 
 def analyse(program: Program, lattice: Lattice[V], graph: CallGraph, contexts: bool = True) -> Facts[V]:

@@ -215,7 +215,10 @@ class Let:
 
     @property
     def type(self) -> Type:
-        return self.body.type
+        body = self.body
+        while isinstance(body, Let):  # chains may be longer than the stack is deep
+            body = body.body
+        return body.type
 
 
 Expr: TypeAlias = (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from backends.acrobat.analyses.callgraph import CallGraph, Site
@@ -14,7 +16,7 @@ from backends.acrobat.ir.types import BOOL, DataT, ListT
 X = Var("x", H)
 
 
-def facts(p: Program) -> dict[str, tuple[Origin, ...]]:
+def facts(p: Program) -> Mapping[str, tuple[Origin, ...]]:
     return origins(p, CallGraph(p)).merged("forward")
 
 

@@ -1,4 +1,4 @@
-"""Normal form: flat chains, no copies, known tuples, cases and conditions resolved, all work named; and what is not used removed."""
+"""Normal form: flat chains, no copies, known tuples, cases and conditions resolved, all work named; what is unused removed."""
 
 from __future__ import annotations
 

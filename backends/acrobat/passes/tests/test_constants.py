@@ -1,0 +1,132 @@
+"""Work on weights alone: what becomes a derived weight, what stays, and the values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from backends.acrobat.analyses.tests.chain import TABLE, Chain, H, W, call, function, host, lit, op, program, weight
+from backends.acrobat.ir.nodes import Derived, Expr, If, Lit, Program, Var
+from backends.acrobat.ir.ops import make_op
+from backends.acrobat.ir.types import BOOL, FLOAT, INT, TensorT
+from backends.acrobat.ir.visitor import lets
+from backends.acrobat.passes import constants
+
+X, N = Var("x", H), Var("n", INT)
+A, B = weight("A"), weight("B")
+HALF = Lit(0.5, FLOAT)
+
+
+def values(**arrays: np.ndarray) -> dict[str, np.ndarray]:
+    return {name: np.asarray(v, np.float32) for name, v in arrays.items()}
+
+
+def forward(chain: Chain, out: Expr, **weights: TensorT) -> Program:
+    return program(function("forward", (X, N), chain.end(out)), **weights)
+
+
+def test_chains_of_work_and_equal_work() -> None:
+    chain = Chain()
+    s = chain("s", make_op("add", (A, B)))
+    t = chain("t", make_op("permute", (s,), {"dims": (1, 0)}))
+    again = chain("again", make_op("add", (A, B)))
+    y = chain("y", make_op("linear", (X, t)))
+    out = chain("out", make_op("linear", (y, again)))
+    p = constants.run(forward(chain, out, A=W, B=W))
+    assert p.derived == {"s": Derived("add", ("A", "B"), ()), "t": Derived("permute", ("s",), (("dims", (1, 0)),))}
+    assert lets(p.functions["forward"].body)[0] == [
+        (Var("y", H), make_op("linear", (X, weight("t")))),
+        (Var("out", H), make_op("linear", (Var("y", H), weight("s")))),
+    ]
+    assert set(p.weights) == {"A", "B", "s", "t"}
+
+
+def test_literals_and_full() -> None:
+    chain = Chain()
+    zeros = chain("zeros", make_op("full", (), {"shape": (4,), "value": 0.0}))
+    scaled = chain("scaled", make_op("mul", (A, HALF)))
+    one = chain("one", make_op("scalar", (lit(1),)))
+    y = chain("y", make_op("linear", (X, scaled, zeros)))
+    out = chain("out", make_op("add", (y, one)))
+    p = constants.run(forward(chain, out, A=W))
+    assert p.derived == {
+        "zeros": Derived("full", (), (("shape", (4,)), ("value", 0.0))),
+        "literal": Derived("full", (), (("shape", ()), ("value", 0.5))),
+        "scaled": Derived("mul", ("A", "literal"), ()),
+        "literal_1": Derived("full", (), (("shape", ()), ("value", 1))),
+    }
+    p = replace(p, values=values(A=np.eye(4)))
+    found = constants.evaluate_derived(p)
+    assert {name: (v.dtype, v.shape) for name, v in found.items()} == {
+        "zeros": (np.float32, (4,)),
+        "literal": (np.float32, ()),
+        "scaled": (np.float32, (4, 4)),
+        "literal_1": (np.float32, ()),
+    }
+    assert (found["scaled"] == np.eye(4) / 2).all() and found["literal_1"] == 1
+
+
+def test_rows_of_tables_and_work_on_instances_stay() -> None:
+    chain = Chain()
+    constant = chain("constant", make_op("row", (weight("T", TABLE), lit(3))))
+    own = chain("own", make_op("row", (weight("T", TABLE), N)))
+    number = chain("number", make_op("scalar", (N,)))
+    y = chain("y", make_op("add", (constant, own)))
+    out = chain("out", make_op("mul", (y, number)))
+    p = forward(chain, out, T=TABLE)
+    assert constants.run(p) == p
+
+
+def test_in_branches_and_recursive_functions() -> None:
+    c, chain, top = Var("c", BOOL), Chain(), Chain()
+    t = chain("t", make_op("permute", (A,), {"dims": (1, 0)}))
+    y = chain("y", make_op("linear", (X, t)))
+    other = Chain()
+    u = other("u", make_op("permute", (A,), {"dims": (1, 0)}))
+    f = function("f", (X, c), chain.end(If(c, y, other.end(call("f", H, other("z", make_op("linear", (y, u))), c)), H)))
+    p = constants.run(program(function("forward", (X, c), top.end(call("f", H, X, c))), f, A=W))
+    assert p.derived == {"t": Derived("permute", ("A",), (("dims", (1, 0)),))}
+    assert list(p.weights) == ["A", "t"]
+
+
+def test_names_avoid_those_of_parameters() -> None:
+    chain = Chain()
+    a = chain("A", make_op("neg", (A,)))
+    p = constants.run(forward(chain, chain("out", make_op("linear", (X, a))), A=W))
+    assert list(p.derived) == ["A_1"]
+
+
+def test_weights_that_nothing_uses_any_more_go_with_their_values() -> None:
+    chain = Chain()
+    chain("unused", make_op("add", (A, B)))
+    p = forward(chain, chain("out", make_op("linear", (X, A))), A=W, B=W)
+    p = constants.run(replace(p, values=values(A=np.eye(4), B=np.eye(4))))
+    assert list(p.weights) == list(p.values) == ["A"] and not p.derived
+
+
+def test_values_are_rounded_once() -> None:
+    """(A + 1) - 1 in float32 arithmetic would lose A altogether."""
+    one = Lit(1, INT)
+    chain = Chain()
+    s = chain("s", make_op("add", (A, one)))
+    t = chain("t", make_op("sub", (s, one)))
+    p = constants.run(forward(chain, chain("out", make_op("linear", (X, t))), A=W))
+    found = constants.evaluate_derived(replace(p, values=values(A=np.full((4, 4), 1e-9))))
+    assert found["t"].dtype == np.float32
+    np.testing.assert_allclose(found["t"], 1e-9, rtol=1e-6)
+
+
+def test_integers_keep_their_type() -> None:
+    chain = Chain()
+    best = chain("best", make_op("argmax", (A,), {"dim": 1}))
+    p = constants.run(replace(forward(chain, best, A=W), values=values(A=np.eye(4)[::-1])))
+    found = constants.evaluate_derived(p)["best"]
+    assert found.dtype == np.int64 and found.tolist() == [3, 2, 1, 0]
+
+
+def test_host_work_is_not_tensor_work() -> None:
+    chain = Chain()
+    number = chain("number", host("add", INT, lit(1), lit(2)))
+    p = forward(chain, chain("out", op("mul", X, number)))
+    assert constants.run(p) == p

@@ -34,6 +34,11 @@ def test_recursion_is_direct_or_mutual_and_not_mere_repetition() -> None:
     assert g.recursive == {"self", "odd", "even"}
 
 
+def test_a_cycle_is_one_component_however_long() -> None:
+    g = graph(forward=["a", "d"], a=["b"], b=["c", "e"], c=["d"], d=["a"], e=["b"])
+    assert g.components == (("a", "b", "c", "d", "e"), ("forward",))
+
+
 def test_sites_in_program_order() -> None:
     g = graph(forward=["f", "g", "f"], g=["f"], f=[])
     assert g.sites("f") == [Site("forward", 0), Site("forward", 2), Site("g", 0)]

@@ -6,9 +6,10 @@ import pytest
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import Static, static_depths
-from backends.acrobat.analyses.tests.chain import Chain, H, call, function, host, lit, op, pair, program, weight
+from backends.acrobat.analyses.tests.chain import TABLE, Chain, H, call, function, host, lit, op, pair, program, weight
 from backends.acrobat.analyses.tests.models import birnn, treelstm
 from backends.acrobat.ir.nodes import Field, Fold, If, Item, Launch, ListOf, Map, Op, Program, Tuple, Var
+from backends.acrobat.ir.ops import make_op
 from backends.acrobat.ir.types import BOOL, FLOAT, INT, ListT, TensorT, TupleT
 from backends.acrobat.kernels.spec import Instr, Kernel, Mode, Param
 
@@ -138,6 +139,14 @@ def test_launches_count_one_level_each() -> None:
     out = chain("out", Launch(Kernel("l", kernel.params, body[:1], ("t",)), (u,), H))
     static = depths(program(function("forward", (X,), chain.end(out)), datatypes={}))
     assert static.depths == {("forward", "both"): 0, ("forward", "out"): 1}
+
+
+def test_views_and_addresses_cost_no_level() -> None:
+    chain = Chain()
+    row = chain("row", op("row", weight("table", TABLE), lit(1)))
+    half = chain("half", make_op("slice", (row,), {"dim": 0, "start": 2, "stop": 4}))
+    out = chain("out", make_op("tanh", (half,)))
+    assert depths(program(function("forward", (X,), chain.end(out)))).depths == {("forward", "out"): 0}
 
 
 def test_weights_stand_at_the_bottom() -> None:

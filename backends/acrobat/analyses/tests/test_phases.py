@@ -7,13 +7,14 @@ import pytest
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import static_depths
 from backends.acrobat.analyses.phases import Phases, phases
-from backends.acrobat.analyses.tests.chain import TREES, Chain, H, call, function, op, program
+from backends.acrobat.analyses.tests.chain import TREES, Chain, H, call, function, host, lit, op, program
 from backends.acrobat.analyses.tests.models import birnn, treelstm
 from backends.acrobat.ir.nodes import Arm, Field, Fold, If, Map, Match, Program, Tuple, Var
 from backends.acrobat.ir.types import BOOL, INT, DataT, ListT, TupleT
 
 X = Var("x", H)
 XS = Var("xs", ListT(H))
+C = Var("c", BOOL)
 
 
 def of(p: Program) -> Phases:
@@ -85,6 +86,26 @@ def test_stages_in_the_arms_of_the_tail() -> None:
     body = If(cond, X, Match(tree, (Arm("Leaf", (Var("word", INT),), leaf), Arm("Node", (children,), node)), H), H)
     p = program(function("forward", (X, XS, tree, cond), body), datatypes=TREES)
     assert of(p).of == {"w": 0, "loop": 0, "out": 1}
+
+
+def test_a_number_that_a_loop_counted_holds_nothing_up() -> None:
+    e, state, n = Var("e", H), Var("state", H), Var("n", INT)
+    step, chain = Chain(), Chain()
+    t = TupleT((H, INT))
+    more = step("more", host("add", INT, n, lit(1)))
+    body = step.end(Tuple((step("new", op("add", state, e)), more), t))
+    loop = chain("loop", Fold(e, XS, (state, n), (X, lit(0)), body, t))
+    scaled = chain("scaled", op("mul", X, chain("count", Field(loop, 1, INT))))
+    assert of(program(function("forward", (X, XS), chain.end(scaled)))).of == {"loop": 0, "scaled": 0}
+
+
+def test_recursion_without_work_passes_a_stage_on() -> None:
+    again = Chain()
+    walk = function("walk", (X, C), If(C, X, again.end(again("r", call("walk", H, X, C))), H))
+    chain = Chain()
+    got = chain("got", call("walk", H, fold(chain, "loop", X), C))
+    p = program(function("forward", (X, XS, C), chain.end(chain("out", op("tanh", got)))), walk)
+    assert of(p).of == {"loop": 0, "out": 1}
 
 
 def test_recursion_that_only_hands_on_is_no_stage() -> None:

@@ -69,6 +69,14 @@ def test_work_at_the_end_of_every_body_is_named() -> None:
     assert isinstance(mapped[1], Map) and isinstance(mapped[1].body, Let)
 
 
+def test_a_loop_body_ends_in_its_components() -> None:
+    e, s, t = Var("e", H), Var("s", H), Chain()
+    both = t("both", Tuple((t("new", op("add", s, e)),), TupleT((H,))))
+    body = normal(Fold(e, XS, (s,), (X,), t.end(both), TupleT((H,))))
+    assert isinstance(body, Let) and isinstance(body.value, Fold)
+    assert lets(body.value.body)[1] == Tuple((Var("new", H),), TupleT((H,)))
+
+
 def test_own_names_stay() -> None:
     chain = Chain()
     result = chain("result", op("tanh", X))

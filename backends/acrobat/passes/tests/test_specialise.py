@@ -131,6 +131,14 @@ def test_what_does_no_tensor_work_is_not_cloned() -> None:
     assert factors(p.functions["forward"]) == {"A", "B"}
 
 
+def test_a_function_without_tensor_work_serves_all_its_callers() -> None:
+    top = Chain()
+    a, b = top("a", call("pick", W, A, C)), top("b", call("pick", W, B, C))
+    out = top("out", op("linear", top("y", op("linear", X, a)), b))
+    p = program(function("forward", (X, C), top.end(out)), function("pick", (V, C), If(C, V, D, W)), A=W, B=W, D=W)
+    assert list(specialise.run(p).functions) == ["forward", "pick"]
+
+
 def test_the_number_of_clones_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(specialise, "FUNCTIONS", 3)
     p = specialise.run(

@@ -1,0 +1,204 @@
+"""Types from annotations, and the table of the model's dataclasses: which union each belongs to and what its fields hold."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import types
+import typing
+from collections.abc import Mapping
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from torch import Tensor, nn
+
+from backends.acrobat.frontend.values import UNKNOWN, Mismatch, contains_unknown, join_types
+from backends.acrobat.ir.types import BOOL, FLOAT, INT, Case, DataT, DataType, ListT, TensorT, TupleT, Type
+
+
+class AnnotationError(ValueError):
+    """An annotation the language does not have; the message says what to write."""
+
+
+def hints(owner: Any) -> dict[str, Any]:
+    """The evaluated annotations of a function or dataclass, `Annotated` kept."""
+    try:
+        return typing.get_type_hints(owner, include_extras=True)
+    except Exception as error:
+        raise AnnotationError(f"the annotations of `{owner.__qualname__}` cannot be evaluated: {error}") from error
+
+
+def union_members(t: Any) -> tuple[Any, ...] | None:
+    return get_args(t) if get_origin(t) in (Union, types.UnionType) else None
+
+
+class Datatypes:
+    """All unions met so far. The types of fields are refined while the program is compiled, until nothing changes."""
+
+    def __init__(self, root: nn.Module) -> None:
+        self.root = root
+        self.cases: dict[str, tuple[type, ...]] = {}  # union -> classes
+        self.of_class: dict[type, str] = {}
+        self.optionals: dict[str, Type] = {}  # name -> inner type
+        self.fields: dict[tuple[type, str], Any] = {}
+        self.changed = False
+
+    # ---- registering
+
+    def union_of(self, cls: type) -> str:
+        """The union `cls` is a case of; a dataclass in no union is one by itself."""
+        if cls not in self.of_class:
+            self._register(cls)
+        return self.of_class[cls]
+
+    def _register(self, cls: type) -> None:
+        if not dataclasses.is_dataclass(cls):
+            raise AnnotationError(f"`{cls.__name__}` is not a dataclass: structures of the model are frozen dataclasses")
+        unions: dict[frozenset[type], str] = {}
+        namespaces = [vars(sys.modules[cls.__module__])]
+        for namespace in namespaces:
+            for name, value in namespace.items():
+                members = union_members(value)
+                if members and cls in members and all(isinstance(m, type) and dataclasses.is_dataclass(m) for m in members):
+                    unions.setdefault(frozenset(members), name)
+        for hint in self._annotated_unions(cls):
+            unions.setdefault(frozenset(hint), " | ".join(m.__name__ for m in hint))
+        if len(unions) > 1:
+            raise AnnotationError(f"`{cls.__name__}` belongs to several unions ({', '.join(unions.values())}): give each its own class")
+        if unions:
+            (members, name), *_ = unions.items()
+            ordered = sorted(members, key=lambda m: m.__qualname__ if m.__module__ != cls.__module__ else _line(m))
+        else:
+            ordered, name = [cls], cls.__name__
+        while name in self.cases:
+            name += "_"
+        self.cases[name] = tuple(ordered)
+        for member in ordered:
+            self.of_class[member] = name
+        for member in ordered:
+            hinted = hints(member)
+            for f in dataclasses.fields(member):
+                self.fields[member, f.name] = self.resolve(hinted[f.name])
+
+    def _annotated_unions(self, cls: type) -> list[tuple[type, ...]]:
+        """Unions with `cls` written out in the annotations of its module's dataclasses and functions."""
+        found = []
+        module = sys.modules[cls.__module__]
+        for owner in list(vars(module).values()):
+            if getattr(owner, "__module__", None) != module.__name__:
+                continue
+            owners = [owner, *vars(owner).values()] if isinstance(owner, type) else [owner]
+            for o in owners:
+                if not (dataclasses.is_dataclass(o) or isinstance(o, types.FunctionType)):
+                    continue
+                try:
+                    annotations = list(hints(o).values())
+                except AnnotationError:
+                    continue
+                for t in annotations:
+                    found += [m for m in _unions_inside(t) if cls in m]
+        return found
+
+    # ---- resolving
+
+    def resolve(self, t: Any) -> Any:
+        """The type an annotation stands for; tensors without a shape are UNKNOWN. Raises AnnotationError."""
+        if t is Tensor or t is nn.Parameter:
+            return UNKNOWN
+        if t is int or t is bool or t is float:
+            return {int: INT, bool: BOOL, float: FLOAT}[t]
+        origin = get_origin(t)
+        if origin is Annotated:
+            base, *extent = get_args(t)
+            if base is Tensor:
+                return TensorT(tuple(self._extent(e) for e in extent))
+            return self.resolve(base)
+        if origin is list:
+            return ListT(self.resolve(get_args(t)[0]))
+        if origin is tuple:
+            items = get_args(t)
+            if Ellipsis in items:
+                raise AnnotationError("tuples of variable length are lists here: write list[...]")
+            return TupleT(tuple(self.resolve(i) for i in items))
+        if members := union_members(t):
+            rest = tuple(m for m in members if m is not type(None))
+            if len(rest) < len(members):
+                inner = rest[0] if len(rest) == 1 else Union[rest]
+                return self.optional(self.resolve(inner))
+            if all(isinstance(m, type) and dataclasses.is_dataclass(m) for m in members):
+                return DataT(self.union_of(members[0]))
+            raise AnnotationError(f"the union {t} is not one of dataclasses")
+        if isinstance(t, type) and dataclasses.is_dataclass(t):
+            return DataT(self.union_of(t))
+        raise AnnotationError(
+            f"`{getattr(t, '__name__', t)}` is not a type of the language: use Tensor, int, bool, float, list, tuple or dataclasses"
+        )
+
+    def optional(self, inner: Any) -> Any:
+        if contains_unknown(inner):
+            return UNKNOWN
+        name = "Optional_" + "".join(c if c.isalnum() else "_" for c in repr(inner))
+        self.optionals[name] = inner
+        return DataT(name)
+
+    def _extent(self, e: Any) -> int:
+        value = getattr(self.root, e, None) if isinstance(e, str) else e
+        if not isinstance(value, int):
+            raise AnnotationError(f"the extent {e!r} is neither an int nor the name of an int attribute of {type(self.root).__name__}")
+        return value
+
+    # ---- fields
+
+    def field_type(self, cls: type, name: str) -> Any:
+        return self.fields[cls, name]
+
+    def refine(self, cls: type, name: str, t: Any) -> Any:
+        """Note that a field was given a value of type `t`. Raises Mismatch."""
+        old = self.fields[cls, name]
+        new = join_types(old, t)
+        if new != old:
+            self.fields[cls, name] = new
+            self.changed = True
+        return new
+
+    def case_class(self, data: DataT, case: str) -> type:
+        return next(c for c in self.cases[data.name] if c.__name__ == case)
+
+    def table(self, used: Mapping[str, None]) -> dict[str, DataType]:
+        """The datatypes of the finished program."""
+        out = {}
+        for name in used:
+            if name in self.optionals:
+                out[name] = DataType(name, (Case("None", ()), Case("Some", (("value", self.optionals[name]),))))
+            else:
+                out[name] = DataType(
+                    name,
+                    tuple(
+                        Case(c.__name__, tuple((f.name, self.fields[c, f.name]) for f in dataclasses.fields(c)), c)
+                        for c in self.cases[name]
+                    ),
+                )
+        return out
+
+
+def _line(cls: type) -> str:
+    import inspect
+
+    try:
+        return f"{inspect.getsourcelines(cls)[1]:09d}"
+    except (OSError, TypeError):
+        return cls.__qualname__
+
+
+def _unions_inside(t: Any) -> list[tuple[type, ...]]:
+    found = []
+    if members := union_members(t):
+        classes = tuple(m for m in members if m is not type(None))
+        if len(classes) > 1 and all(isinstance(m, type) and dataclasses.is_dataclass(m) for m in classes):
+            found.append(classes)
+    for inner in get_args(t):
+        if inner is not t:
+            found += _unions_inside(inner)
+    return found
+
+
+__all__ = ["AnnotationError", "Datatypes", "Mismatch", "hints"]

@@ -1,0 +1,187 @@
+"""`match` over dataclasses, as a decision tree: each value is looked at once, and arms are tried in the order they are written."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from backends.acrobat.frontend.expressions import choose, expression
+from backends.acrobat.frontend.frame import Frame
+from backends.acrobat.frontend.tensors import Refused
+from backends.acrobat.frontend.values import (
+    Builder,
+    Dyn,
+    Static,
+    TupleV,
+    Value,
+    contains_unknown,
+    describe,
+    is_unknown,
+    type_of,
+    unknown,
+)
+from backends.acrobat.ir import nodes as n
+from backends.acrobat.ir.types import DataT
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An arm still in question: tests to be made, names already bound."""
+
+    tests: tuple[tuple[Value, ast.pattern], ...]
+    names: tuple[tuple[str, Value], ...]
+    case: ast.match_case
+
+
+def match_rows(f: Frame, s: ast.Match, arm: Callable[[Sequence[ast.stmt]], Value], fall: Callable[[], Value]) -> Value:
+    """The value of a match statement whose arms' bodies become values by `arm`, no arm matching by `fall`."""
+    subject = expression(f, s.subject)
+    return _rows(f, s, [_settle(f, Row(((subject, c.pattern),), (), c)) for c in s.cases], arm, fall)
+
+
+def _settle(f: Frame, row: Row) -> Row:
+    """Turn captures and wildcards into names."""
+    tests, names = [], list(row.names)
+    for value, pattern in row.tests:
+        while isinstance(pattern, ast.MatchAs):
+            if pattern.name is not None:
+                names.append((pattern.name, value))
+            if pattern.pattern is None:
+                break
+            pattern = pattern.pattern
+        else:
+            tests.append((value, pattern))
+    return Row(tuple(tests), tuple(names), row.case)
+
+
+def _rows(f: Frame, s: ast.Match, rows: list[Row], arm: Callable[[Sequence[ast.stmt]], Value], fall: Callable[[], Value]) -> Value:
+    if not rows:
+        return fall()
+    first, rest = rows[0], rows[1:]
+    if not first.tests:
+        for name, value in first.names:
+            f.env[name] = value
+            f.poisoned.pop(name, None)
+        if first.case.guard is None:
+            return arm(first.case.body)
+        guard = f.condition(expression(f, first.case.guard), first.case.guard)
+        return choose(f, s, guard, lambda: arm(first.case.body), lambda: _rows(f, s, rest, arm, fall))
+    value, pattern = first.tests[0]
+    with f.at(pattern):
+        match pattern:
+            case ast.MatchSequence(patterns):
+                return _sequence(f, s, rows, value, patterns, arm, fall)
+            case ast.MatchClass() | ast.MatchSingleton(None):
+                return _switch(f, s, rows, value, arm, fall)
+            case ast.MatchValue(constant):
+                from backends.acrobat.frontend.expressions import _comparison
+
+                same = _comparison(f, pattern, ast.Eq(), value, expression(f, constant))
+                matched = [Row(first.tests[1:], first.names, first.case), *rest]
+                return choose(
+                    f, s, f.condition(same, pattern), lambda: _rows(f, s, matched, arm, fall), lambda: _rows(f, s, rest, arm, fall)
+                )
+    return f.problem(pattern, "this pattern is not in the language", "match classes, None, literals and tuples")
+
+
+def _sequence(
+    f: Frame, s: ast.Match, rows: list[Row], value: Value, patterns: list[ast.pattern],
+    arm: Callable[[Sequence[ast.stmt]], Value], fall: Callable[[], Value],
+) -> Value:
+    parts = f.components(value, len(patterns))
+    if parts is None:
+        return f.problem(s, f"a pattern of {len(patterns)} elements needs a tuple of as many", "lists are taken apart by indexing")
+    opened = []
+    for row in rows:
+        tests: list[tuple[Value, ast.pattern]] = []
+        for v, p in row.tests:
+            if v == value and isinstance(p, ast.MatchSequence):
+                tests += zip(parts, p.patterns, strict=True)
+            else:
+                tests.append((v, p))
+        opened.append(_settle(f, Row(tuple(tests), row.names, row.case)))
+    return _rows(f, s, opened, arm, fall)
+
+
+def _switch(
+    f: Frame, s: ast.Match, rows: list[Row], value: Value, arm: Callable[[Sequence[ast.stmt]], Value], fall: Callable[[], Value]
+) -> Value:
+    if is_unknown(value):
+        return unknown()
+    if not isinstance(value, Dyn) or not isinstance(value.type, DataT):
+        if isinstance(value, Static) and value.value is None or isinstance(value, TupleV):
+            return f.problem(s, "a value of this kind cannot be matched with classes")
+        return f.problem(s, f"{describe(type_of(value))} cannot be matched with classes")
+    f.program.use(value.type)
+    datatypes = f.program.datatypes
+    branches: list[tuple[Builder, Value]] = []
+    heads: list[tuple[str, tuple[n.Var, ...]]] = []
+    incomplete = False
+    if value.type.name in datatypes.optionals:
+        inner = datatypes.optionals[value.type.name]
+        for case in ("None", "Some"):
+            some = n.Var(f.names.fresh("value"), inner)
+            with f.branch() as b:
+                chosen = [r for row in rows if (r := _given_optional(f, row, value, case, Dyn(some))) is not None]
+                branches.append((b, _rows(f, s, chosen, arm, fall)))
+            heads.append((case, (some,) if case == "Some" else ()))
+    else:
+        for cls in datatypes.cases[value.type.name]:
+            fields = dataclasses.fields(cls)
+            variables = tuple(n.Var(f.names.fresh(x.name), datatypes.field_type(cls, x.name)) for x in fields)
+            incomplete |= any(contains_unknown(v.type) for v in variables)
+            with f.branch() as b:
+                chosen = [r for row in rows if (r := _given_case(f, row, value, cls, variables)) is not None]
+                branches.append((b, _rows(f, s, chosen, arm, fall)))
+            heads.append((cls.__name__, variables))
+    type, bodies = f.merge(branches, s)
+    if contains_unknown(type) or incomplete:
+        f.program.incomplete = True
+        return unknown() if contains_unknown(type) else Dyn(n.Var("?", type))
+    arms = tuple(n.Arm(case, variables, body) for (case, variables), body in zip(heads, bodies, strict=True))
+    return f.bind(n.Match(value.atom, arms, type, span=f.span), "matched")
+
+
+def _given_optional(f: Frame, row: Row, value: Dyn, case: str, some: Dyn) -> Row | None:
+    tests: list[tuple[Value, ast.pattern]] = []
+    for v, p in row.tests:
+        if v != value:
+            tests.append((v, p))
+        elif isinstance(p, ast.MatchSingleton):
+            if case != "None":
+                return None
+        elif case == "None":
+            return None
+        else:
+            tests.append((some, p))
+    names = tuple((name, some if v == value and case == "Some" else v) for name, v in row.names)
+    return _settle(f, Row(tuple(tests), names, row.case))
+
+
+def _given_case(f: Frame, row: Row, value: Dyn, cls: type, variables: tuple[n.Var, ...]) -> Row | None:
+    """The row under the assumption that `value` is a `cls`; None if it does not match then."""
+    tests: list[tuple[Value, ast.pattern]] = []
+    for v, p in row.tests:
+        if v != value or not isinstance(p, ast.MatchClass):
+            tests.append((v, p))
+            continue
+        wanted = expression(f, p.cls)
+        if not isinstance(wanted, Static) or not isinstance(wanted.value, type):
+            raise Refused("a class pattern names a dataclass")
+        assert isinstance(value.type, DataT)
+        members = f.program.datatypes.cases[value.type.name]
+        if wanted.value not in members:
+            raise Refused(f"{wanted.value.__name__} is not one of {' | '.join(m.__name__ for m in members)}")
+        if wanted.value is not cls:
+            return None
+        fields = [x.name for x in dataclasses.fields(cls)]
+        if len(p.patterns) > len(fields):
+            raise Refused(f"{cls.__name__} has {len(fields)} fields, the pattern {len(p.patterns)}")
+        tests += [(Dyn(variables[i]), q) for i, q in enumerate(p.patterns)]
+        for name, q in zip(p.kwd_attrs, p.kwd_patterns, strict=True):
+            if name not in fields:
+                raise Refused(f"{cls.__name__} has no field `{name}`")
+            tests.append((Dyn(variables[fields.index(name)]), q))
+    return _settle(f, Row(tuple(tests), row.names, row.case))

@@ -1,0 +1,47 @@
+"""The Python source of functions, as syntax trees with positions in their files."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from functools import cache
+from types import FunctionType
+
+from backends.acrobat.errors import CompileError, Problem
+from backends.acrobat.ir.nodes import Span
+
+
+@cache
+def parse(file: str) -> ast.Module:
+    with open(file, encoding="utf-8") as f:
+        return ast.parse(f.read(), file)
+
+
+def source_of(function: FunctionType) -> tuple[ast.FunctionDef, str]:
+    """The definition of `function` and the file it stands in. Raises CompileError if there is no source."""
+    function = inspect.unwrap(function)
+    file = inspect.getsourcefile(function)
+    line = function.__code__.co_firstlineno
+    try:
+        tree = parse(file or "")
+    except (OSError, SyntaxError):
+        tree = None
+    if tree is not None:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
+                if line in (node.lineno, *(d.lineno for d in node.decorator_list)):
+                    return node, str(file)
+    where = Span(str(file or "<unknown>"), line)
+    raise CompileError(
+        [Problem(where, f"the source of `{function.__qualname__}` cannot be read", "define the model in a file, not in an interactive session")]
+    )
+
+
+def span_of(node: ast.AST, file: str) -> Span:
+    return Span(
+        file,
+        getattr(node, "lineno", 0),
+        getattr(node, "col_offset", 0),
+        getattr(node, "end_lineno", 0) or 0,
+        getattr(node, "end_col_offset", 0) or 0,
+    )

@@ -1,0 +1,197 @@
+"""What an expression of the source stands for while it is compiled: a value of the program, or something known at compile time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from torch import nn
+
+from backends.acrobat.ir import nodes as n
+from backends.acrobat.ir.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.ir.visitor import Names, from_lets
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownT:
+    """Not known yet (the result of a recursion whose base case was not seen) or not worth knowing (after an error)."""
+
+
+UNKNOWN: Any = UnknownT()
+
+
+@dataclass(frozen=True, slots=True)
+class Dyn:
+    """A value of the program."""
+
+    atom: n.Atom
+
+    @property
+    def type(self) -> Type:
+        return self.atom.type
+
+
+@dataclass(frozen=True, slots=True)
+class Static:
+    """A Python object known at compile time: a function, a class, a string, None, a shape, ..."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class TupleV:
+    """A tuple whose components are values."""
+
+    items: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A module of the model. `tensors` gives the atoms of its parameters and buffers by name relative to it; `root` marks the module
+    being compiled, whose tensors are weights everywhere."""
+
+    module: nn.Module
+    tensors: tuple[tuple[str, n.Atom], ...]
+    root: bool = False
+
+    def tensor(self, name: str) -> n.Atom | None:
+        return dict(self.tensors).get(name)
+
+    def child(self, name: str) -> Module:
+        prefix = f"{name}."
+        inner = tuple((k.removeprefix(prefix), a) for k, a in self.tensors if k.startswith(prefix))
+        return Module(self.module.get_submodule(name), inner)
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A function bound to a module, or to a tensor or list value."""
+
+    owner: Module | Dyn | TupleV
+    name: str
+    function: Any = None
+
+
+Value: TypeAlias = Dyn | Static | TupleV | Module | Method
+
+
+def unknown() -> Dyn:
+    return Dyn(n.Var("?", UNKNOWN))
+
+
+def is_unknown(value: Value) -> bool:
+    return isinstance(value, Dyn) and contains_unknown(value.type)
+
+
+def contains_unknown(type: Any) -> bool:
+    match type:
+        case UnknownT():
+            return True
+        case TupleT(items):
+            return any(contains_unknown(t) for t in items)
+        case ListT(item):
+            return contains_unknown(item)
+    return False
+
+
+class Mismatch(Exception):
+    """Two values that must have one type do not."""
+
+
+def join_types(a: Any, b: Any) -> Any:
+    """The type that covers both. Raises Mismatch."""
+    match a, b:
+        case (UnknownT(), t) | (t, UnknownT()):
+            return t
+        case (TupleT(x), TupleT(y)) if len(x) == len(y):
+            return TupleT(tuple(join_types(s, t) for s, t in zip(x, y, strict=True)))
+        case ListT(x), ListT(y):
+            return ListT(join_types(x, y))
+        case ScalarT("int"), ScalarT("float"):
+            return FLOAT
+        case ScalarT("float"), ScalarT("int"):
+            return FLOAT
+    if a == b:
+        return a
+    raise Mismatch(f"{describe(a)} here, {describe(b)} there")
+
+
+def describe(type: Any) -> str:
+    """A type as the source's author thinks of it."""
+    match type:
+        case TensorT(shape, dtype):
+            return f"a tensor of shape {shape}" + ("" if dtype == "float32" else f" and dtype {dtype}")
+        case ScalarT(kind):
+            return f"{'an' if kind == 'int' else 'a'} {kind}"
+        case TupleT(items):
+            return f"a tuple of {len(items)} ({', '.join(map(describe, items))})" if items else "an empty tuple"
+        case ListT(UnknownT()):
+            return "an empty list"
+        case ListT(item):
+            return f"a list of {describe(item).split(' ', 1)[1]}"
+        case DataT(name):
+            return name
+    return "a value of unknown type"
+
+
+class Builder:
+    """A chain of lets under construction."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.bindings: list[tuple[n.Var, n.Expr]] = []
+
+    def bind(self, expr: n.Expr, hint: str) -> Dyn:
+        if isinstance(expr, (n.Var, n.Lit, n.Weight)):
+            return Dyn(expr)
+        var = n.Var(self.names.fresh(hint), expr.type, span=expr.span)
+        self.bindings.append((var, expr))
+        return Dyn(var)
+
+    def inner(self) -> Builder:
+        return Builder(self.names)
+
+    def finish(self, result: n.Expr) -> n.Expr:
+        return from_lets(self.bindings, result)
+
+
+def type_of(value: Value) -> Any:
+    """The type the value has as a value of the program. Raises Mismatch if it cannot be one."""
+    match value:
+        case Dyn():
+            return value.type
+        case TupleV(items):
+            return TupleT(tuple(type_of(v) for v in items))
+        case Static(tuple() as items):
+            return TupleT(tuple(type_of(Static(v)) for v in items))
+        case Static(bool()):
+            return BOOL
+        case Static(int()):
+            return INT
+        case Static(float()):
+            return FLOAT
+        case Static(None):
+            return NONE
+        case Static(v):
+            raise Mismatch(f"`{getattr(v, '__name__', v)}` cannot be kept in a variable of the compiled program")
+        case Module(module=m):
+            raise Mismatch(f"a module ({type(m).__name__}) cannot be chosen at run time")
+        case Method(name=name):
+            raise Mismatch(f"the method `{name}` cannot be kept in a variable of the compiled program")
+
+
+@dataclass(frozen=True, slots=True)
+class NoneT:
+    """The type of `None` before it is known which optional it belongs to."""
+
+
+NONE: Any = NoneT()
+
+
+def replace_span(expr: n.Expr, span: n.Span) -> n.Expr:
+    return replace(expr, span=span)
+
+
+Thunk = Callable[[Builder], Value]
+Values = Sequence[Value]

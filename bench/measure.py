@@ -30,7 +30,7 @@ from bench.store import Record
 
 SETTLE_S = 0.2  # below this a run is repeated untimed at the start of a round; above, cold caches do not show
 
-Tell = Callable[[Cell, str], None]  # how far a cell has got, for the progress bar
+Tell = Callable[[Cell, str, float], None]  # what a cell is at, and how much of its measuring is done, for the progress bar
 Done = Callable[[Cell, Record], None]  # a cell has ended: keep its row
 
 
@@ -103,7 +103,7 @@ class Group:
         row = record.begin(cell)
         log = self._log(f"{cell.id}-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
         row["log"] = str(log.relative_to(self.results))
-        self.tell(cell, "starting")
+        self.tell(cell, "starting", 0)
         running = Running(cell, row, self._child(cell, log))
         try:
             self._ready(running)
@@ -122,19 +122,19 @@ class Group:
             "backend": {"target": cell.backend.target, "options": dict(cell.backend.options)},
         }
         plain = {key: getattr(cell, key) for key in ("size", "batch_size", "threads", "device", "seed", "minibatches")}
-        self.tell(cell, "compiling")
+        self.tell(cell, "compiling", 0)
         opened = child.ask("open", cell=parts | plain)
         row["cold"] = {key: round(opened[key], 6) for key in ("load_s", "compile_s", "first_s")}
         run_s = opened["first_s"]
         if run_s * cell.minibatches > self.measure.check_s:  # slow, or only slow at first?
-            self.tell(cell, "running once more")
+            self.tell(cell, "running once more", 0)
             run_s = child.ask("probe")["run_s"]
         affordable = int(self.measure.check_s / max(run_s, 1e-9))
         running.minibatches = min(cell.minibatches, max(2, affordable))
         if running.minibatches < cell.minibatches:
             row["flags"].append(f"only {running.minibatches} of {cell.minibatches} mini-batches, at {run_s:.3g} s each")
         files = self._answers(running)
-        self.tell(cell, "checking")
+        self.tell(cell, "checking", 0)
         checked = child.ask("check", oracle=files, minibatches=running.minibatches)
         row["verified"]["n"] = checked["n"]
         running.pass_s = checked["pass_s"]
@@ -142,12 +142,12 @@ class Group:
 
     def _answers(self, running: Running) -> list[list[str]]:
         try:
-            return self.oracle.files(running.minibatches, lambda text: self.tell(running.cell, text))
+            return self.oracle.files(running.minibatches, lambda text: self.tell(running.cell, text, 0))
         except Ended as ended:
             raise Ended(Status.FAILED, f"no oracle: {ended.status}: {ended.why}") from ended
 
     def _warm(self, running: Running) -> None:
-        self.tell(running.cell, "warming up")
+        self.tell(running.cell, "warming up", 0)
         end = monotonic() + self.measure.warm_s
         while monotonic() + running.pass_s < end:
             reply = running.child.ask("round", order=list(range(running.minibatches)), settle=False)
@@ -186,7 +186,7 @@ class Group:
         if "status" in reply:
             raise Ended(Status(reply["status"]), reply["why"])
         self._summarise(running)
-        self.tell(running.cell, _progress(running.summary))
+        self.tell(running.cell, _text(running.summary), share_done(running, self.measure))
         return stop_reason(running, self.measure, late=monotonic() >= self.until)
 
     def _summarise(self, running: Running) -> None:
@@ -255,7 +255,16 @@ def stop_reason(running: Running, measure: Measure, late: bool) -> str | None:
     return "limit" if late else None
 
 
-def _progress(summary: stats.Summary | None) -> str:
+def share_done(running: Running, measure: Measure) -> float:
+    """How near the stop rule is, from 0 to 1."""
+    count = len(running.row["samples_s"])
+    width = running.summary.relative_half_width if running.summary else float("inf")
+    # The interval narrows with the square root of the samples.
+    narrow = min(count / measure.min_samples, (measure.relative_ci / width) ** 2 if width > 0 else 1.0)
+    return min(1.0, max(narrow, count / measure.max_samples, running.spent_s / measure.budget_s))
+
+
+def _text(summary: stats.Summary | None) -> str:
     if summary is None:
         return "measuring"
     width = f" ± {summary.relative_half_width:.1%}" if np.isfinite(summary.low) else ""

@@ -22,11 +22,13 @@ class Progress:
         self._bars = rich.progress.Progress(
             rich.progress.SpinnerColumn(finished_text=" "),
             rich.progress.TextColumn("{task.description}"),
+            rich.progress.BarColumn(bar_width=20),
             rich.progress.TimeElapsedColumn(),
             rich.progress.TextColumn("{task.fields[text]}"),
             console=self.console,
             disable=not self.console.is_terminal,
             transient=True,
+            refresh_per_second=4,
         )
         self._total = len(cells)
         self._done = set(finished)
@@ -43,11 +45,11 @@ class Progress:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._bars.stop()
 
-    def tell(self, cell: Cell, text: str) -> None:
+    def tell(self, cell: Cell, text: str, share: float) -> None:
         task = self._tasks[cell.id]
         if text == "starting":
             self._bars.start_task(task)
-        self._bars.update(task, text=escape(text))
+        self._bars.update(task, text=escape(text), completed=share)
 
     def done(self, cell: Cell, record: Record) -> None:
         self._done.add(cell.id)

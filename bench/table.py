@@ -78,7 +78,10 @@ def _table(columns: Sequence[Column]) -> Table:
         ],
         [
             ("verified", lambda c: f"yes, {c.row.record['verified']['n']}"),
-            ("largest error", lambda c: f"{c.row.record['verified']['max_rel']:.1e}"),
+            (
+                "largest error",
+                lambda c: f"{c.row.record['verified']['max_rel']:.1e}" if c.row.record["verified"]["max_rel"] else "none",
+            ),
         ],
         [
             ("load s", lambda c: _number(c.row.record["cold"]["load_s"])),

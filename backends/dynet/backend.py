@@ -1,0 +1,158 @@
+"""DyNet with its autobatching, behind the harness's contract.
+
+Counters. `construct_ms` is `renew_ms`, dropping the graph before, and `build_ms`, making this one and deciding on
+values. `forward_ms` is DyNet's own work; of it `kernel_ms` is the part that its profiler found in operators, gathering their
+operands included, and `schedule_ms` the rest; where that part is unknown, `kernel_ms` is all of it. `fetch_ms` is reading
+values that control flow or an argmax waits for. Batches and what ran unbatched are counted in an extra pass over a mini-batch.
+"""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any, Literal, Protocol
+
+from backends.dynet import engine, pool
+from backends.dynet.profile import Profile, Profiler
+from bench.contract import Instance, Outputs, Target, Unsupported, Workload
+
+PROFILING_S = 1.0  # how long extra passes may go on, over as many mini-batches as fit, but at least over one
+HAS_CUDA = "import dynet_config; dynet_config.set(mem='4'); import dynet; raise SystemExit(0 if dynet.HAVE_CUDA else 3)"
+
+
+class Program(Protocol):
+    """A workload's model in DyNet."""
+
+    def run(self, minibatch: Sequence[Instance], graph: engine.Graph) -> Outputs:
+        """Build it for all instances and evaluate it: nested lists and tuples of expressions or host values."""
+        ...
+
+
+class DyNet:
+    """`autobatch`: 0 none, 1 by agenda, 2 by depth, 3 by agenda that waits for others of the same depth; best is the fastest
+    of 1, 2 and 3. `mem`: DyNet's `--dynet-mem`, in MB; by default enough for the workload's mini-batches."""
+
+    name = "dynet"
+
+    def __init__(self, target: Target, autobatch: Literal["best", 0, 1, 2, 3] = "best", mem: int | None = None) -> None:
+        if autobatch not in ("best", 0, 1, 2, 3):
+            raise ValueError(f"autobatch is best, 0, 1, 2 or 3, not {autobatch!r}")
+        self.target = target
+        self.autobatch = autobatch
+        self.mem = mem
+
+    def available(self) -> str | None:
+        try:
+            import _dynet  # noqa: F401  without starting it
+        except ImportError as error:
+            return f"DyNet cannot be imported ({error})"
+        if self.target.device == "cuda" and subprocess.run([sys.executable, "-c", HAS_CUDA], capture_output=True).returncode:
+            return "the installed DyNet has no CUDA"
+        return None
+
+    def variants(self) -> Sequence[Mapping[str, Any]]:
+        return [{"autobatch": n} for n in (1, 2, 3)] if self.autobatch == "best" else [{}]
+
+    def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Compiled:
+        module = f"backends.dynet.{workload.name}"
+        if not (Path(__file__).parent / f"{workload.name}.py").exists():
+            raise Unsupported(f"there is no DyNet program for {workload.name}")
+        model, arrays = workload.model(size), workload.params(size, seed)
+        autobatch = 1 if self.autobatch == "best" else self.autobatch
+        needed = pool.megabytes(workload.name, model, arrays, batch_size) if self.mem is None else self.mem
+        engine.start(autobatch, needed, pool.parameters(arrays), self.target.device)
+        parameters = engine.Parameters(arrays)
+        program = importlib.import_module(module).Program(model, parameters)
+        return Compiled(program, parameters, self.target.device, autobatch, batch_size)
+
+
+class Compiled:
+    """A program and its parameters."""
+
+    def __init__(
+        self, program: Program, parameters: engine.Parameters, device: str, autobatch: int, batch_size: int
+    ) -> None:
+        self.program = program
+        self.parameters = parameters  # without their collection they are freed
+        self.graph = engine.Graph(device)
+        self.autobatch = autobatch
+        self.batch_size = batch_size
+        self.run_ns = 0
+        self.profiles: dict[int, tuple[Profile, float | None]] = {}  # by the identity of the first instance
+        self.minibatch: Sequence[Instance] = ()
+
+    def place(self, instances: Sequence[Instance]) -> list[Instance]:
+        from workloads.structures import map_tensors
+
+        placed = [map_tensors(lambda tensor: tensor.numpy(), instance) for instance in instances]
+        if self.autobatch:
+            self._profile(placed)
+        return placed
+
+    def run(self, minibatch: Sequence[Instance]) -> Outputs:
+        start = perf_counter_ns()
+        self.graph.renew()
+        outputs = self.program.run(minibatch, self.graph)
+        self.run_ns = perf_counter_ns() - start
+        self.minibatch = minibatch
+        return outputs
+
+    def fetch(self, outputs: Outputs) -> list[Any]:
+        fetched: list[Any] = _fetched(outputs)
+        return fetched
+
+    def counters(self) -> Mapping[str, Any]:
+        graph = self.graph
+        build_ns = self.run_ns - graph.renew_ns - graph.forward_ns - graph.fetch_ns
+        found: dict[str, Any] = {
+            "construct_ms": (graph.renew_ns + build_ns) / 1e6,
+            "kernel_ms": graph.forward_ns / 1e6,
+            "fetch_ms": graph.fetch_ns / 1e6,
+            "renew_ms": graph.renew_ns / 1e6,
+            "build_ms": build_ns / 1e6,
+            "forward_ms": graph.forward_ns / 1e6,
+            "nodes": graph.nodes(),
+        }
+        if not self.autobatch:
+            return found | {"batches": found["nodes"], "launches": found["nodes"], "mean_batch_width": 1.0}
+        profile, kernel_share = self.profiles.get(id(self.minibatch[0]) if self.minibatch else 0, (None, None))
+        if kernel_share is not None:
+            found["kernel_ms"] = kernel_share * found["forward_ms"]
+            found["schedule_ms"] = found["forward_ms"] - found["kernel_ms"]
+        if profile is not None:
+            found["batches"] = found["launches"] = profile.batches
+            found["mean_batch_width"] = profile.mean_batch_width
+            found["unbatched"] = profile.unbatched
+        return found
+
+    def close(self) -> None:
+        self.graph.renew()
+
+    def _profile(self, instances: Sequence[Instance]) -> None:
+        profiler = Profiler.find()
+        if profiler is None:
+            return
+        end = perf_counter_ns() + PROFILING_S * 1e9
+        for i in range(0, len(instances), self.batch_size):
+            minibatch = instances[i : i + self.batch_size]
+            profile = profiler.profile(lambda minibatch=minibatch: self.run(minibatch))
+            if self.graph.forward_ns < PROFILING_S * 1e9:  # else the profiler's own cost does not count
+                self.run(minibatch)
+            share = None
+            if profile.executing_ms is not None and self.graph.forward_ns:
+                share = min(profile.executing_ms * 1e6 / self.graph.forward_ns, 1.0)
+            self.profiles[id(minibatch[0])] = profile, share
+            if perf_counter_ns() > end:
+                break
+
+
+def _fetched(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_fetched(element) for element in value]
+    if isinstance(value, tuple):
+        return tuple(_fetched(element) for element in value)
+    return value.npvalue() if hasattr(value, "npvalue") else value

@@ -1,0 +1,125 @@
+"""The process's DyNet: started once, by settings that then hold for the whole process; and its graph, one at a time.
+
+`import dynet` already starts it, so only modules that are imported after `start` may do that at their top.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from time import perf_counter_ns
+from typing import Any
+
+import numpy as np
+
+SCRATCH_MB = 16
+
+Expression = Any
+
+_started: dict[str, Any] = {}
+
+
+def start(autobatch: int, pool_mb: int, parameters_mb: int, device: str) -> None:
+    """Import DyNet. A second call may differ only in the sizes of the pools, which then stay as they are."""
+    settings = {"autobatch": autobatch, "device": device}
+    if _started:
+        if _started != settings:
+            raise RuntimeError(f"DyNet runs with {_started} in this process and cannot be started again with {settings}")
+        return
+    import dynet_config
+
+    # Forward values, derivatives (none here), parameters with their gradients, scratch. Start-up writes to every page of it.
+    dynet_config.set(mem=f"{pool_mb},1,{parameters_mb},{SCRATCH_MB}", autobatch=autobatch, random_seed=1)
+    if device == "cuda":
+        dynet_config.set_gpu()
+    arguments, sys.argv = sys.argv, sys.argv[:1]  # it would take the harness's for its own
+    try:
+        import dynet  # noqa: F401
+    finally:
+        sys.argv = arguments
+    _started.update(settings)
+
+
+class Parameters:
+    """The workload's state dict, given to DyNet in the pieces that a program wants."""
+
+    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
+        import dynet
+
+        self.arrays = arrays
+        self.collection = dynet.ParameterCollection()
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.arrays[name]
+
+    def add(self, array: np.ndarray) -> Any:
+        return self.collection.parameters_from_numpy(np.ascontiguousarray(array))
+
+    def table(self, array: np.ndarray) -> Any:
+        """Rows to look up."""
+        return self.collection.lookup_parameters_from_numpy(array)
+
+    def linear(self, name: str, operands: int = 1, rows: slice = slice(None)) -> list[Any]:
+        """The bias, and the weights of each of the concatenated operands: as `affine_transform` wants them. Without a bias a
+        bias of zeros, because one affine transform is cheaper than a sum of products."""
+        weight = self[f"{name}.weight"][rows]
+        bias = self.arrays.get(f"{name}.bias")
+        zeros = np.zeros(len(weight), np.float32)
+        return [self.add(zeros if bias is None else bias[rows]), *(self.add(w) for w in np.split(weight, operands, axis=1))]
+
+
+def expressions(*parameters: Any) -> list[Expression]:
+    """One node per parameter and graph: DyNet batches by the identity of the weights' nodes."""
+    return [parameter.expr(True) for parameter in parameters]
+
+
+class Graph:
+    """DyNet's graph during one run, and the time its parts took."""
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+        self.renew_ns = self.forward_ns = self.fetch_ns = 0
+        self.evaluated: Sequence[Expression] = []
+
+    def renew(self) -> None:
+        """Also frees the graph before, so it belongs to the cost of a mini-batch."""
+        import dynet
+
+        self.forward_ns = self.fetch_ns = 0
+        self.evaluated = []
+        start = perf_counter_ns()
+        dynet.renew_cg()
+        self.renew_ns = perf_counter_ns() - start
+
+    def forward(self, wanted: list[Expression]) -> None:
+        """Evaluate these, and with them all that was built before the last of them."""
+        if not wanted:
+            return
+        import dynet
+
+        self.evaluated = wanted
+        start = perf_counter_ns()
+        dynet.forward(wanted)
+        if self.device == "cuda":
+            wanted[-1].value()  # the kernels run on behind `forward`
+        self.forward_ns += perf_counter_ns() - start
+
+    def values(self, wanted: list[Expression], also: Sequence[Expression] = ()) -> list[Any]:
+        """Evaluate these and read them: a number for each, or a list of numbers if they are vectors. Evaluate others, too."""
+        import dynet
+
+        if self.device == "cuda" and wanted:  # one copy from the device instead of one for each
+            block = dynet.concatenate_to_batch(wanted)
+            self.forward([*also, block])
+            start = perf_counter_ns()
+            values: list[Any] = block.npvalue().reshape(-1, len(wanted)).T.squeeze(1).tolist()
+        else:
+            self.forward([*wanted, *also])
+            start = perf_counter_ns()
+            values = dynet.values(wanted)
+        self.fetch_ns += perf_counter_ns() - start
+        return values
+
+    def nodes(self) -> int:
+        """How many have been evaluated. An expression prints as `expression <index>/<graph>`."""
+        return max((int(str(e).split()[1].split("/")[0]) for e in self.evaluated), default=-1) + 1

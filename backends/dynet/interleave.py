@@ -1,0 +1,47 @@
+"""Instances whose control flow waits for tensors, side by side, so that DyNet has all their work to batch.
+
+Reading a value evaluates what has been built by then. So each instance is a generator that yields the expression it waits
+for; once all of them wait, everything built is evaluated together, and everyone is resumed with its value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from backends.dynet.engine import Expression, Graph
+from workloads import decisions
+
+Task = Generator[Expression, Any, None]
+
+
+class Interleaving:
+    """Tasks leave what they compute where their maker can find it."""
+
+    def __init__(self) -> None:
+        self.ready: list[tuple[Task, Any]] = []
+        self.latest: Sequence[Expression] = ()
+        """To be evaluated at the next wait although built after what the last task waits for."""
+
+    def start(self, task: Task) -> None:
+        """Also for tasks: what they fork reaches its first wait together with their next."""
+        self.ready.append((task, None))
+
+    def run(self, graph: Graph) -> None:
+        while self.ready:
+            waiting: list[Task] = []
+            wanted: list[Expression] = []
+            for task, value in self.ready:  # which grows as tasks start others
+                try:
+                    wanted.append(task.send(value))
+                    waiting.append(task)
+                except StopIteration:
+                    pass
+            self.ready = list(zip(waiting, graph.values(wanted, self.latest), strict=True)) if waiting else []
+
+
+def decide(value: float, low: int, high: int, key: int, real: bool) -> int:
+    """`workloads.decisions.decide` on a value that has been waited for."""
+    return decisions.decide(cast(Any, np.float64(value)), low, high, key, real)

@@ -1,8 +1,9 @@
 """The core IR: a typed, pure, first-order functional language, every node immutable and carrying its source span.
 
-Invariants (checked by `ir.verifier`): every variable is bound once in its function; operands of every node but `Let`, `If`, `Match`,
-`Map`, `Fold`, `Loop` bodies are atoms (`Var`, `Lit`, `Weight`), so evaluation order and data dependence can be read off the lets.
+Invariants (checked by `ir.verifier`): every variable is bound once in its function; operands are atoms (`Var`, `Lit`, `Weight`)
+and only bodies, and what a `Let` binds, are expressions; so evaluation order and data dependence can be read off the lets.
 """
+# ruff: noqa: RUF009 - `_span()` is `dataclasses.field`, one for each class
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ class Lit:
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """A tensor that is the same for all instances: a parameter of the module (its state-dict name), or one derived from them."""
+    """A tensor that is the same for all instances: a parameter of the module (its state-dict name), or derived from them."""
 
     name: str
     type: TensorT
@@ -221,9 +222,8 @@ class Let:
         return body.type
 
 
-Expr: TypeAlias = (
-    Var | Lit | Weight | Op | Host | Item | Tuple | Field | ListOf | Construct | Call | Launch | If | Match | Map | Fold | Loop | Let
-)
+Work: TypeAlias = Op | Host | Item | Tuple | Field | ListOf | Construct | Call | Launch
+Expr: TypeAlias = Atom | Work | If | Match | Map | Fold | Loop | Let
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """`forward` is the entry: one parameter, the instance. `weights` gives each weight's type, `derived` how a weight that is no
+    """`forward` is the entry: one parameter, the instance. `weights` gives each weight's type, `derived` how one that is no
     parameter of the module is computed (in order: operands come first), `values` the parameters themselves (not compared)."""
 
     functions: Mapping[str, Function]

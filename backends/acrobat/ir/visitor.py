@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -200,7 +200,7 @@ def substitute(expr: Expr, to: Mapping[str, Atom]) -> Expr:
 class Names:
     """A supply of names not used before: `x` gives `x`, `x_1`, `x_2`, ..."""
 
-    def __init__(self, taken: Iterator[str] | Sequence[str] | frozenset[str] | set[str] = ()) -> None:
+    def __init__(self, taken: Iterable[str] = ()) -> None:
         self.taken = set(taken)
 
     def fresh(self, name: str) -> str:

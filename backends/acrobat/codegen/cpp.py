@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping
 from backends.acrobat.ir.types import DataT, DataType, ListT, ScalarT, TensorT, TupleT, Type
 
 RESERVED = frozenset(
-    """alignas alignof and asm auto bool break case catch char class const constexpr continue default delete do double else enum
-    explicit export extern false float for friend goto if inline int long mutable namespace new noexcept not nullptr operator or
+    """alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constexpr continue default delete do double else enum
+    explicit export extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq
     private protected public register return short signed sizeof static struct switch template this throw true try typedef union
-    unsigned using virtual void volatile while xor cx s depth std int64_t Tensor List Context Session Bucket""".split()
+    unsigned using virtual void volatile while xor xor_eq cx s depth std int64_t Tensor List Context Session Bucket""".split()
 )
 
 
@@ -61,6 +61,11 @@ class Types:
                 return f"List<{self.cpp(item)}>"
             case DataT(name):
                 return f"{self.names[name]}*"
+
+    def constant(self, type: Type) -> str:
+        """How a variable of the type that never changes is declared."""
+        cpp = self.cpp(type)
+        return f"{cpp} const" if cpp.endswith("*") else f"const {cpp}"
 
     def case(self, type: DataT, case: str) -> str:
         return f"{self.names[type.name]}_{identifier(case)}"

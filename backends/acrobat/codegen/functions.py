@@ -181,7 +181,7 @@ class FunctionWriter:
         v = self.simple(var, value)
         name, depth = self.declare(var)
         if isinstance(value, n.Launch | n.Call) or len(v.code) > 24 or not v.code.isidentifier():
-            self.line(f"const {self.types.cpp(var.type)} {name} = {v.code};")
+            self.line(f"{self.types.constant(var.type)} {name} = {v.code};")
         else:
             name = v.code
         if depth and not v.depth.isidentifier() and not v.depth.isdigit():
@@ -354,7 +354,7 @@ class FunctionWriter:
         depth = self.local.fresh(f"{identifier(var.name)}_depth")
         self.line(f"int64_t {depth} = {self.join_depths([v.depth for v in values])};")
         target = self.function_names[expr.function]
-        code = f"{target}({', '.join(['s', *(v.code for v in values), depth])})"
+        code = f"model::{target}({', '.join(['s', *(v.code for v in values), depth])})"
         if expr.function in self.facts.waits:
             code = f"co_await {code}"
         return Value(code, depth if self.types.has_tensor(expr.type) else "")
@@ -375,7 +375,7 @@ class FunctionWriter:
                 if floats:
                     q = f"std::floor(double({c[0]}) / double({c[1]}))"
                     return Value(q if op == "floordiv" else f"(double({c[0]}) - {q} * double({c[1]}))")
-                return Value(f"{op}({c[0]}, {c[1]})")
+                return Value(f"acrobat::{op}({c[0]}, {c[1]})")
             case "neg":
                 return Value(f"(-{c[0]})")
             case "not":
@@ -394,22 +394,22 @@ class FunctionWriter:
             case "list.len":
                 return Value(f"{c[0]}.size")
             case "list.get":
-                return Value(f"get({c[0]}, {c[1]})", depth)
+                return Value(f"acrobat::get({c[0]}, {c[1]})", depth)
             case "list.slice":
                 bounds = [*c[1:3]]
-                return Value(f"slice({c[0]}, {', '.join(bounds)})", depth)
+                return Value(f"acrobat::slice({c[0]}, {', '.join(bounds)})", depth)
             case "list.reverse":
-                return Value(f"reverse(cx.host, {c[0]})", depth)
+                return Value(f"acrobat::reverse(cx.host, {c[0]})", depth)
             case "list.concat":
-                return Value(f"concat(cx.host, {c[0]}, {c[1]})", depth)
+                return Value(f"acrobat::concat(cx.host, {c[0]}, {c[1]})", depth)
             case "list.append":
-                return Value(f"append(cx.host, {c[0]}, {c[1]})", depth)
+                return Value(f"acrobat::append(cx.host, {c[0]}, {c[1]})", depth)
             case "range":
-                return Value(f"range(cx.host, {', '.join(c)})")
+                return Value(f"acrobat::range(cx.host, {', '.join(c)})")
             case "zip":
-                return Value(f"zip(cx.host, {', '.join(c)})", depth)
+                return Value(f"acrobat::zip(cx.host, {', '.join(c)})", depth)
             case "enumerate":
-                return Value(f"enumerate(cx.host, {c[0]})", depth)
+                return Value(f"acrobat::enumerate(cx.host, {c[0]})", depth)
         raise AssertionError(f"no code for the host operation {op}")
 
     # ---- loops

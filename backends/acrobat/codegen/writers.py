@@ -59,7 +59,7 @@ class Writers:
 
     def _collect(self, type: Type) -> str:
         cpp, suffix = self.types.cpp(type), self.types.suffix(type)
-        lines = [f"static void collect_{suffix}(std::vector<Outgoing>& out, const {cpp}& v) {{"]
+        lines = [f"static void collect_{suffix}(std::vector<Outgoing>& out, {cpp} const& v) {{"]
         match type:
             case ListT(item):
                 inner = self.collect(item, "item")
@@ -81,7 +81,7 @@ class Writers:
 
     def _build(self, type: Type) -> str:
         cpp, suffix = self.types.cpp(type), self.types.suffix(type)
-        lines = [f"static PyObject* build_{suffix}(Session& s, std::vector<Outgoing>& out, const {cpp}& v) {{", "    (void)s, (void)out;"]
+        lines = [f"static PyObject* build_{suffix}(Session& s, std::vector<Outgoing>& out, {cpp} const& v) {{", "    (void)s, (void)out;"]
         match type:
             case ListT(item):
                 lines += [

@@ -79,13 +79,17 @@ class Context {
 
     // ---- recursion
     void measure_stack() {
-        pthread_attr_t attributes;
-        void* lowest = nullptr;
-        size_t size = 0;
-        pthread_getattr_np(pthread_self(), &attributes);
-        pthread_attr_getstack(&attributes, &lowest, &size);
-        pthread_attr_destroy(&attributes);
-        stack_limit_ = static_cast<char*>(lowest) + std::min<size_t>(size / 4, size_t{1} << 18);
+        // Finding the main thread's stack means reading the process's memory map: once a thread is enough.
+        thread_local const char* const limit = [] {
+            pthread_attr_t attributes;
+            void* lowest = nullptr;
+            size_t size = 0;
+            pthread_getattr_np(pthread_self(), &attributes);
+            pthread_attr_getstack(&attributes, &lowest, &size);
+            pthread_attr_destroy(&attributes);
+            return static_cast<const char*>(lowest) + std::min<size_t>(size / 4, size_t{1} << 18);
+        }();
+        stack_limit_ = limit;
     }
     void guard(const char* what) const {
         char here;

@@ -1,6 +1,7 @@
 """Removal of what has no part in the result: bindings, parameters, functions and weights.
 
-The language is pure, so what is not used need not be computed; a wait whose number nobody reads is not waited for.
+The language is pure, so what is not used need not be computed. A wait is kept, though: that an instance waits for a tensor is
+part of what its model says, and simulated decisions read no number from it.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.waits import Waits
 from backends.acrobat.ir.nodes import Call, Expr, Program, Weight
 from backends.acrobat.ir.visitor import free_vars, from_lets, lets, map_bodies, walk
 
@@ -16,8 +19,9 @@ def remove_dead(program: Program) -> Program:
     """`program` without what its entry's result does not depend on. The entry keeps its parameters."""
     needed = {name: frozenset[int]() for name in program.functions}
     needed[program.entry] = frozenset(range(len(program.functions[program.entry].params)))
+    waits = Waits(program, CallGraph(program))
     while True:
-        bodies = {name: _live(f.body, needed) for name, f in program.functions.items()}
+        bodies = {name: _live(f.body, needed, waits) for name, f in program.functions.items()}
         found = {
             name: needed[name] | {i for i, p in enumerate(f.params) if p.name in free_vars(bodies[name])}
             for name, f in program.functions.items()
@@ -52,17 +56,17 @@ def remove_unused_weights(program: Program) -> Program:
     )
 
 
-def _live(expr: Expr, needed: Mapping[str, frozenset[int]]) -> Expr:
+def _live(expr: Expr, needed: Mapping[str, frozenset[int]], waits: Waits) -> Expr:
     """`expr` without unused bindings and without the arguments that its callees do not need."""
     bindings, result = lets(expr)
     if isinstance(result, Call):
         result = replace(result, args=tuple(a for i, a in enumerate(result.args) if i in needed[result.function]))
-    result = map_bodies(result, lambda body: _live(body, needed))
+    result = map_bodies(result, lambda body: _live(body, needed, waits))
     used = set(free_vars(result))
     kept = []
     for var, value in reversed(bindings):
-        if var.name in used:
-            value = _live(value, needed)
+        if var.name in used or waits.may_wait(value):
+            value = _live(value, needed, waits)
             used |= free_vars(value)
             kept.append((var, value))
     return from_lets(kept[::-1], result)

@@ -85,10 +85,7 @@ class _Builder:
     def _flat(self, expr: Expr, scope: _Scope, out: list[Binding], target: Var | None) -> Expr:
         """What is left of `expr` after its bindings have gone to `out`; the caller binds it to `target`."""
         while isinstance(expr, Let):
-            if scope.own and expr.var.name in self._atoms:
-                scope.env[expr.var.name] = self._atoms[expr.var.name]
-            else:
-                self._bind(expr.var, self._flat(expr.value, scope, out, expr.var), scope, out)
+            self._bind(expr.var, self._flat(expr.value, scope, out, expr.var), scope, out)
             expr = expr.body
         match expr:
             case Call(name, args) if name in self._inline:
@@ -122,7 +119,7 @@ class _Builder:
 
     def _bind(self, var: Var, value: Expr, scope: _Scope, out: list[Binding]) -> None:
         if isinstance(value, Var | Lit | Weight):
-            scope.env[var.name] = value
+            scope.env[var.name] = self._atoms.get(var.name, value) if scope.own else value
             return
         if isinstance(value, Fold | Loop) and scope.own and any(v.name in self._atoms for v in value.vars):
             value = self._without_fixed(var, value, out)

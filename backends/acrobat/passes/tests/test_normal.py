@@ -99,12 +99,26 @@ def test_unused_bindings_go_with_what_only_they_use() -> None:
     chain = Chain()
     a = chain("a", op("tanh", X))
     chain("b", op("relu", a))
-    chain("waited", Item(a, FLOAT))
     used = chain("used", op("relu", X))
     p = remove_dead(program(function("forward", (X, N), chain.end(used))))
     forward = p.functions["forward"]
     assert forward.body == Let(Var("used", H), op("relu", X), Var("used", H))
     assert forward.params == (X, N)  # the entry's
+
+
+def test_waits_stay_and_what_they_wait_for() -> None:
+    """Simulated decisions wait for a score and then do not read it."""
+    chain, inner, each = Chain(), Chain(), Var("each", H)
+    inner("value", Item(inner("score", op("sum", X)), FLOAT))
+    decide = function("decide", (X, N), inner.end(N))
+    chain("own", Item(chain("a", op("tanh", X)), FLOAT))
+    chain("number", call("decide", INT, Y, N))
+    chain("numbers", Map(each, XS, call("decide", INT, each, N), ListT(INT)))
+    chain("unused", op("relu", X))
+    p = remove_dead(program(function("forward", (X, Y, N, XS), chain.end(X)), decide))
+    names = [var.name for var, _ in lets(p.functions["forward"].body)[0]]
+    assert names == ["a", "own", "number", "numbers"]
+    assert [var.name for var, _ in lets(p.functions["decide"].body)[0]] == ["score", "value"]
 
 
 def test_a_parameter_that_a_recursion_only_hands_on_is_unused() -> None:

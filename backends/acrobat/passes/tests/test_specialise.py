@@ -6,8 +6,24 @@ import pytest
 
 from backends.acrobat.analyses.tests.chain import Chain, H, W, call, function, host, lit, op, program, weight
 from backends.acrobat.analyses.tests.models import birnn, treelstm
-from backends.acrobat.ir.nodes import Call, Expr, Field, Fold, Function, If, ListOf, Loop, Map, Op, Program, Tuple, Var, Weight
-from backends.acrobat.ir.types import BOOL, INT, ListT, TupleT, Type
+from backends.acrobat.ir.nodes import (
+    Call,
+    Expr,
+    Field,
+    Fold,
+    Function,
+    If,
+    Item,
+    ListOf,
+    Loop,
+    Map,
+    Op,
+    Program,
+    Tuple,
+    Var,
+    Weight,
+)
+from backends.acrobat.ir.types import BOOL, FLOAT, INT, ListT, TupleT, Type
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.passes import specialise
 from backends.acrobat.passes.inline import run as inline
@@ -199,6 +215,15 @@ def test_a_weight_in_a_tuple_argument() -> None:
     out = top("out", op("add", top("a", call("f", H, one, C)), top("b", call("f", H, two, C))))
     p = specialise.run(program(function("forward", (X, C), top.end(out)), f, A=W, B=W))
     assert {name: factors(f) for name, f in p.functions.items()} == {"forward": set(), "f": {"A"}, "f_1": {"B"}}
+
+
+def test_a_call_that_always_gives_one_weight_is_still_made_if_it_waits() -> None:
+    inner, top = Chain(), Chain()
+    inner("value", Item(X, FLOAT))
+    picked = top("picked", call("pick", W, X, A))
+    out = top("out", op("linear", X, picked))
+    p = specialise.run(program(function("forward", (X,), top.end(out)), function("pick", (X, V), inner.end(V)), A=W))
+    assert factors(p.functions["forward"]) == {"A"} and params(p)["pick"] == ["x"]
 
 
 def test_treelstm_is_left_as_it_is() -> None:

@@ -37,6 +37,9 @@ def main() -> None:
         if ended.code and not campaign.rows:
             sys.exit(Exit.CONFIG)
         raise
+    except KeyboardInterrupt:
+        print(f"interrupted: {campaign.summary()}; the same command goes on from here", file=sys.stderr)
+        sys.exit(130)
     if asked_only():
         return
     if campaign.rows or not refused:

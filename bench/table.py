@@ -128,7 +128,7 @@ def _latency(columns: Sequence[Column]) -> list[tuple[str, Cell]]:
 def _times_faster(reference: Column) -> Cell:
     def cell(column: Column) -> str | None:
         ratio = stats.ratio(reference.groups, column.groups)
-        return None if ratio is None else f"{ratio.value:.2f}"
+        return None if ratio is None else f"{ratio.value:#.3g}"
 
     return cell
 
@@ -136,7 +136,7 @@ def _times_faster(reference: Column) -> Cell:
 def _times_faster_interval(reference: Column) -> Cell:
     def cell(column: Column) -> str | None:
         ratio = stats.ratio(reference.groups, column.groups)
-        return None if ratio is None or column is reference else f"{ratio.low:.2f} .. {ratio.high:.2f}"
+        return None if ratio is None or column is reference else f"{ratio.low:#.3g} .. {ratio.high:#.3g}"
 
     return cell
 

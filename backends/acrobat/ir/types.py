@@ -1,4 +1,4 @@
-"""Types of the core IR. A tensor's shape is static, the same for all instances; lists are as long as each instance makes them."""
+"""Types of the core IR. A shape is static, the same for all instances; lists are as long as each instance makes them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,508 @@
+"""Reads the text of `ir.printer` back: `read_program(print_program(p)) == p` for every verified program.
+
+The types of operations are inferred, as a verified program has no others. Spans point into the text; it has neither the Python
+classes of cases nor the weights' values.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeVar
+
+from backends.acrobat.ir.nodes import (
+    Arm,
+    Atom,
+    Call,
+    Construct,
+    Derived,
+    Expr,
+    Field,
+    Fold,
+    Function,
+    Host,
+    If,
+    Item,
+    Launch,
+    ListOf,
+    Lit,
+    Loop,
+    Map,
+    Match,
+    Program,
+    Span,
+    Tuple,
+    Var,
+    Weight,
+)
+from backends.acrobat.ir.ops import ShapeError, infer_host, make_op
+from backends.acrobat.ir.printer import IDENTIFIER, RESULT
+from backends.acrobat.ir.types import BOOL, FLOAT, INT, UNIT, Case, DataT, DataType, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.ir.visitor import Binding, from_lets
+from backends.acrobat.kernels.spec import Block, Instr, Kernel, Mode, Param, Step
+
+X = TypeVar("X")
+
+TOKEN = re.compile(
+    rf"""\s*(?P<token>
+      (?P<name>{IDENTIFIER.pattern})
+    | (?P<quoted>"(?:[^"\\]|\\.)*")
+    | (?P<number>-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf\b|nan\b))
+    | ->|[][(){{}},:=|@]
+    )""",
+    re.VERBOSE | re.ASCII,
+)
+
+
+class ReadError(ValueError):
+    """The text is no program; the message names the line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    kind: str  # "name", "quoted", "number", "end", or the mark itself
+    text: str
+
+
+def read_program(text: str) -> Program:
+    """The program that `text` is the print of. Raises ReadError."""
+    return _Reader(text).program()
+
+
+class _Line:
+    """The tokens of one line and how far they are read."""
+
+    def __init__(self, row: int, indent: int, text: str) -> None:
+        self.row, self.indent = row, indent
+        self.tokens: list[Token] = []
+        self.at = 0
+        at = 0
+        while at < len(text):
+            match = TOKEN.match(text, at)
+            if match is None:
+                raise ReadError(f"line {row}: cannot read {text[at:].strip()!r}")
+            token = match["token"]
+            kind = next((k for k in ("name", "quoted", "number") if match[k]), token)
+            self.tokens.append(Token(kind, token))
+            at = match.end()
+        self.tokens += [Token("end", "the end of the line")] * 2
+
+    def fail(self, message: str) -> NoReturn:
+        raise ReadError(f"line {self.row}: {message}")
+
+    @property
+    def next(self) -> Token:
+        return self.tokens[self.at]
+
+    @property
+    def after(self) -> Token:
+        return self.tokens[min(self.at + 1, len(self.tokens) - 1)]
+
+    def take(self) -> Token:
+        token = self.next
+        self.at = min(self.at + 1, len(self.tokens) - 1)
+        return token
+
+    def has(self, text: str) -> bool:
+        """Take `text` if it comes next. A quoted name is never a word."""
+        if self.next.kind != "quoted" and self.next.text == text:
+            self.at += 1
+            return True
+        return False
+
+    def starts(self, word: str) -> bool:
+        """Take `word` if it begins a node: a variable of that name is not followed by another name."""
+        return self.after.kind in ("name", "quoted", "number", "@") and self.has(word)
+
+    def expect(self, text: str) -> None:
+        if not self.has(text):
+            self.fail(f"expected {text!r}, found {self.next.text!r}")
+
+    def name(self) -> str:
+        token = self.take()
+        if token.kind == "quoted":
+            return str(json.loads(token.text))
+        if token.kind != "name":
+            self.fail(f"expected a name, found {token.text!r}")
+        return token.text
+
+    def count(self) -> int:
+        token = self.take()
+        if not token.text.isdigit():
+            self.fail(f"expected a number, found {token.text!r}")
+        return int(token.text)
+
+    def end(self) -> None:
+        if self.next.kind != "end":
+            self.fail(f"expected the end of the line, found {self.next.text!r}")
+
+    def many(self, item: Callable[[], X], close: str) -> list[X]:
+        """Items between commas up to `close`; a comma may stand before it."""
+        items = []
+        while not self.has(close):
+            items.append(item())
+            if not self.has(","):
+                self.expect(close)
+                break
+        return items
+
+    # ---- what lines consist of
+
+    def type(self) -> Type:
+        if self.has("("):
+            return TupleT(tuple(self.many(self.type, ")")))
+        if self.next.kind != "quoted":
+            for word, dtype in (("f32", "float32"), ("i64", "int64")):
+                if self.has(word):
+                    self.expect("[")
+                    return TensorT(tuple(self.many(self.count, "]")), dtype)  # type: ignore[arg-type]
+            for scalar in (INT, BOOL, FLOAT):
+                if self.has(scalar.kind):
+                    return scalar
+            if self.has("list"):
+                self.expect("[")
+                item = self.type()
+                self.expect("]")
+                return ListT(item)
+        return DataT(self.name())
+
+    def tensor_type(self) -> TensorT:
+        t = self.type()
+        return t if isinstance(t, TensorT) else self.fail("expected the type of a tensor")
+
+    def named_type(self) -> tuple[str, Type]:
+        name = self.name()
+        self.expect(":")
+        return name, self.type()
+
+    def number(self) -> int | bool | float | None:
+        """The literal that comes next, if one does."""
+        for word, value in (("True", True), ("False", False), ("inf", float("inf")), ("nan", float("nan"))):
+            if self.has(word):
+                return value
+        if self.next.kind != "number":
+            return None
+        text = self.take().text
+        return int(text) if text.lstrip("-").isdigit() else float(text)
+
+    def attr(self) -> Any:
+        if self.has("("):
+            return tuple(self.many(self.attr, ")"))
+        if self.next.kind == "quoted":
+            return self.name()
+        if self.has("None"):
+            return None
+        value = self.number()
+        return self.fail(f"expected a value, found {self.next.text!r}") if value is None else value
+
+    def applied(self, arg: Callable[[], X]) -> tuple[list[X], dict[str, Any]]:
+        """`(arg, ..., key=value, ...)`"""
+        args, attrs = list[X](), dict[str, Any]()
+
+        def one() -> None:
+            if self.next.kind in ("name", "quoted") and self.after.text == "=":
+                key = self.name()
+                self.expect("=")
+                attrs[key] = self.attr()
+            else:
+                args.append(arg())
+
+        self.expect("(")
+        self.many(one, ")")
+        return args, attrs
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.lines = []
+        for number, line in enumerate(text.splitlines(), 1):
+            stripped = line.lstrip(" ")
+            if stripped:
+                self.lines.append(_Line(number, len(line) - len(stripped), stripped))
+        self.at = 0
+        self.last: _Line | None = None
+        self.entry = "forward"
+        self.datatypes: dict[str, DataType] = {}
+        self.weights: dict[str, TensorT] = {}
+        self.derived: dict[str, Derived] = {}
+        self.units: dict[str, Kernel | Block] = {}
+        self.headers: dict[str, Function] = {}  # bodies still to be read
+        self.env: dict[str, Type] = {}
+
+    def program(self) -> Program:
+        bodies: list[tuple[Function, int]] = []
+        while self.at < len(self.lines):
+            line = self.line(0)
+            match line.name():
+                case "entry":
+                    self.entry = line.name()
+                case "type":
+                    name, cases = line.name(), list[Case]()
+                    line.expect("=")
+                    while not cases or line.has("|"):
+                        case = line.name()
+                        line.expect("(")
+                        cases.append(Case(case, tuple(line.many(line.named_type, ")"))))
+                    self.datatypes[name] = DataType(name, tuple(cases))
+                case "weight":
+                    name = line.name()
+                    line.expect(":")
+                    self.weights[name] = line.tensor_type()
+                case "derive":
+                    name = line.name()
+                    line.expect("=")
+                    op = line.name()
+                    args, attrs = line.applied(line.name)
+                    self.derived[name] = Derived(op, tuple(args), tuple(attrs.items()))
+                case "kernel":
+                    self.kernel(line)
+                case "block":
+                    self.block(line)
+                case "def":
+                    header = self.header(line)
+                    self.headers[header.name] = header
+                    bodies.append((header, self.at))
+                    while self.at < len(self.lines) and self.lines[self.at].indent:
+                        self.at += 1
+                case word:
+                    line.fail(f"expected a definition, found {word!r}")
+        if self.last:
+            self.last.end()
+        functions = {header.name: self.function(header, at) for header, at in bodies}
+        return Program(functions, self.datatypes, self.weights, self.derived, entry=self.entry)
+
+    # ---- lines
+
+    def peek(self, indent: int) -> _Line | None:
+        """The next line, if it is indented so."""
+        line = self.lines[self.at] if self.at < len(self.lines) else None
+        return line if line and line.indent == indent else None
+
+    def line(self, indent: int) -> _Line:
+        """The next line, which must be indented so; the one before must be read to its end."""
+        if self.last:
+            self.last.end()
+        line = self.peek(indent)
+        if line is None:
+            where = self.lines[min(self.at, len(self.lines) - 1)]
+            where.fail(f"expected a line indented by {indent}")
+        self.at += 1
+        self.last = line
+        return line
+
+    def span(self, line: _Line) -> Span:
+        return Span("<text>", line.row, line.indent)
+
+    # ---- kernels and blocks
+
+    def params(self, line: _Line) -> tuple[Param, ...]:
+        def one() -> Param:
+            name = line.name()
+            line.expect(":")
+            mode = line.name()
+            if mode not in {m.value for m in Mode}:
+                line.fail(f"{mode!r} is no mode of an argument")
+            return Param(name, line.tensor_type(), Mode(mode))
+
+        line.expect("(")
+        return tuple(line.many(one, ")"))
+
+    def kernel(self, line: _Line) -> None:
+        name, params = line.name(), self.params(line)
+        body = []
+        while not (line := self.line(2)).has("return"):
+            result = line.name()
+            line.expect(":")
+            t = line.tensor_type()
+            line.expect("=")
+            op = line.name()
+            args, attrs = line.applied(lambda line=line: n if (n := line.number()) is not None else line.name())  # type: ignore[misc]
+            body.append(Instr(result, op, tuple(args), tuple(attrs.items()), t))
+        self.units[name] = Kernel(name, params, tuple(body), tuple(line.many(line.name, "the end of the line")))
+
+    def block(self, line: _Line) -> None:
+        name, params = line.name(), self.params(line)
+        steps, groups = list[Step](), tuple[tuple[str, str], ...]()
+
+        def result_or_name(line: _Line) -> str:
+            return line.take().text if RESULT.fullmatch(line.next.text) else line.name()
+
+        while not (line := self.line(2)).has("return"):
+            if line.has("groups"):
+
+                def group(line: _Line = line) -> tuple[str, str]:
+                    param = line.name()
+                    line.expect(":")
+                    return param, line.name()
+
+                groups = tuple(line.many(group, "the end of the line"))
+                continue
+            kernel = self.units.get(line.name())
+            if not isinstance(kernel, Kernel):
+                line.fail("a step is no kernel defined above")
+            args, _ = line.applied(lambda line=line: result_or_name(line))  # type: ignore[misc]
+            steps.append(Step(kernel, tuple(args), line.name() if line.has("over") else ""))
+        results = line.many(lambda: result_or_name(line), "the end of the line")
+        self.units[name] = Block(name, params, tuple(steps), tuple(results), groups)
+
+    # ---- functions
+
+    def header(self, line: _Line) -> Function:
+        name = line.name()
+        line.expect("(")
+        params = tuple(Var(n, t) for n, t in line.many(line.named_type, ")"))
+        line.expect("->")
+        result = line.type()
+        origin = line.name() if line.has("from") else ""
+        line.end()
+        return Function(name, params, result, Tuple((), UNIT), span=self.span(line), origin=origin)
+
+    def function(self, header: Function, at: int) -> Function:
+        self.at = at
+        self.last = None
+        self.env = {p.name: p.type for p in header.params}
+        body = self.chain(2)
+        if self.last:
+            self.last.end()
+        if self.at < len(self.lines) and self.lines[self.at].indent:
+            self.lines[self.at].fail("this line stands after the value of the body")
+        return Function(header.name, header.params, header.result, body, span=header.span, origin=header.origin)
+
+    def bind(self, name: str, t: Type, line: _Line) -> Var:
+        self.env[name] = t
+        return Var(name, t, span=self.span(line))
+
+    def chain(self, indent: int) -> Expr:
+        """The lines of one body."""
+        bindings: list[Binding] = []
+        while True:
+            line = self.line(indent)
+            if line.after.text != ":" or line.next.kind not in ("name", "quoted"):
+                return from_lets(bindings, self.node(line))
+            name, t = line.named_type()
+            line.expect("=")
+            value = self.chain(indent + 2) if line.has("begin") else self.node(line)
+            bindings.append((self.bind(name, t, line), value))
+
+    def atom(self, line: _Line) -> Atom:
+        span = self.span(line)
+        if line.has("@"):
+            name = line.name()
+            if name not in self.weights:
+                line.fail(f"there is no weight {name!r}")
+            return Weight(name, self.weights[name], span=span)
+        if (value := line.number()) is not None:
+            return Lit(value, ScalarT(type(value).__name__), span=span)  # type: ignore[arg-type]
+        name = line.name()
+        if name not in self.env:
+            line.fail(f"there is no variable {name!r}")
+        return Var(name, self.env[name], span=span)
+
+    def atoms(self, line: _Line) -> tuple[Atom, ...]:
+        return tuple(line.applied(lambda: self.atom(line))[0])
+
+    def node(self, line: _Line) -> Expr:
+        try:
+            return self._node(line)
+        except ShapeError as error:
+            line.fail(str(error))
+
+    def _node(self, line: _Line) -> Expr:
+        """The node that the rest of `line`, and the lines indented below it, say."""
+        span, indent = self.span(line), line.indent
+        if line.starts("host"):
+            op, args = line.name(), self.atoms(line)
+            return Host(op, args, infer_host(op, [a.type for a in args]), span=span)
+        if line.starts("item"):
+            tensor = self.atom(line)
+            line.expect("as")
+            t = line.type()
+            return Item(tensor, t, span=span) if isinstance(t, ScalarT) else line.fail("an item is a scalar")
+        if line.starts("call"):
+            function = line.name()
+            if function not in self.headers:
+                line.fail(f"there is no function {function!r}")
+            return Call(function, self.atoms(line), self.headers[function].result, span=span)
+        if line.starts("new"):
+            t, case = line.type(), line.name()
+            return Construct(case, self.atoms(line), t, span=span)
+        if line.starts("launch"):
+            name = line.name()
+            if name not in self.units:
+                line.fail(f"there is no kernel or block {name!r}")
+            unit = self.units[name]
+            results = unit.result_types
+            return Launch(unit, self.atoms(line), results[0] if len(results) == 1 else TupleT(results), span=span)
+        if line.starts("if"):
+            cond = self.atom(line)
+            then = self.chain(indent + 2)
+            self.line(indent).expect("else")
+            orelse = self.chain(indent + 2)
+            return If(cond, then, orelse, then.type, span=span)
+        if line.starts("match"):
+            return self.match(line)
+        if line.starts("map"):
+            (var,) = self.binders(line, [line.named_type()])
+            line.expect("in")
+            iterable = self.atom(line)
+            body = self.chain(indent + 2)
+            return Map(var, iterable, body, ListT(body.type), span=span)
+        if line.starts("fold"):
+            (var,) = self.binders(line, [line.named_type()])
+            line.expect("in")
+            iterable = self.atom(line)
+            variables, init = self.carried(line)
+            body = self.chain(indent + 2)
+            return Fold(var, iterable, variables, init, body, TupleT(tuple(v.type for v in variables)), span=span)
+        if line.has("loop"):
+            variables, init = self.carried(line)
+            self.line(indent).expect("while")
+            cond = self.chain(indent + 2)
+            self.line(indent).expect("do")
+            body = self.chain(indent + 2)
+            return Loop(variables, init, cond, body, TupleT(tuple(v.type for v in variables)), span=span)
+        if line.has("("):
+            items = tuple(line.many(lambda: self.atom(line), ")"))
+            return Tuple(items, TupleT(tuple(a.type for a in items)), span=span)
+        if line.has("["):
+            items = tuple(line.many(lambda: self.atom(line), "]"))
+            line.expect("as")
+            return ListOf(items, line.type(), span=span)
+        if line.next.kind in ("name", "quoted") and line.after.text == "(":
+            op = line.name()
+            operands, attrs = line.applied(lambda: self.atom(line))
+            return make_op(op, operands, attrs, span)
+        atom = self.atom(line)
+        if line.has("["):
+            index = line.count()
+            line.expect("]")
+            if not isinstance(atom.type, TupleT) or index >= len(atom.type.items):
+                line.fail(f"there is no component {index}")
+            return Field(atom, index, atom.type.items[index], span=span)
+        return atom
+
+    def match(self, line: _Line) -> Match:
+        value, arms = self.atom(line), list[Arm]()
+        while (head := self.peek(line.indent + 2)) is not None:
+            head = self.line(head.indent)
+            case = head.name()
+            head.expect("(")
+            variables = self.binders(head, head.many(head.named_type, ")"))
+            arms.append(Arm(case, variables, self.chain(line.indent + 4)))
+        if not arms:
+            line.fail("a match has no arm")
+        return Match(value, tuple(arms), arms[0].body.type, span=self.span(line))
+
+    def binders(self, line: _Line, named: list[tuple[str, Type]]) -> tuple[Var, ...]:
+        return tuple(self.bind(name, t, line) for name, t in named)
+
+    def carried(self, line: _Line) -> tuple[tuple[Var, ...], tuple[Atom, ...]]:
+        """`with x: int = a, ...`"""
+        named, init = list[tuple[str, Type]](), list[Atom]()
+        while line.has("," if named else "with"):
+            named.append(line.named_type())
+            line.expect("=")
+            init.append(self.atom(line))
+        return self.binders(line, named), tuple(init)

@@ -459,10 +459,10 @@ class _Reader:
         if line.has("loop"):
             variables, init = self.carried(line)
             self.line(indent).expect("while")
-            cond = self.chain(indent + 2)
+            condition = self.chain(indent + 2)
             self.line(indent).expect("do")
             body = self.chain(indent + 2)
-            return Loop(variables, init, cond, body, TupleT(tuple(v.type for v in variables)), span=span)
+            return Loop(variables, init, condition, body, TupleT(tuple(v.type for v in variables)), span=span)
         if line.has("("):
             items = tuple(line.many(lambda: self.atom(line), ")"))
             return Tuple(items, TupleT(tuple(a.type for a in items)), span=span)

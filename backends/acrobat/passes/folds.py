@@ -1,0 +1,188 @@
+"""Sums over a list: a loop that only adds something to its variable is one reduction, `list_sum`, instead of a chain of additions.
+
+What is added for each item becomes a `Map`, whose elements are independent of each other. A loop that does other things as well keeps
+them and loses the sum, if nothing is then computed twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from backends.acrobat.ir.nodes import (
+    Atom,
+    Expr,
+    Field,
+    Fold,
+    Function,
+    Host,
+    Let,
+    Lit,
+    Map,
+    Op,
+    Program,
+    Tuple,
+    Var,
+    Weight,
+)
+from backends.acrobat.ir.ops import make_op
+from backends.acrobat.ir.types import ListT, TensorT, TupleT
+from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, names_of, operands, rename, walk
+from backends.acrobat.passes.grouping import works
+from backends.acrobat.passes.normal import normalise
+
+
+def run(program: Program) -> Program:
+    """`program` (in normal form) with its sums over lists as `list_sum`."""
+    functions = {name: normalise(_Sums(program, f).function()) for name, f in program.functions.items()}
+    return replace(program, functions=functions)
+
+
+class _Sums:
+    def __init__(self, program: Program, function: Function) -> None:
+        self._program = program
+        self._function = function
+        self._names = Names(names_of(function))
+        self._defined = {node.var.name: node.value for node in walk(function.body) if isinstance(node, Let)}
+
+    def function(self) -> Function:
+        return replace(self._function, body=self._chain(self._function.body))
+
+    def _chain(self, expr: Expr) -> Expr:
+        bindings, tail = lets(expr)
+        out: list[Binding] = []
+        for var, value in bindings:
+            value = map_bodies(value, self._chain)
+            out.append((var, self._sums(value, out) if isinstance(value, Fold) else value))
+        return from_lets(out, map_bodies(tail, self._chain))
+
+    def _sums(self, fold: Fold, out: list[Binding]) -> Expr:
+        """What takes the place of the loop; further bindings go to `out`."""
+        bindings, tail = lets(fold.body)
+        if not isinstance(tail, Tuple):
+            return fold
+        body = {var.name: value for var, value in bindings}
+        terms = {i: _terms(var, item, fold, body) for i, (var, item) in enumerate(zip(fold.vars, tail.items, strict=True))}
+        added = {i: found for i, found in terms.items() if found}
+        carried = {v.name for v in fold.vars}
+        blocked: int | None = -1
+        while blocked is not None:  # what stays in the loop may need what a sum needs
+            blocked = None
+            for i, own in added.items():
+                names = _needed(own, body)
+                others = [a for j, item in enumerate(tail.items) if j != i for a in added.get(j, [item])]
+                dependent = carried & (_names(own) | names.union(*(free_vars(body[name]) for name in names)))
+                if dependent or any(works(body[name]) for name in names & _needed(others, body)):
+                    blocked = i
+            if blocked is not None:
+                del added[blocked]
+        return self._split(fold, bindings, tail, added, out) if added else fold
+
+    def _split(
+        self, fold: Fold, bindings: list[Binding], tail: Tuple, added: Mapping[int, list[Atom]], out: list[Binding]
+    ) -> Expr:
+        rest = [i for i in range(len(fold.vars)) if i not in added]
+        items: dict[int, Atom] = {}
+        for i, terms in added.items():
+            items[i] = self._sum(fold, bindings, i, terms, out)
+        if rest:
+            kept = TupleT(tuple(fold.vars[i].type for i in rest))
+            wanted = _needed([tail.items[i] for i in rest], {v.name: e for v, e in bindings})
+            body = from_lets([b for b in bindings if b[0].name in wanted], Tuple(tuple(tail.items[i] for i in rest), kept, span=tail.span))
+            loop = replace(fold, vars=tuple(fold.vars[i] for i in rest), init=tuple(fold.init[i] for i in rest), body=body, type=kept)
+            short = self._bind("rest", loop, out)
+            for k, i in enumerate(rest):
+                items[i] = self._bind(fold.vars[i].name, Field(short, k, fold.vars[i].type, span=fold.span), out)
+        return Tuple(tuple(items[i] for i in range(len(fold.vars))), fold.type, span=fold.span)
+
+    def _sum(self, fold: Fold, bindings: list[Binding], i: int, terms: list[Atom], out: list[Binding]) -> Atom:
+        name, init = fold.vars[i].name, fold.init[i]
+        whole = self._all_but_first(fold, init)
+        if whole is not None and terms == [fold.var]:
+            return self._bind(name, replace(make_op("list_sum", (whole,), {"nonempty": True}), span=fold.span), out)
+        summed: Atom = self._added(fold, bindings, terms, out) if terms != [fold.var] else fold.iterable
+        total = self._bind(name, replace(make_op("list_sum", (summed,), {"nonempty": False}), span=fold.span), out)
+        if self._zero(init) and total.type == fold.vars[i].type:
+            return total
+        return self._bind(name, replace(make_op("add", (init, total)), span=fold.span), out)
+
+    def _added(self, fold: Fold, bindings: list[Binding], terms: list[Atom], out: list[Binding]) -> Var:
+        """The list of what is added for each item."""
+        wanted = _needed(terms, {v.name: e for v, e in bindings})
+        inner = [b for b in bindings if b[0].name in wanted]
+        value = terms[0]
+        for term in terms[1:]:
+            value = self._bind("added", replace(make_op("add", (value, term)), span=fold.span), inner)
+        made = Map(fold.var, fold.iterable, from_lets(inner, value), ListT(value.type), span=fold.span)
+        return self._bind("added", rename(made, self._names), out)
+
+    def _bind(self, name: str, value: Expr, out: list[Binding]) -> Var:
+        var = Var(self._names.fresh(name), value.type, span=value.span)
+        out.append((var, value))
+        self._defined[var.name] = value
+        return var
+
+    def _all_but_first(self, fold: Fold, init: Atom) -> Atom | None:
+        """The list whose first item is `init` and whose others the loop runs over."""
+        others = self._definition(fold.iterable)
+        first = self._definition(init)
+        if not isinstance(others, Host) or others.op != "list.slice" or not isinstance(first, Host) or first.op != "list.get":
+            return None
+        (xs, start, stop), (same, index) = others.args, first.args
+        end = self._definition(stop)
+        to_the_end = isinstance(stop, Lit) and stop.value >= 1 << 62 or isinstance(end, Host) and (end.op, end.args) == ("list.len", (xs,))
+        whole = xs == same and isinstance(start, Lit) and start.value == 1 and isinstance(index, Lit) and index.value == 0
+        return xs if whole and to_the_end else None
+
+    def _zero(self, atom: Atom) -> bool:
+        value = self._definition(atom)
+        if isinstance(atom, Weight) and atom.name in self._program.derived:
+            derived = self._program.derived[atom.name]
+            return derived.op == "full" and dict(derived.attrs)["value"] == 0
+        return isinstance(value, Op) and value.op == "full" and dict(value.attrs)["value"] == 0
+
+    def _definition(self, atom: Atom) -> Expr | None:
+        return self._defined.get(atom.name) if isinstance(atom, Var) else None
+
+
+def _terms(var: Var, item: Atom, fold: Fold, body: Mapping[str, Expr]) -> list[Atom]:
+    """What the loop adds to `var`, whose next value is `item`, if it does nothing else with it; else []."""
+    tail = lets(fold.body)[1]
+    uses = [a.name for e in (*body.values(), tail) for node in walk(e) for a in operands(node) if isinstance(a, Var) and node is not a]
+
+    def leads(atom: Atom) -> bool:
+        """Whether additions lead from `atom` to `var`."""
+        value = body.get(atom.name) if isinstance(atom, Var) else None
+        return isinstance(atom, Var) and (
+            atom.name == var.name or isinstance(value, Op) and value.op == "add" and any(map(leads, value.args))
+        )
+
+    terms: list[Atom] = []
+    while not (isinstance(item, Var) and item.name == var.name):
+        value = body.get(item.name) if isinstance(item, Var) else None
+        if not leads(item) or uses.count(item.name) != 1:  # type: ignore[union-attr]
+            return []
+        assert isinstance(value, Op)
+        left, right = value.args
+        if leads(left) and leads(right):
+            return []
+        item, term = (left, right) if leads(left) else (right, left)
+        terms.append(term)
+    plain = uses.count(var.name) == 1 and isinstance(var.type, TensorT) and all(isinstance(t.type, TensorT) for t in terms)
+    return terms[::-1] if plain else []
+
+
+def _names(atoms: list[Atom]) -> set[str]:
+    return {a.name for a in atoms if isinstance(a, Var)}
+
+
+def _needed(atoms: list[Atom], body: Mapping[str, Expr]) -> set[str]:
+    """The bindings of `body` that these atoms need, directly or not."""
+    found: set[str] = set()
+    pending = [*_names(atoms)]
+    while pending:
+        name = pending.pop()
+        if name in body and name not in found:
+            found.add(name)
+            pending += free_vars(body[name])
+    return found

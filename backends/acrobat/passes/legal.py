@@ -1,0 +1,44 @@
+"""Which operations may share a kernel: the one place that knows what the emitters do well."""
+
+from __future__ import annotations
+
+from backends.acrobat.ir.ops import OPS, Fusion
+from backends.acrobat.kernels.fusible import is_gemm, is_product
+from backends.acrobat.kernels.spec import Instr, Kernel
+
+
+def fits(kernel: Kernel) -> bool:
+    """Whether the kernel is worth being one: a product that a fast template takes whole, or work row by row."""
+    kinds = {OPS[i.op].fusion for i in kernel.body}
+    if len(kernel.body) == 1:
+        return True
+    if Fusion.PRODUCT in kinds:
+        return is_gemm(kernel) or is_product(kernel)
+    reductions = [i for i in kernel.body if OPS[i.op].fusion is Fusion.REDUCTION and i.op != "list_sum"]
+    return _rows(kernel, reductions) if reductions else _computed_once(kernel)
+
+
+def _rows(kernel: Kernel, reductions: list[Instr]) -> bool:
+    """All reductions run along the last dimension of values with the same leading extents, and all else has those extents too."""
+    leading = set()
+    for i in reductions:
+        shape = kernel.type_of(str(i.args[0])).shape
+        if dict(i.attrs).get("dim", len(shape) - 1) != len(shape) - 1:
+            return False
+        leading.add(shape[:-1])
+    if len(leading) != 1:
+        return False
+    lead = leading.pop()
+    return all(
+        OPS[i.op].fusion is not Fusion.MOVE and (i.type.shape in (lead, ()) or i.type.shape[:-1] == lead) for i in kernel.body
+    )
+
+
+def _computed_once(kernel: Kernel) -> bool:
+    """No element-wise operation spreads what another one computes, which would compute it again for each element."""
+    sizes = {i.name: i.type.size for i in kernel.body if OPS[i.op].fusion is not Fusion.CONSTANT}
+    return all(
+        OPS[i.op].fusion is not Fusion.ELEMENTWISE
+        or all(sizes.get(str(a), i.type.size) in (1, i.type.size) for a in i.args)
+        for i in kernel.body
+    )

@@ -1,0 +1,179 @@
+"""Small rewrites that leave less to do, or the same in a form that later passes see through.
+
+Copies, fields of known tuples and arms of known cases go (normal form), then items of known lists, computations made twice, lists that are
+only there to be mapped over again, and additions of a bias to a product. What is then unused is removed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from backends.acrobat.ir.nodes import (
+    Atom,
+    Expr,
+    Field,
+    Fold,
+    Function,
+    Host,
+    If,
+    Let,
+    ListOf,
+    Lit,
+    Loop,
+    Map,
+    Match,
+    Op,
+    Program,
+    Tuple,
+    Var,
+    Weight,
+)
+from backends.acrobat.ir.ops import make_op
+from backends.acrobat.ir.types import TensorT
+from backends.acrobat.ir.visitor import (
+    Binding,
+    Names,
+    binders,
+    bodies,
+    free_vars,
+    from_lets,
+    lets,
+    map_bodies,
+    names_of,
+    operands,
+    rename,
+    substitute,
+    walk,
+)
+from backends.acrobat.passes.dead import remove_dead
+from backends.acrobat.passes.grouping import works
+from backends.acrobat.passes.normal import normalise
+
+
+def run(program: Program) -> Program:
+    """`program` in normal form and simplified, until nothing changes any more."""
+    while True:
+        functions = {name: _Simplifier(normalise(f)).function() for name, f in program.functions.items()}
+        new = remove_dead(replace(program, functions=functions))
+        if new == program:
+            return program
+        program = new
+
+
+def same(a: Expr, b: Expr) -> bool:
+    """Whether two expressions differ at most in the names they bind."""
+    if not bodies(a):
+        return a == b
+    taken = _all_names(a) | _all_names(b)
+    return [*map(type, walk(a))] == [*map(type, walk(b))] and rename(a, Names(taken)) == rename(b, Names(taken))
+
+
+def _all_names(expr: Expr) -> set[str]:
+    return set(free_vars(expr)) | {v.name for node in walk(expr) for v in binders(node)}
+
+
+class _Simplifier:
+    def __init__(self, function: Function) -> None:
+        self._function = function
+        self._names = Names(names_of(function))
+        self._defined = {node.var.name: node.value for node in walk(function.body) if isinstance(node, Let)}
+        self._uses: dict[str, int] = {}
+        for node in walk(function.body):
+            if not isinstance(node, Var):
+                for atom in operands(node):
+                    self._use(atom)
+        self._tails(function.body)
+
+    def function(self) -> Function:
+        return replace(self._function, body=self._chain(self._function.body, []))
+
+    def _use(self, atom: Expr) -> None:
+        if isinstance(atom, Var):
+            self._uses[atom.name] = self._uses.get(atom.name, 0) + 1
+
+    def _tails(self, expr: Expr) -> None:
+        """Counts the atoms that chains end in."""
+        bindings, tail = lets(expr)
+        self._use(tail)
+        for value in (*(value for _, value in bindings), tail):
+            map_bodies(value, lambda body: (self._tails(body), body)[1])
+
+    def _chain(self, expr: Expr, above: list[Binding]) -> Expr:
+        """`above` are bindings in whose scope the chain stands."""
+        bindings, tail = lets(expr)
+        out: list[Binding] = []
+        copies: dict[str, Atom] = {}
+        for var, value in bindings:
+            value = self._simplified(substitute(value, copies))
+            if isinstance(value, Var | Lit | Weight):
+                copies[var.name] = value
+                continue
+            value = map_bodies(value, lambda body: self._chain(body, [*above, *out]))
+            earlier = self._earlier(value, [*above, *out])
+            if earlier is not None:
+                copies[var.name] = earlier
+                continue
+            out.append((var, value))
+            self._defined[var.name] = value
+        tail = map_bodies(substitute(tail, copies), lambda body: self._chain(body, [*above, *out]))
+        return from_lets(out, tail)
+
+    def _earlier(self, value: Expr, bindings: list[Binding]) -> Var | None:
+        """A variable that holds the value already. Branches and calls are left as they are: sharing one would join depths."""
+        if isinstance(value, If | Match | Fold | Loop) or works(value) and not isinstance(value, Op):
+            return None
+        return next((v for v, other in bindings if type(other) is type(value) and same(other, value)), None)
+
+    def _definition(self, atom: Atom) -> Expr | None:
+        return self._defined.get(atom.name) if isinstance(atom, Var) else None
+
+    def _only_use(self, atom: Atom) -> Expr | None:
+        """The definition of a variable that is used just once."""
+        return self._definition(atom) if isinstance(atom, Var) and self._uses.get(atom.name) == 1 else None
+
+    def _simplified(self, value: Expr) -> Expr:
+        match value:
+            case Host("list.get", (xs, Lit(int(index)))):
+                known = self._definition(xs)
+                if isinstance(known, ListOf) and -len(known.items) <= index < len(known.items):
+                    return known.items[index]
+            case Op("list_sum", (xs,)):
+                return self._sum_of_few(value, xs)
+            case Op("add", (a, b)):
+                return self._biased(value, a, b) or self._biased(value, b, a) or value
+            case Map():
+                return self._mapped_twice(value)
+        return value
+
+    def _sum_of_few(self, value: Op, xs: Atom) -> Expr:
+        known = self._definition(xs)
+        if not isinstance(known, ListOf) or not 1 <= len(known.items) <= 2:
+            return value
+        return known.items[0] if len(known.items) == 1 else replace(make_op("add", known.items), span=value.span)
+
+    def _biased(self, value: Op, product: Atom, bias: Atom) -> Expr | None:
+        """`linear(x, W) + b` with the bias in the product."""
+        linear = self._only_use(product)
+        fits = isinstance(linear, Op) and linear.op == "linear" and len(linear.args) == 2
+        if not fits or not isinstance(bias, Weight) or bias.type != TensorT((linear.args[1].type.shape[0],)):
+            return None
+        return replace(make_op("linear", (*linear.args, bias)), span=linear.span)
+
+    def _mapped_twice(self, value: Map) -> Expr:
+        """`[g(y) for y in [f(x) for x in xs]]` with one loop, if f does not call anything: its depth is then the same for all x."""
+        inner = self._only_use(value.iterable)
+        if not isinstance(inner, Map) or not _straight(inner.body):
+            return value
+        bindings, tail = lets(inner.body)
+        if isinstance(tail, Tuple):
+            tail_var = Var(self._names.fresh(value.var.name), tail.type, span=tail.span)
+            bindings, tail = [*bindings, (tail_var, tail)], tail_var
+        if not isinstance(tail, Var | Lit | Weight):
+            return value
+        return replace(inner, body=from_lets(bindings, substitute(value.body, {value.var.name: tail})), type=value.type)
+
+
+def _straight(body: Expr) -> bool:
+    """Whether a body has no control flow and calls nothing."""
+    bindings, tail = lets(body)
+    return all(isinstance(e, Op | Host | Field | Tuple | ListOf | Var | Lit | Weight) for e in (*(v for _, v in bindings), tail))

@@ -1,0 +1,68 @@
+"""Kernels and blocks made once: those that differ in names only are one object, so that they share code and batch together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TypeVar
+
+from backends.acrobat.ir.nodes import Atom, Lit, Weight
+from backends.acrobat.ir.visitor import Names
+from backends.acrobat.kernels.spec import Block, Kernel
+
+Unit = TypeVar("Unit", Kernel, Block)
+
+MAX_NAME = 40
+
+
+class Units:
+    """The units of one program so far."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._known: dict[object, Kernel | Block] = {}
+        self._names = Names(set(names))
+
+    def share(self, unit: Unit) -> Unit:
+        """The unit equal to this one up to names; itself, under a name of its own, if it is the first."""
+        shape = _kernel_shape(unit) if isinstance(unit, Kernel) else _block_shape(unit)
+        if shape not in self._known:
+            self._known[shape] = replace(unit, name=self._names.fresh(unit.name))
+        known = self._known[shape]
+        assert isinstance(known, type(unit))
+        return known
+
+
+def unit_name(function: str, results: Iterable[str]) -> str:
+    """A readable name: where the unit stands and what it computes, without the numbers that made names unique."""
+    parts = [function.rpartition(".")[2], *dict.fromkeys(re.sub(r"(_\d+)+$", "", r) for r in results)]
+    return re.sub(r"\W+", "_", "_".join(parts))[:MAX_NAME].rstrip("_")
+
+
+def param_name(atom: Atom, names: Names) -> str:
+    """A unit's name for an operand: the variable's, or the last part of the weight's, so that it suits other weights too."""
+    assert not isinstance(atom, Lit)
+    text = atom.name.rpartition(".")[2] if isinstance(atom, Weight) else atom.name
+    return names.fresh(re.sub(r"\W+", "_", text))
+
+
+def _kernel_shape(kernel: Kernel) -> object:
+    number = {x.name: i for i, x in enumerate((*kernel.params, *kernel.body))}
+    return (
+        tuple((p.type, p.mode) for p in kernel.params),
+        tuple(
+            (i.op, tuple((number[a],) if isinstance(a, str) else a for a in i.args), i.attrs, i.type) for i in kernel.body
+        ),
+        tuple(number[r] for r in kernel.results),
+    )
+
+
+def _block_shape(block: Block) -> object:
+    number: dict[str, int | str] = {p.name: i for i, p in enumerate(block.params)}
+    groups = dict(block.groups)
+    order = {g: i for i, g in enumerate(dict.fromkeys(groups.get(p.name, p.name) for p in block.params))}
+    return (
+        tuple((p.type, p.mode, order[groups.get(p.name, p.name)]) for p in block.params),
+        tuple((s.kernel, tuple(number.get(a, a) for a in s.args), number.get(s.over, s.over)) for s in block.steps),
+        block.results,
+    )

@@ -1,0 +1,364 @@
+"""Vertical fusion: every tensor operation becomes part of exactly one kernel, which computes a whole cell in one go.
+
+Element-wise work joins the product or reduction that feeds it, a `cat` of operands becomes the product's left operand, a sum over a list
+an operand of the epilogue. Addresses, and views that no kernel needs inside, stay operations: they cost nothing. Groups grow on the
+dependence graph of a let chain, not in source order, so bindings may change places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.depth import static_depths
+from backends.acrobat.ir.nodes import Atom, Expr, Field, Fold, Function, Launch, Lit, Loop, Op, Program, Tuple, Var, Weight
+from backends.acrobat.ir.ops import OPS, Fusion, is_view
+from backends.acrobat.ir.types import ListT, TensorT, TupleT
+from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, names_of, walk
+from backends.acrobat.kernels.spec import Instr, Kernel, Mode, Param, displacements
+from backends.acrobat.passes.grouping import Groups
+from backends.acrobat.passes.legal import fits
+from backends.acrobat.passes.units import Units, param_name, unit_name
+
+
+def run(program: Program, fuse: bool = True, hoist: bool = True) -> Program:
+    """`program` with Launches of kernels in place of operations; without `fuse`, one kernel for each. With `hoist`, operations that
+    have a static depth share no kernel with others, which would take it from them."""
+    static = static_depths(program, CallGraph(program)).depths if hoist else {}
+    units = Units()
+    functions = {}
+    for name, function in program.functions.items():
+        hoisted = frozenset(var for owner, var in static if owner == name)
+        functions[name] = _Function(function, units, hoisted, fuse).fused()
+    return replace(program, functions=functions)
+
+
+def view(expr: Expr) -> bool:
+    """Whether the value lies in its operand's memory, at a fixed place."""
+    return isinstance(expr, Op) and is_view(expr.op, [a.type for a in expr.args], dict(expr.attrs)) is not None
+
+
+def _kind(expr: Expr) -> Fusion | None:
+    return OPS[expr.op].fusion if isinstance(expr, Op) else None
+
+
+def _computes(expr: Expr) -> bool:
+    """Whether the node has to be in a kernel."""
+    return isinstance(expr, Op) and _kind(expr) is not Fusion.ADDRESS and not view(expr)
+
+
+class _Function:
+    def __init__(self, function: Function, units: Units, hoisted: frozenset[str], fuse: bool) -> None:
+        self.function = function
+        self.units = units
+        self.hoisted = hoisted
+        self.fuse = fuse
+        self.names = Names(names_of(function))
+        loops = [node for node in walk(function.body) if isinstance(node, Fold | Loop)]
+        self.carried = frozenset(v.name for node in loops for v in node.vars)
+
+    def fused(self) -> Function:
+        return replace(self.function, body=self.chain(self.function.body))
+
+    def chain(self, expr: Expr) -> Expr:
+        bindings, tail = lets(expr)
+        bindings = [(var, map_bodies(value, self.chain)) for var, value in bindings]
+        if isinstance(tail, Op):
+            var = Var(self.names.fresh("result"), tail.type, span=tail.span)
+            bindings.append((var, tail))
+            tail = var
+        tail = map_bodies(tail, self.chain)
+        if not any(_computes(value) for _, value in bindings):
+            return from_lets(bindings, tail)
+        return _Chain(self, bindings, tail).fused()
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A group as a kernel: `atoms` follow its params, `exposed` are the bindings that its results are."""
+
+    kernel: Kernel
+    atoms: tuple[Atom, ...]
+    exposed: tuple[int, ...]
+
+
+class _Chain:
+    def __init__(self, owner: _Function, bindings: list[Binding], tail: Expr) -> None:
+        self.owner = owner
+        self.tail = tail
+        self.bindings = _cat_for_each_product(bindings, tail, owner.names) if owner.fuse else bindings
+        self.values = [value for _, value in self.bindings]
+        self.at = {var.name: i for i, (var, _) in enumerate(self.bindings)}
+        self.groups = Groups(self.bindings)
+        self.users: dict[int, list[int]] = {i: [] for i in range(len(self.bindings))}
+        for i in range(len(self.bindings)):
+            for j in self.groups.dependence.direct(i):
+                self.users[j].append(i)
+        self.in_tail = {self.at[name] for name in free_vars(tail) if name in self.at}
+
+    # ---- growing groups
+
+    def fused(self) -> Expr:
+        if self.owner.fuse:
+            order = range(len(self.bindings))
+            for i in order:
+                if _kind(self.values[i]) is Fusion.PRODUCT:
+                    self.take_operands(i, lambda value: isinstance(value, Op) and value.op == "cat")
+            for i in order:
+                if _computes(self.values[i]) and _kind(self.values[i]) is not Fusion.PRODUCT and not self.is_taken(i):
+                    self.join_producers(i)
+            for i in order:
+                if _kind(self.values[i]) is Fusion.PRODUCT:
+                    self.take_operands(i, lambda value: _kind(value) is Fusion.MOVE and not view(value))
+        return self.emit()
+
+    def is_taken(self, i: int) -> bool:
+        """Whether the binding is an operand of a product's group already."""
+        return _kind(self.values[i]) is Fusion.MOVE and len(self.groups.members(self.groups.of[i])) > 1
+
+    def take_operands(self, product: int, wanted) -> None:
+        """Moves of which the product's operands are made, if they have no other use and the product reads them in place."""
+        value = self.values[product]
+        assert isinstance(value, Op)
+        for arg in value.args[:2]:
+            path = self.moves(arg, wanted)
+            if path:
+                self.merge([self.groups.of[i] for i in path], product)
+
+    def moves(self, atom: Atom, wanted) -> list[int]:
+        """The moves between `atom` and what is computed, down to the last one wanted; [] if there is none."""
+        i = self.index(atom)
+        if i is None or _kind(self.values[i]) is not Fusion.MOVE or len(self.users[i]) > 1 or i in self.in_tail:
+            return []
+        value = self.values[i]
+        assert isinstance(value, Op)
+        below = [j for arg in value.args for j in self.moves(arg, wanted)]
+        return [i, *below] if below or wanted(value) else []
+
+    def join_producers(self, i: int) -> None:
+        """Merge with the groups that compute the operands, the latest first; with what cannot be one kernel, not at all."""
+        while True:
+            candidates = [g for g in self.producers(i) if g != self.groups.of[i]]
+            if not any(self.merge([g], i) for g in candidates):
+                return
+
+    def producers(self, i: int) -> list[int]:
+        found = {}
+        for member in self.groups.members(self.groups.of[i]):
+            for j in self.groups.dependence.direct(member):
+                base = self.base(j)
+                if base is not None and _computes(self.values[base]):
+                    found[self.groups.of[base]] = None
+
+        def lateness(group: int) -> tuple[bool, bool, int, int]:
+            ready = self.groups.ready(group)
+            product = any(_kind(self.values[m]) is Fusion.PRODUCT for m in self.groups.members(group))
+            return product, bool(ready & self.owner.carried), len(ready), self.groups.members(group)[-1]
+
+        return sorted(found, key=lateness, reverse=True)
+
+    def merge(self, groups: Sequence[int], i: int) -> bool:
+        """Make one group of these and that of binding `i`, with the views between them, if that is one kernel and delays nothing."""
+        wanted = {*groups, self.groups.of[i]}
+        members = {m for g in wanted for m in self.groups.members(g)}
+        for m in list(members):
+            for j in self.groups.dependence.direct(m):
+                wanted |= self.views_between(j, members)
+        if len({var in self.owner.hoisted for var in self.computed(wanted)}) > 1:
+            return False
+        if not self.groups.can_merge(wanted) or self.groups.delays(wanted):
+            return False
+        if self.made(sorted(m for g in wanted for m in self.groups.members(g))) is None:
+            return False
+        self.groups.merge(wanted)
+        return True
+
+    def computed(self, groups: Iterable[int]) -> list[str]:
+        return [self.bindings[m][0].name for g in groups for m in self.groups.members(g) if _computes(self.values[m])]
+
+    def views_between(self, i: int, members: set[int]) -> set[int]:
+        """The groups of the views from binding `i` down to a member; none if they lead elsewhere."""
+        path: set[int] = set()
+        while i not in members:
+            value = self.values[i]
+            below = self.index(value.args[0]) if isinstance(value, Op) and view(value) else None
+            if below is None:
+                return set()
+            path.add(self.groups.of[i])
+            i = below
+        return path
+
+    def index(self, atom: Atom) -> int | None:
+        return self.at.get(atom.name) if isinstance(atom, Var) else None
+
+    def base(self, i: int) -> int | None:
+        """The binding in whose memory binding `i` lies; None if that is none of this chain."""
+        value = self.values[i]
+        while view(value):
+            assert isinstance(value, Op)
+            below = self.index(value.args[0])
+            if below is None:
+                return None
+            i, value = below, self.values[below]
+        return i
+
+    # ---- from a group to a kernel
+
+    def made(self, members: list[int]) -> _Made | None:
+        """The kernel that computes the members' values that are used elsewhere; None if it is not worth being one."""
+        for exposed in dict.fromkeys((self.exposed(members, views=True), self.exposed(members, views=False))):
+            made = _Builder(self, exposed).made({i for i in members if not view(self.values[i])})
+            if fits(made.kernel):
+                return made
+        return None
+
+    def exposed(self, members: list[int], views: bool) -> tuple[int, ...]:
+        """What the group's kernel has as results. A view is one itself, if allowed, where another kernel needs it (which may then be in one
+        static block with this one) or where it is all that is needed and smaller than the whole."""
+        inside = set(members)
+        outside: dict[int, dict[int, bool]] = {}  # base -> its views with users outside -> whether those are kernels
+        whole: set[int] = set()
+        for base in members:
+            if view(self.values[base]):
+                continue
+            pending = [base]
+            while pending:
+                i = pending.pop()
+                users = [j for j in self.users[i] if j not in inside]
+                pending += [j for j in self.users[i] if view(self.values[j])]
+                users = [j for j in users if not view(self.values[j])]
+                if not users and i not in self.in_tail:
+                    continue
+                if i == base:
+                    whole.add(base)
+                else:
+                    outside.setdefault(base, {})[i] = any(_computes(self.values[j]) for j in users)
+        results = set(whole)
+        for base, found in outside.items():
+            needed = {i for i, kernels in found.items() if kernels} if views else set()
+            others = found.keys() - needed
+            if base not in whole and others:
+                if views and self.words(found) < self.words([base]):
+                    needed |= others
+                else:
+                    results.add(base)
+            results |= needed
+        return tuple(sorted(results))
+
+    def words(self, indices: Iterable[int]) -> int:
+        types = [self.values[i].type for i in indices]
+        return displacements(tuple(t for t in types if isinstance(t, TensorT)))[1]
+
+    def together(self, indices: Sequence[int]) -> list[str]:
+        """Names for these values: that of the tuple they go into, if they do, is nearer to the source."""
+        users = [self.users[i] for i in indices]
+        into = {j for found in users for j in found if isinstance(self.values[j], Tuple)}
+        if len(into) == 1 and all(found and into.issubset(found) for found in users):
+            return [self.bindings[into.pop()][0].name]
+        return [self.bindings[i][0].name for i in indices]
+
+    # ---- the chain again
+
+    def emit(self) -> Expr:
+        out: list[Binding] = []
+        exposed: set[int] = set()
+        for group in self.groups.order():
+            members = self.groups.members(group)
+            if not any(_computes(self.values[i]) for i in members):
+                out += [self.bindings[i] for i in members if i not in exposed]
+                continue
+            made = self.made(members)
+            if made is None:
+                (alone,) = (i for i in members if _computes(self.values[i]))
+                made = _Builder(self, (alone,)).made({alone})
+            exposed |= set(made.exposed)
+            self.launch(made, out)
+            out += [self.bindings[i] for i in members if view(self.values[i]) and i not in made.exposed and self.leaves(i, members)]
+        return from_lets(out, self.tail)
+
+    def leaves(self, i: int, members: list[int]) -> bool:
+        """Whether something outside the group uses the view, or a view of it."""
+        return i in self.in_tail or any(
+            j not in members or view(self.values[j]) and self.leaves(j, members) for j in self.users[i]
+        )
+
+    def launch(self, made: _Made, out: list[Binding]) -> None:
+        kernel = self.owner.units.share(made.kernel)
+        variables = [self.bindings[i][0] for i in made.exposed]
+        span = variables[-1].span if variables[-1].span.line else self.values[made.exposed[-1]].span
+        if len(variables) == 1:
+            out.append((variables[0], Launch(kernel, made.atoms, variables[0].type, span=span)))
+            return
+        together = TupleT(tuple(v.type for v in variables))
+        var = Var(self.owner.names.fresh("_".join(v.name for v in variables[:3])), together, span=span)
+        out.append((var, Launch(kernel, made.atoms, together, span=span)))
+        for k, v in enumerate(variables):
+            out.append((v, Field(var, k, v.type, span=span)))
+
+
+class _Builder:
+    """Writes a kernel's instructions in the order in which its results need them, which makes equal kernels look equal."""
+
+    def __init__(self, chain: _Chain, exposed: tuple[int, ...]) -> None:
+        self.chain = chain
+        self.exposed = exposed
+        self.names = Names()
+        self.params: dict[tuple[str, Mode], Param] = {}
+        self.atoms: list[Atom] = []
+        self.body: dict[int, Instr] = {}
+
+    def made(self, computed: set[int]) -> _Made:
+        for i in self.exposed:
+            self.instr(i, computed)
+        name = unit_name(self.chain.owner.function.name, self.chain.together(self.exposed))
+        results = tuple(self.body[i].name for i in self.exposed)
+        kernel = Kernel(name, tuple(self.params.values()), tuple(self.body.values()), results)
+        return _Made(kernel, tuple(self.atoms), self.exposed)
+
+    def instr(self, i: int, computed: set[int]) -> str:
+        if i not in self.body:
+            value = self.chain.values[i]
+            assert isinstance(value, Op) and isinstance(value.type, TensorT)
+            args = tuple(self.arg(value, k, computed) for k in range(len(value.args)))
+            name = self.names.fresh(self.chain.bindings[i][0].name)
+            self.body[i] = Instr(name, value.op, args, value.attrs, value.type)
+        return self.body[i].name
+
+    def arg(self, value: Op, k: int, computed: set[int]) -> str | float:
+        atom = value.args[k]
+        if isinstance(atom, Lit):
+            return float(atom.value)
+        i = self.chain.index(atom)
+        if i is not None and self.chain.base(i) in computed:
+            return self.instr(i, computed)
+        if isinstance(atom.type, ListT):
+            mode, t = Mode.LIST, atom.type.item
+        else:
+            # A weight among the rows that a product reads is one of them, which happens to be the same for all.
+            row = _kind(value) is Fusion.MOVE or (value.op == "linear" and k == 0)
+            mode, t = Mode.SHARED if isinstance(atom, Weight) and not row else Mode.GATHERED, atom.type
+        assert isinstance(t, TensorT)
+        key = (atom.name, mode)
+        if key not in self.params:
+            self.params[key] = Param(param_name(atom, self.names), t, mode)
+            self.atoms.append(atom)
+        return self.params[key].name
+
+
+def _cat_for_each_product(bindings: list[Binding], tail: Expr, names: Names) -> list[Binding]:
+    """The chain with a `cat` of its own for each product that reads one: reading the pieces in place costs the product nothing."""
+    cats = {var.name: value for var, value in bindings if isinstance(value, Op) and value.op == "cat"}
+    out: list[Binding] = []
+    for var, value in bindings:
+        if isinstance(value, Op) and _kind(value) is Fusion.PRODUCT:
+            args = list(value.args)
+            for k, arg in enumerate(args):
+                if isinstance(arg, Var) and arg.name in cats:
+                    args[k] = Var(names.fresh(arg.name), arg.type, span=arg.span)
+                    out.append((cast(Var, args[k]), cats[arg.name]))
+            value = replace(value, args=tuple(args))
+        out.append((var, value))
+    used = free_vars(tail).union(*(free_vars(value) for _, value in out))
+    return [(var, value) for var, value in out if var.name not in cats or var.name in used]

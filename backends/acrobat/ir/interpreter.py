@@ -1,0 +1,354 @@
+"""The meaning of programs: one instance at a time, in float64, node by node. What every pass and kernel is compared with.
+
+Tensors are numpy arrays (float64, or int64), host values Python's own, values of unions `Data`. It also runs what passes make:
+launches of kernels and static blocks, and derived weights.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from backends.acrobat.errors import InstanceError, ResourceError
+from backends.acrobat.ir.nodes import (
+    Call,
+    Construct,
+    Expr,
+    Field,
+    Fold,
+    Host,
+    If,
+    Item,
+    Launch,
+    Let,
+    ListOf,
+    Lit,
+    Loop,
+    Map,
+    Match,
+    Op,
+    Program,
+    Span,
+    Tuple,
+    Var,
+    Weight,
+)
+from backends.acrobat.ir.ops import HOST, evaluate
+from backends.acrobat.ir.types import INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.kernels.spec import Block, Kernel, Mode
+
+STACK_BYTES = 512 << 20
+FRAMES = 400_000
+"""Python frames an instance may need at once: a recursion of some 100,000 calls."""
+
+Env = dict[str, Any]
+Path = tuple[Any, ...]
+"""(path of what is around it, ".field" or "[i]"), or () for the instance itself."""
+X = TypeVar("X")
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """A value of a union. Stands for itself in instances and results where the case has no Python class."""
+
+    case: str
+    args: tuple[Any, ...]
+
+
+def interpret(program: Program, instance: Any, values: Mapping[str, Any] | None = None) -> Any:
+    """What `program` gives for one instance: tensors as float64 arrays, structures of the model's own classes. `values`
+    replaces the program's parameters. Raises InstanceError, and ResourceError for a recursion without end."""
+    return Interpreter(program, values).run(instance)
+
+
+class Interpreter:
+    """A program with its weights, for many instances."""
+
+    def __init__(self, program: Program, values: Mapping[str, Any] | None = None) -> None:
+        self.program = program
+        self.weights: dict[str, np.ndarray] = {}
+        values = program.values if values is None else values
+        for name, t in program.weights.items():
+            if name in program.derived:
+                continue
+            if name not in values or np.shape(values[name]) != t.shape:
+                raise ValueError(f"the weight {name} needs a value of shape {t.shape}")
+            self.weights[name] = np.asarray(values[name], np.int64 if t.dtype == "int64" else np.float64)
+        for name, derived in program.derived.items():
+            args = [self.weights[a] for a in derived.args]
+            self.weights[name] = evaluate(derived.op, args, dict(derived.attrs), program.weights[name])
+        self.rules: dict[type, Callable[[Any, Env], Any]] = {
+            Var: lambda e, env: env[e.name],
+            Lit: lambda e, env: e.value,
+            Weight: lambda e, env: self.weights[e.name],
+            Op: self._op,
+            Host: self._host,
+            Item: lambda e, env: self._atom(e.tensor, env).item(),
+            Tuple: lambda e, env: tuple(self._atoms(e.items, env)),
+            Field: lambda e, env: self._atom(e.value, env)[e.index],
+            ListOf: lambda e, env: self._atoms(e.items, env),
+            Construct: lambda e, env: Data(e.case, tuple(self._atoms(e.args, env))),
+            Launch: self._launch,
+            Map: self._map,
+            Fold: self._fold,
+            Loop: self._loop,
+        }
+
+    def run(self, instance: Any) -> Any:
+        """The result for one instance. It may be deep: the work is done on a stack of its own."""
+        return _deep(lambda: self._run(instance))
+
+    def _run(self, instance: Any) -> Any:
+        function = self.program.functions[self.program.entry]
+        (param,) = function.params
+        reader = _Reader(self.program)
+        value = self._expr(function.body, {param.name: reader.read(instance, param.type, ())})
+        return self._built(value, function.result)
+
+    # ---- nodes
+
+    def _expr(self, expr: Expr, env: Env) -> Any:
+        """Chains, branches and calls at the end of a function cost no stack."""
+        while True:
+            match expr:
+                case Let():
+                    env[expr.var.name] = self._expr(expr.value, env)
+                    expr = expr.body
+                case If():
+                    expr = expr.then if self._atom(expr.cond, env) else expr.orelse
+                case Match():
+                    value = self._atom(expr.value, env)
+                    arm = next(arm for arm in expr.arms if arm.case == value.case)
+                    env.update(zip((v.name for v in arm.vars), value.args, strict=True))
+                    expr = arm.body
+                case Call():
+                    function = self.program.functions[expr.function]
+                    env = dict(zip((p.name for p in function.params), self._atoms(expr.args, env), strict=True))
+                    expr = function.body
+                case _:
+                    return self.rules[type(expr)](expr, env)
+
+    def _atom(self, atom: Any, env: Env) -> Any:
+        return self.rules[type(atom)](atom, env)
+
+    def _atoms(self, atoms: Sequence[Any], env: Env) -> list[Any]:
+        return [self._atom(a, env) for a in atoms]
+
+    def _op(self, op: Op, env: Env) -> np.ndarray:
+        assert isinstance(op.type, TensorT)
+        return _located(op.span, evaluate, op.op, self._atoms(op.args, env), dict(op.attrs), op.type)
+
+    def _host(self, host: Host, env: Env) -> Any:
+        value = _located(host.span, HOST[host.op].evaluate, *self._atoms(host.args, env))
+        if host.type == INT and not -(2**63) <= value < 2**63:
+            raise InstanceError(f"{_where(host.span)}the integer {value} does not fit into 64 bits")
+        return int(value) if host.type == INT else value
+
+    def _map(self, node: Map, env: Env) -> list[Any]:
+        out = []
+        for item in self._atom(node.iterable, env):
+            env[node.var.name] = item
+            out.append(self._expr(node.body, env))
+        return out
+
+    def _fold(self, node: Fold, env: Env) -> tuple[Any, ...]:
+        state = tuple(self._atoms(node.init, env))
+        for item in self._atom(node.iterable, env):
+            env[node.var.name] = item
+            env.update(zip((v.name for v in node.vars), state, strict=True))
+            state = self._expr(node.body, env)
+        return state
+
+    def _loop(self, node: Loop, env: Env) -> tuple[Any, ...]:
+        state = tuple(self._atoms(node.init, env))
+        while True:
+            env.update(zip((v.name for v in node.vars), state, strict=True))
+            if not self._expr(node.cond, env):
+                return state
+            state = self._expr(node.body, env)
+
+    def _launch(self, node: Launch, env: Env) -> Any:
+        run = run_kernel if isinstance(node.unit, Kernel) else run_block
+        results = _located(node.span, run, node.unit, self._atoms(node.args, env))  # type: ignore[arg-type]
+        return results[0] if len(results) == 1 else results
+
+    # ---- results
+
+    def _built(self, value: Any, t: Type) -> Any:
+        """The Python result: dataclasses in place of `Data`."""
+        match t:
+            case TupleT(items):
+                return tuple([self._built(v, i) for v, i in zip(value, items, strict=True)])
+            case ListT(item):
+                return [self._built(v, item) for v in value]
+            case DataT(name):
+                data = self.program.datatypes[name]
+                case = data.case(value.case)
+                args = [self._built(v, f) for v, (_, f) in zip(value.args, case.fields, strict=True)]
+                if data.optional:
+                    return args[0] if args else None
+                return case.cls(*args) if case.cls else Data(case.name, tuple(args))
+        return value
+
+
+def run_kernel(kernel: Kernel, args: Sequence[Any]) -> tuple[np.ndarray, ...]:
+    """A kernel's results for one row; a LIST operand is a list of tensors. Raises as `ops.evaluate`."""
+    env = dict(zip((p.name for p in kernel.params), args, strict=True))
+    for i in kernel.body:
+        env[i.name] = evaluate(i.op, [env[a] if isinstance(a, str) else a for a in i.args], dict(i.attrs), i.type)
+    return tuple(env[r] for r in kernel.results)
+
+
+def run_block(block: Block, args: Sequence[Any]) -> tuple[np.ndarray, ...]:
+    """A static block's results for one row. Raises as `ops.evaluate`, and ValueError where lists of one group differ in
+    length."""
+    env: Env = dict(zip((p.name for p in block.params), args, strict=True))
+    lists = {p.name for p in block.params if p.mode is Mode.LIST}
+    groups = {name: name for name in lists} | dict(block.groups)
+    for group in set(groups.values()):
+        if len({len(env[name]) for name in lists if groups[name] == group}) > 1:
+            raise ValueError(f"the lists of {block.name} in {group} are of different lengths")
+    per_item: dict[str, str] = dict(groups)  # what has one tensor for each item: the group it goes with
+    for k, step in enumerate(block.steps):
+        operands = [env[a] for a in step.args]
+        if not step.over:
+            results: Sequence[Any] = run_kernel(step.kernel, operands)
+        else:
+            spread = [a in per_item for a in step.args]
+            rows = [
+                run_kernel(step.kernel, [x[i] if s else x for x, s in zip(operands, spread, strict=True)])
+                for i in range(len(env[step.over]))
+            ]
+            results = [[row[j] for row in rows] for j in range(len(step.kernel.results))]
+            per_item |= {f"{k}.{j}": groups[step.over] for j in range(len(results))}
+        env |= {f"{k}.{j}": r for j, r in enumerate(results)}
+    return tuple(env[r] for r in block.results)
+
+
+# ---- instances
+
+
+class _Reader:
+    """Python values to the program's. An error names the path to what does not fit."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.open: set[int] = set()
+
+    def read(self, o: Any, t: Type, path: Path) -> Any:
+        match t:
+            case TensorT(shape, dtype):
+                return self.tensor(o, shape, dtype, path)
+            case ScalarT(kind):
+                return self.scalar(o, kind, path)
+            case TupleT(items):
+                if not isinstance(o, tuple) or len(o) != len(items):
+                    _mismatch(o, f"a tuple of {len(items)} elements", path)
+                return tuple([self.read(v, i, (path, f"[{k}]")) for k, (v, i) in enumerate(zip(o, items, strict=True))])
+        if id(o) in self.open:
+            raise InstanceError(f"{_path(path)}: a structure may not contain itself")
+        self.open.add(id(o))
+        match t:
+            case ListT(item):
+                if not isinstance(o, (list, tuple)):
+                    _mismatch(o, "a list", path)
+                value: Any = [self.read(v, item, (path, f"[{k}]")) for k, v in enumerate(o)]
+            case DataT(name):
+                value = self.data(o, name, path)
+        self.open.discard(id(o))
+        return value
+
+    def data(self, o: Any, name: str, path: Path) -> Data:
+        data = self.program.datatypes[name]
+        if data.optional:
+            if o is None:
+                return Data("None", ())
+            self.open.discard(id(o))  # the value stands for itself inside
+            return Data("Some", (self.read(o, data.case("Some").fields[0][1], path),))
+        for same in (lambda cls: type(o) is cls, lambda cls: isinstance(o, cls)):
+            for case in data.cases:
+                if case.cls and same(case.cls):
+                    return Data(case.name, tuple([self.read(getattr(o, f), t, (path, f".{f}")) for f, t in case.fields]))
+        if isinstance(o, Data) and o.case in {c.name for c in data.cases}:
+            fields = data.case(o.case).fields
+            return Data(o.case, tuple([self.read(v, t, (path, f".{f}")) for v, (f, t) in zip(o.args, fields, strict=True)]))
+        return _mismatch(o, " or ".join(f"a {c.name}" for c in data.cases), path)
+
+    def tensor(self, o: Any, shape: tuple[int, ...], dtype: str, path: Path) -> np.ndarray:
+        array = np.asarray(o.detach().cpu() if hasattr(o, "detach") else o)
+        if array.dtype.kind not in ("f" if dtype == "float32" else "iu"):
+            _mismatch(o, f"a tensor of {dtype}", path)
+        if array.shape != shape:
+            raise InstanceError(f"{_path(path)}: expected a tensor of shape {shape}, got one of shape {array.shape}")
+        return array.astype(np.float64 if dtype == "float32" else np.int64)
+
+    def scalar(self, o: Any, kind: str, path: Path) -> Any:
+        match kind:
+            case "bool":
+                return o if isinstance(o, bool) else _mismatch(o, "a bool", path)
+            case "float":
+                return float(o) if isinstance(o, (int, float)) else _mismatch(o, "a float", path)
+        if not hasattr(o, "__index__"):
+            _mismatch(o, "an int", path)
+        value = operator.index(o)
+        return value if -(2**63) <= value < 2**63 else _mismatch(o, "an int of 64 bits", path)
+
+
+def _mismatch(o: Any, wanted: str, path: Path) -> Any:
+    raise InstanceError(f"{_path(path)}: expected {wanted}, got {type(o).__name__}")
+
+
+def _path(path: Path) -> str:
+    parts = []
+    while path:
+        path, part = path
+        parts.append(part)
+    return "instance" + "".join(reversed(parts))
+
+
+# ---- errors and stack
+
+
+def _where(span: Span) -> str:
+    return f"{span.file}:{span.line}: " if span.line else ""
+
+
+def _located(span: Span, run: Callable[..., X], *args: Any) -> X:
+    """`run(*args)`; what goes wrong with the instance's values is told with the line of the source."""
+    try:
+        return run(*args)
+    except (ValueError, LookupError, ArithmeticError) as error:
+        raise InstanceError(f"{_where(span)}{error}") from error
+
+
+def _deep(work: Callable[[], X]) -> X:
+    """`work()` on a stack deep enough for structures that are long chains."""
+    result: list[X] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            result.append(work())
+        except RecursionError:
+            failure.append(ResourceError(f"a recursion deeper than {FRAMES} frames; does it end?"))
+        except BaseException as error:
+            failure.append(error)
+
+    limit, size = sys.getrecursionlimit(), threading.stack_size(STACK_BYTES)
+    try:
+        sys.setrecursionlimit(max(limit, FRAMES))
+        thread = threading.Thread(target=run)
+        thread.start()
+    finally:
+        threading.stack_size(size)
+    thread.join()
+    sys.setrecursionlimit(limit)
+    if failure:
+        raise failure[0]
+    return result[0]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from backends.acrobat.ir.nodes import Atom, Derived, Function, Let, Lit, Op, Program, Var, Weight
-from backends.acrobat.ir.ops import OPS, Fusion
+from backends.acrobat.ir.ops import OPS, Fusion, evaluate
 from backends.acrobat.ir.types import TensorT
 from backends.acrobat.ir.visitor import Names, walk
 from backends.acrobat.passes.dead import remove_dead
@@ -28,7 +28,7 @@ def evaluate_derived(program: Program) -> dict[str, np.ndarray]:
     """The derived weights' values, each computed in float64 from the module's parameters and rounded once."""
     known: dict[str, np.ndarray] = {name: np.asarray(v, np.float64) for name, v in program.values.items()}
     for name, derived in program.derived.items():
-        known[name] = OPS[derived.op].evaluate([known[a] for a in derived.args], dict(derived.attrs))
+        known[name] = evaluate(derived.op, [known[a] for a in derived.args], dict(derived.attrs), program.weights[name])
     return {name: np.array(known[name], program.weights[name].dtype, order="C") for name in program.derived}
 
 

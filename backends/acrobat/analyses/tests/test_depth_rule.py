@@ -1,0 +1,66 @@
+"""The depth rule, checked by running the workloads' models: nothing is launched at or above the depth of what it uses.
+
+Depths are counted as the generated code counts them: work that is static stands at its own depth, all other work at the
+largest depth of its operands, but not before the base; a result can be used one level below.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.depth import is_work, static_depths
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.ir.nodes import Let, Op, Program
+from backends.acrobat.ir.visitor import walk
+from backends.acrobat.passes import inline
+from backends.acrobat.passes.tests.models import WORKLOADS, workload
+
+
+class Tracked(np.ndarray[Any, Any]):
+    """A tensor that knows the first depth at which it can be used."""
+
+    depth: int
+
+
+class Counting(Interpreter):
+    def __init__(self, program: Program) -> None:
+        super().__init__(program)
+        self.static = static_depths(program, CallGraph(program))
+        self.launched: list[int] = []
+        self.names = {
+            id(node.value): (name, node.var.name)
+            for name, function in program.functions.items()
+            for node in walk(function.body)
+            if isinstance(node, Let)
+        }
+
+    def _op(self, op: Op, env: dict[str, Any]) -> np.ndarray:
+        operands = [x for a in self._atoms(op.args, env) for x in (a if isinstance(a, list) else [a])]
+        depth = max((getattr(x, "depth", 0) for x in operands), default=0)
+        result = np.asarray(super()._op(op, env)).view(Tracked)
+        if is_work(op):
+            static = self.static.depths.get(self.names[id(op)])
+            assert static is None or depth <= static < self.static.base, f"{self.names[id(op)]} at {static} uses {depth}"
+            depth = max(depth, self.static.base) if static is None else static
+            self.launched.append(depth)
+            depth += 1
+        result.depth = depth
+        return result
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize("inlined", [False, True])
+def test_workloads(name: str, inlined: bool) -> None:
+    program, instances = workload(name)
+    if inlined:
+        program = inline.run(program)
+    counting = Counting(program)
+    for instance in instances:
+        counting.run(instance)
+    assert max(counting.launched) >= counting.static.base
+    if inlined and name in ("treelstm", "nestedrnn"):
+        assert 0 in counting.launched and counting.static.depths

@@ -1,0 +1,56 @@
+"""Passes change programs, not what they compute: the workloads' models before and after each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.ir.nodes import Program
+from backends.acrobat.ir.verifier import verify
+from backends.acrobat.passes import constants, inline, specialise
+from backends.acrobat.passes.tests.models import WORKLOADS, workload
+
+ALL = [inline.run, specialise.run, constants.run]
+
+
+def assert_same(a: Any, b: Any) -> None:
+    assert type(a) is type(b)
+    if isinstance(a, list | tuple):
+        for x, y in zip(a, b, strict=True):
+            assert_same(x, y)
+    elif is_dataclass(a):
+        for field in fields(a):
+            assert_same(getattr(a, field.name), getattr(b, field.name))
+    elif isinstance(a, np.ndarray):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
+    else:
+        assert a == b
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+@pytest.mark.parametrize(
+    "passes",
+    [
+        pytest.param([inline.run], id="inline"),
+        pytest.param([specialise.run], id="specialise"),
+        pytest.param([partial(specialise.run, clone=False)], id="specialise off"),
+        pytest.param([constants.run], id="constants"),
+        pytest.param(ALL, id="in order"),
+        pytest.param(ALL[::-1], id="in reverse"),
+    ],
+)
+def test_workloads(name: str, passes: list[Callable[[Program], Program]]) -> None:
+    program, instances = workload(name)
+    changed = program
+    for run in passes:
+        changed = run(changed)
+        verify(changed)
+    before, after = Interpreter(program), Interpreter(changed)
+    for instance in instances:
+        assert_same(after.run(instance), before.run(instance))

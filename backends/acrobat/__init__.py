@@ -1,4 +1,5 @@
-"""ACRoBat: an auto-batching compiler for dynamic PyTorch models (Fegade et al., MLSys 2024). `compile` is the only public name."""
+"""ACRoBat: an auto-batching compiler for dynamic PyTorch models (Fegade et al., MLSys 2024). `compile` is the only public
+name."""
 
 from __future__ import annotations
 

@@ -32,7 +32,9 @@ class Acrobat:
     ) -> None:
         self.target = target
         self.checked = checked
-        self.options = Options(specialise, constant_work, fold_sums, horizontal, vertical, coarsen, gather_fusion, hoist, phases)
+        self.options = Options(
+            specialise, constant_work, fold_sums, horizontal, vertical, coarsen, gather_fusion, hoist, phases
+        )
 
     def available(self) -> str | None:
         if self.target.device != "cpu":
@@ -50,7 +52,9 @@ class Acrobat:
         from workloads.spec import loaded
 
         try:
-            return Compiled(compile(loaded(workload, size, seed), threads=self.target.threads, options=self.options, checked=self.checked))
+            return Compiled(
+                compile(loaded(workload, size, seed), threads=self.target.threads, options=self.options, checked=self.checked)
+            )
         except CompileError as error:
             raise Unsupported(str(error)) from error
 
@@ -68,7 +72,8 @@ class Compiled:
     def fetch(self, outputs: Outputs) -> list[Any]:
         from workloads.structures import arrays
 
-        return arrays(outputs)
+        fetched: list[Any] = arrays(outputs)
+        return fetched
 
     def counters(self) -> Mapping[str, Any]:
         c = self.executable.counters()

@@ -1,4 +1,5 @@
-"""From a module to an executable: front end, passes, kernels, generated code, build; each step skipped if the cache has its result."""
+"""From a module to an executable: front end, passes, kernels, generated code, build; each step skipped if the cache has
+its result."""
 
 from __future__ import annotations
 
@@ -38,8 +39,8 @@ def compile(
 ) -> Executable:
     """Compile `module`, whose `forward` takes one instance, for mini-batches on this machine's CPU.
 
-    The parameters' values are those of this moment. `checked` makes every run verify that operands are computed before they are used;
-    `memory_limit` (bytes) bounds each arena of a mini-batch; `observe(name, program)` is called after each pass.
+    The parameters' values are those of this moment. `checked` makes every run verify that operands are computed before
+    they are used; `memory_limit` (bytes) bounds each arena of a mini-batch; `observe(name, program)` is called after each pass.
     Raises CompileError with all that is outside the language, BuildError if there is no usable C++ compiler.
     """
     options = options or Options()
@@ -85,7 +86,14 @@ def build(program: Program, options: Options, target: CpuTarget, folder: Path, f
 def build_key(program: Program, options: Options, target: CpuTarget) -> str:
     """A hash of all that the build's result depends on."""
     text = "\n".join(
-        [print_program(program), repr((options.hoist, options.phases)), repr(target), source_hash(), tool_version(), sys.version]
+        [
+            print_program(program),
+            repr((options.hoist, options.phases)),
+            repr(target),
+            source_hash(),
+            tool_version(),
+            sys.version,
+        ]
     )
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 

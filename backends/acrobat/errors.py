@@ -16,7 +16,9 @@ class Problem:
 
     def __str__(self) -> str:
         source = linecache.getline(self.span.file, self.span.line).rstrip("\n")
-        width = self.span.end_column - self.span.column if self.span.end_line == self.span.line else len(source) - self.span.column
+        width = (
+            self.span.end_column - self.span.column if self.span.end_line == self.span.line else len(source) - self.span.column
+        )
         caret = " " * self.span.column + "^" * max(1, width)
         lines = [f"{self.span.file}:{self.span.line}:{self.span.column + 1}: {self.message}", f"    {source}", f"    {caret}"]
         if self.advice:

@@ -1,7 +1,7 @@
 """Builds as pure functions of their inputs: a content-addressed cache of shared objects, one folder per key, under a lock.
 
-A build happens in a scratch folder that is renamed to its key when it is complete, so a killed build leaves nothing that could be
-taken for a result, and two processes that want the same key build it once.
+A build happens in a scratch folder that is renamed to its key when it is complete, so a killed build leaves nothing that
+could be taken for a result, and two processes that want the same key build it once.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def cache_folder() -> Path:
 
 
 def cached(key: str, make: Callable[[Path], None], folder: Path | None = None) -> Path:
-    """The folder of `key`, filled by `make(folder)` unless an earlier call did. Where the cache cannot be written the build goes to a
-    temporary folder, with a warning. Raises BuildError."""
+    """The folder of `key`, filled by `make(folder)` unless an earlier call did. Where the cache cannot be written the
+    build goes to a temporary folder, with a warning. Raises BuildError."""
     folder = cache_folder() if folder is None else folder
     done = folder / key
     if (done / COMPLETE).exists():
@@ -60,7 +60,9 @@ def cached(key: str, make: Callable[[Path], None], folder: Path | None = None) -
     except OSError as error:
         if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR):
             raise
-        warnings.warn(f"the cache folder {folder} cannot be used ({error.strerror}): building in a temporary folder", stacklevel=2)
+        warnings.warn(
+            f"the cache folder {folder} cannot be used ({error.strerror}): building in a temporary folder", stacklevel=2
+        )
     scratch = Path(tempfile.mkdtemp(prefix="acrobat-"))
     try:
         make(scratch)
@@ -85,7 +87,18 @@ def compile_model(source: Path, objects: Sequence[Path], target: Path, flags: Se
     include = sysconfig.get_path("include")
     if not Path(include, "Python.h").exists():
         raise BuildError(f"Python's headers are missing ({include} has no Python.h); install the python3-dev package")
-    command = [compiler(), *FLAGS, *flags, f"-I{RUNTIME}", f"-I{include}", "-o", str(target), str(source), *map(str, objects), "-lpthread"]
+    command = [
+        compiler(),
+        *FLAGS,
+        *flags,
+        f"-I{RUNTIME}",
+        f"-I{include}",
+        "-o",
+        str(target),
+        str(source),
+        *map(str, objects),
+        "-lpthread",
+    ]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode != 0:
         if "No space left" in result.stderr:

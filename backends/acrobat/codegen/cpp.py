@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping
 from backends.acrobat.ir.types import DataT, DataType, ListT, ScalarT, TensorT, TupleT, Type
 
 RESERVED = frozenset(
-    """alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constexpr continue default delete do double else enum
-    explicit export extern false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq
-    private protected public register return short signed sizeof static struct switch template this throw true try typedef union
-    unsigned using virtual void volatile while xor xor_eq cx s depth std int64_t Tensor List Context Session Bucket""".split()
+    """alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constexpr continue default
+    delete do double else enum explicit export extern false float for friend goto if inline int long mutable namespace new
+    noexcept not not_eq nullptr operator or or_eq private protected public register return short signed sizeof static struct
+    switch template this throw true try typedef union unsigned using virtual void volatile while xor xor_eq cx s depth std
+    int64_t Tensor List Context Session Bucket""".split()  # noqa: SIM905
 )
 
 

@@ -15,9 +15,9 @@ from backends.acrobat.errors import InstanceError, ResourceError, ScheduleError
 from backends.acrobat.kernels.packing import pack
 
 COUNTERS = (
-    "ingest_ms construct_ms schedule_ms kernel_ms copy_ms fetch_ms nodes batches launches waits executions gathered_bytes "
-    "product_flops host_bytes tensor_bytes"
-).split()
+    *("ingest_ms", "construct_ms", "schedule_ms", "kernel_ms", "copy_ms", "fetch_ms"),
+    *("nodes", "batches", "launches", "waits", "executions", "gathered_bytes", "product_flops", "host_bytes", "tensor_bytes"),
+)
 MEMORY_LIMIT = 16 << 30
 ALIGN = 64
 
@@ -60,7 +60,8 @@ class Executable:
 
     def __call__(self, instances: Sequence[Any]) -> list[Any]:
         """Raises InstanceError for an instance that does not fit, ResourceError when memory or the stack runs out."""
-        return self._lib.acrobat_run(self._session, instances, self._allocate)
+        outputs: list[Any] = self._lib.acrobat_run(self._session, instances, self._allocate)
+        return outputs
 
     def _allocate(self, index: int, count: int) -> tuple[int, tuple[torch.Tensor, ...]]:
         shape, dtype = self._outputs[index]
@@ -77,7 +78,8 @@ class Executable:
         self._lib.acrobat_set_logging(self._session, 1)
         try:
             self(instances)
-            return self._lib.acrobat_log(self._session)
+            launches: list[tuple[int, int, str, int]] = self._lib.acrobat_log(self._session)
+            return launches
         finally:
             self._lib.acrobat_set_logging(self._session, 0)
 

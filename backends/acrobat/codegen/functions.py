@@ -1,15 +1,17 @@
 """The program's functions in C++: ahead-of-time compiled host code that runs one instance and records its tensor work.
 
-Each tensor-valued variable `x` has its depth in `x_depth`: the first level at which it can be used. An operation is recorded at the
-largest depth of its operands (never before the current segment's start), its result's depth is one more. Functions take the
-depth of their arguments in `depth` and leave that of their result there. That is all the dependence tracking there is at run time
-(paper: inline depth computation); siblings that do not use each other's results get the same depth by themselves.
+Each tensor-valued variable `x` has its depth in `x_depth`: the first level at which it can be used. An operation is
+recorded at the largest depth of its operands (never before the current segment's start), its result's depth is one more.
+Functions take the depth of their arguments in `depth` and leave that of their result there. That is all the dependence
+tracking there is at run time (paper: inline depth computation); siblings that do not use each other's results get the
+same depth by themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import PurePath
 
 from backends.acrobat.codegen.cpp import Names, Types, c_string, field_name, identifier
@@ -17,8 +19,8 @@ from backends.acrobat.codegen.units import Units
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.ops import is_view
 from backends.acrobat.ir.types import DataT, ListT, ScalarT, TensorT, TupleT, Type
-from backends.acrobat.ir.visitor import free_vars, lets
-from backends.acrobat.kernels.spec import Mode, displacements
+from backends.acrobat.ir.visitor import Binding, free_vars, lets
+from backends.acrobat.kernels.spec import Mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +44,16 @@ class Value:
     phase: int = 0
 
 
+Finish = Callable[[Value], None]
+"""What to do with the value of a body: return it, store it, ..."""
+
+
 class FunctionWriter:
     """Writes one function. `env` maps the IR's variables to their C++ values."""
 
-    def __init__(self, program: n.Program, types: Types, units: Units, facts: Facts, weights: Mapping[str, int], names: Mapping[str, str]) -> None:
+    def __init__(
+        self, program: n.Program, types: Types, units: Units, facts: Facts, weights: Mapping[str, int], names: Mapping[str, str]
+    ) -> None:
         self.program = program
         self.types = types
         self.units = units
@@ -122,7 +130,7 @@ class FunctionWriter:
 
     # ---- bodies
 
-    def body(self, expr: n.Expr, finish) -> None:
+    def body(self, expr: n.Expr, finish: Finish) -> None:
         """Statements for `expr`, ending with `finish(value)`."""
         bindings, result = lets(expr)
         done: set[int] = set()
@@ -171,7 +179,7 @@ class FunctionWriter:
             return
         if isinstance(value, (n.If, n.Match, n.Let)):
             name, depth = self.variable(var)
-            self.compound(value, lambda v: self.assign(name, depth, v))
+            self.compound(value, partial(self.assign, name, depth))
             self.put(var.name, name, depth)
             return
         if isinstance(value, (n.Map, n.Fold, n.Loop)):
@@ -203,7 +211,7 @@ class FunctionWriter:
         if depth and value.depth != "0":
             self.line(f"{depth} = {value.depth};")
 
-    def compound(self, expr: n.Expr, finish) -> None:
+    def compound(self, expr: n.Expr, finish: Finish) -> None:
         """Statements for a branching expression in tail position of `finish`."""
         match expr:
             case n.If(cond, then, orelse):
@@ -223,14 +231,14 @@ class FunctionWriter:
                 self.bind(var, expr)
                 finish(self.env["result"])
 
-    def block(self, expr: n.Expr, finish) -> None:
+    def block(self, expr: n.Expr, finish: Finish) -> None:
         env, phase = dict(self.env), self.current_phase
         self.indent += 1
         self.body(expr, finish)
         self.indent -= 1
         self.env, self.current_phase = env, phase
 
-    def match(self, value: n.Atom, arms: tuple[n.Arm, ...], finish) -> None:
+    def match(self, value: n.Atom, arms: tuple[n.Arm, ...], finish: Finish) -> None:
         v = self.atom(value)
         type = value.type
         assert isinstance(type, DataT)
@@ -264,7 +272,9 @@ class FunctionWriter:
         for var, (field_, _) in zip(arm.vars, case.fields, strict=True):
             if var.name in used:
                 name = self.local.fresh(var.name)
-                self.line(f"const auto {name} = static_cast<{self.types.case(type, arm.case)}*>({v.code})->{field_name(field_)};")
+                self.line(
+                    f"const auto {name} = static_cast<{self.types.case(type, arm.case)}*>({v.code})->{field_name(field_)};"
+                )
                 self.put(var.name, name, v.depth if self.types.has_tensor(var.type) else "")
 
     # ---- values
@@ -310,7 +320,7 @@ class FunctionWriter:
                 return Value(f"static_cast<{self.types.cpp(type)}>({name})", self.join_depths([v.depth for v in values]))
             case n.Host(op, args):
                 return self.host(op, args, expr.type)
-        raise AssertionError(f"no code for {type(expr).__name__}")
+        raise AssertionError(f"no code for {expr}")
 
     def op(self, op: str, args: tuple[n.Atom, ...], attrs: dict) -> Value:
         values = [self.atom(a) for a in args]
@@ -335,7 +345,7 @@ class FunctionWriter:
             depths = self.join_depths([v.depth for v in values.values()])
             at = "cx.stage->start()" if depths == "0" else f"std::max(cx.stage->start(), {depths})"
             if depths.startswith("std::max({"):
-                at = f"std::max({{cx.stage->start(), {depths[len('std::max({'):]}"
+                at = f"std::max({{cx.stage->start(), {depths[len('std::max({') :]}"
         name = self.local.fresh(f"{identifier(var.name)}_at")
         self.line(f"const int64_t {name} = {at};")
         ordered = [*code.gathered, *code.lists]
@@ -486,7 +496,12 @@ class FunctionWriter:
     def rebind(self, names: list[tuple[str, str]], body: n.Expr) -> None:
         """The loop body: all new values are computed before any variable changes."""
         bindings, result = lets(body)
-        if isinstance(result, n.Var) and bindings and bindings[-1][0].name == result.name and isinstance(bindings[-1][1], n.Tuple):
+        if (
+            isinstance(result, n.Var)
+            and bindings
+            and bindings[-1][0].name == result.name
+            and isinstance(bindings[-1][1], n.Tuple)
+        ):
             # The usual shape: the body ends by building the tuple of new values.
             items = bindings[-1][1].items
             for var, value in self.in_order(bindings[:-1]):
@@ -498,10 +513,10 @@ class FunctionWriter:
             self.assign_all(names, [self.atom(a) for a in result.items])
         else:
             temp, depth = self.variable(n.Var("next", body.type))
-            self.body(body, lambda v: self.assign(temp, depth, v))
+            self.body(body, partial(self.assign, temp, depth))
             self.assign_all(names, [Value(f"std::get<{i}>({temp})", depth if d else "") for i, (_, d) in enumerate(names)])
 
-    def in_order(self, bindings):
+    def in_order(self, bindings: Sequence[Binding]) -> Iterator[Binding]:
         """Bindings of a loop body, with independent waiting calls forked."""
         done: set[int] = set()
         for i, binding in enumerate(bindings):
@@ -577,7 +592,7 @@ class FunctionWriter:
                 return True
             case n.Call(function):
                 return function in self.facts.waits
-            case n.Let(_, value, _):
+            case n.Let():
                 bindings, result = lets(expr)
                 return any(self.may_wait(v) for _, v in bindings) or self.may_wait(result)
             case n.If(_, then, orelse):
@@ -590,7 +605,7 @@ class FunctionWriter:
                 return self.may_wait(cond) or self.may_wait(body)
         return False
 
-    def fork_group(self, bindings, first: int, done: set[int], entry: bool = False) -> list[int]:
+    def fork_group(self, bindings: Sequence[Binding], first: int, done: set[int], entry: bool = False) -> list[int]:
         """The waiting bindings from `first` on that depend on no waiting binding from `first` on: they wait together.
 
         Non-waiting bindings in between that members need are pure and move before the fork.
@@ -610,7 +625,7 @@ class FunctionWriter:
                 blocked.add(var.name)
         return group
 
-    def fork(self, bindings, group: list[int], done: set[int]) -> None:
+    def fork(self, bindings: Sequence[Binding], group: list[int], done: set[int]) -> None:
         needed: set[str] = set().union(*(free_vars(bindings[j][1]) for j in group))
         moved = []
         for j in reversed(range(group[0], group[-1])):
@@ -630,7 +645,7 @@ class FunctionWriter:
             self.line(f"auto {child} = [&](Join&) -> Child {{")
             self.indent += 1
             env = dict(self.env)
-            self.body(value, lambda v, name=name, depth=depth: self.assign(name, depth, v))
+            self.body(value, partial(self.assign, name, depth))
             self.line("co_return;")
             self.indent -= 1
             self.line("};")
@@ -639,7 +654,3 @@ class FunctionWriter:
             done.add(j)
             self.line(f"{child}({join});")
         self.line(f"co_await {join};")
-
-
-def row_elements(type: TensorT) -> int:
-    return displacements((type,))[1]

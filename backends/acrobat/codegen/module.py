@@ -1,4 +1,5 @@
-"""The generated translation unit of a model: structs, units, functions, readers and writers, in the order a reader wants them."""
+"""The generated translation unit of a model: structs, units, functions, readers and writers, in the order a reader wants
+them."""
 
 from __future__ import annotations
 
@@ -31,8 +32,8 @@ def classes_of(program: n.Program) -> list[tuple[str, str]]:
 
 
 class Module:
-    """`source` is the C++ text; `packed` lists the (kernel symbol, parameter, weight) whose packed forms the loader must supply,
-    `weights` the names of the weights in the order of `Context::weights`, `outputs` the types of the result tensors."""
+    """`source` is the C++ text; `packed` lists the (kernel symbol, parameter, weight) whose packed forms the loader must
+    supply, `weights` the names of the weights in the order of `Context::weights`, `outputs` the types of the result tensors."""
 
     def __init__(self, program: n.Program, facts: Facts, units: Units, emitted: Mapping[Request, Emitted]) -> None:
         types = Types(program.datatypes)
@@ -43,9 +44,7 @@ class Module:
         readers, writers = Readers(types, self.classes), Writers(types, self.classes)
         names = Names()
         function_names = {f: names.fresh(f) for f in program.functions}
-        functions = FunctionWriter(
-            program, types, units, facts, {w: i for i, w in enumerate(self.weights)}, function_names
-        )
+        functions = FunctionWriter(program, types, units, facts, {w: i for i, w in enumerate(self.weights)}, function_names)
         entry = program.functions[program.entry]
         bodies = [functions.write(f) for f in program.functions.values()]
         heads = [functions.signature(f) + ";" for f in program.functions.values()]
@@ -124,8 +123,8 @@ class Module:
                 "    static void collect([[maybe_unused]] std::vector<Outgoing>& out, const Result& r) {",
                 f"        (void)r;  {collect}",
                 "    }",
-                "    static PyObject* build([[maybe_unused]] Session& s, [[maybe_unused]] std::vector<Outgoing>& out, const Result& r) {",
-                f"        (void)r;  return {build};",
+                "    static PyObject* build(Session& s, std::vector<Outgoing>& out, const Result& r) {",
+                f"        (void)s, (void)out, (void)r;  return {build};",
                 "    }",
                 "};",
                 "",

@@ -1,4 +1,5 @@
-"""Generated readers: native code that turns a Python instance into the structs of the program, naming the path to what does not fit."""
+"""Generated readers: native code that turns a Python instance into the structs of the program, naming the path to what
+does not fit."""
 
 from __future__ import annotations
 
@@ -75,7 +76,14 @@ class Readers:
         lines += [f"{self.types.cpp(type)} value;", "int at = 0;", "try {"]
         for i, read in enumerate(reads):
             lines += [f"    at = {i};", read]
-        return [*lines, "} catch (ReadError& e) {", '    e.within("[" + std::to_string(at) + "]");', "    throw;", "}", "return value;"]
+        return [
+            *lines,
+            "} catch (ReadError& e) {",
+            '    e.within("[" + std::to_string(at) + "]");',
+            "    throw;",
+            "}",
+            "return value;",
+        ]
 
     def _data(self, type: DataT) -> list[str]:
         data = self.types.datatypes[type.name]

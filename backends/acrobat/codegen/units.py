@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from backends.acrobat.codegen.cpp import Names, c_string, identifier
@@ -70,13 +70,14 @@ class UnitCode:
 
 
 class Units:
-    """All units of a program, each once: the same kernel or block with the same weights batches together wherever it is called."""
+    """All units of a program, each once: the same kernel or block with the same weights batches together wherever it is
+    called."""
 
     def __init__(self) -> None:
         self.by_key: dict[tuple[Kernel | Block, tuple[str, ...]], UnitCode] = {}
         self.names = Names()
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[UnitCode]:
         return iter(self.by_key.values())
 
     def __len__(self) -> int:
@@ -85,9 +86,8 @@ class Units:
     def of(self, launch: Launch) -> UnitCode:
         unit = launch.unit
         shared = {p.name: a for p, a in zip(unit.params, launch.args, strict=True) if p.mode is Mode.SHARED}
-        for name, weight in shared.items():
-            assert isinstance(weight, Weight), (unit.name, name)
-        key = (unit, tuple(w.name for w in shared.values()))
+        assert all(isinstance(w, Weight) for w in shared.values()), unit.name
+        key = (unit, tuple(w.name for w in shared.values() if isinstance(w, Weight)))
         if key not in self.by_key:
             code = UnitCode(len(self.by_key), self.names.fresh(unit.name), unit, shared, calls=[])  # type: ignore[arg-type]
             plan(code)
@@ -132,7 +132,11 @@ def plan(code: UnitCode) -> None:
 
 def required_lists(kernel: Kernel, args: Mapping[str, str]) -> set[str]:
     """The arguments a kernel sums over that must not be empty (`reduce` without a start)."""
-    return {args[i.args[0]] for i in kernel.body if i.op == "list_sum" and dict(i.attrs).get("nonempty") and i.args[0] in args}
+    return {
+        args[str(i.args[0])]
+        for i in kernel.body
+        if i.op == "list_sum" and dict(i.attrs).get("nonempty") and str(i.args[0]) in args
+    }
 
 
 class UnitWriter:
@@ -165,10 +169,11 @@ class UnitWriter:
         lines = [f"static void run_{code.name}(Context& cx, Bucket& bucket) {{", "    const int64_t rows = bucket.rows;"]
         for i, p in enumerate(code.gathered):
             lines += [f"    const int64_t* {operand(p.name)} = cx.operand(bucket.operands[{i}].data, rows, {elements(p)});"]
-        for g, group in enumerate(code.groups):
+        for g in range(len(code.groups)):
             lines += [f"    const int64_t* starts_{g} = bucket.starts[{g}].data;"]
         for i, p in enumerate(code.lists):
-            lines += [f"    const int64_t* {operand(p.name)} = cx.operand(bucket.items[{i}].data, bucket.items[{i}].size, {elements(p)});"]
+            column = f"bucket.items[{i}]"
+            lines += [f"    const int64_t* {operand(p.name)} = cx.operand({column}.data, {column}.size, {elements(p)});"]
         lines += ["    const int64_t* out = bucket.out.data;"]
         for k, call in enumerate(code.calls):
             lines += [f"    {line}" for line in self._call(code, k, call)]
@@ -209,7 +214,8 @@ class UnitWriter:
             lines.append(f"const Tensor row_{k} = cx.place({rows} * {kernel.row_size});")
             args += [f"row_{k}", f"int64_t{{{kernel.row_size}}}"]
         lines += [
-            f"cx.launch({c_string(kernel.name)}, {rows}, {emitted.parts}, {float(emitted.flops_per_row)}, {emitted.scratch_size * 4},",
+            f"cx.launch({c_string(kernel.name)}, {rows}, {emitted.parts}, {float(emitted.flops_per_row)},",
+            f"          {emitted.scratch_size * 4},",
             "          [&](int64_t row_begin, int64_t row_end, int part_begin, int part_end, float* scratch) {",
             f"              {emitted.symbol}(cx.base, row_begin, row_end, part_begin, part_end, {', '.join(args)}, scratch);",
             "          });",

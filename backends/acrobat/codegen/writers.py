@@ -81,7 +81,10 @@ class Writers:
 
     def _build(self, type: Type) -> str:
         cpp, suffix = self.types.cpp(type), self.types.suffix(type)
-        lines = [f"static PyObject* build_{suffix}(Session& s, std::vector<Outgoing>& out, {cpp} const& v) {{", "    (void)s, (void)out;"]
+        lines = [
+            f"static PyObject* build_{suffix}(Session& s, std::vector<Outgoing>& out, {cpp} const& v) {{",
+            "    (void)s, (void)out;",
+        ]
         match type:
             case ListT(item):
                 lines += [
@@ -112,12 +115,10 @@ class Writers:
                     lines += [f"            return {self.build(case.fields[0][1], 'c->' + field_name('value'))};"]
             else:
                 index = self.classes.index((name, case.name))
-                n = len(case.fields)
-                lines += [f"            Ref parts[{max(n, 1)}];", f"            PyObject* arguments[{max(n, 1)}] = {{}};"]
+                lines += [f"            Ref values[{max(len(case.fields), 1)}];"]
                 for k, (f, t) in enumerate(case.fields):
                     value = self.build(t, "c->" + field_name(f))
-                    lines += [f"            arguments[{k}] = (parts[{k}] = Ref(checked({value}))).get();"]
-                cls = f"reinterpret_cast<PyObject*>(s.classes[{index}].type)"
-                lines += [f"            return checked(PyObject_Vectorcall({cls}, arguments, {n}, nullptr));"]
+                    lines += [f"            values[{k}] = Ref(checked({value}));"]
+                lines += [f"            return s.classes[{index}].make(values);"]
             lines += ["        }"]
         return [*lines, "    }", "    return nullptr;"]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import inspect
+import operator
 import sys
 import types
 import typing
@@ -54,19 +57,19 @@ class Datatypes:
         if not dataclasses.is_dataclass(cls):
             raise AnnotationError(f"`{cls.__name__}` is not a dataclass: structures of the model are frozen dataclasses")
         unions: dict[frozenset[type], str] = {}
-        namespaces = [vars(sys.modules[cls.__module__])]
-        for namespace in namespaces:
-            for name, value in namespace.items():
-                members = union_members(value)
-                if members and cls in members and all(isinstance(m, type) and dataclasses.is_dataclass(m) for m in members):
-                    unions.setdefault(frozenset(members), name)
-        for hint in self._annotated_unions(cls):
-            unions.setdefault(frozenset(hint), " | ".join(m.__name__ for m in hint))
+        for name, value in vars(sys.modules[cls.__module__]).items():
+            members = union_members(value)
+            if members and cls in members and all(isinstance(m, type) and dataclasses.is_dataclass(m) for m in members):
+                unions.setdefault(frozenset(members), name)
+        for written in self._annotated_unions(cls):
+            unions.setdefault(frozenset(written), " | ".join(m.__name__ for m in written))
         if len(unions) > 1:
-            raise AnnotationError(f"`{cls.__name__}` belongs to several unions ({', '.join(unions.values())}): give each its own class")
+            raise AnnotationError(
+                f"`{cls.__name__}` belongs to several unions ({', '.join(unions.values())}): give each its own class"
+            )
         if unions:
-            (members, name), *_ = unions.items()
-            ordered = sorted(members, key=lambda m: m.__qualname__ if m.__module__ != cls.__module__ else _line(m))
+            (together, name), *_ = unions.items()
+            ordered = sorted(together, key=lambda m: m.__qualname__ if m.__module__ != cls.__module__ else _line(m))
         else:
             ordered, name = [cls], cls.__name__
         while name in self.cases:
@@ -122,7 +125,7 @@ class Datatypes:
         if members := union_members(t):
             rest = tuple(m for m in members if m is not type(None))
             if len(rest) < len(members):
-                inner = rest[0] if len(rest) == 1 else Union[rest]
+                inner = functools.reduce(operator.or_, rest)
                 return self.optional(self.resolve(inner))
             if all(isinstance(m, type) and dataclasses.is_dataclass(m) for m in members):
                 return DataT(self.union_of(members[0]))
@@ -130,7 +133,8 @@ class Datatypes:
         if isinstance(t, type) and dataclasses.is_dataclass(t):
             return DataT(self.union_of(t))
         raise AnnotationError(
-            f"`{getattr(t, '__name__', t)}` is not a type of the language: use Tensor, int, bool, float, list, tuple or dataclasses"
+            f"`{getattr(t, '__name__', t)}` is not a type of the language: "
+            "use Tensor, int, bool, float, list, tuple or dataclasses"
         )
 
     def optional(self, inner: Any) -> Any:
@@ -143,7 +147,9 @@ class Datatypes:
     def _extent(self, e: Any) -> int:
         value = getattr(self.root, e, None) if isinstance(e, str) else e
         if not isinstance(value, int):
-            raise AnnotationError(f"the extent {e!r} is neither an int nor the name of an int attribute of {type(self.root).__name__}")
+            raise AnnotationError(
+                f"the extent {e!r} is neither an int nor the name of an int attribute of {type(self.root).__name__}"
+            )
         return value
 
     # ---- fields
@@ -181,8 +187,6 @@ class Datatypes:
 
 
 def _line(cls: type) -> str:
-    import inspect
-
     try:
         return f"{inspect.getsourcelines(cls)[1]:09d}"
     except (OSError, TypeError):

@@ -91,7 +91,9 @@ def _dispatch(f: Frame, node: ast.expr, hint: str) -> Value:
         case ast.Compare():
             return _compare(f, node)
         case ast.IfExp(test, body, orelse):
-            return choose(f, node, f.condition(expression(f, test), test), lambda: expression(f, body), lambda: expression(f, orelse))
+            return choose(
+                f, node, f.condition(expression(f, test), test), lambda: expression(f, body), lambda: expression(f, orelse)
+            )
         case ast.Tuple(elts):
             return TupleV(tuple(expression(f, e) for e in elts))
         case ast.List(elts):
@@ -102,9 +104,20 @@ def _dispatch(f: Frame, node: ast.expr, hint: str) -> Value:
             return _comprehension(f, ast.copy_location(ast.ListComp(node.elt, node.generators), node), hint)
         case ast.Subscript(value, index):
             return _subscript(f, node, expression(f, value), index)
-        case ast.NamedExpr() | ast.Lambda() | ast.Dict() | ast.Set() | ast.JoinedStr() | ast.Await() | ast.Yield() | ast.Starred():
+        case (
+            ast.NamedExpr()
+            | ast.Lambda()
+            | ast.Dict()
+            | ast.Set()
+            | ast.JoinedStr()
+            | ast.Await()
+            | ast.Yield()
+            | ast.Starred()
+        ):
             pass
-    what = {ast.Lambda: "a lambda", ast.Dict: "a dict", ast.Set: "a set", ast.JoinedStr: "an f-string"}.get(type(node), "this expression")
+    what = {ast.Lambda: "a lambda", ast.Dict: "a dict", ast.Set: "a set", ast.JoinedStr: "an f-string"}.get(
+        type(node), "this expression"
+    )
     return f.problem(node, f"{what} is not in the language", "LANGUAGE.md lists what is")
 
 
@@ -171,7 +184,9 @@ def module_attribute(f: Frame, node: ast.AST, owner: Module, name: str) -> Value
     if isinstance(value, types.FunctionType):
         return Static(value)
     if isinstance(value, Tensor):
-        return f.problem(node, f"`{name}` is a tensor but neither a parameter nor a buffer", "make it an nn.Parameter or register a buffer")
+        return f.problem(
+            node, f"`{name}` is a tensor but neither a parameter nor a buffer", "make it an nn.Parameter or register a buffer"
+        )
     if value is None or isinstance(value, (int, float, bool, str, tuple)):
         return Static(value)
     return f.problem(node, f"`{name}` is a {type(value).__name__}, which is not in the language")
@@ -181,7 +196,11 @@ def _field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     assert isinstance(value.type, DataT)
     datatypes = f.program.datatypes
     if value.type.name in datatypes.optionals:
-        return f.problem(node, f"this may be None, which has no attribute `{name}`", "take it apart with `match` or test it against None first")
+        return f.problem(
+            node,
+            f"this may be None, which has no attribute `{name}`",
+            "take it apart with `match` or test it against None first",
+        )
     classes = datatypes.cases[value.type.name]
     if len(classes) > 1:
         names = " | ".join(c.__name__ for c in classes)
@@ -218,7 +237,9 @@ def open_case(f: Frame, value: Dyn, cls: type) -> list[Value]:
 
 
 def _is_number(v: Value) -> bool:
-    return isinstance(v, Dyn) and isinstance(v.type, ScalarT) or isinstance(v, Static) and isinstance(v.value, (bool, int, float))
+    return (isinstance(v, Dyn) and isinstance(v.type, ScalarT)) or (
+        isinstance(v, Static) and isinstance(v.value, (bool, int, float))
+    )
 
 
 def _known(v: Value) -> tuple[bool, Any]:
@@ -243,10 +264,10 @@ def _binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Va
         if name == "pow" and known_b and y == 2:
             return f.tensors.binary("mul", a, a)
         return f.problem(node, f"`{name}` of tensors is not an operation of the language")
-    if is_unknown(a) or is_unknown(b):
-        if not (isinstance(type_or_none(a), ListT) or isinstance(type_or_none(b), ListT)):
-            return unknown()
-    if isinstance(type_or_none(a), ListT) and isinstance(type_or_none(b), ListT) and name == "add":
+    lists = isinstance(type_or_none(a), ListT), isinstance(type_or_none(b), ListT)
+    if (is_unknown(a) or is_unknown(b)) and not any(lists):
+        return unknown()
+    if all(lists) and name == "add":
         t = f.common([type_of(a), type_of(b)])
         if contains_unknown(t):
             return a
@@ -280,7 +301,8 @@ def _unary(f: Frame, node: ast.AST, op: ast.unaryop, a: Value) -> Value:
         return Static(not truth.value) if isinstance(truth, Static) else f.host("not", [truth], BOOL)
     known, x = _known(a)
     if known:
-        return Static({ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert}[type(op)](x))
+        fold: dict[type[ast.unaryop], Callable[[Any], Any]] = {ast.USub: operator.neg, ast.UAdd: operator.pos}
+        return Static(fold.get(type(op), operator.invert)(x))
     if isinstance(op, ast.UAdd):
         return a
     if isinstance(op, ast.USub):
@@ -335,8 +357,8 @@ def _compare(f: Frame, node: ast.Compare) -> Value:
         if result is None:
             result = one
         else:
-            previous = result
-            result = choose(f, node, previous, lambda one=one: one, lambda: Static(False))
+            second = one
+            result = choose(f, node, result, lambda second=second: second, lambda: Static(False))  # type: ignore[misc]
         left = right
     assert result is not None
     return result
@@ -395,7 +417,8 @@ def iterable(f: Frame, value: Value, node: ast.AST) -> Value:
     """The value as a list of the program, or as a tuple to unroll over."""
     match value:
         case TupleV() | Static(tuple() | list()):
-            return f.static_list(value)
+            unrolled: Value = f.static_list(value)
+            return unrolled
         case Static(range() as r):
             return f.host("range", [Static(r.start), Static(r.stop), Static(r.step)], ListT(INT))
         case Module(module=nn.ModuleList() as children):
@@ -427,7 +450,8 @@ def _comprehension(f: Frame, node: ast.ListComp, hint: str = "") -> Value:
         if isinstance(xs, Dyn) and isinstance(xs.type, ListT):
             return xs
         return unknown()
-    assert isinstance(xs, Dyn) and isinstance(xs.type, ListT)
+    assert isinstance(xs, Dyn)
+    assert isinstance(xs.type, ListT)
     if first.ifs:
         return _filter(f, node, xs, hint)
     var = n.Var(f.names.fresh(_target_name(first.target)), xs.type.item)
@@ -523,7 +547,9 @@ def _tensor_index(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value
         if dim >= len(shape):
             return f.problem(node, f"too many indices for a tensor of shape {shape}")
         if isinstance(e, ast.Slice):
-            bounds = [constant(expression(f, b), "a bound of a tensor slice") if b else None for b in (e.lower, e.upper, e.step)]
+            bounds = [
+                constant(expression(f, b), "a bound of a tensor slice") if b else None for b in (e.lower, e.upper, e.step)
+            ]
             start, stop, step = slice(*bounds).indices(shape[dim])
             if step != 1:
                 return f.problem(e, "a slice of a tensor has step 1 here")
@@ -539,7 +565,9 @@ def _tensor_index(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value
             if is_unknown(i):
                 return unknown()
             return f.problem(
-                node, "only a row of a weight can be chosen at run time", "index an embedding's weight, or keep the tensors in a list"
+                node,
+                "only a row of a weight can be chosen at run time",
+                "index an embedding's weight, or keep the tensors in a list",
             )
         at = constant(i, "the index")
         if not isinstance(at, int) or not -shape[dim] <= at < shape[dim]:
@@ -628,14 +656,17 @@ def _call_static(f: Frame, node: ast.AST, value: Any, args: list[Value], kwargs:
         return f.problem(node, "tensors are made by operations, parameters or instances", "use torch.full or an nn.Parameter")
     if isinstance(value, type) and dataclasses.is_dataclass(value):
         return construct(f, node, value, args, kwargs)
-    if (name := torch_name(value)) is not None:
-        return f.tensors.call(name, Call(name, args, kwargs))
+    if (operation := torch_name(value)) is not None:
+        return f.tensors.call(operation, Call(operation, args, kwargs))
     if isinstance(value, types.FunctionType):
         if value.__module__.startswith("torch."):
-            return f.problem(node, f"`{value.__name__}` is not an operation of the language", "LANGUAGE.md lists the operations")
+            return f.problem(
+                node, f"`{value.__name__}` is not an operation of the language", "LANGUAGE.md lists the operations"
+            )
         return f.program.call(f, node, value, args, kwargs)
-    if callable(value) and getattr(builtins, getattr(value, "__name__", ""), None) is value:
-        return _builtin(f, node, value.__name__, args, kwargs)
+    name = str(getattr(value, "__name__", ""))
+    if callable(value) and getattr(builtins, name, None) is value:
+        return _builtin(f, node, name, args, kwargs)
     return f.problem(node, f"`{getattr(value, '__name__', value)}` cannot be called here", "LANGUAGE.md lists the functions")
 
 
@@ -653,9 +684,9 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
             continue
         wanted = datatypes.field_type(cls, x.name)
         try:
-            if type_of(v) is not None and not contains_unknown(type_of(v)):
-                if not (isinstance(wanted, DataT) and wanted.name in datatypes.optionals):
-                    wanted = datatypes.refine(cls, x.name, type_of(v) if type_of(v) != INT or wanted != FLOAT else FLOAT)
+            optional = isinstance(wanted, DataT) and wanted.name in datatypes.optionals
+            if not optional and not contains_unknown(have := type_of(v)):
+                wanted = datatypes.refine(cls, x.name, FLOAT if (have, wanted) == (INT, FLOAT) else have)
             atoms.append(unknown().atom if contains_unknown(wanted) else f.atom(f.coerce(v, wanted)))
         except Mismatch as error:
             f.problem(node, f"the field `{x.name}` of {cls.__name__}: {error}")
@@ -710,7 +741,7 @@ def _builtin(f: Frame, node: ast.AST, name: str, args: list[Value], kwargs: dict
                 return unknown()
             lists = [_list(f, node, list(xs.items)) if isinstance(xs, TupleV) else xs for xs in lists]
             return f.host("zip", lists, ListT(TupleT(tuple(type_of(xs).item for xs in lists))))
-        case ("min" | "max"), [a, b, *rest]:
+        case (("min" | "max"), [a, b, *rest]):
             if all(k for k, _ in known):
                 return Static({"min": min, "max": max}[name](v for _, v in known))
             if any(is_unknown(v) for v in args):
@@ -722,7 +753,7 @@ def _builtin(f: Frame, node: ast.AST, name: str, args: list[Value], kwargs: dict
             return result
         case "abs", [a]:
             return Static(abs(known[0][1])) if known[0][0] else f.host("abs", [a], type_of(a))
-        case ("int" | "float" | "bool"), [a]:
+        case (("int" | "float" | "bool"), [a]):
             if known[0][0]:
                 return Static({"int": int, "float": float, "bool": bool}[name](known[0][1]))
             if name == "bool":
@@ -764,7 +795,7 @@ def _reduce(f: Frame, node: ast.Call, function: Any) -> Value:
         for item in items[1:]:
             total = _binary(f, node, ast.Add(), total, item)
         return total
-    if is_unknown(xs) or start is not None and is_unknown(start):
+    if is_unknown(xs) or (start is not None and is_unknown(start)):
         return unknown()
     t = type_of(xs).item
     if isinstance(t, ScalarT):
@@ -783,7 +814,11 @@ def _reduce(f: Frame, node: ast.Call, function: Any) -> Value:
 def _fold_add(f: Frame, xs: Value, init: Value, t: Any) -> Value:
     item, total = n.Var(f.names.fresh("item"), t), n.Var(f.names.fresh("total"), t)
     with f.branch() as b:
-        added = f.tensors.op("add", [Dyn(total), Dyn(item)]) if isinstance(t, TensorT) else f.host("add", [Dyn(total), Dyn(item)], t)
+        added = (
+            f.tensors.op("add", [Dyn(total), Dyn(item)])
+            if isinstance(t, TensorT)
+            else f.host("add", [Dyn(total), Dyn(item)], t)
+        )
         body = b.finish(f.bind(n.Tuple((added.atom,), TupleT((t,)), span=f.span), "next").atom)
     folded = f.bind(n.Fold(item, f.atom(xs), (total,), (f.atom(init),), body, TupleT((t,)), span=f.span), "sum")
     return f.bind(n.Field(folded.atom, 0, t, span=f.span), "total")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +67,7 @@ class Frame:
         return unknown()
 
     @contextmanager
-    def at(self, node: ast.AST):
+    def at(self, node: ast.AST) -> Iterator[None]:
         before, self.span = self.span, span_of(node, self.file)
         try:
             yield
@@ -80,7 +80,7 @@ class Frame:
         return self.builder.bind(expr, hint)
 
     @contextmanager
-    def branch(self):
+    def branch(self) -> Iterator[Builder]:
         """A nested chain of lets with the scope as it is now."""
         outer, env, poisoned = self.builder, dict(self.env), dict(self.poisoned)
         self.builder = outer.inner()
@@ -135,7 +135,7 @@ class Frame:
 
     def coerce(self, value: Value, type: Any) -> Value:
         """`value` as one of `type`: fills in empty lists, wraps optionals, widens int to float. Raises Mismatch."""
-        if isinstance(type, UnknownT) or is_unknown(value) and not isinstance(getattr(value, "type", None), ListT):
+        if isinstance(type, UnknownT) or (is_unknown(value) and not isinstance(getattr(value, "type", None), ListT)):
             return value
         have = type_of(value)
         if have == type:
@@ -194,7 +194,7 @@ class Frame:
                 return Static(bool(items))
             case Module():
                 return Static(True)
-        if not isinstance(value, Dyn) or is_unknown(value) and not isinstance(value.type, ListT):
+        if not isinstance(value, Dyn) or (is_unknown(value) and not isinstance(value.type, ListT)):
             return unknown()
         match value.type:
             case ScalarT("bool"):

@@ -1,4 +1,5 @@
-"""`match` over dataclasses, as a decision tree: each value is looked at once, and arms are tried in the order they are written."""
+"""`match` over dataclasses, as a decision tree: each value is looked at once, and arms are tried in the order they are
+written."""
 
 from __future__ import annotations
 
@@ -56,7 +57,9 @@ def _settle(f: Frame, row: Row) -> Row:
     return Row(tuple(tests), tuple(names), row.case)
 
 
-def _rows(f: Frame, s: ast.Match, rows: list[Row], arm: Callable[[Sequence[ast.stmt]], Value], fall: Callable[[], Value]) -> Value:
+def _rows(
+    f: Frame, s: ast.Match, rows: list[Row], arm: Callable[[Sequence[ast.stmt]], Value], fall: Callable[[], Value]
+) -> Value:
     if not rows:
         return fall()
     first, rest = rows[0], rows[1:]
@@ -81,18 +84,29 @@ def _rows(f: Frame, s: ast.Match, rows: list[Row], arm: Callable[[Sequence[ast.s
                 same = _comparison(f, pattern, ast.Eq(), value, expression(f, constant))
                 matched = [Row(first.tests[1:], first.names, first.case), *rest]
                 return choose(
-                    f, s, f.condition(same, pattern), lambda: _rows(f, s, matched, arm, fall), lambda: _rows(f, s, rest, arm, fall)
+                    f,
+                    s,
+                    f.condition(same, pattern),
+                    lambda: _rows(f, s, matched, arm, fall),
+                    lambda: _rows(f, s, rest, arm, fall),
                 )
     return f.problem(pattern, "this pattern is not in the language", "match classes, None, literals and tuples")
 
 
 def _sequence(
-    f: Frame, s: ast.Match, rows: list[Row], value: Value, patterns: list[ast.pattern],
-    arm: Callable[[Sequence[ast.stmt]], Value], fall: Callable[[], Value],
+    f: Frame,
+    s: ast.Match,
+    rows: list[Row],
+    value: Value,
+    patterns: list[ast.pattern],
+    arm: Callable[[Sequence[ast.stmt]], Value],
+    fall: Callable[[], Value],
 ) -> Value:
     parts = f.components(value, len(patterns))
     if parts is None:
-        return f.problem(s, f"a pattern of {len(patterns)} elements needs a tuple of as many", "lists are taken apart by indexing")
+        return f.problem(
+            s, f"a pattern of {len(patterns)} elements needs a tuple of as many", "lists are taken apart by indexing"
+        )
     opened = []
     for row in rows:
         tests: list[tuple[Value, ast.pattern]] = []
@@ -111,7 +125,7 @@ def _switch(
     if is_unknown(value):
         return unknown()
     if not isinstance(value, Dyn) or not isinstance(value.type, DataT):
-        if isinstance(value, Static) and value.value is None or isinstance(value, TupleV):
+        if (isinstance(value, Static) and value.value is None) or isinstance(value, TupleV):
             return f.problem(s, "a value of this kind cannot be matched with classes")
         return f.problem(s, f"{describe(type_of(value))} cannot be matched with classes")
     f.program.use(value.type)

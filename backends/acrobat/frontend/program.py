@@ -50,7 +50,10 @@ class ProgramBuilder:
         self.problems: list[Problem] = []
         self.weights: dict[str, TensorT] = {}
         self.values: dict[str, np.ndarray] = {}
-        tensors = {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers(remove_duplicate=False))}
+        tensors = {
+            **dict(module.named_parameters(remove_duplicate=False)),
+            **dict(module.named_buffers(remove_duplicate=False)),
+        }
         canonical: dict[int, str] = {}
         atoms = []
         for name, t in tensors.items():
@@ -98,7 +101,7 @@ class ProgramBuilder:
     # ---- the entry
 
     def build(self) -> n.Program:
-        function = type(self.module).forward
+        function: Any = type(self.module).forward
         definition, file = source_of(function)
         span = span_of(definition, file)
         try:
@@ -110,7 +113,15 @@ class ProgramBuilder:
             advice = "put what one instance consists of into a dataclass" if params else "give it the instance as its argument"
             raise CompileError([Problem(span, f"`forward` takes one instance here, not {len(params)} arguments", advice)])
         if params[0] not in annotated:
-            raise CompileError([Problem(span, f"the parameter `{params[0]}` of `forward` has no annotation", "annotate it with the instance's type")])
+            raise CompileError(
+                [
+                    Problem(
+                        span,
+                        f"the parameter `{params[0]}` of `forward` has no annotation",
+                        "annotate it with the instance's type",
+                    )
+                ]
+            )
         for _ in range(ROUNDS):
             self._reset()
             self.problems = []
@@ -120,7 +131,13 @@ class ProgramBuilder:
                 raise CompileError([Problem(span, str(error))]) from error
             if contains_unknown(instance):
                 raise CompileError(
-                    [Problem(span, "the shape of the instance's tensor is not known", "write Annotated[Tensor, 128, 'hidden'] or the like")]
+                    [
+                        Problem(
+                            span,
+                            "the shape of the instance's tensor is not known",
+                            "write Annotated[Tensor, 128, 'hidden'] or the like",
+                        )
+                    ]
                 )
             key = self._key(function, [self.root, Dyn(n.Var(params[0], instance))])
             self.key_names[key] = "forward"
@@ -148,15 +165,25 @@ class ProgramBuilder:
         for (cls, name), t in self.datatypes.fields.items():
             if contains_unknown(t) and self.datatypes.of_class[cls] in self.used:
                 out.append(
-                    Problem(span, f"the shape of `{cls.__name__}.{name}` is not known", f"annotate it, as in `{name}: Annotated[Tensor, 256]`")
+                    Problem(
+                        span,
+                        f"the shape of `{cls.__name__}.{name}` is not known",
+                        f"annotate it, as in `{name}: Annotated[Tensor, 256]`",
+                    )
                 )
         for key, f in self.functions.items():
             if f is None:
                 definition, file = source_of(key[0])
                 out.append(
-                    Problem(span_of(definition, file), f"the result type of `{key[0].__qualname__}` cannot be found", "a recursion needs a case that ends")
+                    Problem(
+                        span_of(definition, file),
+                        f"the result type of `{key[0].__qualname__}` cannot be found",
+                        "a recursion needs a case that ends",
+                    )
                 )
-        raise CompileError(out or [Problem(span, "the types of this model cannot be found", "annotate tensor fields with their shapes")])
+        raise CompileError(
+            out or [Problem(span, "the types of this model cannot be found", "annotate tensor fields with their shapes")]
+        )
 
     def _close_types(self, functions: dict[str, n.Function]) -> None:
         """Unions reached only through the fields of others, or in signatures, belong to the program too."""
@@ -214,7 +241,9 @@ class ProgramBuilder:
 
     def _accept(self, f: Frame, value: Value, annotation: Any, function: str, name: str) -> Value:
         """An argument as the parameter's annotation wants it."""
-        if isinstance(value, (Module, Method)) or isinstance(value, Static) and not isinstance(value.value, (int, float, type(None), tuple)):
+        if isinstance(value, (Module, Method)) or (
+            isinstance(value, Static) and not isinstance(value.value, (int, float, type(None), tuple))
+        ):
             return value
         wanted = self.datatypes.resolve(annotation)
         if isinstance(value, Dyn) and isinstance(value.type, ListT) and contains_unknown(value.type):
@@ -307,10 +336,16 @@ class ProgramBuilder:
             annotated = hints(function)
             for a in arguments[1 if "." in function.__qualname__ else 0 :]:
                 if a.arg not in annotated:
-                    self.problem(Problem(span_of(a, file), f"the parameter `{a.arg}` has no annotation", "annotate it with its type"))
+                    self.problem(
+                        Problem(span_of(a, file), f"the parameter `{a.arg}` has no annotation", "annotate it with its type")
+                    )
             if "return" not in annotated:
                 self.problem(Problem(span, f"`{definition.name}` has no result annotation", "write `-> Tensor` or the like"))
-            wanted = self.datatypes.resolve(annotated["return"]) if annotated.get("return", type(None)) is not type(None) else UNKNOWN
+            wanted = (
+                self.datatypes.resolve(annotated["return"])
+                if annotated.get("return", type(None)) is not type(None)
+                else UNKNOWN
+            )
         except AnnotationError as error:
             self.problem(Problem(span, str(error)))
             wanted = UNKNOWN
@@ -327,7 +362,11 @@ class ProgramBuilder:
                 return f.problem(s, f"`{definition.name}` gives {error}")
 
         def falls() -> Value:
-            return f.problem(span, f"`{definition.name}` can end without `return`", "return a value on every path; `match` must name every case")
+            return f.problem(
+                span,
+                f"`{definition.name}` can end without `return`",
+                "return a value on every path; `match` must name every case",
+            )
 
         value = execute(f, definition.body, Exits(falls, returns))
         assert value is not None
@@ -342,7 +381,9 @@ class ProgramBuilder:
         if result != old:
             self.results[key] = result
             self.changed = True
-        if contains_unknown(result) or isinstance(value, Dyn) and isinstance(value.atom, n.Var) and value.atom.name in ("?", "[]"):
+        if contains_unknown(result) or (
+            isinstance(value, Dyn) and isinstance(value.atom, n.Var) and value.atom.name in ("?", "[]")
+        ):
             self.incomplete = True
             return
         body = f.builder.finish(f.try_atom(f.coerce(value, result), definition))

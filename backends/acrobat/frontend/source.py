@@ -28,12 +28,19 @@ def source_of(function: FunctionType) -> tuple[ast.FunctionDef, str]:
         tree = None
     if tree is not None:
         for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef) and node.name == function.__name__:
-                if line in (node.lineno, *(d.lineno for d in node.decorator_list)):
-                    return node, str(file)
+            if not isinstance(node, ast.FunctionDef) or node.name != function.__name__:
+                continue
+            if line in (node.lineno, *(d.lineno for d in node.decorator_list)):
+                return node, str(file)
     where = Span(str(file or "<unknown>"), line)
     raise CompileError(
-        [Problem(where, f"the source of `{function.__qualname__}` cannot be read", "define the model in a file, not in an interactive session")]
+        [
+            Problem(
+                where,
+                f"the source of `{function.__qualname__}` cannot be read",
+                "define the model in a file, not in an interactive session",
+            )
+        ]
     )
 
 

@@ -1,12 +1,13 @@
-"""Statements of the source. A body is compiled in one of two ways: straight, leaving the names it assigns in scope; or, where it may
-leave by `return`, `break` or `continue`, as an expression whose value is what leaving means: the rest of the statements then
-stands in every arm that goes on."""
+"""Statements of the source. A body is compiled in one of two ways: straight, leaving the names it assigns in scope; or,
+where it may leave by `return`, `break` or `continue`, as an expression whose value is what leaving means: the rest of the
+statements then stands in every arm that goes on."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from backends.acrobat.frontend.annotations import AnnotationError
 from backends.acrobat.frontend.expressions import expression, iterable, type_or_none
@@ -62,13 +63,16 @@ def escapes(node: ast.AST, in_loop: bool = False) -> bool:
 def execute(f: Frame, statements: Sequence[ast.stmt], exits: Exits | None) -> Value | None:
     """Compile a body. With `exits` gives the body's value; without, leaves its names in scope and gives None."""
     for i, s in enumerate(statements):
-        rest = statements[i + 1 :]
         with f.at(s):
             match s:
                 case ast.Return():
                     assert exits is not None
                     if exits.returns is None:
-                        return f.problem(s, "`return` inside a loop is not in the language", "leave the loop with `break` and return after it")
+                        return f.problem(
+                            s,
+                            "`return` inside a loop is not in the language",
+                            "leave the loop with `break` and return after it",
+                        )
                     return exits.returns(s)
                 case ast.Break() if exits is not None and exits.breaks is not None:
                     return exits.breaks()
@@ -76,12 +80,10 @@ def execute(f: Frame, statements: Sequence[ast.stmt], exits: Exits | None) -> Va
                     return exits.continues()
                 case ast.If() if escapes(s):
                     assert exits is not None
-                    return _leaving_if(f, s, rest, exits)
+                    return _leaving_if(f, s, statements[i + 1 :], exits)
                 case ast.Match() if escapes(s):
                     assert exits is not None
-                    return match_rows(
-                        f, s, lambda body: _value(f, [*body, *rest], exits), lambda: _value(f, rest, exits)
-                    )
+                    return _leaving_match(f, s, statements[i + 1 :], exits)
                 case _:
                     statement(f, s)
     return exits.fall() if exits is not None else None
@@ -98,6 +100,10 @@ def _leaving_if(f: Frame, s: ast.If, rest: Sequence[ast.stmt], exits: Exits) -> 
 
     cond = f.condition(expression(f, s.test), s.test)
     return choose(f, s, cond, lambda: _value(f, [*s.body, *rest], exits), lambda: _value(f, [*s.orelse, *rest], exits))
+
+
+def _leaving_match(f: Frame, s: ast.Match, rest: Sequence[ast.stmt], exits: Exits) -> Value:
+    return match_rows(f, s, lambda body: _value(f, [*body, *rest], exits), lambda: _value(f, rest, exits))
 
 
 def statement(f: Frame, s: ast.stmt) -> None:
@@ -120,9 +126,7 @@ def _dispatch(f: Frame, s: ast.stmt) -> None:
             if value is not None:
                 v = expression(f, value, _hint(target))
                 wanted = f.program.annotation(f, annotation)
-                if not contains_unknown(wanted) and not is_unknown(v):
-                    v = f.coerce(v, wanted)
-                elif isinstance(type_or_none(v), ListT) and not contains_unknown(wanted):
+                if not contains_unknown(wanted) and (not is_unknown(v) or isinstance(type_or_none(v), ListT)):
                     v = f.coerce(v, wanted)
                 assign(f, target, v)
         case ast.AugAssign(target, op, value):
@@ -262,11 +266,12 @@ def _merging(f: Frame, s: ast.If | ast.Match, branch: Callable[[Callable[[Sequen
                 f.poisoned[name] = "is assigned on some paths only"
                 f.env.pop(name, None)
             continue
-        if all(v == values[0] for v in values) and not isinstance(values[0], Dyn) or all(v == before.get(name) for v in values):
+        same = all(v == values[0] for v in values)
+        if same and (not isinstance(values[0], Dyn) or values[0] == before.get(name)):
             fixed[name] = values[0]
             continue
         try:
-            f.common([type_of(v) for v in values])  # type: ignore[arg-type]
+            f.common([type_of(v) for v in values if v is not None])
         except Mismatch as error:
             f.poisoned[name] = f"has different types on different paths ({error})"
             f.env.pop(name, None)
@@ -286,7 +291,9 @@ def _merging(f: Frame, s: ast.If | ast.Match, branch: Callable[[Callable[[Sequen
     for name, v in fixed.items():
         if v is not None:
             f.env[name] = v
-    parts = f.components(value, len(live)) if not is_unknown(value) or isinstance(getattr(value, "type", None), TupleT) else None
+    parts = (
+        f.components(value, len(live)) if not is_unknown(value) or isinstance(getattr(value, "type", None), TupleT) else None
+    )
     for i, name in enumerate(live):
         part = parts[i] if parts is not None else unknown()
         f.env[name] = _named(f, part, name)
@@ -320,7 +327,8 @@ def execute_loop(f: Frame, s: ast.AST, target: ast.expr, xs: Value, body: Sequen
                     f.env[name] = unknown()
             f.program.incomplete = True
             return
-    assert isinstance(xs, Dyn) and isinstance(xs.type, ListT)
+    assert isinstance(xs, Dyn)
+    assert isinstance(xs.type, ListT)
     leaves = any(escapes(b) for b in body)
     breaks = any(_breaks(b) for b in body)
     carried, types = _carried(f, s, target, xs.type.item, body, leaves)
@@ -339,7 +347,11 @@ def execute_loop(f: Frame, s: ast.AST, target: ast.expr, xs: Value, body: Sequen
 
             unchanged = TupleV((*(Dyn(v) for v in variables), Static(True)))
             value = choose(
-                f, s, Dyn(done), lambda: unchanged, lambda: _iteration(f, target, Dyn(var), body, carried, types, leaves, breaks)
+                f,
+                s,
+                Dyn(done),
+                lambda: unchanged,
+                lambda: _iteration(f, target, Dyn(var), body, carried, types, leaves, breaks),
             )
         else:
             value = _iteration(f, target, Dyn(var), body, carried, types, leaves, breaks)
@@ -371,7 +383,7 @@ def _iteration(
     item: Value | None,
     body: Sequence[ast.stmt],
     carried: Sequence[str],
-    types: Sequence[object],
+    types: Sequence[Any],
     leaves: bool,
     breaks: bool,
 ) -> Value:
@@ -395,13 +407,13 @@ def _iteration(
 
 
 def _carried(
-    f: Frame, s: ast.AST, target: ast.expr | None, item: object, body: Sequence[ast.stmt], leaves: bool
-) -> tuple[list[str], list[object] | None]:
+    f: Frame, s: ast.AST, target: ast.expr | None, item: Any, body: Sequence[ast.stmt], leaves: bool
+) -> tuple[list[str], list[Any] | None]:
     """The names a loop carries from round to round, and their types: found by compiling the body until nothing changes."""
     names = assigned(body)
     own = set(assigned([target])) if target is not None else set()
     carried = [name for name in names if name in f.env and name not in own and not isinstance(f.env[name], (Module, Method))]
-    types: list[object] = []
+    types: list[Any] = []
     for name in list(carried):
         try:
             types.append(type_of(f.env[name]))
@@ -417,9 +429,9 @@ def _carried(
         problems = len(f.program.problems)
         with f.branch():
             for name, t in zip(carried, types, strict=True):
-                f.env[name] = Dyn(n.Var(f.names.fresh(name), t))  # type: ignore[arg-type]
+                f.env[name] = Dyn(n.Var(f.names.fresh(name), t))
             if target is not None:
-                assign(f, target, Dyn(n.Var(f.names.fresh("item"), item)))  # type: ignore[arg-type]
+                assign(f, target, Dyn(n.Var(f.names.fresh("item"), item)))
             if leaves:
                 execute(f, body, Exits(record, lambda r: record(), record, record))
             else:
@@ -448,7 +460,7 @@ def _carried(
         f.program.incomplete = True
         # Go on with what is known: later rounds of the whole compilation know more.
         for name, t in zip(carried, types, strict=True):
-            f.env[name] = Dyn(n.Var("?", t)) if isinstance(t, (ListT, TupleT)) else unknown()  # type: ignore[arg-type]
+            f.env[name] = Dyn(n.Var("?", t)) if isinstance(t, (ListT, TupleT)) else unknown()
         for name in names:
             if name not in carried:
                 f.env.pop(name, None)
@@ -456,10 +468,12 @@ def _carried(
     return carried, types
 
 
-def _after(f: Frame, carried: Sequence[str], types: Sequence[object], loop: Dyn, target: ast.expr | None, body: Sequence[ast.stmt]) -> None:
+def _after(
+    f: Frame, carried: Sequence[str], types: Sequence[Any], loop: Dyn, target: ast.expr | None, body: Sequence[ast.stmt]
+) -> None:
     """Bring the carried names' last values into scope; other names of the loop are gone."""
     for i, (name, t) in enumerate(zip(carried, types, strict=True)):
-        f.env[name] = f.bind(n.Field(loop.atom, i, t, span=f.span), name)  # type: ignore[arg-type]
+        f.env[name] = f.bind(n.Field(loop.atom, i, t, span=f.span), name)
     for name in assigned([*([target] if target is not None else []), *body]):
         if name not in carried:
             f.env.pop(name, None)
@@ -472,7 +486,7 @@ def execute_while(f: Frame, s: ast.While, test: ast.expr, body: Sequence[ast.stm
     carried, types = _carried(f, s, None, None, body, leaves)
     if types is None:
         return
-    variables = [n.Var(f.names.fresh(name), t) for name, t in zip(carried, types, strict=True)]  # type: ignore[arg-type]
+    variables = [n.Var(f.names.fresh(name), t) for name, t in zip(carried, types, strict=True)]
     done = n.Var(f.names.fresh("done"), BOOL)
     inits = [f.try_atom(f.coerce(f.env[name], t), s) for name, t in zip(carried, types, strict=True)]
 
@@ -492,7 +506,7 @@ def execute_while(f: Frame, s: ast.While, test: ast.expr, body: Sequence[ast.stm
     with f.branch() as b:
         scope()
         value = _iteration(f, None, None, body, carried, types, leaves, breaks)
-        body_type = TupleT((*types, *((BOOL,) if breaks else ())))  # type: ignore[arg-type]
+        body_type = TupleT((*types, *((BOOL,) if breaks else ())))
         result = b.finish(unknown().atom if is_unknown(value) else f.atom(f.coerce(value, body_type)))
     all_vars = (*variables, done) if breaks else tuple(variables)
     all_init = (*inits, n.Lit(False, BOOL)) if breaks else tuple(inits)

@@ -1,4 +1,5 @@
-"""Tensor operations as the source writes them: torch functions, methods and operators, each turned into operations of the IR."""
+"""Tensor operations as the source writes them: torch functions, methods and operators, each turned into operations of the
+IR."""
 
 from __future__ import annotations
 
@@ -165,7 +166,8 @@ class Tensors:
             if items is not None:
                 return items
             raise Refused(
-                f"`{name}` of a list whose length is only known at run time", "only sums over such lists are operations of the language"
+                f"`{name}` of a list whose length is only known at run time",
+                "only sums over such lists are operations of the language",
             )
         raise Refused(f"`{name}` takes a tuple or list of tensors")
 
@@ -232,10 +234,10 @@ class Tensors:
 
     def _reshape(self, call: Call) -> Dyn:
         x, *extent = [*call.args, *call.kwargs.values()]
-        if is_unknown(x):
+        if is_unknown(x) or not isinstance(x, Dyn):
             return unknown()
         wanted = [constant(e, "the shape") for e in self.frame.spread(extent)]
-        known = math.prod(e for e in wanted if e != -1)
+        known = math.prod([int(e) for e in wanted if e != -1])
         total = math.prod(shape_of(x))
         shape = tuple(total // known if e == -1 and known else e for e in wanted)
         return self.op("reshape", [x], {"shape": shape})
@@ -280,7 +282,7 @@ class Tensors:
 
     def _permute(self, call: Call) -> Dyn:
         x, *dims = call.args
-        if is_unknown(x):
+        if is_unknown(x) or not isinstance(x, Dyn):
             return unknown()
         items = self.frame.spread(dims)
         rank = len(shape_of(x))
@@ -331,7 +333,9 @@ class Tensors:
         return self.op("softmax", [x], {"dim": dim_of(dim, len(shape_of(x)), "softmax")})
 
     def _layer_norm(self, call: Call) -> Dyn:
-        x, shape, w, b, eps = call.bind("input", "normalized_shape", "weight", "bias", "eps", weight=None, bias=None, eps=Static(1e-5))
+        x, shape, w, b, eps = call.bind(
+            "input", "normalized_shape", "weight", "bias", "eps", weight=None, bias=None, eps=Static(1e-5)
+        )
         if w is None or b is None:
             raise Refused("`layer_norm` needs a weight and a bias here")
         if len(constant(self.frame.static_list(shape), "the normalised shape")) != 1:
@@ -342,7 +346,9 @@ class Tensors:
 
     def _full_of(self, shape: Any, value: float) -> Dyn:
         extent = constant(shape, "the shape")
-        return self.op("full", [], {"shape": (extent,) if isinstance(extent, int) else tuple(extent), "value": value}, "constant")
+        return self.op(
+            "full", [], {"shape": (extent,) if isinstance(extent, int) else tuple(extent), "value": value}, "constant"
+        )
 
     def _filled(self, call: Call, value: float) -> Dyn:
         call.kwargs.pop("dtype", None)
@@ -378,7 +384,9 @@ class Tensors:
         assert isinstance(x.type, TensorT)
         if x.type.size != 1:
             raise Refused(f"only a tensor of one element has a value to read; this one has shape {x.type.shape}")
-        return self.frame.bind(n.Item(x.atom, ScalarT("int" if x.type.dtype == "int64" else "float"), span=self.frame.span), kind)
+        return self.frame.bind(
+            n.Item(x.atom, ScalarT("int" if x.type.dtype == "int64" else "float"), span=self.frame.span), kind
+        )
 
     def _item(self, call: Call) -> Dyn:
         (x,) = call.bind("input")
@@ -396,7 +404,7 @@ class Tensors:
 def torch_name(function: Any) -> str | None:
     """The name under which `Tensors.call` knows a function object of torch, or None."""
     for module in (torch, functional, torch.Tensor):
-        name = getattr(function, "__name__", None)
+        name = str(getattr(function, "__name__", ""))
         if name and getattr(module, name, None) is function:
             return name
     return None

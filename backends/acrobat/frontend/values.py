@@ -1,4 +1,5 @@
-"""What an expression of the source stands for while it is compiled: a value of the program, or something known at compile time."""
+"""What an expression of the source stands for while it is compiled: a value of the program, or something known at compile
+time."""
 
 from __future__ import annotations
 
@@ -48,8 +49,8 @@ class TupleV:
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A module of the model. `tensors` gives the atoms of its parameters and buffers by name relative to it; `root` marks the module
-    being compiled, whose tensors are weights everywhere."""
+    """A module of the model. `tensors` gives the atoms of its parameters and buffers by name relative to it; `root` marks
+    the module being compiled, whose tensors are weights everywhere."""
 
     module: nn.Module
     tensors: tuple[tuple[str, n.Atom], ...]

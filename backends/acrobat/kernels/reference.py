@@ -1,7 +1,7 @@
 """The plain emitter: every kernel as nested C++ loops over its definition, one row after another.
 
-It is slow and obviously right. It needs no TVM, so tests of everything around the kernels run on it, and fast kernels are compared
-with it.
+It is slow and obviously right. It needs no TVM, so tests of everything around the kernels run on it, and fast kernels are
+compared with it.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 from backends.acrobat.kernels.spec import Instr, Kernel, Mode, displacements
 
-Operand = tuple[str, Any]
+Operand: TypeAlias = tuple[str, Any]
 """A C++ pointer and its shape, or a literal and None."""
 
 SCALAR = {
@@ -69,7 +69,10 @@ def scratch_size(kernel: Kernel) -> int:
 def source(kernel: Kernel, out_mode: Mode) -> str:
     """The C++ definition."""
     lines = [f'extern "C" int32_t {symbol(kernel, out_mode)}({", ".join(parameters(kernel, out_mode))}) {{']
-    lines += ["    (void)part_begin, (void)part_end, (void)scratch;", "    for (int64_t row = row_begin; row < row_end; ++row) {"]
+    lines += [
+        "    (void)part_begin, (void)part_end, (void)scratch;",
+        "    for (int64_t row = row_begin; row < row_end; ++row) {",
+    ]
     names: dict[str, str] = {}
     for i, p in enumerate(kernel.params):
         names[p.name] = f"x{i}"
@@ -97,7 +100,9 @@ def compute(kernel: Kernel, instr: Instr, out: str, names: dict[str, str]) -> li
     """Loops that fill `out` with one instruction's result."""
     attrs = dict(instr.attrs)
     shape = instr.type.shape
-    args = [(names.get(a, ""), kernel.type_of(a).shape) if isinstance(a, str) else (f"{float(a)!r}f", None) for a in instr.args]
+    args: list[Operand] = [
+        (names.get(a, ""), kernel.type_of(a).shape) if isinstance(a, str) else (f"{float(a)!r}f", None) for a in instr.args
+    ]
     match instr.op:
         case "list_sum":
             i = next(j for j, p in enumerate(kernel.params) if p.name == instr.args[0])
@@ -194,7 +199,9 @@ def matmul(out: str, args: Sequence[Operand], shape: tuple[int, ...]) -> list[st
     left = a_shape if len(a_shape) > 1 else (1, *a_shape)
     right = b_shape if len(b_shape) > 1 else (*b_shape, 1)
     batch = max((left[:-2], right[:-2]), key=len)
-    batch = tuple(max(x, y) for x, y in zip(*(((1,) * (len(batch) - len(s)) + s) for s in (left[:-2], right[:-2])), strict=True))
+    batch = tuple(
+        max(x, y) for x, y in zip(*(((1,) * (len(batch) - len(s)) + s) for s in (left[:-2], right[:-2])), strict=True)
+    )
     m, k, n = left[-2], left[-1], right[-1]
     heads, index, at = loops((*batch, m, n))
     i, j = index[-2:]

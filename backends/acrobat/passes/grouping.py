@@ -16,7 +16,8 @@ from backends.acrobat.ir.visitor import Binding, free_vars, walk
 
 
 class Groups:
-    """A partition of `bindings`, at first each alone. A group is named by one of its members: `of[i]` is that of binding `i`."""
+    """A partition of `bindings`, at first each alone. A group is named by one of its members: `of[i]` is that of binding `i`;
+    `users[i]` are the bindings that use it."""
 
     def __init__(self, bindings: Sequence[Binding]) -> None:
         self.dependence = Dependence(bindings)
@@ -28,6 +29,7 @@ class Groups:
             for j in before:
                 self._after[j].add(i)
         self._names = [var.name for var, _ in bindings]
+        self.users: list[list[int]] = [sorted(self._after[i]) for i in range(len(bindings))]
         self._sources, self._ready = _timing(bindings)
 
     def members(self, group: int) -> list[int]:

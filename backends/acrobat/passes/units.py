@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from backends.acrobat.ir.nodes import Atom, Lit, Weight
-from backends.acrobat.ir.visitor import Names
+from backends.acrobat.ir.nodes import Atom, Lit, Tuple, Weight
+from backends.acrobat.ir.visitor import Binding, Names
 from backends.acrobat.kernels.spec import Block, Kernel
 
 Unit = TypeVar("Unit", Kernel, Block)
@@ -33,9 +33,12 @@ class Units:
         return known
 
 
-def unit_name(function: str, results: Iterable[str]) -> str:
-    """A readable name: where the unit stands and what it computes, without the numbers that made names unique."""
-    parts = [function.rpartition(".")[2], *dict.fromkeys(re.sub(r"(_\d+)+$", "", r) for r in results)]
+def unit_name(function: str, bindings: Sequence[Binding], users: Sequence[Sequence[int]], results: Sequence[int]) -> str:
+    """A readable name: where the unit stands and what it computes. Where all results go into one tuple, its name is nearer to the source."""
+    into = {j for i in results for j in users[i] if isinstance(bindings[j][1], Tuple)}
+    if len(into) == 1 and all(into.issubset(users[i]) for i in results):
+        results = [*into]
+    parts = [function.rpartition(".")[2], *dict.fromkeys(re.sub(r"(_\d+)+$", "", bindings[i][0].name) for i in results)]
     return re.sub(r"\W+", "_", "_".join(parts))[:MAX_NAME].rstrip("_")
 
 

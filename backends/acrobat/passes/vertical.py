@@ -13,7 +13,7 @@ from typing import cast
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import static_depths
-from backends.acrobat.ir.nodes import Atom, Expr, Field, Fold, Function, Launch, Lit, Loop, Op, Program, Tuple, Var, Weight
+from backends.acrobat.ir.nodes import Atom, Expr, Field, Fold, Function, Launch, Lit, Loop, Op, Program, Var, Weight
 from backends.acrobat.ir.ops import OPS, Fusion, is_view
 from backends.acrobat.ir.types import ListT, TensorT, TupleT
 from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, names_of, walk
@@ -92,10 +92,7 @@ class _Chain:
         self.values = [value for _, value in self.bindings]
         self.at = {var.name: i for i, (var, _) in enumerate(self.bindings)}
         self.groups = Groups(self.bindings)
-        self.users: dict[int, list[int]] = {i: [] for i in range(len(self.bindings))}
-        for i in range(len(self.bindings)):
-            for j in self.groups.dependence.direct(i):
-                self.users[j].append(i)
+        self.users = self.groups.users
         self.in_tail = {self.at[name] for name in free_vars(tail) if name in self.at}
 
     # ---- growing groups
@@ -251,14 +248,6 @@ class _Chain:
         types = [self.values[i].type for i in indices]
         return displacements(tuple(t for t in types if isinstance(t, TensorT)))[1]
 
-    def together(self, indices: Sequence[int]) -> list[str]:
-        """Names for these values: that of the tuple they go into, if they do, is nearer to the source."""
-        users = [self.users[i] for i in indices]
-        into = {j for found in users for j in found if isinstance(self.values[j], Tuple)}
-        if len(into) == 1 and all(found and into.issubset(found) for found in users):
-            return [self.bindings[into.pop()][0].name]
-        return [self.bindings[i][0].name for i in indices]
-
     # ---- the chain again
 
     def emit(self) -> Expr:
@@ -312,7 +301,7 @@ class _Builder:
     def made(self, computed: set[int]) -> _Made:
         for i in self.exposed:
             self.instr(i, computed)
-        name = unit_name(self.chain.owner.function.name, self.chain.together(self.exposed))
+        name = unit_name(self.chain.owner.function.name, self.chain.bindings, self.chain.users, self.exposed)
         results = tuple(self.body[i].name for i in self.exposed)
         kernel = Kernel(name, tuple(self.params.values()), tuple(self.body.values()), results)
         return _Made(kernel, tuple(self.atoms), self.exposed)

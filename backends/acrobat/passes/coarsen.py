@@ -1,0 +1,341 @@
+"""Static blocks: a maximal straight line of kernels becomes one unit, recorded once and scheduled once (paper: grain-size coarsening).
+
+Kernels of one let chain go together if nothing that calls, branches or waits lies between them and none is delayed by another's operands;
+so does a `Map` of kernels whose items a kernel of the block sums up. What has a static depth does not mix with what has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.depth import static_depths
+from backends.acrobat.ir.nodes import (
+    Atom,
+    Expr,
+    Field,
+    Function,
+    Host,
+    Launch,
+    Lit,
+    Map,
+    Op,
+    Program,
+    Tuple,
+    Var,
+)
+from backends.acrobat.ir.ops import is_view
+from backends.acrobat.ir.types import ListT, TensorT, TupleT
+from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, names_of, rename, walk
+from backends.acrobat.kernels.spec import Block, Kernel, Mode, Param, Step
+from backends.acrobat.passes.grouping import Groups
+from backends.acrobat.passes.simplify import same
+from backends.acrobat.passes.units import Units, param_name, unit_name
+
+
+def run(program: Program, hoist: bool = True) -> Program:
+    """`program` with straight lines of kernels as Launches of blocks. With `hoist`, kernels of static depth stay apart from others."""
+    static = static_depths(program, CallGraph(program)).depths if hoist else {}
+    kernels = {n.unit.name for f in program.functions.values() for n in walk(f.body) if isinstance(n, Launch)}
+    units = Units(kernels)
+    functions = {}
+    for name, function in program.functions.items():
+        hoisted = frozenset(var for owner, var in static if owner == name)
+        functions[name] = _Function(function, units, hoisted).coarse()
+    return replace(program, functions=functions)
+
+
+def _in_place(expr: Expr) -> bool:
+    """Whether the value lies where its operand does: another shape of the same elements, or its beginning."""
+    return isinstance(expr, Op) and is_view(expr.op, [a.type for a in expr.args], dict(expr.attrs)) == 0
+
+
+@dataclass(frozen=True)
+class _PerItem:
+    """A `Map` of kernels: `hosted` is what its body does on the host, then come the launches and their fields."""
+
+    map: Map
+    hosted: tuple[Binding, ...]
+    launches: tuple[Binding, ...]
+    fields: dict[str, tuple[str, int]]  # variable -> the launch's variable and which of its results
+    result: Var
+
+
+class _Function:
+    def __init__(self, function: Function, units: Units, hoisted: frozenset[str]) -> None:
+        self.function = function
+        self.units = units
+        self.hoisted = hoisted
+        self.names = Names(names_of(function))
+
+    def coarse(self) -> Function:
+        return replace(self.function, body=self.chain(self.function.body))
+
+    def chain(self, expr: Expr) -> Expr:
+        bindings, tail = lets(expr)
+        return _Chain(self, bindings, tail).coarse()
+
+
+class _Chain:
+    def __init__(self, owner: _Function, bindings: list[Binding], tail: Expr) -> None:
+        self.owner = owner
+        self.bindings = bindings
+        self.tail = tail
+        self.values = [value for _, value in bindings]
+        self.at = {var.name: i for i, (var, _) in enumerate(bindings)}
+        self.groups = Groups(bindings)
+        self.users = self.groups.users
+        self.in_tail = {self.at[name] for name in free_vars(tail) if name in self.at}
+        self.per_item = {i: found for i, value in enumerate(self.values) if (found := self.as_per_item(i, value))}
+
+    # ---- growing blocks
+
+    def coarse(self) -> Expr:
+        for i, value in enumerate(self.values):
+            below = self.index(value.value) if isinstance(value, Field) else None
+            if below is not None and isinstance(self.values[below], Launch):
+                self.groups.merge([self.groups.of[below], i])
+        for i, value in enumerate(self.values):
+            if isinstance(value, Launch) and isinstance(value.unit, Kernel):
+                self.join(i)
+        return self.emit()
+
+    def join(self, i: int) -> None:
+        """Merge the launch with the maps that it sums up, then with every block so far that allows it, the latest first."""
+        maps = {j for j in self.groups.dependence.direct(i) if j in self.per_item}
+        for j in maps:
+            self.merge({self.groups.of[j]}, i)
+        seen: set[int] = set()
+        while True:
+            others = {self.groups.of[j] for j in range(i) if isinstance(self.values[j], Launch)} - seen - {self.groups.of[i]}
+            if not others:
+                return
+            latest = max(others, key=lambda g: self.groups.members(g)[-1])
+            seen.add(latest)
+            self.merge({latest}, i)
+
+    def merge(self, groups: set[int], i: int) -> None:
+        wanted = groups | {self.groups.of[i]}
+        members = {m for g in wanted for m in self.groups.members(g)}
+        for m in list(members):
+            for j in self.groups.dependence.direct(m):
+                wanted |= self.between(j, members)
+        members = {m for g in wanted for m in self.groups.members(g)}
+        if any(not members.issuperset(self.users[m]) or m in self.in_tail for m in members & self.per_item.keys()):
+            return
+        if len({name in self.owner.hoisted for m in members for name in self.launched(m)}) > 1:
+            return
+        if self.groups.can_merge(wanted) and not self.groups.delays(wanted):
+            self.groups.merge(wanted)
+
+    def between(self, i: int, members: set[int]) -> set[int]:
+        """The groups of what only renames a member's value, from binding `i` down to the member; none if it leads elsewhere."""
+        path: set[int] = set()
+        while i not in members:
+            value = self.values[i]
+            below = self.index(cast(Op, value).args[0]) if _in_place(value) else None
+            if below is None:
+                return set()
+            path.add(self.groups.of[i])
+            i = below
+        return path
+
+    def launched(self, i: int) -> list[str]:
+        """The variables of the kernels that the binding launches."""
+        if i in self.per_item:
+            return [var.name for var, _ in self.per_item[i].launches]
+        return [self.bindings[i][0].name] if isinstance(self.values[i], Launch) else []
+
+    def index(self, atom: Atom) -> int | None:
+        return self.at.get(atom.name) if isinstance(atom, Var) else None
+
+    def as_per_item(self, i: int, value: Expr) -> _PerItem | None:
+        """The map if its body launches kernels on what the host makes of the item, and kernels sum up the one tensor it gives."""
+        if not isinstance(value, Map) or not isinstance(value.type, ListT) or not isinstance(value.type.item, TensorT):
+            return None
+        if not self.users[i] or not all(isinstance(self.values[j], Launch) for j in self.users[i]):
+            return None
+        bindings, tail = lets(value.body)
+        hosted: list[Binding] = []
+        launches: list[Binding] = []
+        fields: dict[str, tuple[str, int]] = {}
+        for var, e in bindings:
+            if isinstance(e, Launch) and isinstance(e.unit, Kernel):
+                if any(p.mode is Mode.LIST for p in e.unit.params):
+                    return None
+                launches.append((var, e))
+                if not isinstance(e.type, TupleT):
+                    fields[var.name] = (var.name, 0)
+            elif isinstance(e, Field) and cast(Var, e.value).name in {v.name for v, _ in launches}:
+                fields[var.name] = (cast(Var, e.value).name, e.index)
+            elif isinstance(e, Field | Tuple | Host | Op) and not free_vars(e) & fields.keys():
+                hosted.append((var, e))
+            else:
+                return None
+        per_item = {value.var.name, *(var.name for var, _ in hosted)}
+        uses = {a.name for _, e in launches for a in cast(Launch, e).args if isinstance(a, Var)}
+        if not isinstance(tail, Var) or tail.name not in fields or not uses & per_item:
+            return None
+        return _PerItem(value, tuple(hosted), tuple(launches), fields, tail)
+
+    # ---- the chain again
+
+    def emit(self) -> Expr:
+        out: list[Binding] = []
+        for group in self.groups.order():
+            members = self.groups.members(group)
+            if len([m for m in members if self.launched(m)]) > 1:
+                _BlockWriter(self, members, out).write()
+            else:
+                out += [(self.bindings[m][0], map_bodies(self.values[m], self.owner.chain)) for m in members]
+        return from_lets(out, map_bodies(self.tail, self.owner.chain))
+
+    def root(self, xs: Var) -> str:
+        """The list that has as many items as `xs` because `xs` is made of it item by item."""
+        i = self.index(xs)
+        while i is not None and isinstance(value := self.values[i], Map) and isinstance(value.iterable, Var):
+            xs = value.iterable
+            i = self.index(xs)
+        return xs.name
+
+
+class _BlockWriter:
+    """Writes one block; `out` are the chain's bindings before it, and then it and what it gives."""
+
+    def __init__(self, chain: _Chain, members: Sequence[int], out: list[Binding]) -> None:
+        self.chain = chain
+        self.members = members
+        self.inside = set(members)
+        self.out = out
+        self.names = Names()
+        self.params: dict[tuple[str, Mode], Param] = {}
+        self.atoms: list[Atom] = []
+        self.roots: dict[str, str] = {}  # list param -> the list that gives its length
+        self.steps: list[Step] = []
+        self.computed: dict[str, str] = {}  # variable -> "k.j"
+
+    def write(self) -> None:
+        for m in self.members:
+            var, value = self.chain.bindings[m]
+            if isinstance(value, Launch):
+                self.step(var, value)
+            elif m in self.chain.per_item:
+                self.steps_per_item(var, self.chain.per_item[m])
+            elif isinstance(value, Field):
+                self.computed[var.name] = f"{self.computed[cast(Var, value.value).name].split('.')[0]}.{value.index}"
+            else:
+                assert _in_place(value)
+                self.computed[var.name] = self.computed[cast(Var, cast(Op, value).args[0]).name]
+        leaving = [m for m in self.members if self.leaves(m)]
+        results = [m for m in leaving if isinstance(self.chain.values[m], Launch | Field)]
+        results += [b for m in leaving if (b := self.base(m)) not in results]
+        results.sort()
+        assert not any(isinstance(self.chain.values[m].type, TupleT) for m in results), "a kernel's results are taken apart at once"
+        unit = self.chain.owner.units.share(
+            Block(
+                unit_name(self.chain.owner.function.name, self.chain.bindings, self.chain.users, results),
+                tuple(self.params.values()),
+                tuple(self.steps),
+                tuple(self.computed[self.chain.bindings[m][0].name] for m in results),
+                self.list_groups(),
+            )
+        )
+        self.launch(unit, [self.chain.bindings[m][0] for m in results])
+        self.out += [self.chain.bindings[m] for m in leaving if m not in results]
+
+    def leaves(self, m: int) -> bool:
+        """Whether something outside the block uses the value (and not only its fields, which are members too)."""
+        return m in self.chain.in_tail or any(j not in self.inside for j in self.chain.users[m])
+
+    def base(self, m: int) -> int:
+        """The launch, or field of one, in whose memory the member's value lies."""
+        while _in_place(self.chain.values[m]):
+            m = cast(int, self.chain.index(cast(Op, self.chain.values[m]).args[0]))
+        return m
+
+    def step(self, var: Var, launch: Launch) -> None:
+        kernel = cast(Kernel, launch.unit)
+        args = [self.arg(a, p.mode) for a, p in zip(launch.args, kernel.params, strict=True)]
+        self.computed[var.name] = f"{len(self.steps)}.0"
+        self.steps.append(Step(kernel, tuple(args)))
+
+    def steps_per_item(self, var: Var, per_item: _PerItem) -> None:
+        columns: dict[str, str] = {}
+        hosted = {v.name for v, _ in per_item.hosted} | {per_item.map.var.name}
+        numbers: dict[str, int] = {}
+        for bound, e in per_item.launches:
+            launch = cast(Launch, e)
+            args = []
+            for a, p in zip(launch.args, cast(Kernel, launch.unit).params, strict=True):
+                if isinstance(a, Var) and a.name in per_item.fields:
+                    owner, j = per_item.fields[a.name]
+                    args.append(f"{numbers[owner]}.{j}")
+                elif isinstance(a, Var) and a.name in hosted:
+                    if a.name not in columns:
+                        columns[a.name] = self.arg(self.column(per_item, a), Mode.LIST)
+                    args.append(columns[a.name])
+                else:
+                    args.append(self.arg(a, p.mode))
+            numbers[bound.name] = len(self.steps)
+            self.steps.append(Step(cast(Kernel, launch.unit), tuple(args), over="?"))
+        over = next(iter(columns.values()))
+        self.steps = [replace(s, over=over) if s.over == "?" else s for s in self.steps]
+        owner, j = per_item.fields[per_item.result.name]
+        self.computed[var.name] = f"{numbers[owner]}.{j}"
+
+    def column(self, per_item: _PerItem, wanted: Var) -> Var:
+        """The list of one tensor that the host makes of each item."""
+        old = per_item.map
+        if wanted.name == old.var.name:
+            return cast(Var, old.iterable)
+        needed = {wanted.name}
+        body: list[Binding] = []
+        for var, e in reversed(per_item.hosted):
+            if var.name in needed:
+                needed |= free_vars(e)
+                body.insert(0, (var, e))
+        made = Map(old.var, old.iterable, from_lets(body, wanted), ListT(wanted.type), span=old.span)
+        for var, e in self.out:
+            if isinstance(e, Map) and same(e, made):
+                return var
+        new = Var(self.chain.owner.names.fresh(wanted.name), made.type, span=old.span)
+        self.out.append((new, rename(made, self.chain.owner.names)))
+        self.roots[new.name] = self.chain.root(cast(Var, old.iterable))
+        return new
+
+    def arg(self, atom: Atom, mode: Mode) -> str:
+        """A step's argument: a value of the block, or a param for what comes in."""
+        assert not isinstance(atom, Lit)
+        if isinstance(atom, Var) and atom.name in self.computed:
+            return self.computed[atom.name]
+        key = (atom.name, mode)
+        if key not in self.params:
+            t = atom.type.item if isinstance(atom.type, ListT) else atom.type
+            self.params[key] = Param(param_name(atom, self.names), cast(TensorT, t), mode)
+            self.atoms.append(atom)
+        return self.params[key].name
+
+    def list_groups(self) -> tuple[tuple[str, str], ...]:
+        """For list params of the same length, the first of them."""
+        first: dict[str, str] = {}
+        out = []
+        for atom, param in zip(self.atoms, self.params.values(), strict=True):
+            if param.mode is Mode.LIST:
+                xs = cast(Var, atom)
+                root = self.roots.get(xs.name) or self.chain.root(xs)
+                group = first.setdefault(root, param.name)
+                out.append((param.name, group))
+        return tuple(out)
+
+    def launch(self, unit: Block, variables: list[Var]) -> None:
+        span = next((v.span for v in variables if v.span.line), variables[0].span)
+        if len(variables) == 1:
+            self.out.append((variables[0], Launch(unit, tuple(self.atoms), variables[0].type, span=span)))
+            return
+        together = TupleT(tuple(v.type for v in variables))
+        var = Var(self.chain.owner.names.fresh("_".join(v.name for v in variables[:3])), together, span=span)
+        self.out.append((var, Launch(unit, tuple(self.atoms), together, span=span)))
+        for k, v in enumerate(variables):
+            self.out.append((v, Field(var, k, v.type, span=span)))

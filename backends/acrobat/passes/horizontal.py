@@ -1,0 +1,178 @@
+"""Horizontal fusion: products of one input with several weights (gates; q, k and v) become one with the weights packed together.
+
+First a sum of two products becomes one product of both inputs side by side, where that takes hoisting from neither; then products
+of the same input are packed and their results sliced out of the common one. What is packed is checked for dependence.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.dependence import Dependence
+from backends.acrobat.analyses.depth import static_depths
+from backends.acrobat.ir.nodes import Atom, Derived, Expr, Function, Op, Program, Span, Var, Weight
+from backends.acrobat.ir.ops import make_op
+from backends.acrobat.ir.types import TensorT
+from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, names_of
+from backends.acrobat.kernels.plan import MAX_GATES
+from backends.acrobat.passes.dead import remove_dead
+
+
+def run(program: Program, hoist: bool = True) -> Program:
+    """`program` with its products packed. With `hoist`, one of static depth stays apart from one without."""
+    static = static_depths(program, CallGraph(program)).depths if hoist else {}
+    packing = _Packing(program)
+    functions = {}
+    for name, function in program.functions.items():
+        hoisted = frozenset(var for owner, var in static if owner == name)
+        functions[name] = _Function(function, packing, hoisted).packed()
+    return remove_dead(replace(program, functions=functions, weights=packing.weights, derived=packing.derived))
+
+
+class _Packing:
+    """The weights made of others."""
+
+    def __init__(self, program: Program) -> None:
+        self.weights = dict(program.weights)
+        self.derived = dict(program.derived)
+        self._known = {d: name for name, d in program.derived.items()}
+        self._names = Names(set(program.weights))
+
+    def cat(self, weights: Sequence[Weight], dim: int) -> Weight:
+        shapes = [w.type.shape for w in weights]
+        shape = (*shapes[0][:dim], sum(s[dim] for s in shapes), *shapes[0][dim + 1 :])
+        derived = Derived("cat", tuple(w.name for w in weights), (("dim", dim),))
+        return self._derive("+".join(dict.fromkeys(w.name for w in weights)), derived, TensorT(shape))
+
+    def zeros(self, size: int) -> Weight:
+        return self._derive("zeros", Derived("full", (), (("shape", (size,)), ("value", 0.0))), TensorT((size,)))
+
+    def sum(self, a: Weight, b: Weight) -> Weight:
+        return self._derive(f"{a.name}+{b.name}", Derived("add", (a.name, b.name), ()), a.type)
+
+    def _derive(self, name: str, derived: Derived, t: TensorT) -> Weight:
+        if derived not in self._known:
+            name = self._names.fresh(name)
+            self._known[derived] = name
+            self.weights[name] = t
+            self.derived[name] = derived
+        return Weight(self._known[derived], t)
+
+
+class _Function:
+    def __init__(self, function: Function, packing: _Packing, hoisted: frozenset[str]) -> None:
+        self._function = function
+        self._packing = packing
+        self._hoisted = hoisted
+        self._names = Names(names_of(function))
+
+    def packed(self) -> Function:
+        return replace(self._function, body=self._chain(self._function.body))
+
+    def _chain(self, expr: Expr) -> Expr:
+        bindings, tail = lets(expr)
+        bindings = [(var, map_bodies(value, self._chain)) for var, value in bindings]
+        tail = map_bodies(tail, self._chain)
+        return from_lets(self._siblings(self._sums(bindings, tail)), tail)
+
+    # ---- sums of products
+
+    def _sums(self, bindings: list[Binding], tail: Expr) -> list[Binding]:
+        """`linear(x, W) + linear(y, U)` as the product of `cat(x, y)` with `cat(W, U)`."""
+        values = {var.name: value for var, value in bindings}
+        uses = Counter(name for e in (*values.values(), tail) for name in free_vars(e))
+        cats: dict[tuple[Atom, Atom], Var] = {}
+        out: list[Binding] = []
+        for var, value in bindings:
+            sides = [_product(values[a.name]) for a in _summands(value) if a.name in values and uses[a.name] == 1]
+            left, right = sides if len(sides) == 2 else (None, None)
+            hoisted = {a.name in self._hoisted for a in _summands(value)}
+            if left and right and left.type == right.type and len(hoisted) == 1:
+                x, y = left.args[0], right.args[0]
+                if x == y:
+                    cats[x, y] = cast(Var, x)
+                elif (x, y) not in cats:
+                    both = replace(make_op("cat", (x, y), {"dim": len(left.type.shape) - 1}), span=value.span)
+                    cats[x, y] = Var(self._names.fresh("both"), both.type, span=value.span)
+                    out.append((cats[x, y], both))
+                value = values[var.name] = self._joined(cats[x, y], left, right, value.span)
+            out.append((var, value))
+        return out
+
+    def _joined(self, both: Var, left: Op, right: Op, span: Span) -> Op:
+        weights = [cast(Weight, left.args[1]), cast(Weight, right.args[1])]
+        weight = self._packing.sum(*weights) if left.args[0] == right.args[0] else self._packing.cat(weights, 1)
+        biases = [cast(Weight, side.args[2]) for side in (left, right) if len(side.args) > 2]
+        bias = biases[:1] if len(biases) < 2 else [self._packing.sum(*biases)]
+        return replace(make_op("linear", (both, weight, *bias)), span=span)
+
+    # ---- products of one input
+
+    def _siblings(self, bindings: list[Binding]) -> list[Binding]:
+        """Products of one input, packed where the first of them stood."""
+        of_input: dict[Atom, list[int]] = {}
+        for i, (_, value) in enumerate(bindings):
+            if product := _product(value):
+                of_input.setdefault(product.args[0], []).append(i)
+        dependence = Dependence(bindings)
+        first: dict[int, list[int]] = {}
+        for same in of_input.values():
+            for group in _gates(same, [bindings[i][1].type.shape[-1] for i in same]):  # type: ignore[union-attr]
+                if dependence.independent(group):
+                    first[group[0]] = group
+        packed = {i for group in first.values() for i in group}
+        out: list[Binding] = []
+        for i, binding in enumerate(bindings):
+            if i in first:
+                out += self._packed([bindings[j] for j in first[i]])
+            elif i not in packed:
+                out.append(binding)
+        return out
+
+    def _packed(self, group: list[Binding]) -> list[Binding]:
+        products = [cast(Op, value) for _, value in group]
+        weight = self._packing.cat([cast(Weight, p.args[1]) for p in products], 0)
+        bias: list[Weight] = []
+        if any(len(p.args) > 2 for p in products):
+            sizes = [p.type.shape[-1] for p in products]
+            zeros = [self._packing.zeros(n) for n in sizes]
+            own = [cast(Weight, p.args[2]) if len(p.args) > 2 else zero for p, zero in zip(products, zeros, strict=True)]
+            bias = [self._packing.cat(own, 0)]
+        whole = replace(make_op("linear", (products[0].args[0], weight, *bias)), span=products[0].span)
+        var = Var(self._names.fresh("packed"), whole.type, span=whole.span)
+        out: list[Binding] = [(var, whole)]
+        at = 0
+        for part, product in zip(group, products, strict=True):
+            stop = at + product.type.shape[-1]
+            attrs = {"dim": len(whole.type.shape) - 1, "start": at, "stop": stop}
+            out.append((part[0], replace(make_op("slice", (var,), attrs), span=product.span)))
+            at = stop
+        return out
+
+
+def _product(value: Expr) -> Op | None:
+    """The value if it is a product with a weight."""
+    linear = isinstance(value, Op) and value.op == "linear" and not isinstance(value.args[0], Weight)
+    return value if linear and all(isinstance(a, Weight) for a in value.args[1:]) else None
+
+
+def _summands(value: Expr) -> list[Var]:
+    """The two values that are added, if they are two variables."""
+    found = [a for a in value.args if isinstance(a, Var)] if isinstance(value, Op) and value.op == "add" else []
+    return found if len(found) == 2 else []
+
+
+def _gates(indices: list[int], columns: list[int]) -> list[list[int]]:
+    """Which products to pack: those that are then equal groups of columns, as a product's epilogue takes them."""
+    unit = min(columns)
+    if all(n % unit == 0 for n in columns) and sum(columns) <= MAX_GATES * unit:
+        return [indices] if len(indices) > 1 else []
+    out = []
+    for n in dict.fromkeys(columns):
+        equal = [i for i, own in zip(indices, columns, strict=True) if own == n]
+        out += [equal[k : k + MAX_GATES] for k in range(0, len(equal), MAX_GATES)]
+    return [group for group in out if len(group) > 1]

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -278,7 +278,7 @@ class _Reader:
         if isinstance(o, Data) and o.case in {c.name for c in data.cases}:
             fields = data.case(o.case).fields
             return Data(o.case, tuple([self.read(v, t, (path, f".{f}")) for v, (f, t) in zip(o.args, fields, strict=True)]))
-        return _mismatch(o, " or ".join(f"a {c.name}" for c in data.cases), path)
+        _mismatch(o, " or ".join(f"a {c.name}" for c in data.cases), path)
 
     def tensor(self, o: Any, shape: tuple[int, ...], dtype: str, path: Path) -> np.ndarray:
         array = np.asarray(o.detach().cpu() if hasattr(o, "detach") else o)
@@ -300,7 +300,7 @@ class _Reader:
         return value if -(2**63) <= value < 2**63 else _mismatch(o, "an int of 64 bits", path)
 
 
-def _mismatch(o: Any, wanted: str, path: Path) -> Any:
+def _mismatch(o: Any, wanted: str, path: Path) -> NoReturn:
     raise InstanceError(f"{_path(path)}: expected {wanted}, got {type(o).__name__}")
 
 

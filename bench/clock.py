@@ -49,12 +49,10 @@ def sample(compiled: Compiled, minibatch: Sequence[Instance], index: int, twice:
 
 
 def complete(samples: Sequence[Sample]) -> bool:
-    """Were outputs complete when `run` returned?"""
-    late = [(s.late_ns, s.run_ns) for s in samples if s.late_ns is not None]
-    if not late:
-        return True
-    late_ns, run_ns = np.median(late, axis=0)
-    return bool(late_ns <= max(LATE_NS, LATE_SHARE * run_ns))
+    """Were outputs complete when `run` returned? Work put off shows in every sample, another process's turn only in some:
+    so it must show in three quarters of them."""
+    over = [s.late_ns - max(LATE_NS, LATE_SHARE * s.run_ns) for s in samples if s.late_ns is not None]
+    return not over or bool(np.quantile(over, 0.25, method="lower") <= 0)
 
 
 @contextmanager

@@ -37,13 +37,13 @@ def passes(options: Options) -> list[Pass]:
         Pass("fold_sums", folds.run, options.fold_sums),
         Pass("simplify again", simplify.run),
         # Packs sibling products while they still are operations; makes work on weights.
-        Pass("horizontal", horizontal.run, options.horizontal),
+        Pass("horizontal", lambda p: horizontal.run(p, hoist=options.hoist), options.horizontal),
         # After everything that may combine weights, before kernels fix what their operands are.
         Pass("constant work", constants.run, options.constant_work),
         # Operations become kernels.
-        Pass("vertical", lambda p: vertical.run(p, fuse=options.vertical)),
+        Pass("vertical", lambda p: vertical.run(p, fuse=options.vertical, hoist=options.hoist)),
         # Kernels become static blocks.
-        Pass("coarsen", coarsen.run, options.coarsen),
+        Pass("coarsen", lambda p: coarsen.run(p, hoist=options.hoist), options.coarsen),
     ]
 
 

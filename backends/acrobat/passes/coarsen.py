@@ -6,7 +6,7 @@ so does a `Map` of kernels whose items a kernel of the block sums up. What has a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -26,11 +26,11 @@ from backends.acrobat.ir.nodes import (
     Tuple,
     Var,
 )
-from backends.acrobat.ir.ops import is_view
 from backends.acrobat.ir.types import ListT, TensorT, TupleT
 from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, names_of, rename, walk
-from backends.acrobat.kernels.spec import Block, Kernel, Mode, Param, Step
+from backends.acrobat.kernels.spec import Block, Instr, Kernel, Mode, Param, Step
 from backends.acrobat.passes.grouping import Groups
+from backends.acrobat.passes.legal import fits, is_view
 from backends.acrobat.passes.simplify import same
 from backends.acrobat.passes.units import Units, param_name, unit_name
 
@@ -38,18 +38,13 @@ from backends.acrobat.passes.units import Units, param_name, unit_name
 def run(program: Program, hoist: bool = True) -> Program:
     """`program` with straight lines of kernels as Launches of blocks. With `hoist`, kernels of static depth stay apart from others."""
     static = static_depths(program, CallGraph(program)).depths if hoist else {}
-    kernels = {n.unit.name for f in program.functions.values() for n in walk(f.body) if isinstance(n, Launch)}
+    kernels = [n.unit for f in program.functions.values() for n in walk(f.body) if isinstance(n, Launch)]
     units = Units(kernels)
     functions = {}
     for name, function in program.functions.items():
         hoisted = frozenset(var for owner, var in static if owner == name)
         functions[name] = _Function(function, units, hoisted).coarse()
     return replace(program, functions=functions)
-
-
-def _in_place(expr: Expr) -> bool:
-    """Whether the value lies where its operand does: another shape of the same elements, or its beginning."""
-    return isinstance(expr, Op) and is_view(expr.op, [a.type for a in expr.args], dict(expr.attrs)) == 0
 
 
 @dataclass(frozen=True)
@@ -127,6 +122,8 @@ class _Chain:
             return
         if len({name in self.owner.hoisted for m in members for name in self.launched(m)}) > 1:
             return
+        if not all(self.reads(m, members) for m in members):
+            return
         if self.groups.can_merge(wanted) and not self.groups.delays(wanted):
             self.groups.merge(wanted)
 
@@ -135,12 +132,29 @@ class _Chain:
         path: set[int] = set()
         while i not in members:
             value = self.values[i]
-            below = self.index(cast(Op, value).args[0]) if _in_place(value) else None
+            below = self.index(cast(Op, value).args[0]) if is_view(value) else None
             if below is None:
                 return set()
             path.add(self.groups.of[i])
             i = below
         return path
+
+    def reads(self, i: int, members: set[int]) -> bool:
+        """Whether a kernel of the block can read the views of members' values that the launch reads, each as a part of that value."""
+        value = self.values[i]
+        return not isinstance(value, Launch) or fits(self.with_views(value, members)[0])
+
+    def with_views(self, launch: Launch, members: Collection[int]) -> tuple[Kernel, list[Atom]]:
+        """The launch's kernel and operands, views of what the members compute being taken inside the kernel."""
+        kernel, args = cast(Kernel, launch.unit), list(launch.args)
+        for k in range(len(args)):
+            views: list[Op] = []
+            while (i := self.index(args[k])) in members and is_view(self.values[cast(int, i)]):
+                views.insert(0, cast(Op, self.values[cast(int, i)]))
+                args[k] = views[0].args[0]
+            if views:
+                kernel = _viewing(kernel, kernel.params[k], cast(Var, args[k]), views)
+        return kernel, args
 
     def launched(self, i: int) -> list[str]:
         """The variables of the kernels that the binding launches."""
@@ -201,6 +215,19 @@ class _Chain:
         return xs.name
 
 
+def _viewing(kernel: Kernel, param: Param, whole: Var, views: Sequence[Op]) -> Kernel:
+    """The kernel reading `param` as views of a larger value, one of the other."""
+    names = Names({x.name for x in (*kernel.params, *kernel.body)})
+    base = Param(param_name(whole, names), cast(TensorT, whole.type), param.mode)
+    instrs, below = [], base.name
+    for view in views:
+        last = view is views[-1]
+        instrs.append(Instr(param.name if last else names.fresh(param.name), view.op, (below,), view.attrs, cast(TensorT, view.type)))
+        below = instrs[-1].name
+    params = tuple(base if p is param else p for p in kernel.params)
+    return replace(kernel, params=params, body=(*instrs, *kernel.body))
+
+
 class _BlockWriter:
     """Writes one block; `out` are the chain's bindings before it, and then it and what it gives."""
 
@@ -225,13 +252,9 @@ class _BlockWriter:
                 self.steps_per_item(var, self.chain.per_item[m])
             elif isinstance(value, Field):
                 self.computed[var.name] = f"{self.computed[cast(Var, value.value).name].split('.')[0]}.{value.index}"
-            else:
-                assert _in_place(value)
-                self.computed[var.name] = self.computed[cast(Var, cast(Op, value).args[0]).name]
         leaving = [m for m in self.members if self.leaves(m)]
         results = [m for m in leaving if isinstance(self.chain.values[m], Launch | Field)]
-        results += [b for m in leaving if (b := self.base(m)) not in results]
-        results.sort()
+        results = sorted({*results, *map(self.base, leaving)})
         assert not any(isinstance(self.chain.values[m].type, TupleT) for m in results), "a kernel's results are taken apart at once"
         unit = self.chain.owner.units.share(
             Block(
@@ -251,13 +274,14 @@ class _BlockWriter:
 
     def base(self, m: int) -> int:
         """The launch, or field of one, in whose memory the member's value lies."""
-        while _in_place(self.chain.values[m]):
+        while is_view(self.chain.values[m]):
             m = cast(int, self.chain.index(cast(Op, self.chain.values[m]).args[0]))
         return m
 
     def step(self, var: Var, launch: Launch) -> None:
-        kernel = cast(Kernel, launch.unit)
-        args = [self.arg(a, p.mode) for a, p in zip(launch.args, kernel.params, strict=True)]
+        kernel, atoms = self.chain.with_views(launch, self.inside)
+        kernel = kernel if kernel == launch.unit else self.chain.owner.units.share(kernel)
+        args = [self.arg(a, p.mode) for a, p in zip(atoms, kernel.params, strict=True)]
         self.computed[var.name] = f"{len(self.steps)}.0"
         self.steps.append(Step(kernel, tuple(args)))
 
@@ -266,9 +290,10 @@ class _BlockWriter:
         hosted = {v.name for v, _ in per_item.hosted} | {per_item.map.var.name}
         numbers: dict[str, int] = {}
         for bound, e in per_item.launches:
-            launch = cast(Launch, e)
+            kernel, atoms = self.chain.with_views(cast(Launch, e), self.inside)
+            kernel = kernel if kernel == cast(Launch, e).unit else self.chain.owner.units.share(kernel)
             args = []
-            for a, p in zip(launch.args, cast(Kernel, launch.unit).params, strict=True):
+            for a, p in zip(atoms, kernel.params, strict=True):
                 if isinstance(a, Var) and a.name in per_item.fields:
                     owner, j = per_item.fields[a.name]
                     args.append(f"{numbers[owner]}.{j}")
@@ -279,7 +304,7 @@ class _BlockWriter:
                 else:
                     args.append(self.arg(a, p.mode))
             numbers[bound.name] = len(self.steps)
-            self.steps.append(Step(cast(Kernel, launch.unit), tuple(args), over="?"))
+            self.steps.append(Step(kernel, tuple(args), over="?"))
         over = next(iter(columns.values()))
         self.steps = [replace(s, over=over) if s.over == "?" else s for s in self.steps]
         owner, j = per_item.fields[per_item.result.name]

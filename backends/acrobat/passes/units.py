@@ -17,15 +17,15 @@ MAX_NAME = 40
 
 
 class Units:
-    """The units of one program so far."""
+    """The units of one program so far; at first `known`, which keep their names."""
 
-    def __init__(self, names: Iterable[str] = ()) -> None:
-        self._known: dict[object, Kernel | Block] = {}
-        self._names = Names(set(names))
+    def __init__(self, known: Iterable[Kernel | Block] = ()) -> None:
+        self._known = {_shape(unit): unit for unit in known}
+        self._names = Names({unit.name for unit in self._known.values()})
 
     def share(self, unit: Unit) -> Unit:
         """The unit equal to this one up to names; itself, under a name of its own, if it is the first."""
-        shape = _kernel_shape(unit) if isinstance(unit, Kernel) else _block_shape(unit)
+        shape = _shape(unit)
         if shape not in self._known:
             self._known[shape] = replace(unit, name=self._names.fresh(unit.name))
         known = self._known[shape]
@@ -47,6 +47,10 @@ def param_name(atom: Atom, names: Names) -> str:
     assert not isinstance(atom, Lit)
     text = atom.name.rpartition(".")[2] if isinstance(atom, Weight) else atom.name
     return names.fresh(re.sub(r"\W+", "_", text))
+
+
+def _shape(unit: Kernel | Block) -> object:
+    return _kernel_shape(unit) if isinstance(unit, Kernel) else _block_shape(unit)
 
 
 def _kernel_shape(kernel: Kernel) -> object:

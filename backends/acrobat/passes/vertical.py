@@ -14,12 +14,12 @@ from typing import cast
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import static_depths
 from backends.acrobat.ir.nodes import Atom, Expr, Field, Fold, Function, Launch, Lit, Loop, Op, Program, Var, Weight
-from backends.acrobat.ir.ops import OPS, Fusion, is_view
+from backends.acrobat.ir.ops import OPS, Fusion
 from backends.acrobat.ir.types import ListT, TensorT, TupleT
 from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, names_of, walk
 from backends.acrobat.kernels.spec import Instr, Kernel, Mode, Param, displacements
 from backends.acrobat.passes.grouping import Groups
-from backends.acrobat.passes.legal import fits
+from backends.acrobat.passes.legal import fits, is_view
 from backends.acrobat.passes.units import Units, param_name, unit_name
 
 
@@ -35,18 +35,13 @@ def run(program: Program, fuse: bool = True, hoist: bool = True) -> Program:
     return replace(program, functions=functions)
 
 
-def view(expr: Expr) -> bool:
-    """Whether the value lies in its operand's memory, at a fixed place."""
-    return isinstance(expr, Op) and is_view(expr.op, [a.type for a in expr.args], dict(expr.attrs)) is not None
-
-
 def _kind(expr: Expr) -> Fusion | None:
     return OPS[expr.op].fusion if isinstance(expr, Op) else None
 
 
 def _computes(expr: Expr) -> bool:
     """Whether the node has to be in a kernel."""
-    return isinstance(expr, Op) and _kind(expr) is not Fusion.ADDRESS and not view(expr)
+    return isinstance(expr, Op) and _kind(expr) is not Fusion.ADDRESS and not is_view(expr)
 
 
 class _Function:
@@ -108,7 +103,7 @@ class _Chain:
                     self.join_producers(i)
             for i in order:
                 if _kind(self.values[i]) is Fusion.PRODUCT:
-                    self.take_operands(i, lambda value: _kind(value) is Fusion.MOVE and not view(value))
+                    self.take_operands(i, lambda value: _kind(value) is Fusion.MOVE and not is_view(value))
         return self.emit()
 
     def is_taken(self, i: int) -> bool:
@@ -180,7 +175,7 @@ class _Chain:
         path: set[int] = set()
         while i not in members:
             value = self.values[i]
-            below = self.index(value.args[0]) if isinstance(value, Op) and view(value) else None
+            below = self.index(value.args[0]) if isinstance(value, Op) and is_view(value) else None
             if below is None:
                 return set()
             path.add(self.groups.of[i])
@@ -193,7 +188,7 @@ class _Chain:
     def base(self, i: int) -> int | None:
         """The binding in whose memory binding `i` lies; None if that is none of this chain."""
         value = self.values[i]
-        while view(value):
+        while is_view(value):
             assert isinstance(value, Op)
             below = self.index(value.args[0])
             if below is None:
@@ -206,7 +201,7 @@ class _Chain:
     def made(self, members: list[int]) -> _Made | None:
         """The kernel that computes the members' values that are used elsewhere; None if it is not worth being one."""
         for exposed in dict.fromkeys((self.exposed(members, views=True), self.exposed(members, views=False))):
-            made = _Builder(self, exposed).made({i for i in members if not view(self.values[i])})
+            made = _Builder(self, exposed).made({i for i in members if not is_view(self.values[i])})
             if fits(made.kernel):
                 return made
         return None
@@ -218,14 +213,14 @@ class _Chain:
         outside: dict[int, dict[int, bool]] = {}  # base -> its views with users outside -> whether those are kernels
         whole: set[int] = set()
         for base in members:
-            if view(self.values[base]):
+            if is_view(self.values[base]):
                 continue
             pending = [base]
             while pending:
                 i = pending.pop()
                 users = [j for j in self.users[i] if j not in inside]
-                pending += [j for j in self.users[i] if view(self.values[j])]
-                users = [j for j in users if not view(self.values[j])]
+                pending += [j for j in self.users[i] if is_view(self.values[j])]
+                users = [j for j in users if not is_view(self.values[j])]
                 if not users and i not in self.in_tail:
                     continue
                 if i == base:
@@ -264,13 +259,13 @@ class _Chain:
                 made = _Builder(self, (alone,)).made({alone})
             exposed |= set(made.exposed)
             self.launch(made, out)
-            out += [self.bindings[i] for i in members if view(self.values[i]) and i not in made.exposed and self.leaves(i, members)]
+            out += [self.bindings[i] for i in members if is_view(self.values[i]) and i not in made.exposed and self.leaves(i, members)]
         return from_lets(out, self.tail)
 
     def leaves(self, i: int, members: list[int]) -> bool:
         """Whether something outside the group uses the view, or a view of it."""
         return i in self.in_tail or any(
-            j not in members or view(self.values[j]) and self.leaves(j, members) for j in self.users[i]
+            j not in members or is_view(self.values[j]) and self.leaves(j, members) for j in self.users[i]
         )
 
     def launch(self, made: _Made, out: list[Binding]) -> None:

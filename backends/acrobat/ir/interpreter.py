@@ -278,7 +278,7 @@ class _Reader:
         if isinstance(o, Data) and o.case in {c.name for c in data.cases}:
             fields = data.case(o.case).fields
             return Data(o.case, tuple([self.read(v, t, (path, f".{f}")) for v, (f, t) in zip(o.args, fields, strict=True)]))
-        _mismatch(o, " or ".join(f"a {c.name}" for c in data.cases), path)
+        return _mismatch(o, " or ".join(f"a {c.name}" for c in data.cases), path)
 
     def tensor(self, o: Any, shape: tuple[int, ...], dtype: str, path: Path) -> np.ndarray:
         array = np.asarray(o.detach().cpu() if hasattr(o, "detach") else o)

@@ -25,17 +25,17 @@ class Program:
         scores = []
         for sentence in minibatch:
             inputs = [lookup(words, word, False) for word in sentence]
-            f = scan(*forwards, inputs)
-            f_b = zip(f, reversed(scan(*backwards, inputs[::-1])), strict=True)
-            scores += [affine([b, W_f, f, W_b, b_]) for f, b_ in f_b]
+            ahead, behind = scan(forwards, inputs), scan(backwards, inputs[::-1])
+            scores += [affine([b, W_f, f, W_b, s]) for f, s in zip(ahead, reversed(behind), strict=True)]
         if not scores:
             return [[] for _ in minibatch]
         best = iter(np.argmax(graph.values(scores), axis=1).tolist())
         return [[next(best) for _ in sentence] for sentence in minibatch]
 
 
-def scan(state: Expression, b: Expression, W: Expression, U: Expression, inputs: list[Expression]) -> list[Expression]:
+def scan(parameters: list[Expression], inputs: list[Expression]) -> list[Expression]:
     affine, sigmoid = dy.affine_transform, dy.logistic
+    state, b, W, U = parameters
     states = []
     for x in inputs:
         state = sigmoid(affine([b, W, x, U, state]))

@@ -39,8 +39,8 @@ class Program:
 
         def grow(x_parent: Expression, h_parent: Expression, depth: int, key: int, siblings: list[Rose]) -> Task:
             x, h_fraternal = x_parent, h_parent
+            h = sigmoid(affine([b_a, W_a, x_parent, U_a, h_parent]))  # the same for all siblings
             for i in range(limit + 1):
-                h = sigmoid(affine([b_a, W_a, x_parent, U_a, h_parent]))
                 h_fraternal = sigmoid(affine([b_f, W_f, x, U_f, h_fraternal]))
                 joint = tanh(affine([b_j, A_j, h, F_j, h_fraternal]))
                 p = sigmoid(W_p * joint)

@@ -56,7 +56,7 @@ class Parameters:
         return self.collection.parameters_from_numpy(np.ascontiguousarray(array))
 
     def table(self, array: np.ndarray) -> Any:
-        """Rows to look up."""
+        """Rows to look up. One that is a matrix comes out transposed: DyNet reads it row after row and keeps it by columns."""
         return self.collection.lookup_parameters_from_numpy(array)
 
     def linear(self, name: str, operands: int = 1, rows: slice = slice(None)) -> list[Any]:

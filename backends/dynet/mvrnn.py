@@ -2,7 +2,8 @@
 weights on the left, as DyNet must have them to batch.
 
 The products of a node's matrix with its sibling's vector have another left operand each, so they run one by one: DyNet
-batches a product only over a left operand that is one and the same node.
+batches a product only over a left operand that is one and the same node. As rows times the transposed matrices they need no
+transposed copies.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class Program:
     def __init__(self, model: Any, parameters: Parameters) -> None:
         hidden = parameters["W_v.weight"].shape[0]
         self.vectors = parameters.table(parameters["vectors.weight"])
-        self.matrices = parameters.table(parameters["matrices.weight"].reshape(-1, hidden, hidden).transpose(0, 2, 1))
+        self.matrices = parameters.table(parameters["matrices.weight"].reshape(-1, hidden, hidden))
         self.vector = parameters.linear("W_v", 2)
         self.matrix = parameters.linear("W_m", 2)
         self.matrix[0] = parameters.add(np.tile(parameters["W_m.bias"][:, None], hidden))
@@ -38,7 +39,7 @@ class Program:
                 return lookup(vectors, tree.word, False), lookup(matrices, tree.word, False)
             left_v, left_m = encode(tree.left)
             right_v, right_m = encode(tree.right)
-            left, right = transpose(right_m) * left_v, transpose(left_m) * right_v
+            left, right = transpose(transpose(left_v) * right_m), transpose(transpose(right_v) * left_m)
             v = dy.tanh(affine([b_v, L_v, left, R_v, right]))
             return v, affine([b_m, L_m, left_m, R_m, right_m])
 

@@ -10,14 +10,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import is_work, static_depths
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.nodes import Let, Op, Program
+from backends.acrobat.ir.tests.programs import Sample
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.passes import inline
 from backends.acrobat.passes.tests.models import WORKLOADS, workload
+from backends.acrobat.passes.tests.random_programs import live_samples
 
 
 class Tracked(np.ndarray[Any, Any]):
@@ -43,8 +46,9 @@ class Counting(Interpreter):
         depth = max((getattr(x, "depth", 0) for x in operands), default=0)
         result = np.asarray(super()._op(op, env)).view(Tracked)
         if is_work(op):
-            static = self.static.depths.get(self.names[id(op)])
-            assert static is None or depth <= static < self.static.base, f"{self.names[id(op)]} at {static} uses {depth}"
+            name = self.names.get(id(op))  # None: work that is bound to nothing
+            static = self.static.depths.get(name) if name else None
+            assert static is None or depth <= static < self.static.base, f"{name} at {static} uses {depth}"
             depth = max(depth, self.static.base) if static is None else static
             self.launched.append(depth)
             depth += 1
@@ -64,3 +68,12 @@ def test_workloads(name: str, inlined: bool) -> None:
     assert max(counting.launched) >= counting.static.base
     if inlined and name in ("treelstm", "nestedrnn"):
         assert 0 in counting.launched and counting.static.depths
+
+
+@settings(max_examples=60, deadline=None)
+@given(live_samples(waits=True))
+def test_random_programs(sample: Sample) -> None:
+    for program in (sample.program, inline.run(sample.program)):
+        counting = Counting(program)
+        for instance in sample.instances:
+            counting.run(instance)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from backends.acrobat.analyses.tests.chain import Chain, H, W, call, function, host, lit, op, program, weight
 from backends.acrobat.analyses.tests.models import birnn, treelstm
+from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.nodes import (
     Call,
     Expr,
@@ -23,7 +29,9 @@ from backends.acrobat.ir.nodes import (
     Var,
     Weight,
 )
+from backends.acrobat.ir.printer import print_program
 from backends.acrobat.ir.types import BOOL, FLOAT, INT, ListT, TupleT, Type
+from backends.acrobat.ir.verifier import verify
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.passes import specialise
 from backends.acrobat.passes.inline import run as inline
@@ -229,3 +237,43 @@ def test_a_call_that_always_gives_one_weight_is_still_made_if_it_waits() -> None
 def test_treelstm_is_left_as_it_is() -> None:
     p = inline(treelstm())
     assert specialise.run(p) == p
+
+
+@st.composite
+def families(draw: st.DrawFn) -> Program:
+    """Recursive functions that hand weights on to each other, in order, exchanged or replaced by others."""
+    weights = [A, B, D]
+    arity = {f"f{i}": draw(st.integers(1, 2)) for i in range(draw(st.integers(1, 3)))}
+
+    def args(name: str, own: tuple[Var, ...]) -> tuple[Var | Weight, ...]:
+        choices: list[Var | Weight] = [*own, *own, *weights]
+        return tuple(draw(st.sampled_from(choices)) for _ in range(arity[name]))
+
+    functions = []
+    for name, count in arity.items():
+        own = (V, V2)[:count]
+        callees = draw(st.lists(st.sampled_from(sorted(arity)), max_size=2))
+        functions.append(recursive(name, own, *((callee, args(callee, own)) for callee in callees)))
+    calls = draw(st.lists(st.sampled_from(sorted(arity)), min_size=1, max_size=4))
+    inner = forward(*((name, tuple(draw(st.sampled_from(weights)) for _ in range(arity[name]))) for name in calls))
+    instance = Var("instance", TupleT((H, INT)))
+    chain = Chain()
+    chain(X.name, Field(instance, 0, H))
+    chain(N.name, Field(instance, 1, INT))
+    entry = function("forward", (instance,), chain.end(inner.body))
+    random = np.random.default_rng(0)
+    values = {name: random.uniform(-1, 1, (4, 4)).astype(np.float32) for name in "ABD"}
+    return replace(program(entry, *functions, A=W, B=W, D=W), values=values)
+
+
+@settings(max_examples=150, deadline=None)
+@given(families())
+def test_families_of_recursive_functions_mean_the_same(p: Program) -> None:
+    instance = (np.ones(4, np.float32), 3)
+    before = Interpreter(p).run(instance)
+    for clone in (True, False):
+        after = specialise.run(p, clone)
+        verify(after)
+        np.testing.assert_allclose(Interpreter(after).run(instance), before, rtol=1e-12)
+        again = specialise.run(after, clone)
+        assert print_program(again) == print_program(after)

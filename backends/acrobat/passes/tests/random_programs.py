@@ -1,0 +1,26 @@
+"""Random programs whose entry returns all that it binds, so that little of them is dead."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import strategies as st
+
+from backends.acrobat.ir.nodes import Program, Tuple, Var
+from backends.acrobat.ir.tests.programs import Sample, samples
+from backends.acrobat.ir.types import TupleT
+from backends.acrobat.ir.visitor import from_lets, lets
+
+
+def live_samples(waits: bool = False) -> st.SearchStrategy[Sample]:
+    return samples(waits).map(lambda s: replace(s, program=_all_used(s.program)))
+
+
+def _all_used(program: Program) -> Program:
+    entry = program.functions[program.entry]
+    bindings, tail = lets(entry.body)
+    bindings.append((Var("tail", tail.type), tail))
+    variables = tuple(var for var, _ in bindings)
+    result = TupleT(tuple(var.type for var in variables))
+    entry = replace(entry, result=result, body=from_lets(bindings, Tuple(variables, result)))
+    return replace(program, functions={**program.functions, entry.name: entry})

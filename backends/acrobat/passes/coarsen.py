@@ -1,7 +1,7 @@
-"""Static blocks: a maximal straight line of kernels becomes one unit, recorded once and scheduled once (paper: grain-size coarsening).
+"""Static blocks: a maximal straight line of kernels is recorded and scheduled as one unit (paper: grain-size coarsening).
 
-Kernels of one let chain go together if nothing that calls, branches or waits lies between them and none is delayed by another's operands;
-so does a `Map` of kernels whose items a kernel of the block sums up. What has a static depth does not mix with what has none.
+Kernels of one let chain go together if nothing that calls, branches or waits lies between them and nobody is delayed by the
+operands of another; so does a `Map` of kernels whose items a kernel of the block sums up. What has a static depth stays apart.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from backends.acrobat.kernels.spec import Block, Instr, Kernel, Mode, Param, Ste
 from backends.acrobat.passes.grouping import Groups
 from backends.acrobat.passes.legal import fits, is_view
 from backends.acrobat.passes.simplify import same
-from backends.acrobat.passes.units import Units, param_name, unit_name
+from backends.acrobat.passes.units import Units, param_name, unit_name, value_names
 
 
 def run(program: Program, hoist: bool = True) -> Program:
-    """`program` with straight lines of kernels as Launches of blocks. With `hoist`, kernels of static depth stay apart from others."""
+    """`program` with straight lines of kernels as Launches of blocks. With `hoist`, kernels of static depth stay apart."""
     static = static_depths(program, CallGraph(program)).depths if hoist else {}
     kernels = [n.unit for f in program.functions.values() for n in walk(f.body) if isinstance(n, Launch)]
     units = Units(kernels)
@@ -140,7 +140,7 @@ class _Chain:
         return path
 
     def reads(self, i: int, members: set[int]) -> bool:
-        """Whether a kernel of the block can read the views of members' values that the launch reads, each as a part of that value."""
+        """Whether the binding's kernel, if it is one, can itself take the views that it reads out of members' values."""
         value = self.values[i]
         return not isinstance(value, Launch) or fits(self.with_views(value, members)[0])
 
@@ -166,7 +166,7 @@ class _Chain:
         return self.at.get(atom.name) if isinstance(atom, Var) else None
 
     def as_per_item(self, i: int, value: Expr) -> _PerItem | None:
-        """The map if its body launches kernels on what the host makes of the item, and kernels sum up the one tensor it gives."""
+        """The map if its body launches kernels on what the host makes of an item, and kernels sum up the tensors it gives."""
         if not isinstance(value, Map) or not isinstance(value.type, ListT) or not isinstance(value.type.item, TensorT):
             return None
         if not self.users[i] or not all(isinstance(self.values[j], Launch) for j in self.users[i]):
@@ -217,13 +217,13 @@ class _Chain:
 
 def _viewing(kernel: Kernel, param: Param, whole: Var, views: Sequence[Op]) -> Kernel:
     """The kernel reading `param` as views of a larger value, one of the other."""
-    names = Names({x.name for x in (*kernel.params, *kernel.body)})
+    names = Names(value_names(kernel))
     base = Param(param_name(whole, names), cast(TensorT, whole.type), param.mode)
     instrs, below = [], base.name
     for view in views:
-        last = view is views[-1]
-        instrs.append(Instr(param.name if last else names.fresh(param.name), view.op, (below,), view.attrs, cast(TensorT, view.type)))
-        below = instrs[-1].name
+        name = param.name if view is views[-1] else names.fresh(param.name)
+        instrs.append(Instr(name, view.op, (below,), view.attrs, cast(TensorT, view.type)))
+        below = name
     params = tuple(base if p is param else p for p in kernel.params)
     return replace(kernel, params=params, body=(*instrs, *kernel.body))
 
@@ -255,7 +255,7 @@ class _BlockWriter:
         leaving = [m for m in self.members if self.leaves(m)]
         results = [m for m in leaving if isinstance(self.chain.values[m], Launch | Field)]
         results = sorted({*results, *map(self.base, leaving)})
-        assert not any(isinstance(self.chain.values[m].type, TupleT) for m in results), "a kernel's results are taken apart at once"
+        assert not any(isinstance(self.chain.values[m].type, TupleT) for m in results), "results are taken apart at once"
         unit = self.chain.owner.units.share(
             Block(
                 unit_name(self.chain.owner.function.name, self.chain.bindings, self.chain.users, results),

@@ -1,7 +1,7 @@
-"""Sums over a list: a loop that only adds something to its variable is one reduction, `list_sum`, instead of a chain of additions.
+"""Sums over a list: a loop that only adds something to its variable is one reduction, `list_sum`, not a chain of additions.
 
-What is added for each item becomes a `Map`, whose elements are independent of each other. A loop that does other things as well keeps
-them and loses the sum, if nothing is then computed twice.
+What is added for each item becomes a `Map`, whose elements are independent of each other. A loop that does other things as well
+keeps them and loses the sum, if nothing is then computed twice.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ from backends.acrobat.ir.types import ListT, TensorT, TupleT
 from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, names_of, operands, rename, walk
 from backends.acrobat.passes.grouping import works
 from backends.acrobat.passes.normal import normalise
+
+MAX_LENGTH = 1 << 62
+"""Longer than any list: a slice that stops here or later goes to the end."""
 
 
 def run(program: Program) -> Program:
@@ -87,9 +90,11 @@ class _Sums:
             items[i] = self._sum(fold, bindings, i, terms, out)
         if rest:
             kept = TupleT(tuple(fold.vars[i].type for i in rest))
-            wanted = _needed([tail.items[i] for i in rest], {v.name: e for v, e in bindings})
-            body = from_lets([b for b in bindings if b[0].name in wanted], Tuple(tuple(tail.items[i] for i in rest), kept, span=tail.span))
-            loop = replace(fold, vars=tuple(fold.vars[i] for i in rest), init=tuple(fold.init[i] for i in rest), body=body, type=kept)
+            nexts = Tuple(tuple(tail.items[i] for i in rest), kept, span=tail.span)
+            wanted = _needed([*nexts.items], {v.name: e for v, e in bindings})
+            body = from_lets([b for b in bindings if b[0].name in wanted], nexts)
+            carried = tuple(fold.vars[i] for i in rest)
+            loop = replace(fold, vars=carried, init=tuple(fold.init[i] for i in rest), body=body, type=kept)
             short = self._bind("rest", loop, out)
             for k, i in enumerate(rest):
                 items[i] = self._bind(fold.vars[i].name, Field(short, k, fold.vars[i].type, span=fold.span), out)
@@ -130,7 +135,8 @@ class _Sums:
             return None
         (xs, start, stop), (same, index) = others.args, first.args
         end = self._definition(stop)
-        to_the_end = isinstance(stop, Lit) and stop.value >= 1 << 62 or isinstance(end, Host) and (end.op, end.args) == ("list.len", (xs,))
+        all_of_it = isinstance(end, Host) and (end.op, end.args) == ("list.len", (xs,))
+        to_the_end = all_of_it or (isinstance(stop, Lit) and stop.value >= MAX_LENGTH)
         whole = xs == same and isinstance(start, Lit) and start.value == 1 and isinstance(index, Lit) and index.value == 0
         return xs if whole and to_the_end else None
 
@@ -148,7 +154,8 @@ class _Sums:
 def _terms(var: Var, item: Atom, fold: Fold, body: Mapping[str, Expr]) -> list[Atom]:
     """What the loop adds to `var`, whose next value is `item`, if it does nothing else with it; else []."""
     tail = lets(fold.body)[1]
-    uses = [a.name for e in (*body.values(), tail) for node in walk(e) for a in operands(node) if isinstance(a, Var) and node is not a]
+    nodes = [node for e in (*body.values(), tail) for node in walk(e) if not isinstance(node, Var)]
+    uses = [a.name for node in nodes for a in operands(node) if isinstance(a, Var)]
 
     def leads(atom: Atom) -> bool:
         """Whether additions lead from `atom` to `var`."""

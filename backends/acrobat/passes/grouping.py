@@ -1,6 +1,6 @@
-"""Groups of bindings of one let chain that become one unit: merged step by step, so that no order is violated and nobody delayed.
+"""Groups of bindings of one let chain that become one unit: merged step by step, so that nothing is out of order or delayed.
 
-Each merge keeps the chain's quotient acyclic: a group that is convex by itself may still wait for another one that waits for it.
+Each merge keeps the chain's quotient acyclic: a group that is convex by itself may still wait for one that waits for it.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ class Groups:
         for i, before in self._before.items():
             for j in before:
                 self._after[j].add(i)
+        self._works = [works(value) for _, value in bindings]
         self._names = [var.name for var, _ in bindings]
         self.users: list[list[int]] = [sorted(self._after[i]) for i in range(len(bindings))]
-        self._sources, self._ready = _timing(bindings)
+        self._sources, self._ready = _timing(bindings, self._works)
 
     def members(self, group: int) -> list[int]:
         """The members, in the chain's order."""
@@ -58,7 +59,7 @@ class Groups:
         return True
 
     def delays(self, groups: Collection[int]) -> bool:
-        """Whether something outside that needs one of the groups would have to wait longer, because another of them starts later."""
+        """Whether something outside that needs one of the groups would wait longer, because another of them starts later."""
         needed = {g: self._inputs(g, groups) for g in groups}
         everything = frozenset().union(*needed.values())
         for g in groups:
@@ -66,10 +67,20 @@ class Groups:
             if not late:
                 continue
             others = {h for h in groups if h != g and needed[h] & late}
-            for user in self._after[g] - set(groups):
-                if any(not self._reaches(h, user) for h in others):
-                    return True
+            if any(not self._reaches(h, user) for user in self._workers(g) - set(groups) for h in others):
+                return True
         return False
+
+    def _workers(self, group: int) -> set[int]:
+        """The groups that do work with what this one computes, or with fields, views or other names of it."""
+        found: set[int] = set()
+        seen, pending = {group}, [group]
+        while pending:
+            new = self._after[pending.pop()] - seen
+            seen |= new
+            found |= {g for g in new if any(self._works[i] for i in self._members[g])}
+            pending += new - found
+        return found
 
     def merge(self, groups: Collection[int]) -> int:
         """Make one group of several; gives its name."""
@@ -126,14 +137,14 @@ def works(expr: Expr) -> bool:
     return any(is_work(node) or isinstance(node, Call | Item) for node in walk(expr))
 
 
-def _timing(bindings: Sequence[Binding]) -> tuple[list[frozenset[str]], list[frozenset[str]]]:
-    """For each binding the work and the chain's inputs that it uses, at first hand and all in all. What costs nothing (addresses, fields, host
-    work) is looked through; a scalar that comes into the chain is there already."""
+def _timing(bindings: Sequence[Binding], working: Sequence[bool]) -> tuple[list[frozenset[str]], list[frozenset[str]]]:
+    """For each binding the work and the chain's inputs that it uses, at first hand and all in all. What costs nothing is looked
+    through (addresses, fields, host work); a scalar that comes into the chain is there already."""
     sources: list[frozenset[str]] = []
     ready: list[frozenset[str]] = []
     through: dict[str, frozenset[str]] = {}
     at = {var.name: i for i, (var, _) in enumerate(bindings)}
-    for var, value in bindings:
+    for (var, value), work in zip(bindings, working, strict=True):
         types = {node.name: node.type for node in walk(value) if isinstance(node, Var)}
         used = frozenset[str]()
         for name in free_vars(value):
@@ -145,5 +156,5 @@ def _timing(bindings: Sequence[Binding]) -> tuple[list[frozenset[str]], list[fro
             used &= at.keys()  # how long a list is, is known before its items are computed
         sources.append(used)
         ready.append(used.union(*(ready[at[name]] for name in used if name in at)))
-        through[var.name] = frozenset({var.name}) if works(value) else used
+        through[var.name] = frozenset({var.name}) if work else used
     return sources, ready

@@ -1,7 +1,7 @@
-"""Horizontal fusion: products of one input with several weights (gates; q, k and v) become one with the weights packed together.
+"""Horizontal fusion: products of one input with several weights (gates; q, k and v) become one with packed weights.
 
-First a sum of two products becomes one product of both inputs side by side, where that takes hoisting from neither; then products
-of the same input are packed and their results sliced out of the common one. What is packed is checked for dependence.
+First a sum of two products becomes one product of both inputs side by side, where that takes hoisting from neither; then
+products of the same input are packed and their results sliced out of the common one. What is packed is checked for dependence.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class _Function:
                 if x == y:
                     cats[x, y] = cast(Var, x)
                 elif (x, y) not in cats:
-                    both = replace(make_op("cat", (x, y), {"dim": len(left.type.shape) - 1}), span=value.span)
+                    both = replace(make_op("cat", (x, y), {"dim": len(_shape(left)) - 1}), span=value.span)
                     cats[x, y] = Var(self._names.fresh("both"), both.type, span=value.span)
                     out.append((cats[x, y], both))
                 value = values[var.name] = self._joined(cats[x, y], left, right, value.span)
@@ -121,7 +121,7 @@ class _Function:
         dependence = Dependence(bindings)
         first: dict[int, list[int]] = {}
         for same in of_input.values():
-            for group in _gates(same, [bindings[i][1].type.shape[-1] for i in same]):  # type: ignore[union-attr]
+            for group in _gates(same, [_shape(bindings[i][1])[-1] for i in same]):
                 if dependence.independent(group):
                     first[group[0]] = group
         packed = {i for group in first.values() for i in group}
@@ -138,7 +138,7 @@ class _Function:
         weight = self._packing.cat([cast(Weight, p.args[1]) for p in products], 0)
         bias: list[Weight] = []
         if any(len(p.args) > 2 for p in products):
-            sizes = [p.type.shape[-1] for p in products]
+            sizes = [_shape(p)[-1] for p in products]
             zeros = [self._packing.zeros(n) for n in sizes]
             own = [cast(Weight, p.args[2]) if len(p.args) > 2 else zero for p, zero in zip(products, zeros, strict=True)]
             bias = [self._packing.cat(own, 0)]
@@ -147,8 +147,8 @@ class _Function:
         out: list[Binding] = [(var, whole)]
         at = 0
         for part, product in zip(group, products, strict=True):
-            stop = at + product.type.shape[-1]
-            attrs = {"dim": len(whole.type.shape) - 1, "start": at, "stop": stop}
+            stop = at + _shape(product)[-1]
+            attrs = {"dim": len(_shape(whole)) - 1, "start": at, "stop": stop}
             out.append((part[0], replace(make_op("slice", (var,), attrs), span=product.span)))
             at = stop
         return out
@@ -156,8 +156,14 @@ class _Function:
 
 def _product(value: Expr) -> Op | None:
     """The value if it is a product with a weight."""
-    linear = isinstance(value, Op) and value.op == "linear" and not isinstance(value.args[0], Weight)
-    return value if linear and all(isinstance(a, Weight) for a in value.args[1:]) else None
+    if not isinstance(value, Op) or value.op != "linear" or isinstance(value.args[0], Weight):
+        return None
+    return value if all(isinstance(a, Weight) for a in value.args[1:]) else None
+
+
+def _shape(value: Expr) -> tuple[int, ...]:
+    assert isinstance(value.type, TensorT)
+    return value.type.shape
 
 
 def _summands(value: Expr) -> list[Var]:

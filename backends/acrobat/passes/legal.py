@@ -26,7 +26,7 @@ def fits(kernel: Kernel) -> bool:
 
 
 def _rows(kernel: Kernel, reductions: list[Instr]) -> bool:
-    """All reductions run along the last dimension of values with the same leading extents, and all else has those extents too."""
+    """All reductions run along the last dimension of values with the same leading extents, and all else has those too."""
     leading = set()
     for i in reductions:
         shape = kernel.type_of(str(i.args[0])).shape

@@ -1,7 +1,7 @@
 """Small rewrites that leave less to do, or the same in a form that later passes see through.
 
-Copies, fields of known tuples and arms of known cases go (normal form), then items of known lists, computations made twice, lists that are
-only there to be mapped over again, and additions of a bias to a product. What is then unused is removed.
+Copies, fields of known tuples and arms of known cases go (normal form), then items of known lists, computations made twice,
+lists that are only there to be mapped over again, and additions of a bias to a product. What is then unused is removed.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ class _Simplifier:
         bindings, tail = lets(expr)
         self._use(tail)
         for value in (*(value for _, value in bindings), tail):
-            map_bodies(value, lambda body: (self._tails(body), body)[1])
+            for body in bodies(value):
+                self._tails(body)
 
     def _chain(self, expr: Expr, above: list[Binding]) -> Expr:
         """`above` are bindings in whose scope the chain stands."""
@@ -154,13 +155,15 @@ class _Simplifier:
     def _biased(self, value: Op, product: Atom, bias: Atom) -> Expr | None:
         """`linear(x, W) + b` with the bias in the product."""
         linear = self._only_use(product)
-        fits = isinstance(linear, Op) and linear.op == "linear" and len(linear.args) == 2
-        if not fits or not isinstance(bias, Weight) or bias.type != TensorT((linear.args[1].type.shape[0],)):
+        if not isinstance(linear, Op) or linear.op != "linear" or len(linear.args) != 2 or not isinstance(bias, Weight):
+            return None
+        weight = linear.args[1].type
+        if not isinstance(weight, TensorT) or bias.type != TensorT(weight.shape[:1]):
             return None
         return replace(make_op("linear", (*linear.args, bias)), span=linear.span)
 
     def _mapped_twice(self, value: Map) -> Expr:
-        """`[g(y) for y in [f(x) for x in xs]]` with one loop, if f does not call anything: its depth is then the same for all x."""
+        """`[g(y) for y in [f(x) for x in xs]]` with one loop, if f calls nothing: its depth is then the same for all x."""
         inner = self._only_use(value.iterable)
         if not isinstance(inner, Map) or not _straight(inner.body):
             return value
@@ -176,4 +179,5 @@ class _Simplifier:
 def _straight(body: Expr) -> bool:
     """Whether a body has no control flow and calls nothing."""
     bindings, tail = lets(body)
-    return all(isinstance(e, Op | Host | Field | Tuple | ListOf | Var | Lit | Weight) for e in (*(v for _, v in bindings), tail))
+    nodes = [tail, *(value for _, value in bindings)]
+    return all(isinstance(e, Op | Host | Field | Tuple | ListOf | Var | Lit | Weight) for e in nodes)

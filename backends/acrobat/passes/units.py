@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from backends.acrobat.ir.nodes import Atom, Lit, Tuple, Weight
 from backends.acrobat.ir.visitor import Binding, Names
@@ -28,13 +28,12 @@ class Units:
         shape = _shape(unit)
         if shape not in self._known:
             self._known[shape] = replace(unit, name=self._names.fresh(unit.name))
-        known = self._known[shape]
-        assert isinstance(known, type(unit))
-        return known
+        return cast(Unit, self._known[shape])
 
 
 def unit_name(function: str, bindings: Sequence[Binding], users: Sequence[Sequence[int]], results: Sequence[int]) -> str:
-    """A readable name: where the unit stands and what it computes. Where all results go into one tuple, its name is nearer to the source."""
+    """A readable name: where the unit stands and what it computes. Where all results go into one tuple, its name is nearer to
+    the source."""
     into = {j for i in results for j in users[i] if isinstance(bindings[j][1], Tuple)}
     if len(into) == 1 and all(into.issubset(users[i]) for i in results):
         results = [*into]
@@ -49,12 +48,17 @@ def param_name(atom: Atom, names: Names) -> str:
     return names.fresh(re.sub(r"\W+", "_", text))
 
 
+def value_names(kernel: Kernel) -> list[str]:
+    """The names of the kernel's params and of what it computes."""
+    return [*(p.name for p in kernel.params), *(i.name for i in kernel.body)]
+
+
 def _shape(unit: Kernel | Block) -> object:
     return _kernel_shape(unit) if isinstance(unit, Kernel) else _block_shape(unit)
 
 
 def _kernel_shape(kernel: Kernel) -> object:
-    number = {x.name: i for i, x in enumerate((*kernel.params, *kernel.body))}
+    number = {name: i for i, name in enumerate(value_names(kernel))}
     return (
         tuple((p.type, p.mode) for p in kernel.params),
         tuple(

@@ -1,13 +1,13 @@
 """Vertical fusion: every tensor operation becomes part of exactly one kernel, which computes a whole cell in one go.
 
-Element-wise work joins the product or reduction that feeds it, a `cat` of operands becomes the product's left operand, a sum over a list
-an operand of the epilogue. Addresses, and views that no kernel needs inside, stay operations: they cost nothing. Groups grow on the
-dependence graph of a let chain, not in source order, so bindings may change places.
+Element-wise work joins the product or reduction that feeds it, a `cat` of operands becomes the product's left operand, a sum
+over a list an operand of the epilogue. Addresses, and views that no kernel needs inside, stay operations: they cost nothing.
+Groups grow on the dependence graph of a let chain, not in source order, so bindings may change places.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -24,8 +24,8 @@ from backends.acrobat.passes.units import Units, param_name, unit_name
 
 
 def run(program: Program, fuse: bool = True, hoist: bool = True) -> Program:
-    """`program` with Launches of kernels in place of operations; without `fuse`, one kernel for each. With `hoist`, operations that
-    have a static depth share no kernel with others, which would take it from them."""
+    """`program` with Launches of kernels in place of operations; without `fuse`, one kernel for each. With `hoist`, operations
+    that have a static depth share no kernel with others, which would take it from them."""
     static = static_depths(program, CallGraph(program)).depths if hoist else {}
     units = Units()
     functions = {}
@@ -110,7 +110,7 @@ class _Chain:
         """Whether the binding is an operand of a product's group already."""
         return _kind(self.values[i]) is Fusion.MOVE and len(self.groups.members(self.groups.of[i])) > 1
 
-    def take_operands(self, product: int, wanted) -> None:
+    def take_operands(self, product: int, wanted: Callable[[Expr], bool]) -> None:
         """Moves of which the product's operands are made, if they have no other use and the product reads them in place."""
         value = self.values[product]
         assert isinstance(value, Op)
@@ -119,7 +119,7 @@ class _Chain:
             if path:
                 self.merge([self.groups.of[i] for i in path], product)
 
-    def moves(self, atom: Atom, wanted) -> list[int]:
+    def moves(self, atom: Atom, wanted: Callable[[Expr], bool]) -> list[int]:
         """The moves between `atom` and what is computed, down to the last one wanted; [] if there is none."""
         i = self.index(atom)
         if i is None or _kind(self.values[i]) is not Fusion.MOVE or len(self.users[i]) > 1 or i in self.in_tail:
@@ -137,7 +137,7 @@ class _Chain:
                 return
 
     def producers(self, i: int) -> list[int]:
-        found = {}
+        found: dict[int, None] = {}
         for member in self.groups.members(self.groups.of[i]):
             for j in self.groups.dependence.direct(member):
                 base = self.base(j)
@@ -152,7 +152,7 @@ class _Chain:
         return sorted(found, key=lateness, reverse=True)
 
     def merge(self, groups: Sequence[int], i: int) -> bool:
-        """Make one group of these and that of binding `i`, with the views between them, if that is one kernel and delays nothing."""
+        """Make one group of these and binding `i`'s, with the views between them, if that is one kernel and delays nothing."""
         wanted = {*groups, self.groups.of[i]}
         members = {m for g in wanted for m in self.groups.members(g)}
         for m in list(members):
@@ -207,8 +207,8 @@ class _Chain:
         return None
 
     def exposed(self, members: list[int], views: bool) -> tuple[int, ...]:
-        """What the group's kernel has as results. A view is one itself, if allowed, where another kernel needs it (which may then be in one
-        static block with this one) or where it is all that is needed and smaller than the whole."""
+        """What the group's kernel has as results. A view is one itself, if allowed, where another kernel needs it (so that both
+        may be in one static block) or where it is all that is needed and smaller than the whole."""
         inside = set(members)
         outside: dict[int, dict[int, bool]] = {}  # base -> its views with users outside -> whether those are kernels
         whole: set[int] = set()
@@ -259,7 +259,8 @@ class _Chain:
                 made = _Builder(self, (alone,)).made({alone})
             exposed |= set(made.exposed)
             self.launch(made, out)
-            out += [self.bindings[i] for i in members if is_view(self.values[i]) and i not in made.exposed and self.leaves(i, members)]
+            views = [i for i in members if is_view(self.values[i]) and i not in made.exposed]
+            out += [self.bindings[i] for i in views if self.leaves(i, members)]
         return from_lets(out, self.tail)
 
     def leaves(self, i: int, members: list[int]) -> bool:
@@ -332,7 +333,7 @@ class _Builder:
 
 
 def _cat_for_each_product(bindings: list[Binding], tail: Expr, names: Names) -> list[Binding]:
-    """The chain with a `cat` of its own for each product that reads one: reading the pieces in place costs the product nothing."""
+    """The chain with a `cat` of its own for each product that reads one: to read the pieces in place costs it nothing."""
     cats = {var.name: value for var, value in bindings if isinstance(value, Op) and value.op == "cat"}
     out: list[Binding] = []
     for var, value in bindings:

@@ -1,0 +1,43 @@
+// Times a kernel by its address, and the processor's FMA peak beside it. Every parameter of a kernel is an integer or a pointer, so
+// one signature of 64-bit integers calls them all (System V calling convention).
+#include <chrono>
+#include <cstdint>
+
+using Kernel = int32_t (*)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
+                           int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
+
+static double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// Seconds for one call of the kernel, averaged over `calls`; `a` holds 20 arguments.
+extern "C" double time_kernel(Kernel kernel, const int64_t* a, int64_t calls) {
+    const double start = now();
+    for (int64_t i = 0; i < calls; ++i)
+        kernel(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15], a[16], a[17], a[18],
+               a[19]);
+    return (now() - start) / double(calls);
+}
+
+#if defined(__AVX512F__)
+#define REG "zmm"
+static constexpr double kLanes = 16;
+#else
+#define REG "ymm"
+static constexpr double kLanes = 8;
+#endif
+#define FMA(n) "vfmadd231ps %%" REG "14, %%" REG "15, %%" REG #n "\n"
+
+// Floating-point operations per second of twelve independent chains of FMA in registers.
+extern "C" double fma_peak(int64_t turns) {
+    int64_t left = turns;
+    const double start = now();
+    asm volatile("vxorps %%xmm14, %%xmm14, %%xmm14\n"
+                 "vxorps %%xmm15, %%xmm15, %%xmm15\n"
+                 "1:\n" FMA(0) FMA(1) FMA(2) FMA(3) FMA(4) FMA(5) FMA(6) FMA(7) FMA(8) FMA(9) FMA(10) FMA(11)
+                 "dec %0\n"
+                 "jnz 1b\n"
+                 "vzeroupper\n"
+                 : "+r"(left)
+                 :
+                 : "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm14", "xmm15", "cc");
+    return 2.0 * kLanes * 12.0 * double(turns) / (now() - start);
+}

@@ -1,0 +1,119 @@
+"""Where the elements of a kernel's values come from: traced through moves element by element, on arrays of indices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from backends.acrobat.ir.ops import OPS, Fusion
+from backends.acrobat.kernels.spec import Instr, Kernel, Mode, Param
+
+
+class NotFused(Exception):
+    """The kernel is not of the form that the template asks for."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Read:
+    """Elements `index` of a param (of every item's and their sum, if it is a list) or of the product."""
+
+    name: str
+    index: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    value: float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Apply:
+    """An element-wise operation."""
+
+    op: str
+    args: tuple[Tree, ...]
+
+
+Tree: TypeAlias = Read | Constant | Apply
+
+SOURCE_BITS = 40
+
+
+def origins(kernel: Kernel, name: str) -> tuple[list[Param], np.ndarray]:
+    """For a value that is params in another order: which param each element comes from, times 2**SOURCE_BITS, plus the index in it."""
+    params = [p for p in kernel.params if p.mode is not Mode.LIST]
+
+    def walk(name: str | float) -> np.ndarray:
+        for number, p in enumerate(params):
+            if p.name == name:
+                return (number << SOURCE_BITS) + np.arange(p.type.size, dtype=np.int64).reshape(p.type.shape)
+        instr = instruction(kernel, name)
+        if instr is None or OPS[instr.op].fusion is not Fusion.MOVE:
+            raise NotFused(f"{name} is computed")
+        return OPS[instr.op].evaluate([walk(a) for a in instr.args], dict(instr.attrs))
+
+    return params, walk(name)
+
+
+def instruction(kernel: Kernel, name: str | float) -> Instr | None:
+    return next((i for i in kernel.body if i.name == name), None)
+
+
+class Elements:
+    """Expression trees over the elements of params and of the value `product`."""
+
+    def __init__(self, kernel: Kernel, product: str) -> None:
+        self.kernel = kernel
+        self.product = product
+        self.params = {p.name: p for p in kernel.params}
+        self.instrs = {i.name: i for i in kernel.body}
+        self.memo: dict[tuple[str, bytes], Tree] = {}
+
+    def tree(self, name: str | float, index: np.ndarray) -> Tree:
+        """What gives elements `index` (flat) of a value. Raises NotFused where elements differ in how they are computed."""
+        if not isinstance(name, str):
+            return Constant(float(name))
+        key = (name, index.tobytes())
+        if key not in self.memo:
+            self.memo[key] = self._tree(name, index)
+        return self.memo[key]
+
+    def _tree(self, name: str, index: np.ndarray) -> Tree:
+        if name == self.product:
+            return Read(name, index)
+        if name in self.params:
+            if self.params[name].mode is Mode.LIST or self.params[name].type.dtype != "float32":
+                raise NotFused(f"{name} cannot be read element by element")
+            return Read(name, index)
+        instr = self.instrs[name]
+        if instr.op == "list_sum":
+            if instr.args[0] not in self.params:
+                raise NotFused("the sum is not over a list operand")
+            return Read(str(instr.args[0]), index)
+        match OPS[instr.op].fusion:
+            case Fusion.ELEMENTWISE:
+                return Apply(instr.op, tuple(self.tree(a, self._broadcast(a, instr, index)) for a in instr.args))
+            case Fusion.MOVE:
+                return self._moved(instr, index)
+            case Fusion.CONSTANT:
+                return Constant(float(dict(instr.attrs)["value"]))
+        raise NotFused(f"{instr.op} is not element-wise")
+
+    def _broadcast(self, arg: str | float, instr: Instr, index: np.ndarray) -> np.ndarray:
+        if not isinstance(arg, str):
+            return index
+        t = self.kernel.type_of(arg)
+        if t.shape == instr.type.shape:
+            return index
+        return np.broadcast_to(np.arange(t.size).reshape(t.shape), instr.type.shape).reshape(-1)[index]
+
+    def _moved(self, instr: Instr, index: np.ndarray) -> Tree:
+        shapes = [self.kernel.type_of(str(a)) for a in instr.args]
+        sources = [(k << SOURCE_BITS) + np.arange(t.size).reshape(t.shape) for k, t in enumerate(shapes)]
+        found = OPS[instr.op].evaluate(sources, dict(instr.attrs)).reshape(-1)[index]
+        source = int(found[0]) >> SOURCE_BITS
+        if np.any(found >> SOURCE_BITS != source):
+            raise NotFused(f"{instr.name} is put together from several values")
+        return self.tree(instr.args[source], found - (source << SOURCE_BITS))

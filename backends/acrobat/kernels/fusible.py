@@ -1,0 +1,20 @@
+"""Which kernels have a fast template: the fusion pass asks before it lets an operation join a product. No TVM is imported."""
+
+from __future__ import annotations
+
+from backends.acrobat.kernels.plan import plan_gemm, plan_product
+from backends.acrobat.kernels.spec import Kernel
+
+LANES = 16
+"""The widest vectors: a kernel that fits these fits narrower ones."""
+
+
+def is_gemm(kernel: Kernel) -> bool:
+    """Whether the GEMM template takes the whole kernel: one `linear` with a shared weight, its input views of row operands, and an
+    element-wise epilogue in which each result element uses product elements of one row, at the same place of equal column groups."""
+    return plan_gemm(kernel, LANES) is not None
+
+
+def is_product(kernel: Kernel) -> bool:
+    """Whether the product template takes the whole kernel: one product of two row operands (views of them) and its epilogue."""
+    return plan_gemm(kernel, LANES) is None and plan_product(kernel, LANES) is not None

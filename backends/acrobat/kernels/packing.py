@@ -1,0 +1,41 @@
+"""How a kernel wants its weights: a description that survives JSON, and the function that follows it.
+
+- `plain`: the elements in order.
+- `panels`: columns (rows of a [N, K] weight, elements of an [N] bias) in panels of `lanes` units, each with the same units of all
+  `gates`: [panel][k][gate][lane]. Units are padded with zeros to `panels * lanes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Packing: TypeAlias = Mapping[str, Any]
+
+PLAIN: Packing = {"layout": "plain"}
+
+
+def panels(gates: int, lanes: int, count: int) -> Packing:
+    return {"layout": "panels", "gates": gates, "lanes": lanes, "panels": count}
+
+
+def pack(description: Packing, array: np.ndarray) -> np.ndarray:
+    """The weight as the kernel reads it: one-dimensional, aligned to 64 bytes."""
+    if description["layout"] == "plain":
+        return aligned(np.asarray(array))
+    gates, lanes, count = description["gates"], description["lanes"], description["panels"]
+    columns = array.reshape(gates, array.shape[0] // gates, -1)
+    padded = np.zeros((gates, count * lanes, columns.shape[2]), np.float32)
+    padded[:, : columns.shape[1]] = columns
+    return aligned(padded.reshape(gates, count, lanes, -1).transpose(1, 3, 0, 2))
+
+
+def aligned(array: np.ndarray) -> np.ndarray:
+    """A flat copy whose data starts at a multiple of 64 bytes."""
+    room = np.empty(array.nbytes + 64, np.uint8)
+    start = -room.ctypes.data % 64
+    out = room[start : start + array.nbytes].view(array.dtype)
+    out[:] = array.reshape(-1)
+    return out

@@ -116,8 +116,7 @@ def _merged(program: Program) -> Program:
         own = {name: program.functions[name].origin or name for name in component}
         names = merged | own
         shape = tuple(_shape(program.functions[name], names) for name in component)
-        for name, same in zip(component, kept.setdefault(shape, component), strict=True):
-            merged[name] = same
+        merged |= dict(zip(component, kept.setdefault(shape, component), strict=True))
     if all(name == same for name, same in merged.items()):
         return program
     functions = {name: _retargeted(graph, function, {}, merged) for name, function in program.functions.items()}

@@ -27,9 +27,7 @@ class Program:
             inputs = [lookup(words, word, False) for word in sentence]
             ahead, behind = scan(forwards, inputs), scan(backwards, inputs[::-1])
             scores += [affine([b, W_f, f, W_b, s]) for f, s in zip(ahead, reversed(behind), strict=True)]
-        if not scores:
-            return [[] for _ in minibatch]
-        best = iter(np.argmax(graph.values(scores), axis=1).tolist())
+        best = iter(np.argmax(graph.values(scores), axis=1).tolist() if scores else [])
         return [[next(best) for _ in sentence] for sentence in minibatch]
 
 

@@ -79,7 +79,7 @@ class Graph:
     def __init__(self, device: str) -> None:
         self.device = device
         self.renew_ns = self.forward_ns = self.fetch_ns = 0
-        self.evaluated: Sequence[Expression] = []
+        self.evaluated: list[list[Expression]] = []
 
     def renew(self) -> None:
         """Also frees the graph before, so it belongs to the cost of a mini-batch."""
@@ -97,7 +97,7 @@ class Graph:
             return
         import dynet
 
-        self.evaluated = wanted
+        self.evaluated.append(wanted)
         start = perf_counter_ns()
         dynet.forward(wanted)
         if self.device == "cuda":
@@ -106,9 +106,11 @@ class Graph:
 
     def values(self, wanted: list[Expression], also: Sequence[Expression] = ()) -> list[Any]:
         """Evaluate these and read them: a number for each, or a list of numbers if they are vectors. Evaluate others, too."""
+        if not wanted:
+            return []
         import dynet
 
-        if self.device == "cuda" and wanted:  # one copy from the device instead of one for each
+        if self.device == "cuda":  # one copy from the device instead of one for each
             block = dynet.concatenate_to_batch(wanted)
             self.forward([*also, block])
             start = perf_counter_ns()
@@ -122,4 +124,4 @@ class Graph:
 
     def nodes(self) -> int:
         """How many have been evaluated. An expression prints as `expression <index>/<graph>`."""
-        return max((int(str(e).split()[1].split("/")[0]) for e in self.evaluated), default=-1) + 1
+        return max((int(str(e).split()[1].split("/")[0]) for wanted in self.evaluated for e in wanted), default=-1) + 1

@@ -39,7 +39,7 @@ class Interleaving:
                     waiting.append(task)
                 except StopIteration:
                     pass
-            self.ready = list(zip(waiting, graph.values(wanted, self.latest), strict=True)) if waiting else []
+            self.ready = list(zip(waiting, graph.values(wanted, self.latest), strict=True))
 
 
 def decide(value: float, low: int, high: int, key: int, real: bool) -> int:

@@ -1,0 +1,106 @@
+"""The programs under every autobatching strategy against the model source in float64."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from backends.dynet.tests.cases import cases, instances_double
+from bench.verify import Difference, Expected, flatten
+from workloads.spec import loaded
+from workloads.structures import arrays, map_tensors
+from workloads.tests.conftest import NAMES, spec
+
+pytestmark = pytest.mark.skipif(find_spec("_dynet") is None, reason="DyNet is not installed")
+
+CASES = cases()
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@cache
+def results(autobatch: int) -> dict[str, Any]:
+    with TemporaryDirectory() as folder:
+        given, found = Path(folder, "cases"), Path(folder, "results")
+        given.write_bytes(pickle.dumps(CASES))
+        command = [sys.executable, "-m", "backends.dynet.tests.child", str(autobatch), str(given), str(found)]
+        done = subprocess.run([*command, "--dynet-gpus", "3", "--dynet-mem", "1"], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, f"ended with {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+        loaded_results: dict[str, Any] = pickle.loads(found.read_bytes())
+        return loaded_results
+
+
+@cache
+def expected(name: str) -> Expected:
+    case = CASES[name]
+    workload = spec(case.workload, **case.options)
+    model = loaded(workload, "tiny", 0, torch.float64)
+    answers = []
+    for instance in case.instances:
+        instance = map_tensors(instances_double, instance)
+        scores = workload.scores(model, instance)
+        answers.append((arrays(model(instance)), None if scores is None else arrays(scores)))
+    return Expected(answers)
+
+
+@pytest.mark.parametrize("autobatch", [0, 1, 2, 3])
+@pytest.mark.parametrize("name", [name for name in CASES if CASES[name].instances])
+def test_outputs_are_right(name: str, autobatch: int) -> None:
+    result = results(autobatch)[name]
+    if "unsupported" in result:
+        assert (CASES[name].workload, autobatch) == ("nestedrnn", 3)
+        pytest.skip(result["unsupported"])
+    for outputs in (result["outputs"], result["again"], result["first"]):
+        expected(name).check(flatten(outputs), Difference())
+    assert result["unchanged"]
+
+
+@pytest.mark.parametrize("autobatch", [0, 1, 2])
+@pytest.mark.parametrize("name", NAMES)
+def test_an_empty_minibatch(name: str, autobatch: int) -> None:
+    assert results(autobatch)[f"{name}, none"]["outputs"] == []
+
+
+@pytest.mark.parametrize("autobatch", [1, 2, 3])
+@pytest.mark.parametrize("name", NAMES)
+def test_batches_are_counted(name: str, autobatch: int) -> None:
+    result = results(autobatch)[name]
+    if "unsupported" in result:
+        pytest.skip(result["unsupported"])
+    counters = result["counters"]
+    assert 0 < counters["batches"] < counters["nodes"]
+    assert counters["mean_batch_width"] == pytest.approx(counters["nodes"] / counters["batches"])
+    assert "one node per parameter" in counters["unbatched"]["parameters"]
+    assert counters["schedule_ms"] + counters["kernel_ms"] == pytest.approx(counters["forward_ms"])
+    assert counters["renew_ms"] + counters["build_ms"] == pytest.approx(counters["construct_ms"])
+    assert all(np.isfinite(value) and value >= 0 for key, value in counters.items() if key.endswith("_ms"))
+
+
+def test_what_cannot_batch_says_so() -> None:
+    assert "one shared left operand" in results(1)["mvrnn"]["counters"]["unbatched"]["a * a"]
+    assert "never batches" in results(1)["berxit"]["counters"]["unbatched"]["colwise_add(a, a)"]
+
+
+def test_without_autobatching_every_node_is_a_batch() -> None:
+    counters = results(0)["treelstm"]["counters"]
+    assert counters["batches"] == counters["nodes"] > 100
+    assert counters["mean_batch_width"] == 1
+
+
+def test_siblings_and_instances_batch() -> None:
+    """Six instances side by side take hardly more batches than the longest alone."""
+    for name in ("drnn", "stackrnn", "nestedrnn"):
+        assert results(1)[name]["counters"]["mean_batch_width"] > 2.5
+
+
+def test_settings_hold_for_the_process() -> None:
+    assert "cannot be started again" in results(1)["started twice"]

@@ -61,13 +61,17 @@ class Acrobat:
 
 class Compiled:
     def __init__(self, executable: Any) -> None:
+        import torch
+
         self.executable = executable
+        self.inference_mode = torch.inference_mode
 
     def place(self, instances: Sequence[Instance]) -> list[Instance]:
         return list(instances)
 
     def run(self, minibatch: Sequence[Instance]) -> Outputs:
-        return self.executable(minibatch)
+        with self.inference_mode():  # as eager PyTorch is run: result tensors are cheaper to make
+            return self.executable(minibatch)
 
     def fetch(self, outputs: Outputs) -> list[Any]:
         from workloads.structures import arrays

@@ -4,7 +4,7 @@ A `Kernel` is a straight-line tensor program for *one row* of the batch (one rec
 `Block` (paper: static block, grain-size coarsening) is a straight line of kernels that is recorded and scheduled as one unit.
 
 Memory contract, one for every provider
-- All addresses are int64 *element offsets* (units of 4 bytes, also for int64 data, which is 8-byte aligned) from one base pointer.
+- All addresses are int64 *element offsets* from one base pointer, in units of 4 bytes; int64 data is 8-byte aligned.
 - Recording a call appends its operands' offsets to the unit's tables and takes the next row of the unit's output space. A row
   holds all results one after the other, each padded to 16 elements; `Kernel.displacements` and `Kernel.row_size` say where.
 - Weights are packed once, at load, by the function the emitter hands back with the kernel.
@@ -40,7 +40,7 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Instr:
-    """`name = op(args, **attrs)` over params and earlier instrs; `op` is one of `ir.ops.OPS`. A float among `args` is a literal."""
+    """`name = op(args, **attrs)` over params and earlier instrs; `op` is one of `ir.ops.OPS`; a float argument is a literal."""
 
     name: str
     op: str
@@ -57,7 +57,8 @@ class Kernel:
     results: tuple[str, ...]
 
     def type_of(self, name: str) -> TensorT:
-        return next(x.type for x in (*self.params, *self.body) if x.name == name)
+        defined: tuple[Param | Instr, ...] = (*self.params, *self.body)
+        return next(x.type for x in defined if x.name == name)
 
     @property
     def result_types(self) -> tuple[TensorT, ...]:

@@ -218,9 +218,8 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.lines = []
         for number, line in enumerate(text.splitlines(), 1):
-            stripped = line.lstrip(" ")
-            if stripped:
-                self.lines.append(_Line(number, len(line) - len(stripped), stripped))
+            if stripped := line.strip():
+                self.lines.append(_Line(number, len(line) - len(line.lstrip()), stripped))
         self.at = 0
         self.last: _Line | None = None
         self.entry = "forward"
@@ -433,7 +432,10 @@ class _Reader:
             if name not in self.units:
                 line.fail(f"there is no kernel or block {name!r}")
             unit = self.units[name]
-            results = unit.result_types
+            try:
+                results = unit.result_types
+            except (LookupError, StopIteration):
+                line.fail(f"{name!r} does not compute its results")
             return Launch(unit, self.atoms(line), results[0] if len(results) == 1 else TupleT(results), span=span)
         if line.starts("if"):
             cond = self.atom(line)

@@ -5,7 +5,7 @@ What it finds is a defect of the compiler, never of the user's model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, get_args
 
 from backends.acrobat.ir.nodes import (
@@ -57,7 +57,9 @@ def verify(program: Program) -> None:
     _head(program, violations.append)
     found = units(program.functions.values())
     names = [u.name for u in found]
+    ill_formed: set[Kernel | Block] = set()
     for unit in found:
+        before = len(violations)
 
         def say(message: str, name: str = unit.name) -> None:
             violations.append(f"{name}: {message}")
@@ -65,8 +67,10 @@ def verify(program: Program) -> None:
         if names.count(unit.name) > 1:
             say("several kernels or blocks have this name")
         _kernel(unit, say) if isinstance(unit, Kernel) else _block(unit, say)
+        if len(violations) > before:
+            ill_formed.add(unit)
     for function in program.functions.values():
-        _Function(program, function, violations).check()
+        _Function(program, function, violations, ill_formed).check()
     if violations:
         raise VerifyError(violations)
 
@@ -125,8 +129,11 @@ def _declared(program: Program, t: Type, say: Callable[[str], None]) -> None:
 
 
 class _Function:
-    def __init__(self, program: Program, function: Function, violations: list[str]) -> None:
+    def __init__(
+        self, program: Program, function: Function, violations: list[str], ill_formed: Collection[Kernel | Block]
+    ) -> None:
         self.program, self.function, self.violations = program, function, violations
+        self.ill_formed = ill_formed
         self.bound: set[str] = set()
         self.at: Expr | None = None
 
@@ -303,6 +310,8 @@ class _Function:
             self.same(f"the operand {p.name} of {unit.name}", a.type, ListT(p.type) if p.mode is Mode.LIST else p.type)
             if p.mode is Mode.SHARED and not isinstance(a, Weight):
                 self.say(f"the operand {p.name} of {unit.name} is shared, but {atom_text(a)} is no weight")
+        if unit in self.ill_formed:
+            return expr.type
         results = unit.result_types
         return results[0] if len(results) == 1 else TupleT(results)
 

@@ -1,4 +1,7 @@
-"""StackRNN. The sentences wait together, each for its next choice between its two actions."""
+"""StackRNN. The sentences wait together, each for its next choice between its two actions.
+
+The share of either action in the step of the actions' RNN is always the same, so it is computed once and serves as the bias.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +34,11 @@ class Program:
 
     def run(self, minibatch: Sequence[Sentence], graph: Graph) -> list[Expression]:
         lookup, affine, tanh, table, real = dy.lookup, dy.affine_transform, dy.tanh, self.words, self.real
-        shift, reduce = expressions(*self.actions)
         stack_start, buffer_start, action_start = expressions(*self.starts)
         b_s, W_s, U_s = expressions(*self.stack)
         b_b, W_b, U_b = expressions(*self.buffer)
         b_a, W_a, U_a = expressions(*self.action)
+        b_shift, b_reduce = (affine([b_a, W_a, action]) for action in expressions(*self.actions))
         b_c, L_c, R_c = expressions(*self.composition)
         b_p, S_p, B_p, A_p = expressions(*self.summary)
         b_d, W_d = expressions(*self.scores)
@@ -60,13 +63,13 @@ class Program:
                     assert stack is not None
                     right, _, (left_value, _, below) = stack
                     value = tanh(affine([b_c, L_c, left_value, R_c, right]))
-                    action, height = reduce, height - 1
+                    b_action, height = b_reduce, height - 1
                 else:
                     value, below = words[len(words) - left], stack
-                    action, height, left = shift, height + 1, left - 1
+                    b_action, height, left = b_shift, height + 1, left - 1
                 top = stack_start if below is None else below[1]
                 stack = (value, tanh(affine([b_s, W_s, value, U_s, top])), below)
-                history = tanh(affine([b_a, W_a, action, U_a, history]))
+                history = tanh(affine([b_action, U_a, history]))
             tops[place] = stack_start if stack is None else stack[1]
 
         tasks = Interleaving()

@@ -35,6 +35,7 @@ def cases() -> dict[str, Case]:
     comb = reduce(lambda below, leaf: mv.Node(leaf, below), ends)
     found["mvrnn, a leaf, a long chain"] = Case("mvrnn", [ends[3], comb, mv.Node(ends[1], ends[1])])
     found["birnn, no words, one, many"] = Case("birnn", [[], [3], list(range(90)), [], [4, 4]])
+    found["birnn, many sentences"] = Case("birnn", spec("birnn").instances("tiny", 3, 40))
     found["birnn, no words at all"] = Case("birnn", [[], []])
     words = [Sentence([], 1), Sentence([7], 2), Sentence([1, 2], 3), Sentence(list(range(50)), 4)]
     found["stackrnn, no words, one, many"] = Case("stackrnn", words)

@@ -40,12 +40,12 @@ from backends.acrobat.ir.nodes import (
     Weight,
 )
 from backends.acrobat.ir.ops import HOST, evaluate
-from backends.acrobat.ir.types import INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.ir.types import FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.kernels.spec import Block, Kernel, Mode
 
 STACK_BYTES = 512 << 20
-FRAMES = 400_000
-"""Python frames an instance may need at once: a recursion of some 100,000 calls."""
+FRAMES = 200_000
+"""Python frames an instance may need at once: a recursion of some 50,000 calls."""
 
 Env = dict[str, Any]
 Path = tuple[Any, ...]
@@ -148,7 +148,8 @@ class Interpreter:
         value = _located(host.span, HOST[host.op].evaluate, *self._atoms(host.args, env))
         if host.type == INT and not -(2**63) <= value < 2**63:
             raise InstanceError(f"{_where(host.span)}the integer {value} does not fit into 64 bits")
-        return int(value) if host.type == INT else value
+        # Python's `min` of an int and a float may be the int, and of bools a bool.
+        return {INT: int, FLOAT: float}[host.type](value) if host.type in (INT, FLOAT) else value
 
     def _map(self, node: Map, env: Env) -> list[Any]:
         out = []

@@ -1,0 +1,54 @@
+"""Every workload, compiled, against eager float64: values, structure, classes and dtypes, on one thread and two."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+import torch
+
+from backends.acrobat.tests.support import NAMES, assert_same, draw, eager, edges, tiny
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", NAMES)
+class TestWorkload:
+    def test_batches_are_eagers_answers(self, built: Any, name: str, threads: int) -> None:
+        executable = built(name, threads=threads)
+        model = tiny(name, torch.float64)
+        for n in (1, 6):
+            instances = draw(name, n)
+            want = eager(model, instances)
+            assert_same(executable(instances), want)
+            assert_same(executable(instances), want)  # the arenas are used again
+
+    def test_smallest_next_to_largest(self, built: Any, name: str, threads: int) -> None:
+        executable = built(name, threads=threads)
+        model = tiny(name, torch.float64)
+        instances = edges(name)
+        want = eager(model, instances)
+        for _ in range(2):
+            assert_same(executable(instances), want)
+        for instance, answer in zip(instances, want, strict=True):
+            assert_same(executable([instance]), [answer])
+
+    def test_no_instances_no_results(self, built: Any, name: str, threads: int) -> None:
+        executable = built(name, threads=threads)
+        assert executable([]) == []
+        assert executable.counters()["launches"] == 0
+        assert_same(executable(draw(name, 1)), eager(tiny(name, torch.float64), draw(name, 1)))
+
+    def test_instances_stay_as_they_were(self, built: Any, name: str, threads: int) -> None:
+        instances = [*draw(name, 3), *edges(name)]
+        before = copy.deepcopy(instances)
+        built(name, threads=threads)(instances)
+        assert repr(instances) == repr(before)
+
+    def test_results_outlive_the_next_batch(self, built: Any, name: str, threads: int) -> None:
+        executable = built(name, threads=threads)
+        first = draw(name, 2, seed=1)
+        kept = executable(first)
+        executable(draw(name, 6, seed=2))
+        executable.close()
+        assert_same(kept, eager(tiny(name, torch.float64), first))

@@ -96,7 +96,7 @@ def exp(x: Bundle) -> Bundle:
     """To 2 ulp, with overflow to infinity and gradual underflow to zero."""
     x = x.at_least(-104.0).at_most(89.0)
     t = x * LOG2E
-    rest = x.map(lambda a, b: a * splat(LOG2E, x.lanes) - b, t).map(lambda e, a: a * splat(LOG2E_LOW, x.lanes) + e, x)
+    rest = x.fma(LOG2E_LOW, x.fma(LOG2E, t * -1.0))  # what t lost in rounding
     if wide(x):
         return scale(polynomial(floor_part(t) + rest, EXP2_FLOOR), t)
     moved = t + ROUNDER

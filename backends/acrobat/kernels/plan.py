@@ -105,7 +105,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """`heads` products of two row operands: [rows, depth] times [depth, columns]."""
+    """`heads` products of two row operands: [rows, depth] times [depth, columns]; the right one's `outer` is along its columns."""
 
     heads: int
     rows: int
@@ -115,6 +115,13 @@ class Product:
     right: Operand
     bias: str
     epilogue: Epilogue
+
+    def along_columns(self, lanes: int) -> bool:
+        """Whether vectors of columns of the right operand lie contiguously."""
+        digits = self.right.outer.digits
+        if self.columns == 1:
+            return True
+        return bool(digits) and (digits[0].divisor, digits[0].stride) == (1, 1) and digits[0].modulus % lanes == 0
 
 
 def only_product(kernel: Kernel) -> Instr:
@@ -196,17 +203,21 @@ def plan_product(kernel: Kernel, lanes: int) -> Product | None:
             batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
             left = np.broadcast_to(left, (*batch, *left.shape[-2:])).reshape(-1, *left.shape[-2:])
             right = np.broadcast_to(right, (*batch, *right.shape[-2:])).reshape(-1, *right.shape[-2:]).transpose(0, 2, 1)
+        bias = str(product.args[2]) if len(product.args) > 2 else ""
+        if right.shape[1] == 1 and left.shape[1] > 1 and not bias:  # matrix times vector: the matrix's rows are the columns
+            left, right = right, left
         heads, rows, depth = left.shape
         columns = right.shape[1]
-        bias = str(product.args[2]) if len(product.args) > 2 else ""
         if not (heads and rows and depth and columns) or (bias and bias not in modes):
             return None
         epilogue = find_epilogue(kernel, product.name, heads * rows, columns, lanes, gates=1)
-        return Product(
+        plan = Product(
             heads, rows, depth, columns, find_operand(left, left_params), find_operand(right, right_params), bias, epilogue
         )
     except NotFused:
         return None
+    modes_used = {modes[plan.left.param], modes[plan.right.param]}
+    return plan if Mode.LIST not in modes_used and (plan.right.stride == 1 or plan.along_columns(lanes)) else None
 
 
 def find_operand(found: np.ndarray, params: list) -> Operand:

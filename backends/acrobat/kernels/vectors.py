@@ -72,7 +72,8 @@ class Bundle:
 
     def fma(self, factor: Bundle | float, term: Bundle | float) -> Bundle:
         """self * factor + term, rounded once."""
-        return self.map(lambda a, b, c: a * b + c, factor, term)
+        dtype = typed("float32", self.lanes)
+        return self.map(lambda a, b, c: tirx.call_llvm_pure_intrin(dtype, "llvm.fma", a, b, c), factor, term)
 
     def at_least(self, bound: float) -> Bundle:
         """max(self, bound); NaN stays (x86's max gives its second operand then)."""

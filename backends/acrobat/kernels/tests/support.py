@@ -20,7 +20,8 @@ from backends.acrobat.kernels.packing import pack
 from backends.acrobat.kernels.spec import Instr, Kernel, Mode, Param, displacements
 from backends.acrobat.kernels.target import CpuTarget
 
-UNTOUCHED = np.float32(-12345.0)
+UNTOUCHED = np.float32("nan")
+"""What lies between operands: NaN, so that reading it shows."""
 HERE = CpuTarget.detect()
 NARROW = CpuTarget("x86-64-v3", 8)
 TARGETS = [HERE, NARROW] if HERE.lanes == 16 else [HERE]

@@ -1,0 +1,87 @@
+"""Models for single questions about the compiler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, TypeAlias
+
+import torch
+from torch import Tensor, nn
+
+
+class RecursiveBiRNN(nn.Module):
+    """Both directions of a BiRNN by one recursive function that takes the weights as arguments."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(20, 8)
+        self.forward_start = nn.Parameter(torch.randn(8))
+        self.forward_cell = nn.Linear(16, 8)
+        self.backward_start = nn.Parameter(torch.randn(8))
+        self.backward_cell = nn.Linear(16, 8)
+
+    def forward(self, sentence: list[int]) -> list[Tensor]:
+        words = [self.embedding.weight[word] for word in sentence]
+        forwards = self.scan(self.forward_cell.weight, self.forward_cell.bias, self.forward_start, words)
+        backwards = self.scan(self.backward_cell.weight, self.backward_cell.bias, self.backward_start, words[::-1])
+        return [f + b for f, b in zip(forwards, reversed(backwards))]  # noqa: B905
+
+    def scan(self, weight: Tensor, bias: Tensor, state: Tensor, xs: list[Tensor]) -> list[Tensor]:
+        if len(xs) == 0:
+            return []
+        new = torch.sigmoid(nn.functional.linear(torch.cat((xs[0], state)), weight, bias))
+        return [new] + self.scan(weight, bias, new, xs[1:])  # noqa: RUF005
+
+
+class Endless(nn.Module):
+    """Recursion that ends for even numbers only."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.step = nn.Linear(4, 4)
+        self.start = nn.Parameter(torch.zeros(4))
+
+    def forward(self, n: int) -> Tensor:
+        return self.down(self.start, n)
+
+    def down(self, x: Tensor, n: int) -> Tensor:
+        if n == 0:
+            return x
+        return self.down(torch.tanh(self.step(x)), n - 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """An element of a linked list, with one field of every kind."""
+
+    value: Annotated[Tensor, 4]
+    flag: bool
+    rate: float
+    count: int
+    tags: list[int]
+    rest: Cell | None
+
+
+Chain: TypeAlias = Cell | None
+
+
+class Linked(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(5, 4)
+        self.step = nn.Linear(4, 4)
+        self.start = nn.Parameter(torch.zeros(4))
+
+    def forward(self, chain: Cell) -> Tensor:
+        return self.walk(chain)
+
+    def walk(self, chain: Cell | None) -> Tensor:
+        if chain is None:
+            return self.start
+        below = self.walk(chain.rest)
+        x = torch.tanh(self.step(chain.value + below))
+        if chain.flag:
+            x = x * chain.rate
+        for tag in chain.tags:
+            x = x + self.table.weight[tag]
+        return x + float(chain.count)

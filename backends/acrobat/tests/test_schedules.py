@@ -1,0 +1,254 @@
+"""Which launches a mini-batch takes: schedules worked out by hand from the depth rule (depth follows data dependence; the
+elements of a list stand at one depth; a phase starts when all instances have ended the one before).
+
+A batch is the rows of one unit at one depth. A unit of several kernels, a static block, launches each of them: so batches are
+what the rule gives, and launches are batches times the kernels of their blocks.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from backends.acrobat import compile
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.nodes import Launch, Program, Weight
+from backends.acrobat.ir.visitor import walk
+from backends.acrobat.kernels.spec import Block, Kernel, Mode
+from backends.acrobat.options import Options
+from backends.acrobat.pipeline import optimise
+from backends.acrobat.tests.models import RecursiveBiRNN
+from backends.acrobat.tests.support import NAMES, assert_same, comb, draw, eager, tiny
+from workloads.mvrnn import model as mvrnn
+from workloads.treelstm import model as treelstm
+
+SENTENCES = [[1, 2, 3], [4], [], [5, 6, 7, 8, 9], [10, 11, 12], [13, 14]]
+
+
+def optimised(name: str, **switches: bool) -> Program:
+    return optimise(build(tiny(name)), Options(**switches))
+
+
+def launches(program: Program) -> list[Launch]:
+    return [node for f in program.functions.values() for node in walk(f.body) if isinstance(node, Launch)]
+
+
+def kernels(unit: Kernel | Block) -> list[Kernel]:
+    return [step.kernel for step in unit.steps] if isinstance(unit, Block) else [unit]
+
+
+def modes(launch: Launch) -> dict[str, Mode]:
+    return {p.name: p.mode for p in launch.unit.params}
+
+
+def launch_with(program: Program, op: str) -> list[Launch]:
+    return [x for x in launches(program) if any(i.op == op for k in kernels(x.unit) for i in k.body)]
+
+
+def by_depth(schedule: list[tuple[int, int, str, int]], phase: int = 0) -> dict[int, list[int]]:
+    """Depth -> the rows of its launches."""
+    rows = defaultdict(list)
+    for p, depth, _, n in schedule:
+        if p == phase:
+            rows[depth].append(n)
+    return dict(rows)
+
+
+class TestBiRNN:
+    def test_two_cells_a_step_and_one_classifier(self, built: Any) -> None:
+        executable = built("birnn")
+        schedule = executable.schedule(SENTENCES)
+        alive = [sum(len(s) > t for s in SENTENCES) for t in range(5)]
+        assert by_depth(schedule) == {t: [n, n] for t, n in enumerate(alive)}
+        # The classifier is one block of two kernels, the product and the argmax: one batch, over every word.
+        words = sum(map(len, SENTENCES))
+        assert [rows for phase, _, _, rows in schedule if phase == 1] == [words, words]
+        assert executable.counters()["batches"] == 2 * 5 + 1
+        assert executable.counters()["launches"] == 2 * 5 + 2
+        assert executable.counters()["executions"] == 1
+
+    def test_without_phases_one_classifier_for_each_length(self, built: Any) -> None:
+        executable = built("birnn", options=Options(phases=False))
+        schedule = executable.schedule(SENTENCES)
+        assert {phase for phase, *_ in schedule} == {0}
+        classified = {depth: rows for _, depth, kernel, rows in schedule if "argmax" in kernel}
+        assert classified == {1: 1, 2: 2, 3: 2 * 3, 5: 5}  # depth = length: every word of all sentences of that length
+        assert executable.counters()["batches"] == 2 * 5 + 4
+
+    def test_the_start_is_gathered_as_the_states_after_it(self) -> None:
+        steps = launch_with(optimised("birnn"), "sigmoid")
+        assert len(steps) == 2
+        for launch in steps:
+            assert Counter(modes(launch).values()) == {Mode.GATHERED: 2, Mode.SHARED: 2}  # word, state; weight, bias
+
+
+class TestSpecialisation:
+    """On a BiRNN whose directions are one recursive function; inlining alone gives loops weights of their own."""
+
+    def test_each_direction_has_its_shared_weights(self, cache: Path) -> None:
+        steps = launch_with(optimise(build(RecursiveBiRNN()), Options()), "sigmoid")
+        assert len(steps) == 2
+        for launch in steps:
+            assert Counter(modes(launch).values()) == {Mode.GATHERED: 2, Mode.SHARED: 2}
+        schedule = compile(RecursiveBiRNN(), cache_folder=cache, checked=True).schedule(SENTENCES)
+        assert by_depth(schedule) == {t: [sum(len(s) > t for s in SENTENCES)] * 2 for t in range(5)}
+
+    def test_without_it_weights_are_gathered_and_directions_one_batch(self, cache: Path) -> None:
+        model, off = RecursiveBiRNN(), Options(specialise=False)
+        (step,) = launch_with(optimise(build(model), off), "sigmoid")
+        assert set(modes(step).values()) == {Mode.GATHERED}
+        executable = compile(model, options=off, cache_folder=cache, checked=True)
+        assert_same(executable(SENTENCES), eager(copy.deepcopy(model).double(), SENTENCES))
+        schedule = executable.schedule(SENTENCES)
+        batches = Counter(depth for _, depth, kernel, _ in schedule if kernel == kernels(step.unit)[0].name)
+        assert batches == Counter(range(5))
+        assert {rows for _, depth, _, rows in schedule if depth == 0} == {2 * sum(len(s) > 0 for s in SENTENCES)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_weight_is_shared(name: str) -> None:
+    """Each matrix and bias; a vector may stand in for a result, as a start state does, and is gathered with those."""
+    program = optimised(name)
+    found = 0
+    for launch in launches(program):
+        for p, arg in zip(launch.unit.params, launch.args, strict=True):
+            if isinstance(arg, Weight) and len(p.type.shape) == 2:
+                assert p.mode is Mode.SHARED, (launch.unit.name, p.name)
+                found += 1
+        for kernel in kernels(launch.unit):
+            params = {p.name: p.mode for p in kernel.params}
+            for instr in kernel.body:
+                if instr.op in ("linear", "layer_norm"):
+                    assert {params[str(a)] for a in instr.args[1:]} == {Mode.SHARED}
+    assert found
+
+
+class TestTreeLSTM:
+    leaf, node = treelstm.Leaf, treelstm.Node
+    low = treelstm.Node([treelstm.Leaf(1), treelstm.Leaf(2), treelstm.Leaf(3)])
+    trees = (
+        treelstm.Leaf(7),
+        low,
+        treelstm.Node([low, treelstm.Leaf(4)]),
+        treelstm.Node([treelstm.Node([treelstm.Leaf(5), low]), treelstm.Node([treelstm.Leaf(6)])]),
+    )
+    leaves = 1 + 3 + 4 + 5
+    heights = (4, 2, 1)  # inner nodes of height 1, 2, 3
+
+    def test_leaves_once_then_by_height_then_the_classifier(self, built: Any) -> None:
+        executable = built("treelstm")
+        schedule = executable.schedule(list(self.trees))
+        levels = by_depth(schedule)
+        assert levels.pop(0) == [self.leaves]
+        # Each inner node takes three kernels of one block: sum, forget gate (a row per child), the rest.
+        children = {1: 3 + 3 + 3 + 1, 2: 2 + 2, 3: 2}
+        assert levels == {h: [n, children[h], n] for h, n in enumerate(self.heights, 1)}
+        assert [rows for phase, _, _, rows in schedule if phase == 1] == [len(self.trees)]
+        assert executable.counters()["batches"] == 1 + 3 + 1
+
+    def test_without_hoisting_leaves_still_stand_at_one_depth(self, built: Any) -> None:
+        executable = built("treelstm", options=Options(hoist=False))
+        schedule = executable.schedule(list(self.trees))
+        assert [rows for _, _, kernel, rows in schedule if "leaf" in kernel] == [self.leaves]
+
+    def test_without_blocks_and_fusion_heights_still_batch(self, built: Any) -> None:
+        executable = built("treelstm", options=Options(coarsen=False, vertical=False))
+        schedule = executable.schedule(list(self.trees))
+        projected = [rows for _, _, kernel, rows in schedule if kernel == "encode_linear" and rows == self.leaves]
+        assert len(projected) == 1
+
+
+class TestMVRNN:
+    def test_leaves_cost_nothing_and_nodes_batch_by_height(self, built: Any) -> None:
+        leaf, node = mvrnn.Leaf, mvrnn.Node
+        trees = [leaf(1), node(leaf(1), leaf(2)), comb(3), node(node(leaf(3), leaf(4)), node(leaf(5), leaf(6)))]
+        executable = built("mvrnn")
+        schedule = executable.schedule(trees)
+        heights = [1 + 1 + 2, 1 + 1, 1]
+        levels = by_depth(schedule)
+        assert [set(rows) for _, rows in sorted(levels.items())] == [{n} for n in heights]
+        per_level = {len(rows) for rows in levels.values()}
+        assert len(per_level) == 1  # the same kernels at each height
+        assert executable.counters()["batches"] == len(heights) + 1  # a block a height, and the classifier
+        assert [rows for phase, _, _, rows in schedule if phase == 1] == [len(trees)]
+
+    def test_both_sides_of_the_matrix_products_are_gathered(self) -> None:
+        (launch,) = launch_with(optimised("mvrnn"), "matmul")
+        assert Counter(modes(launch).values())[Mode.GATHERED] == 4  # two vectors, two matrices
+        products = [k for k in kernels(launch.unit) if any(i.op == "matmul" for i in k.body)]
+        assert products and all(p.mode is Mode.GATHERED for k in products for p in k.params if len(p.type.shape) == 2)
+
+
+def eager_layers(instances: list[Any]) -> list[int]:
+    """How many layers each instance takes."""
+    model: Any = tiny("berxit")
+    taken = []
+    inner = model.layer
+
+    def layer(x: torch.Tensor) -> torch.Tensor:
+        taken[-1] += 1
+        result: torch.Tensor = inner(x)
+        return result
+
+    model.layer = layer
+    with torch.inference_mode():
+        for instance in instances:
+            taken.append(0)
+            model(instance)
+    return taken
+
+
+class TestBerxit:
+    def test_a_wait_and_a_block_for_each_layer(self, built: Any) -> None:
+        instances = draw("berxit", 8)
+        layers = eager_layers(instances)
+        assert len(set(layers)) > 1
+        executable = built("berxit")
+        schedule = executable.schedule(instances)
+        counters = executable.counters()
+        assert counters["waits"] == sum(layers)
+        assert counters["executions"] == max(layers) + 1  # and the classifier
+        assert counters["batches"] == max(layers) + 1
+        running = [sum(n > done for n in layers) for done in range(max(layers))]
+        assert [set(rows) for _, rows in sorted(by_depth(schedule).items())] == [{n} for n in running]
+        assert {rows for phase, _, _, rows in schedule if phase == 1} == {len(instances)}
+
+
+def size(tree: Any) -> int:
+    return 1 + sum(map(size, tree.children))
+
+
+def chain(tree: Any) -> int:
+    """Cells that follow each other on the longest way: siblings from left to right, then down."""
+    return max((i + chain(child) for i, child in enumerate(tree.children, 1)), default=0)
+
+
+class TestDRNN:
+    def test_executions_follow_the_longest_chain(self, built: Any) -> None:
+        instances = draw("drnn", 6)
+        executable = built("drnn")
+        trees = executable(instances)
+        counters = executable.counters()
+        nodes = sum(size(tree) - 1 for tree in trees)
+        assert counters["nodes"] == nodes
+        assert counters["waits"] == 2 * nodes
+        # Whole sibling lists come before their children: the chain is at most the sum of the list lengths on a path.
+        longest = max(map(chain, trees))
+        assert longest <= counters["batches"] <= 4 * 4
+        assert counters["executions"] <= counters["batches"] + 1
+        assert counters["executions"] < max(map(size, trees))
+
+    def test_it_is_the_same_for_copies(self, built: Any) -> None:
+        """Instances go on side by side: six copies of one take the executions of one, with six times the rows."""
+        (instance,) = draw("drnn", 1)
+        executable = built("drnn")
+        alone = executable.schedule([instance])
+        executions = executable.counters()["executions"]
+        together = executable.schedule([instance] * 6)
+        assert executable.counters()["executions"] == executions
+        assert together == [(phase, depth, kernel, 6 * rows) for phase, depth, kernel, rows in alone]

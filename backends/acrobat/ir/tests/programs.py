@@ -45,7 +45,7 @@ from backends.acrobat.ir.nodes import (
 )
 from backends.acrobat.ir.ops import infer_host, make_op
 from backends.acrobat.ir.types import BOOL, FLOAT, INT, Case, DataT, DataType, ListT, ScalarT, TensorT, TupleT, Type
-from backends.acrobat.ir.visitor import Binding, Names, from_lets
+from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets
 
 LARGE = 8.0
 """A tensor whose elements may be larger than this goes through `tanh` first."""
@@ -209,12 +209,26 @@ class _Maker:
                 arm = scope.inner()
                 variables = tuple(arm.variable(f, t) for f, t in case.fields)
                 for v in variables:
+                    if self.often():
+                        self.embedded(arm, v)
                     self.recur(arm, v)
                 arms.append(Arm(case.name, variables, self.body(arm, header.result, 3)))
             match = Match(header.params[0], tuple(arms), header.result)
             finished.append(dataclasses.replace(header, body=from_lets(scope.bindings, match)))
         self.functions += finished
-        self.walks = {}
+
+    def embedded(self, scope: _Scope, part: Var) -> None:
+        """A vector of what a part of the instance holds, so that the tensor work after it hangs on the instance."""
+        table = self.weight(TensorT((ROWS, self.d)))
+        if part.type == INT:
+            scope.op("row", [table, scope.host("mod", part, Lit(ROWS, INT))])
+        elif part.type == ListT(INT):
+            inside = scope.inner()
+            word = inside.variable("word", INT)
+            row = inside.op("row", [table, inside.host("mod", word, Lit(ROWS, INT))])
+            self.summed(scope, scope.bind("rows", Map(word, part, from_lets(inside.bindings, row), ListT(self.vector))))
+        elif part.type == ListT(self.vector):
+            self.summed(scope, part)
 
     def recur(self, scope: _Scope, part: Var) -> None:
         """Walk over a part of what a walk was called with: itself, an optional one, or every one of a list. Once only, so that
@@ -236,7 +250,9 @@ class _Maker:
                 inside = scope.inner()
                 child = inside.variable("child", DataT(name))
                 call = self.called(inside, self.walks[name], child)
-                scope.bind("walked", Map(child, part, from_lets(inside.bindings, call), ListT(call.type)))
+                walked = scope.bind("walked", Map(child, part, from_lets(inside.bindings, call), ListT(call.type)))
+                if call.type == self.vector and self.often():
+                    self.summed(scope, walked)
 
     def countdown(self) -> None:
         """A function that calls itself with a number less by one."""
@@ -257,9 +273,12 @@ class _Maker:
         entry = self.pick([*unions, *map(ListT, unions), TupleT((INT, ListT(self.vector))), ListT(INT), *unions])
         param = Var("instance", entry)
         scope = self.scope([param])
+        parts = [param]
         if isinstance(entry, TupleT):
-            for i, t in enumerate(entry.items):
-                scope.bind("part", Field(param, i, t))
+            parts = [scope.bind("part", Field(param, i, t)) for i, t in enumerate(entry.items)]
+        for part in parts:
+            self.embedded(scope, part)
+            self.recur(scope, part)
         result = self.pick([self.vector, TupleT((self.vector, INT)), ListT(self.vector), self.some_type()])
         self.functions.append(Function("forward", (param,), result, self.body(scope, result, 8)))
 
@@ -268,6 +287,7 @@ class _Maker:
     def body(self, scope: _Scope, t: Type, fuel: int) -> Expr:
         """Some steps, then a value of type `t`; sometimes the last step itself is the value, sometimes a branch."""
         self.steps(scope, fuel)
+        self.joined(scope)
         if scope.depth > 0 and self.upto(4) == 4:
             cond = self.make(scope, BOOL)
             then, orelse = (self.body(scope.inner(), t, 1) for _ in range(2))
@@ -277,9 +297,18 @@ class _Maker:
             _, result = scope.bindings.pop()
         return from_lets(scope.bindings, result)
 
+    def joined(self, scope: _Scope) -> None:
+        """The vectors that nothing uses yet, added up: what is not used is removed before it can test anything."""
+        used = {name for _, value in scope.bindings for name in free_vars(value)}
+        idle = [var for var, _ in scope.bindings if var.type == self.vector and var.name not in used]
+        total: Atom | None = None
+        for var in idle:
+            x = scope.small(var)
+            total = x if total is None else scope.op("tanh", [scope.op("add", [total, x], 2.0)])
+
     def steps(self, scope: _Scope, fuel: int) -> None:
-        for _ in range(self.upto(fuel)):
-            kinds = [*(6 * [self.tensor]), self.numbers, self.tuples, self.lists]
+        for _ in range(fuel // 3 + self.upto(fuel - fuel // 3)):
+            kinds = [*(6 * [self.tensor]), self.numbers, self.numbers, self.tuples, self.lists]
             if scope.depth > 0:
                 kinds += [self.branch, self.loop, self.mapped, self.folded, self.taken_apart]
                 kinds += 3 * [self.call] if scope.callees else []
@@ -437,7 +466,7 @@ class _Maker:
 
     def numbers(self, scope: _Scope) -> None:
         a, b = self.make(scope, INT), self.make(scope, INT)
-        match self.pick(["int", "bool", "float", "shift", "signed"]):
+        match self.pick(["int", "int", "int", "bool", "float", "shift", "signed"]):
             case "int":
                 name = self.pick(["add", "sub", "mul", "min", "max", "bitand", "bitxor", "bitor"])
                 scope.host("bitand", scope.host(name, a, b), Lit(15, INT))

@@ -165,25 +165,44 @@ class UnitWriter:
         return "\n".join(lines)
 
     def run(self, code: UnitCode) -> str:
-        """The function that runs all recorded calls of one bucket."""
-        lines = [f"static void run_{code.name}(Context& cx, Bucket& bucket) {{", "    const int64_t rows = bucket.rows;"]
+        """The function that runs all recorded calls of one bucket, block of rows by block of rows."""
+        lines = [f"static void run_{code.name}(Context& cx, Bucket& bucket) {{"]
         for i, p in enumerate(code.gathered):
-            lines += [f"    const int64_t* {operand(p.name)} = cx.operand(bucket.operands[{i}].data, rows, {elements(p)});"]
-        for g in range(len(code.groups)):
-            lines += [f"    const int64_t* starts_{g} = bucket.starts[{g}].data;"]
+            lines += [
+                f"    const int64_t* all_{operand(p.name)} = cx.operand(bucket.operands[{i}].data, bucket.rows, {elements(p)});"
+            ]
         for i, p in enumerate(code.lists):
             column = f"bucket.items[{i}]"
             lines += [f"    const int64_t* {operand(p.name)} = cx.operand({column}.data, {column}.size, {elements(p)});"]
-        lines += ["    const int64_t* out = bucket.out.data;"]
+        flops, size = [], []
+        for call in code.calls:
+            kernel, emitted = call.request.kernel, self.emitted[call.request]
+            rows = f"bucket.starts[{code.groups.index(call.over)}].data[bucket.rows]" if call.over else "bucket.rows"
+            lines += [f"    cx.count({c_string(kernel.name)}, {rows}, {float(emitted.flops_per_row)});"]
+            share = f"double({rows}) / double(bucket.rows)" if call.over else "1"
+            flops.append(f"{float(emitted.flops_per_row)} * {share}" if call.over else f"{float(emitted.flops_per_row)}")
+            size.append(f"{row_bytes(kernel)} * {share}" if call.over else f"{row_bytes(kernel)}")
+        lines += [f"    const double row_bytes = {' + '.join(size)};", f"    const double row_flops = {' + '.join(flops)};"]
+        lines += [
+            "    cx.blocks(bucket.rows, row_bytes, row_flops, [&](int64_t begin, int64_t end, Worker& worker, bool split) {",
+            "        const int64_t rows = end - begin;",
+        ]
+        if len(code.calls) > 1:
+            lines += ["        worker.begin_block();"]
+        for p in code.gathered:
+            lines += [f"        const int64_t* {operand(p.name)} = all_{operand(p.name)} + begin;"]
+        for g in range(len(code.groups)):
+            lines += [f"        const int64_t* starts_{g} = bucket.starts[{g}].data + begin;"]
+        lines += ["        const int64_t* out = bucket.out.data + begin;"]
         for k, call in enumerate(code.calls):
-            lines += [f"    {line}" for line in self._call(code, k, call)]
-        return "\n".join([*lines, "}"])
+            lines += [f"        {line}" for line in self._call(code, k, call)]
+        return "\n".join([*lines, "    });", "}"])
 
     def _call(self, code: UnitCode, k: int, call: Call) -> list[str]:
         kernel, emitted = call.request.kernel, self.emitted[call.request]
         lists = {p.name: i for i, p in enumerate(code.lists)}
-        group_index = {g: i for i, g in enumerate(code.groups)}
-        rows = f"starts_{group_index[call.over]}[rows]" if call.over else "rows"
+        group = code.groups.index(call.over) if call.over else -1
+        rows = f"starts_{group}[rows] - starts_{group}[0]" if call.over else "rows"
         lines: list[str] = []
         args: list[str] = []
         for p, arg in zip(kernel.params, call.args, strict=True):
@@ -192,33 +211,31 @@ class UnitWriter:
                 index = self.packed.setdefault(key, len(self.packed))
                 args.append(f"cx.packed[{index}]")
             elif arg in lists:
-                if p.mode is Mode.LIST:
-                    args += [f"starts_{group_index[code.group_of(arg)]}", operand(arg)]
-                else:
-                    args.append(operand(arg))
+                own = code.groups.index(code.group_of(arg))
+                args += [f"starts_{own}", operand(arg)] if p.mode is Mode.LIST else [f"{operand(arg)} + starts_{own}[0]"]
             elif "." in arg:
                 args += self._intermediate(code, k, call, p, arg, lines)
             elif call.over:
                 name = f"{operand(arg)}_per_item_{k}"
-                lines.append(f"const int64_t* {name} = cx.spread({operand(arg)}, starts_{group_index[call.over]}, rows);")
+                lines.append(f"const int64_t* {name} = worker.spread({operand(arg)}, starts_{group}, rows);")
                 args.append(name)
             else:
                 args.append(operand(arg))
         if call.leaves:
             if code.rows[k]:
-                lines.append(f"const int64_t* out_{k} = cx.shifted(out, {code.rows[k]}, rows);")
+                lines.append(f"const int64_t* out_{k} = worker.shifted(out, {code.rows[k]}, rows);")
                 args.append(f"out_{k}")
             else:
                 args.append("out")
         else:
-            lines.append(f"const Tensor row_{k} = cx.place({rows} * {kernel.row_size});")
+            lines.append(f"const int64_t rows_{k} = {rows};")
+            lines.append(f"const Tensor row_{k} = cx.address(worker.rows(rows_{k} * {kernel.row_size}));")
             args += [f"row_{k}", f"int64_t{{{kernel.row_size}}}"]
         lines += [
-            f"cx.launch({c_string(kernel.name)}, {rows}, {emitted.parts}, {float(emitted.flops_per_row)},",
-            f"          {emitted.scratch_size * 4},",
-            "          [&](int64_t row_begin, int64_t row_end, int part_begin, int part_end, float* scratch) {",
-            f"              {emitted.symbol}(cx.base, row_begin, row_end, part_begin, part_end, {', '.join(args)}, scratch);",
-            "          });",
+            f"cx.step(worker, split, {rows}, {emitted.parts}, {emitted.scratch_size * 4},",
+            "        [&](int64_t row_begin, int64_t row_end, int part_begin, int part_end, float* scratch) {",
+            f"            {emitted.symbol}(cx.base, row_begin, row_end, part_begin, part_end, {', '.join(args)}, scratch);",
+            "        });",
         ]
         return lines
 
@@ -229,20 +246,23 @@ class UnitWriter:
         step: Step = code.unit.steps[source]
         at = step.kernel.displacements[j]
         size = step.kernel.row_size
-        group_index = {g: i for i, g in enumerate(code.groups)}
         name = f"from_{source}_{j}_{k}"
         if p.mode is Mode.LIST:
-            group = group_index[code.group_of(step.over)]
-            lines.append(f"const int64_t* {name} = cx.steps(row_{source} + {at}, {size}, starts_{group}[rows]);")
+            group = code.groups.index(code.group_of(step.over))
+            # Items are numbered from the first of the whole batch, this block's intermediates from its own first.
+            lines.append(
+                f"const int64_t* {name} = worker.steps(row_{source} + {at}, {size}, rows_{source}) - starts_{group}[0];"
+            )
             return [f"starts_{group}", name]
         if p.mode is Mode.CONTIGUOUS:
             return [f"row_{source} + {at}", f"int64_t{{{size}}}"]
         if source in code.rows:
-            lines.append(f"const int64_t* {name} = cx.shifted(out, {code.rows[source] + at}, rows);")
+            lines.append(f"const int64_t* {name} = worker.shifted(out, {code.rows[source] + at}, rows);")
         else:
-            lines.append(f"const int64_t* {name} = cx.steps(row_{source} + {at}, {size}, rows);")
+            lines.append(f"const int64_t* {name} = worker.steps(row_{source} + {at}, {size}, rows);")
         if call.over:
-            lines.append(f"const int64_t* {name}_per_item = cx.spread({name}, starts_{group_index[call.over]}, rows);")
+            group = code.groups.index(call.over)
+            lines.append(f"const int64_t* {name}_per_item = worker.spread({name}, starts_{group}, rows);")
             return [f"{name}_per_item"]
         return [name]
 
@@ -262,6 +282,11 @@ class UnitWriter:
         if not len(units):
             lines.append('    {"", 0, 0, 0, nullptr, 0, nullptr},')
         return "\n".join([*lines, "};"])
+
+
+def row_bytes(kernel: Kernel) -> int:
+    """Bytes of the operands and results of one row."""
+    return 4 * (kernel.row_size + sum(elements(p) for p in kernel.params if p.mode is not Mode.SHARED))
 
 
 def operand(param: str) -> str:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -34,15 +35,53 @@ struct Launched {
     int64_t rows;
 };
 
+// What a thread needs beside the schedule: room for intermediates and tables of the block it runs.
+class Worker {
+   public:
+    explicit Worker(size_t memory_limit) : memory_("block", memory_limit) {}
+
+    // The memory of the block before is free again.
+    void begin_block() { memory_.reset(); }
+    float* rows(int64_t elements) { return static_cast<float*>(memory_.take(size_t(elements) * 4)); }
+
+    const int64_t* steps(int64_t start, int64_t stride, int64_t rows) {
+        int64_t* table = memory_.make<int64_t>(size_t(rows));
+        for (int64_t i = 0; i < rows; ++i) table[i] = start + i * stride;
+        return table;
+    }
+    const int64_t* shifted(const int64_t* table, int64_t by, int64_t rows) {
+        if (by == 0) return table;
+        int64_t* moved = memory_.make<int64_t>(size_t(rows));
+        for (int64_t i = 0; i < rows; ++i) moved[i] = table[i] + by;
+        return moved;
+    }
+    // A row's address for each of its items; starts[0] need not be 0.
+    const int64_t* spread(const int64_t* table, const int64_t* starts, int64_t rows) {
+        int64_t* items = memory_.make<int64_t>(size_t(starts[rows] - starts[0]));
+        for (int64_t i = 0; i < rows; ++i) std::fill(items + (starts[i] - starts[0]), items + (starts[i + 1] - starts[0]), table[i]);
+        return items;
+    }
+    float* scratch(size_t bytes) {
+        if (scratch_.size() < bytes + 64) scratch_.resize(bytes + 64);
+        return reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(scratch_.data()) + 63) & ~uintptr_t{63});
+    }
+    size_t high_water() const { return memory_.high_water() + scratch_.size(); }
+
+   private:
+    Arena memory_;
+    std::vector<char> scratch_;
+};
+
 class Context {
    public:
     Context(int threads, size_t memory_limit, bool checked, bool gather_fusion)
         : host("structure", memory_limit),
           tensors("tensor", memory_limit),
           pool(threads),
-          scratch_(size_t(threads)),
           checked_(checked),
-          gather_fusion_(gather_fusion) {}
+          gather_fusion_(gather_fusion) {
+        for (int i = 0; i < threads; ++i) workers_.emplace_back(memory_limit);
+    }
 
     Arena host;     // structures, lists, coroutine frames, tables made at launch
     Arena tensors;  // rows of results
@@ -99,31 +138,58 @@ class Context {
     }
 
     // ---- launches
-    // Runs kernel(row_begin, row_end, part_begin, part_end, scratch) over all rows and parts. Small batches split the parts
-    // (columns), large ones the rows, in tiles of eight rows so that only the last piece has a tail.
-    template <class Kernel>
-    void launch(const char* name, int64_t rows, int parts, double flops_per_row, size_t scratch_bytes, Kernel&& kernel) {
+    // A kernel of a unit has been given all its rows.
+    void count(const char* kernel, int64_t rows, double flops_per_row) {
         if (rows == 0) return;
         counters.launches += 1;
         counters.product_flops += flops_per_row * double(rows);
-        if (logging) log.push_back({int(stage - stages.data()), depth_, name, rows});
+        if (logging) log.push_back({int(stage - stages.data()), depth_, kernel, rows});
+    }
+
+    // Runs body(begin, end, worker, split) over all rows of a unit, in blocks whose operands, intermediates and results
+    // (`row_bytes` each) stay in the L2 cache: a kernel goes over its rows once for each panel of weights, and the kernels of a
+    // static block hand their results on while they are still there. With several threads each takes blocks of its own;
+    // where there are too few rows for that, the body is called once with `split`, and its steps share out their columns.
+    template <class Body>
+    void blocks(int64_t rows, double row_bytes, double flops_per_row, Body&& body) {
         const int threads = pool.threads();
-        if (threads == 1 || flops_per_row * double(rows) < 5e4) {
-            kernel(int64_t{0}, rows, 0, parts, scratch(0, scratch_bytes));
-            return;
-        }
         const int64_t tiles = (rows + 7) / 8;
-        const auto begin = [](int64_t total, int piece, int pieces) { return total * piece / pieces; };
-        if (parts >= 2 * threads && tiles < 8 * threads) {
+        const int64_t block = std::max<int64_t>(kLeastTiles, int64_t(double(kBlockBytes) / (8 * row_bytes)));
+        if (threads == 1 || flops_per_row * double(rows) < kSmallWork) {
+            for (int64_t tile = 0; tile < tiles; tile += block)
+                body(8 * tile, std::min(rows, 8 * (tile + block)), workers_[0], false);
+        } else if (tiles < 4 * threads) {
+            body(int64_t{0}, rows, workers_[0], true);
+        } else {
+            const int64_t wanted = std::max<int64_t>(4 * threads, (tiles + block - 1) / block);
+            const int pieces = int(std::min<int64_t>({tiles, wanted, Pool::kMaxPieces}));
+            pool.run(pieces, [&](int p, int thread) {
+                body(8 * (tiles * p / pieces), std::min(rows, 8 * (tiles * (p + 1) / pieces)), workers_[size_t(thread)], false);
+            });
+        }
+    }
+    static constexpr int64_t kBlockBytes = 384 << 10;  // beside the weights in a 1 MiB cache
+    static constexpr int64_t kLeastTiles = 8;
+    static constexpr double kSmallWork = 5e4;  // flops under which waking other threads costs more than it saves
+
+    // One kernel call of a block: kernel(row_begin, row_end, part_begin, part_end, scratch).
+    template <class Kernel>
+    void step(Worker& worker, bool split, int64_t rows, int parts, size_t scratch_bytes, Kernel&& kernel) {
+        if (rows == 0) return;
+        const int threads = pool.threads();
+        if (!split) {
+            kernel(int64_t{0}, rows, 0, parts, worker.scratch(scratch_bytes));
+        } else if (parts >= threads) {
             const int pieces = std::min(parts, 4 * threads);
             pool.run(pieces, [&](int p, int thread) {
-                kernel(int64_t{0}, rows, int(begin(parts, p, pieces)), int(begin(parts, p + 1, pieces)), scratch(thread, scratch_bytes));
+                kernel(int64_t{0}, rows, parts * p / pieces, parts * (p + 1) / pieces, workers_[size_t(thread)].scratch(scratch_bytes));
             });
         } else {
-            const int pieces = int(std::min<int64_t>(tiles, 4 * threads));
+            const int64_t tiles = (rows + 7) / 8;
+            const int pieces = int(std::min<int64_t>(tiles, threads));
             pool.run(pieces, [&](int p, int thread) {
-                kernel(8 * begin(tiles, p, pieces), std::min(rows, 8 * begin(tiles, p + 1, pieces)), 0, parts,
-                       scratch(thread, scratch_bytes));
+                kernel(8 * (tiles * p / pieces), std::min(rows, 8 * (tiles * (p + 1) / pieces)), 0, parts,
+                       workers_[size_t(thread)].scratch(scratch_bytes));
             });
         }
     }
@@ -144,25 +210,6 @@ class Context {
         counters.gathered_bytes += double(rows * elements * 4);
         counters.copy_ms += milliseconds(Clock::now() - from);
         return moved;
-    }
-
-    // Tables for the inside of static blocks.
-    const int64_t* steps(int64_t start, int64_t stride, int64_t rows) {
-        int64_t* table = host.make<int64_t>(size_t(rows));
-        for (int64_t i = 0; i < rows; ++i) table[i] = start + i * stride;
-        return table;
-    }
-    const int64_t* shifted(const int64_t* table, int64_t by, int64_t rows) {
-        if (by == 0) return table;
-        int64_t* moved = host.make<int64_t>(size_t(rows));
-        for (int64_t i = 0; i < rows; ++i) moved[i] = table[i] + by;
-        return moved;
-    }
-    // A row's address for each of its items.
-    const int64_t* spread(const int64_t* table, const int64_t* starts, int64_t rows) {
-        int64_t* items = host.make<int64_t>(size_t(starts[rows]));
-        for (int64_t i = 0; i < rows; ++i) std::fill(items + starts[i], items + starts[i + 1], table[i]);
-        return items;
     }
 
     // ---- execution
@@ -209,12 +256,6 @@ class Context {
     }
 
    private:
-    float* scratch(int thread, size_t bytes) {
-        std::vector<char>& s = scratch_[size_t(thread)];
-        if (s.size() < bytes + 64) s.resize(bytes + 64);
-        return reinterpret_cast<float*>((reinterpret_cast<uintptr_t>(s.data()) + 63) & ~uintptr_t{63});
-    }
-
     // ---- checked mode: every operand must have been computed before its kernel runs
     void produced(Tensor t, int64_t elements) {
         const int64_t first = tensors.line_of(pointer(t));
@@ -237,7 +278,7 @@ class Context {
     const Unit* units_ = nullptr;
     int64_t depth_ = 0;
     const char* stack_limit_ = nullptr;
-    std::vector<std::vector<char>> scratch_;
+    std::deque<Worker> workers_;
     std::vector<bool> produced_;
     bool checked_;
     bool gather_fusion_;

@@ -65,6 +65,7 @@ struct Class {
         Py_ssize_t offset;  // of the slot; -1: an ordinary attribute
     };
     std::vector<Field> fields;
+    bool slots_only = false;
 
     void set(PyObject* cls, const std::vector<const char*>& names) {
         type = reinterpret_cast<PyTypeObject*>(cls);
@@ -80,6 +81,22 @@ struct Class {
             }
             fields.push_back(f);
         }
+        // A dataclass whose constructor only fills its slots is built by filling them.
+        slots_only = type->tp_dictoffset == 0 && !PyObject_HasAttrString(cls, "__post_init__");
+        for (const Field& f : fields) slots_only = slots_only && f.offset >= 0;
+    }
+
+    // A new object with these field values, whose references it takes over. Throws PythonError.
+    PyObject* make(Ref* values) const {
+        if (slots_only) {
+            PyObject* o = checked(type->tp_alloc(type, 0));
+            for (size_t i = 0; i < fields.size(); ++i)
+                *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(o) + fields[i].offset) = values[i].release();
+            return o;
+        }
+        std::vector<PyObject*> arguments;
+        for (size_t i = 0; i < fields.size(); ++i) arguments.push_back(values[i].get());
+        return checked(PyObject_Vectorcall(reinterpret_cast<PyObject*>(type), arguments.data(), arguments.size(), nullptr));
     }
 
     // Borrowed: the instance holds it.

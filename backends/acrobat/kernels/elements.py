@@ -42,7 +42,8 @@ SOURCE_BITS = 40
 
 
 def origins(kernel: Kernel, name: str) -> tuple[list[Param], np.ndarray]:
-    """For a value that is params in another order: which param each element comes from, times 2**SOURCE_BITS, plus the index in it."""
+    """For a value that is params in another order: which param each element comes from, times 2**SOURCE_BITS, plus the index
+    in it."""
     params = [p for p in kernel.params if p.mode is not Mode.LIST]
 
     def walk(name: str | float) -> np.ndarray:
@@ -107,7 +108,8 @@ class Elements:
         t = self.kernel.type_of(arg)
         if t.shape == instr.type.shape:
             return index
-        return np.broadcast_to(np.arange(t.size).reshape(t.shape), instr.type.shape).reshape(-1)[index]
+        spread: np.ndarray = np.broadcast_to(np.arange(t.size).reshape(t.shape), instr.type.shape).reshape(-1)[index]
+        return spread
 
     def _moved(self, instr: Instr, index: np.ndarray) -> Tree:
         shapes = [self.kernel.type_of(str(a)) for a in instr.args]

@@ -35,16 +35,33 @@ class EpilogueWriter:
         self.epilogue = epilogue
         self.lanes = lanes
         self.uses: dict[int, int] = {}
-        seen: set[int] = set()
+        self.loads: dict[int, Load] = {}
         for output in epilogue.outputs:
-            self._count(output.lane, seen)
+            self._count(output.lane)
 
-    def _count(self, lane: Lane, seen: set[int]) -> None:
+    def _count(self, lane: Lane) -> None:
         self.uses[id(lane)] = self.uses.get(id(lane), 0) + 1
-        if id(lane) not in seen and isinstance(lane, Compute):
-            seen.add(id(lane))
+        if self.uses[id(lane)] > 1:
+            return
+        if isinstance(lane, Compute):
             for arg in lane.args:
-                self._count(arg, seen)
+                self._count(arg)
+        elif isinstance(lane, Load) and self.interface.modes[lane.param] is not Mode.SHARED:
+            self.loads[id(lane)] = lane
+
+    def prefetch(self, sites: Sequence[Site]) -> None:
+        """Have the sites' row operands fetched into the cache. Each line of them is used by one tile only, far apart in time,
+        so the processor's own prefetching does not see it coming. (Result rows too were tried: that only cost time.)"""
+        for site in sites:
+            for lane in self.loads.values():
+                offset = self._offset(lane.address, site)
+                if self.interface.modes[lane.param] is Mode.LIST:
+                    first, count, items = self.interface.items(lane.param, site.instance)
+                    with self.code.loop(self.code.let(count), "item") as i:
+                        self.code.prefetch(self.interface.base, plus(load(items, plus(first, i)), offset))
+                else:
+                    buffer, start = self.interface.operand(lane.param, site.instance)
+                    self.code.prefetch(buffer, plus(start, offset))
 
     def write(self, sites: Sequence[Site]) -> None:
         """Compute and store all results of the sites' lanes."""

@@ -10,8 +10,9 @@ LANES = 16
 
 
 def is_gemm(kernel: Kernel) -> bool:
-    """Whether the GEMM template takes the whole kernel: one `linear` with a shared weight, its input views of row operands, and an
-    element-wise epilogue in which each result element uses product elements of one row, at the same place of equal column groups."""
+    """Whether the GEMM template takes the whole kernel: one `linear` with a shared weight, its input views of row operands, and
+    an element-wise epilogue in which each result element uses product elements of one row, at the same place of equal column
+    groups."""
     return plan_gemm(kernel, LANES) is not None
 
 

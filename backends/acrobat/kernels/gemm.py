@@ -1,9 +1,10 @@
-"""`linear` with a weight that the batch shares: gathers its rows, keeps a tile of the result in registers, ends with the epilogue there.
+"""`linear` with a weight that the batch shares: gathers its rows, keeps a tile of the result in registers, ends with the
+epilogue there.
 
-The weight is packed in panels of one vector of units, all gates of a unit side by side, so a tile holds whole lanes (`plan`). Loops:
-groups of panels (a part of the kernel; they stay in the second-level cache) > tiles of panels > tiles of rows > reduction. A tile
-of 8 rows and 2 or 3 vectors has 16 to 24 accumulators, enough to cover the latency of FMA, and needs few enough loads. Rows that are
-left over go through tiles of 4, 2 and 1 rows that are wider instead.
+The weight is packed in panels of one vector of units, all gates of a unit side by side, so a tile holds whole lanes (`plan`).
+Loops: groups of panels (a part of the kernel; they stay in the second-level cache) > tiles of panels > tiles of rows >
+reduction. A tile of 8 rows and 2 or 3 vectors has 16 to 24 accumulators, enough to cover the latency of FMA, and needs few
+enough loads. Rows that are left over go through tiles of 4, 2 and 1 rows that are wider instead.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from backends.acrobat.kernels.code import Code, Expr, div, load, mod, plus, times
+from tvm import tirx
+
+from backends.acrobat.kernels.code import Code, Expr, div, i64, load, mod, plus, times
 from backends.acrobat.kernels.epilogue import EpilogueWriter, Site
 from backends.acrobat.kernels.interface import Interface, walk
 from backends.acrobat.kernels.packing import PLAIN, Packing, panels
@@ -21,6 +24,9 @@ from backends.acrobat.kernels.vectors import first_lanes, load_vector, splat, st
 
 GROUP = 4
 """Panels in a part, at most."""
+BLOCK_ELEMENTS = 1 << 17
+"""Elements of the input that a block of rows has: half of a second-level cache of 1 MB, the rest is for panels and results."""
+MIN_BLOCK = 48
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,16 @@ class Tiling:
 
 
 MAIN = {
-    16: {1: Tile(8, 2), 2: Tile(8, 1), 3: Tile(8, 1), 4: Tile(6, 1), 5: Tile(4, 1), 6: Tile(4, 1), 7: Tile(3, 1), 8: Tile(3, 1)},
+    16: {
+        1: Tile(8, 2),
+        2: Tile(8, 1),
+        3: Tile(8, 1),
+        4: Tile(6, 1),
+        5: Tile(4, 1),
+        6: Tile(4, 1),
+        7: Tile(3, 1),
+        8: Tile(3, 1),
+    },
     8: {1: Tile(6, 2), 2: Tile(6, 1), 3: Tile(4, 1), 4: Tile(3, 1), 5: Tile(2, 1), 6: Tile(2, 1), 7: Tile(1, 1), 8: Tile(1, 1)},
 }
 """By vector length and gates. 16 lanes have 32 registers, 8 lanes 16."""
@@ -76,10 +91,21 @@ class GemmWriter:
         self.epilogue = EpilogueWriter(code, interface, plan.epilogue, lanes)
 
     def write(self) -> None:
+        code, rows, block = self.code, self.plan.rows, self._block()
+        begin = code.let(times(self.interface.row_begin, rows))
+        every = code.let(times(self.interface.row_end - self.interface.row_begin, rows))
+        with code.loop(div(plus(every, block - 1), block), "block") as b:
+            before = code.let(times(b, block))
+            self._rows(code.let(begin + before), code.let(tirx.Min(every - before, i64(block))))
+
+    def _block(self) -> int:
+        """Rows that are taken through all panels before the next ones."""
+        main = self.tiling.tiles[0].rows
+        return max(BLOCK_ELEMENTS // self.plan.depth, MIN_BLOCK) // main * main
+
+    def _rows(self, first: Expr, total: Expr) -> None:
         code, rows = self.code, self.plan.rows
         main, *rest = self.tiling.tiles
-        first = code.let(times(self.interface.row_begin, rows))
-        total = code.let(times(self.interface.row_end - self.interface.row_begin, rows))
         left = code.let(mod(total, main.rows))
         with code.loop(self.interface.part_count, "part") as part:
             panel = code.let(times(self.interface.first_part + part, self.tiling.group))
@@ -109,6 +135,9 @@ class GemmWriter:
         def at(i: int, v: int) -> int:
             return (i * len(vectors) + v) * lanes
 
+        self.epilogue.prefetch(
+            [Site(i, r, plus(panel, p), (), None) for i, r in zip(instances, rows, strict=True) for p in range(tile.panels)]
+        )
         for v, (p, g) in enumerate(vectors):
             start = self._bias(plus(panel, p), g)
             for i in range(tile.rows):

@@ -103,7 +103,9 @@ def pick(code: Code, vector: Expr, lanes: Sequence[int]) -> Expr:
     return code.let(tirx.Shuffle([vector], [i32(v) for v in lanes]), typed("float32", len(lanes)))
 
 
-def reduce(code: Code, target: Strided, value: Value, dim: int, combine: Combine, neutral: float, lanes: int, finish: float = 1.0) -> None:
+def reduce(
+    code: Code, target: Strided, value: Value, dim: int, combine: Combine, neutral: float, lanes: int, finish: float = 1.0
+) -> None:
     """target = finish * (value combined along `dim`); the target has dimension `dim` with extent 1."""
     last = len(value.shape) - 1
     if dim == last or not vectorises(value, last) or not target.steps(last) <= {0, 1} or value.shape[last] < 2:
@@ -118,7 +120,9 @@ def reduce(code: Code, target: Strided, value: Value, dim: int, combine: Combine
             for v in range(len(starts)):
                 store_vector(code, total, v * lanes, splat(neutral, lanes), lanes)
             with code.loop(value.shape[dim], "along") as e:
-                items = value.vectors(code, [*(e if d == dim else i for d, i in enumerate(index)), 0], last, starts, lanes, mask)
+                items = value.vectors(
+                    code, [*(e if d == dim else i for d, i in enumerate(index)), 0], last, starts, lanes, mask
+                )
                 before = Bundle(code, (), lanes).with_items([load_vector(total, v * lanes, lanes) for v in range(len(starts))])
                 for v, item in enumerate(combine(before, items).items):
                     store_vector(code, total, v * lanes, item, lanes)

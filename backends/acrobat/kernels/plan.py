@@ -1,7 +1,8 @@
 """What the product templates need to know of a kernel, found without TVM: its gates, operands and element-wise epilogue.
 
-A product has `rows` rows (per instance) of `gates * units` columns. One *lane* is one row and unit: it has one product element for each
-gate, so a cell's gates meet in one lane and the epilogue is pure lane-wise arithmetic. Lanes are taken in vectors along the units.
+A product has `rows` rows (per instance) of `gates * units` columns. One *lane* is one row and unit: it has one product
+element for each gate, so a cell's gates meet in one lane and the epilogue is pure lane-wise arithmetic. Lanes are taken in
+vectors along the units.
 """
 
 from __future__ import annotations
@@ -105,7 +106,8 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """`heads` products of two row operands: [rows, depth] times [depth, columns]; the right one's `outer` is along its columns."""
+    """`heads` products of two row operands: [rows, depth] times [depth, columns]; the right one's `outer` is along its
+    columns."""
 
     heads: int
     rows: int
@@ -254,8 +256,11 @@ def find_epilogue(kernel: Kernel, product: str, rows: int, columns: int, lanes: 
     raise error
 
 
-def split(trees: list[Tree], reads: list[dict[int, Read]], rows: int, columns: int, gates: int, lanes: int) -> tuple[Output, ...]:
-    """The outputs if the columns are `gates` groups. Raises NotFused if this does not bring each result's operands into one lane."""
+def split(
+    trees: list[Tree], reads: list[dict[int, Read]], rows: int, columns: int, gates: int, lanes: int
+) -> tuple[Output, ...]:
+    """The outputs if the columns are `gates` groups. Raises NotFused if this does not bring each result's operands into one
+    lane."""
     units = columns // gates
     outputs = []
     shared: dict[tuple[int, bytes], Lane] = {}
@@ -266,7 +271,11 @@ def split(trees: list[Tree], reads: list[dict[int, Read]], rows: int, columns: i
             raise NotFused(f"{gates} gates: the result does not cover each lane once")
         order = np.argsort(lane)
         outputs.append(
-            Output(result, to_lanes(tree, order, rows, columns, units, lanes, set(product_reads), shared), address(order, rows, lanes))
+            Output(
+                result,
+                to_lanes(tree, order, rows, columns, units, lanes, set(product_reads), shared),
+                address(order, rows, lanes),
+            )
         )
         if outputs[-1].address.stride != 1 and units > 1:
             raise NotFused("a result's elements lie apart")
@@ -291,7 +300,9 @@ def to_lanes(
         if isinstance(tree, Read) and id(tree) in products:
             index = tree.index[order]
             gate = int(index[0] % columns // units)
-            if np.any(index % columns // units != gate) or np.any(index // columns * units + index % units != np.arange(len(index))):
+            if np.any(index % columns // units != gate) or np.any(
+                index // columns * units + index % units != np.arange(len(index))
+            ):
                 raise NotFused("a result's operands lie in different lanes")
             shared[key] = Gate(gate)
         elif isinstance(tree, Read):

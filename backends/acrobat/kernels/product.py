@@ -160,7 +160,9 @@ class ProductWriter:
         def squares(vector: Expr, width: int, mask: Expr | None) -> None:
             first = times(vector, lanes)
             count = lanes if mask is None else plan.columns % lanes
-            columns = [code.let(plus(self.right_start, walk(plan.right.outer, plus(first, min(i, count - 1))))) for i in range(lanes)]
+            columns = [
+                code.let(plus(self.right_start, walk(plan.right.outer, plus(first, min(i, count - 1))))) for i in range(lanes)
+            ]
 
             def square(k: Expr, valid: Expr | None, rows: int) -> None:
                 loaded = [self._masked(self.right, plus(c, k), valid) for c in columns]

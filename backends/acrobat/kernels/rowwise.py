@@ -1,12 +1,13 @@
-"""Any kernel, one row after another: each operation a loop over its elements, vectors along the last dimension where addresses allow.
+"""Any kernel, one row after another: each operation a loop over its elements, vectors along the last dimension where
+addresses allow.
 
-Element-wise operations that are used once are computed where they are used; moves of what lies in memory are views; everything else goes
-through scratch. Products are sums of products here: right, not fast.
+Element-wise operations that are used once are computed where they are used; moves of what lies in memory are views;
+everything else goes through scratch. Products are sums of products here: right, not fast.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -22,6 +23,8 @@ from backends.acrobat.kernels.values import Formula, Index, ListSum, Strided, Va
 from backends.acrobat.kernels.vectors import Bundle, splat
 
 INFINITY = float("inf")
+
+Function = Callable[[Bundle], Bundle]
 
 
 def add(a: Bundle, b: Bundle) -> Bundle:
@@ -192,7 +195,7 @@ class RowWriter:
             factor = self.code.let(splat(1.0, 1) / total, "float32")
             self._line(y, y, index, lambda v: v.map(lambda e: e * splat(factor, v.lanes)))
 
-    def _line(self, target: Strided, value: Value, index: Index, function: Any) -> None:
+    def _line(self, target: Strided, value: Value, index: Index, function: Function) -> None:
         """target = function(value) along the last dimension."""
         last = len(target.shape) - 1
         wide = target.steps(last) <= {0, 1} and value.steps(last) <= {0, 1}
@@ -240,10 +243,10 @@ class RowWriter:
 
 
 class Line(Value):
-    """A function of the elements along one dimension of a tensor; with `highest`, the index of each that equals it (or is NaN) and
-    infinity for the others."""
+    """A function of the elements along one dimension of a tensor; with `highest`, the index of each that equals it (or is
+    NaN) and infinity for the others."""
 
-    def __init__(self, source: Strided, index: Index, function: Any, dim: int = -1, highest: Expr | None = None) -> None:
+    def __init__(self, source: Strided, index: Index, function: Function, dim: int = -1, highest: Expr | None = None) -> None:
         self.source, self.index, self.function, self.highest = source, list(index), function, highest
         self.dim = dim % len(source.shape)
         self.shape = (source.shape[self.dim],)

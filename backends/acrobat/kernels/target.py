@@ -39,7 +39,9 @@ def choose(machine: str, cpuinfo: str) -> CpuTarget:
         facts.setdefault(key.strip(), value.strip())
     flags = set(facts.get("flags", "").split())
     if machine not in ("x86_64", "AMD64") or not flags >= AVX2:
-        raise UnsupportedCpu(f"kernels need an x86-64 processor with AVX2 and FMA; this one is {facts.get('model name', machine)}")
+        raise UnsupportedCpu(
+            f"kernels need an x86-64 processor with AVX2 and FMA; this one is {facts.get('model name', machine)}"
+        )
     amd = facts.get("vendor_id") == "AuthenticAMD"
     family = int(facts.get("cpu family", "0"))
     if not flags >= AVX512:

@@ -1,4 +1,5 @@
-"""Tensors of one row while a kernel is written: strided memory, sums over lists, and formulas over both that are computed when needed.
+"""Tensors of one row while a kernel is written: strided memory, sums over lists, and formulas over both that are computed
+when needed.
 
 An int64 tensor is kept as 4-byte words, with one more dimension of 2 at the end.
 """

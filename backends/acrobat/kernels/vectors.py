@@ -1,7 +1,8 @@
 """Bundles of float32 vectors that go through the same arithmetic, step by step side by side.
 
-One chain of dependent instructions a vector (an activation is some 20) fills the processor's schedulers long before its units; several
-interleaved in program order keep the units busy: a TreeLSTM cell's four activations take 28 cycles a vector alone, 20 in bundles of four.
+One chain of dependent instructions a vector (an activation is some 20) fills the processor's schedulers long before its
+units; several interleaved in program order keep the units busy: a TreeLSTM cell's four activations take 28 cycles a vector
+alone, 20 in bundles of four.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ class Bundle:
     def map(self, function: Callable[..., Expr], *others: Bundle | float) -> Bundle:
         rows = [o.items if isinstance(o, Bundle) else [splat(o, self.lanes)] * len(self.items) for o in others]
         dtype = typed("float32", self.lanes)
-        return Bundle(self.code, [self.code.let(function(*args), dtype) for args in zip(self.items, *rows, strict=True)], self.lanes)
+        return Bundle(
+            self.code, [self.code.let(function(*args), dtype) for args in zip(self.items, *rows, strict=True)], self.lanes
+        )
 
     def integers(self, function: Callable[..., Expr]) -> list[Expr]:
         """int32 vectors made from the float vectors."""

@@ -1,7 +1,7 @@
 """Address functions: the shortest sum of strided digits that gives a list of numbers.
 
-Moves (reshape, permute, slice, cat) are absorbed into kernels by carrying them out on arrays of addresses and then fitting a function to
-the outcome; nothing needs to know what the moves were.
+Moves (reshape, permute, slice, cat) are absorbed into kernels by carrying them out on arrays of addresses and then fitting a
+function to the outcome; nothing needs to know what the moves were.
 """
 
 from __future__ import annotations

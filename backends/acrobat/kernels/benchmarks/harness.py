@@ -88,7 +88,8 @@ class Case:
         return float(self.clock.fma_peak(50_000))
 
     def fraction(self, rounds: int = 31) -> tuple[float, float]:
-        """Medians over rounds: products' operations as a fraction of the peak measured just before, and microseconds for one call."""
+        """Medians over rounds: products' operations as a fraction of the peak measured just before, and microseconds for one
+        call."""
         calls = max(1, int(2e-3 / max(self.seconds(2), 1e-9)))
         fractions, times = [], []
         for _ in range(rounds):

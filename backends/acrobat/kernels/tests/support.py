@@ -64,7 +64,8 @@ def compiled(kernel: Kernel, out_mode: Mode, target: CpuTarget) -> tuple[Emitted
 
 @dataclass
 class Run:
-    """Operands of `rows` rows: `weights` by name, and for every row operand the arrays of each row (a list of arrays for a list)."""
+    """Operands of `rows` rows: `weights` by name, and for every row operand the arrays of each row (a list of arrays for a
+    list)."""
 
     kernel: Kernel
     rows: int
@@ -82,7 +83,7 @@ class Run:
             for instr in self.kernel.body:
                 args = [env[a] if isinstance(a, str) else a for a in instr.args]
                 if instr.op == "list_sum":
-                    env[instr.name] = sum(args[0], np.zeros(instr.type.shape))
+                    env[instr.name] = sum(env[str(instr.args[0])], np.zeros(instr.type.shape))
                 else:
                     env[instr.name] = OPS[instr.op].evaluate(args, dict(instr.attrs))
             out.append([env[r] for r in self.kernel.results])
@@ -108,12 +109,16 @@ def random_run(kernel: Kernel, rows: int, seed: int = 0, scale: float = 1.0) -> 
 
 
 def execute(
-    run: Run, out_mode: Mode = Mode.GATHERED, target: CpuTarget = HERE, pieces: Sequence[tuple[int, int, int, int]] | None = None
+    run: Run,
+    out_mode: Mode = Mode.GATHERED,
+    target: CpuTarget = HERE,
+    pieces: Sequence[tuple[int, int, int, int]] | None = None,
 ) -> list[list[np.ndarray]]:
-    """Results of each row. `pieces` are the calls (row_begin, row_end, part_begin, part_end) made, by default one for everything.
+    """Results of each row. `pieces` are the calls (row_begin, row_end, part_begin, part_end) made, by default one for
+    everything.
 
-    Operands lie shuffled before and after the base pointer, which is aligned to 4 bytes only; rows that are one object share their
-    place. Checks that nothing outside the result rows is written, nor between results beyond their padding.
+    Operands lie shuffled before and after the base pointer, which is aligned to 4 bytes only; rows that are one object share
+    their place. Checks that nothing outside the result rows is written, nor between results beyond their padding.
     """
     kernel, rows = run.kernel, run.rows
     emitted, function = compiled(kernel, out_mode, target)
@@ -125,14 +130,14 @@ def execute(
     memory = np.full(room + 1, UNTOUCHED, np.float32)
     base = memory[1 if memory.ctypes.data % 64 == 0 else 0 :]
     origin = room // 2
-    end = 7
+    end: int = 7
 
     def place(array: np.ndarray) -> int:
         nonlocal end
-        start = end
+        start: int = end
         base[start : start + array.size] = array.reshape(-1)
         end += array.size + int(rng.integers(0, 4))
-        return start - origin
+        return int(start - origin)
 
     contiguous = [p for p in kernel.params if p.mode is Mode.CONTIGUOUS]
     where: dict[int, int] = {}
@@ -173,7 +178,9 @@ def execute(
     scratch = address(np.zeros(emitted.scratch_size + 1, np.float32))
     head = ctypes.c_void_p(base.ctypes.data + 4 * origin)
     for row_begin, row_end, part_begin, part_end in pieces or [(0, rows, 0, emitted.parts)]:
-        assert function(head, ctypes.c_int64(row_begin), ctypes.c_int64(row_end), part_begin, part_end, *arguments, scratch) == 0
+        assert (
+            function(head, ctypes.c_int64(row_begin), ctypes.c_int64(row_end), part_begin, part_end, *arguments, scratch) == 0
+        )
     results = []
     written = np.zeros(len(base), bool)
     for out in outs:

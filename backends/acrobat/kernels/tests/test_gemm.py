@@ -59,7 +59,9 @@ def epilogue() -> Kernel:
 
 def rows_each(rows: int = 7, inputs: int = 12, outputs: int = 20) -> Kernel:
     """Several rows for each instance, halves of the input from two operands."""
-    b = Builder(param("a", G, rows, inputs), param("c", C, rows, inputs), param("w", S, outputs, 2 * inputs), param("b", S, outputs))
+    b = Builder(
+        param("a", G, rows, inputs), param("c", C, rows, inputs), param("w", S, outputs, 2 * inputs), param("b", S, outputs)
+    )
     y = b("linear", b("cat", "a", "c", dim=1), "w", "b")
     return b.kernel(b("relu", y))
 

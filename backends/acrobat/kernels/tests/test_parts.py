@@ -35,7 +35,8 @@ def test_plain_packing_is_aligned_and_in_order(array):
 
 
 def cpuinfo(vendor: str, family: int, flags: str) -> str:
-    return f"processor\t: 0\nvendor_id\t: {vendor}\ncpu family\t: {family}\nflags\t\t: {flags}\n\nprocessor\t: 1\nflags\t\t: none\n"
+    first = f"processor\t: 0\nvendor_id\t: {vendor}\ncpu family\t: {family}\nflags\t\t: {flags}\n"
+    return f"{first}\nprocessor\t: 1\nflags\t\t: none\n"
 
 
 AVX512 = "avx2 fma avx512f avx512dq avx512vl avx512bw"
@@ -84,5 +85,5 @@ def test_every_strided_array_has_a_walk(dimensions: list[tuple[int, int]], start
 
 def test_tvm_is_imported_by_emission_only():
     modules = ["emit", "fusible", "packing", "plan", "spec", "target"]
-    source = "import sys\n" + "".join(f"import backends.acrobat.kernels.{m}\n" for m in modules) + "assert 'tvm' not in sys.modules"
-    subprocess.run([sys.executable, "-c", source], check=True)
+    lines = ["import sys", *(f"import backends.acrobat.kernels.{m}" for m in modules), "assert 'tvm' not in sys.modules"]
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)

@@ -29,6 +29,7 @@ from backends.acrobat.ir.nodes import (
 from backends.acrobat.ir.types import ListT, TensorT, TupleT
 from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, names_of, rename, walk
 from backends.acrobat.kernels.spec import Block, Instr, Kernel, Mode, Param, Step
+from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.grouping import Groups
 from backends.acrobat.passes.legal import fits, is_view
 from backends.acrobat.passes.simplify import same
@@ -37,6 +38,7 @@ from backends.acrobat.passes.units import Units, param_name, unit_name, value_na
 
 def run(program: Program, hoist: bool = True) -> Program:
     """`program` with straight lines of kernels as Launches of blocks. With `hoist`, kernels of static depth stay apart."""
+    program = remove_dead(program)
     static = static_depths(program, CallGraph(program)).depths if hoist else {}
     kernels = [n.unit for f in program.functions.values() for n in walk(f.body) if isinstance(n, Launch)]
     units = Units(kernels)
@@ -44,7 +46,7 @@ def run(program: Program, hoist: bool = True) -> Program:
     for name, function in program.functions.items():
         hoisted = frozenset(var for owner, var in static if owner == name)
         functions[name] = _Function(function, units, hoisted).coarse()
-    return replace(program, functions=functions)
+    return remove_dead(replace(program, functions=functions))
 
 
 @dataclass(frozen=True)

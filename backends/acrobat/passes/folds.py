@@ -28,6 +28,7 @@ from backends.acrobat.ir.nodes import (
 from backends.acrobat.ir.ops import make_op
 from backends.acrobat.ir.types import ListT, TensorT, TupleT
 from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, names_of, operands, rename, walk
+from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.grouping import works
 from backends.acrobat.passes.normal import normalise
 
@@ -38,7 +39,7 @@ MAX_LENGTH = 1 << 62
 def run(program: Program) -> Program:
     """`program` (in normal form) with its sums over lists as `list_sum`."""
     functions = {name: normalise(_Sums(program, f).function()) for name, f in program.functions.items()}
-    return replace(program, functions=functions)
+    return remove_dead(replace(program, functions=functions))
 
 
 class _Sums:

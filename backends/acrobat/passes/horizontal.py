@@ -18,6 +18,7 @@ from backends.acrobat.ir.nodes import Atom, Derived, Expr, Function, Op, Program
 from backends.acrobat.ir.ops import make_op
 from backends.acrobat.ir.types import TensorT
 from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, names_of
+from backends.acrobat.kernels.fusible import LANES
 from backends.acrobat.kernels.plan import MAX_GATES
 from backends.acrobat.passes.dead import remove_dead
 
@@ -87,6 +88,7 @@ class _Function:
         uses = Counter(name for e in (*values.values(), tail) for name in free_vars(e))
         cats: dict[tuple[Atom, Atom], Var] = {}
         out: list[Binding] = []
+        joined: set[str] = set()
         for var, value in bindings:
             sides = [_product(values[a.name]) for a in _summands(value) if a.name in values and uses[a.name] == 1]
             left, right = sides if len(sides) == 2 else (None, None)
@@ -99,9 +101,10 @@ class _Function:
                     both = replace(make_op("cat", (x, y), {"dim": len(_shape(left)) - 1}), span=value.span)
                     cats[x, y] = Var(self._names.fresh("both"), both.type, span=value.span)
                     out.append((cats[x, y], both))
+                joined |= {a.name for a in _summands(value)}
                 value = values[var.name] = self._joined(cats[x, y], left, right, value.span)
             out.append((var, value))
-        return out
+        return [binding for binding in out if binding[0].name not in joined]
 
     def _joined(self, both: Var, left: Op, right: Op, span: Span) -> Op:
         weights = [cast(Weight, left.args[1]), cast(Weight, right.args[1])]
@@ -175,7 +178,7 @@ def _summands(value: Expr) -> list[Var]:
 def _gates(indices: list[int], columns: list[int]) -> list[list[int]]:
     """Which products to pack: those that are then equal groups of columns, as a product's epilogue takes them."""
     unit = min(columns)
-    if all(n % unit == 0 for n in columns) and sum(columns) <= MAX_GATES * unit:
+    if unit % LANES == 0 and all(n % unit == 0 for n in columns) and sum(columns) <= MAX_GATES * unit:
         return [indices] if len(indices) > 1 else []
     out = []
     for n in dict.fromkeys(columns):

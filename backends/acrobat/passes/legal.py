@@ -26,7 +26,9 @@ def fits(kernel: Kernel) -> bool:
 
 
 def _rows(kernel: Kernel, reductions: list[Instr]) -> bool:
-    """All reductions run along the last dimension of values with the same leading extents, and all else has those too."""
+    """All reductions run along the last dimension of values with the same leading extents, and all else has those too.
+    Operands may be views of what the kernel reads."""
+    read = {p.name for p in kernel.params}
     leading = set()
     for i in reductions:
         shape = kernel.type_of(str(i.args[0])).shape
@@ -36,9 +38,12 @@ def _rows(kernel: Kernel, reductions: list[Instr]) -> bool:
     if len(leading) != 1:
         return False
     lead = leading.pop()
-    return all(
-        OPS[i.op].fusion is not Fusion.MOVE and (i.type.shape in (lead, ()) or i.type.shape[:-1] == lead) for i in kernel.body
-    )
+    for i in kernel.body:
+        if i.args and i.args[0] in read and ops.is_view(i.op, [kernel.type_of(str(i.args[0]))], dict(i.attrs)) is not None:
+            read.add(i.name)
+        elif OPS[i.op].fusion is Fusion.MOVE or (i.type.shape not in (lead, ()) and i.type.shape[:-1] != lead):
+            return False
+    return True
 
 
 def _computed_once(kernel: Kernel) -> bool:

@@ -33,7 +33,6 @@ from backends.acrobat.ir.types import TensorT
 from backends.acrobat.ir.visitor import (
     Binding,
     Names,
-    binders,
     bodies,
     free_vars,
     from_lets,
@@ -64,12 +63,15 @@ def same(a: Expr, b: Expr) -> bool:
     """Whether two expressions differ at most in the names they bind."""
     if not bodies(a):
         return a == b
-    taken = _all_names(a) | _all_names(b)
-    return [*map(type, walk(a))] == [*map(type, walk(b))] and rename(a, Names(taken)) == rename(b, Names(taken))
+    free = free_vars(a)
+    return free == free_vars(b) and rename(a, _Numbers(free)) == rename(b, _Numbers(free))
 
 
-def _all_names(expr: Expr) -> set[str]:
-    return set(free_vars(expr)) | {v.name for node in walk(expr) for v in binders(node)}
+class _Numbers(Names):
+    """Gives every variable a number for a name."""
+
+    def fresh(self, name: str) -> str:
+        return super().fresh("v")
 
 
 class _Simplifier:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import static_depths
@@ -18,6 +17,7 @@ from backends.acrobat.ir.ops import OPS, Fusion
 from backends.acrobat.ir.types import ListT, TensorT, TupleT
 from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, names_of, walk
 from backends.acrobat.kernels.spec import Instr, Kernel, Mode, Param, displacements
+from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.grouping import Groups
 from backends.acrobat.passes.legal import fits, is_view
 from backends.acrobat.passes.units import Units, param_name, unit_name
@@ -26,6 +26,7 @@ from backends.acrobat.passes.units import Units, param_name, unit_name
 def run(program: Program, fuse: bool = True, hoist: bool = True) -> Program:
     """`program` with Launches of kernels in place of operations; without `fuse`, one kernel for each. With `hoist`, operations
     that have a static depth share no kernel with others, which would take it from them."""
+    program = remove_dead(program)
     static = static_depths(program, CallGraph(program)).depths if hoist else {}
     units = Units()
     functions = {}
@@ -48,7 +49,7 @@ class _Function:
     def __init__(self, function: Function, units: Units, hoisted: frozenset[str], fuse: bool) -> None:
         self.function = function
         self.units = units
-        self.hoisted = hoisted
+        self.hoisted = set(hoisted)
         self.fuse = fuse
         self.names = Names(names_of(function))
         loops = [node for node in walk(function.body) if isinstance(node, Fold | Loop)]
@@ -83,7 +84,7 @@ class _Chain:
     def __init__(self, owner: _Function, bindings: list[Binding], tail: Expr) -> None:
         self.owner = owner
         self.tail = tail
-        self.bindings = _cat_for_each_product(bindings, tail, owner.names) if owner.fuse else bindings
+        self.bindings = _cat_for_each_product(bindings, tail, owner) if owner.fuse else bindings
         self.values = [value for _, value in self.bindings]
         self.at = {var.name: i for i, (var, _) in enumerate(self.bindings)}
         self.groups = Groups(self.bindings)
@@ -200,7 +201,7 @@ class _Chain:
 
     def made(self, members: list[int]) -> _Made | None:
         """The kernel that computes the members' values that are used elsewhere; None if it is not worth being one."""
-        for exposed in dict.fromkeys((self.exposed(members, views=True), self.exposed(members, views=False))):
+        for exposed in dict.fromkeys((self.exposed(members, views=self.owner.fuse), self.exposed(members, views=False))):
             made = _Builder(self, exposed).made({i for i in members if not is_view(self.values[i])})
             if fits(made.kernel):
                 return made
@@ -332,7 +333,7 @@ class _Builder:
         return self.params[key].name
 
 
-def _cat_for_each_product(bindings: list[Binding], tail: Expr, names: Names) -> list[Binding]:
+def _cat_for_each_product(bindings: list[Binding], tail: Expr, owner: _Function) -> list[Binding]:
     """The chain with a `cat` of its own for each product that reads one: to read the pieces in place costs it nothing."""
     cats = {var.name: value for var, value in bindings if isinstance(value, Op) and value.op == "cat"}
     out: list[Binding] = []
@@ -341,8 +342,10 @@ def _cat_for_each_product(bindings: list[Binding], tail: Expr, names: Names) -> 
             args = list(value.args)
             for k, arg in enumerate(args):
                 if isinstance(arg, Var) and arg.name in cats:
-                    args[k] = Var(names.fresh(arg.name), arg.type, span=arg.span)
-                    out.append((cast(Var, args[k]), cats[arg.name]))
+                    own = Var(owner.names.fresh(arg.name), arg.type, span=arg.span)
+                    owner.hoisted |= {own.name} if arg.name in owner.hoisted else set()
+                    out.append((own, cats[arg.name]))
+                    args[k] = own
             value = replace(value, args=tuple(args))
         out.append((var, value))
     used = free_vars(tail).union(*(free_vars(value) for _, value in out))

@@ -1,0 +1,124 @@
+"""The kernels and blocks of the workloads' models, after all passes."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.nodes import Launch, Let, Program
+from backends.acrobat.ir.visitor import walk
+from backends.acrobat.kernels.fusible import is_gemm, is_product
+from backends.acrobat.kernels.spec import Block, Kernel, Mode
+from backends.acrobat.passes import coarsen, constants, folds, horizontal, inline, simplify, specialise, vertical
+from backends.acrobat.passes.tests.models import WORKLOADS, workload
+from workloads.berxit.model import Berxit
+
+
+@cache
+def finished(name: str) -> Program:
+    return fused(workload(name)[0])
+
+
+def fused(program: Program) -> Program:
+    passes = (inline, simplify, specialise, folds, simplify, horizontal, constants, vertical, coarsen)
+    for run in passes:
+        program = run.run(program)
+    return program
+
+
+def launches(name: str) -> list[Launch]:
+    return launched(finished(name))
+
+
+def launched(program: Program) -> list[Launch]:
+    return [n for f in program.functions.values() for n in walk(f.body) if isinstance(n, Launch)]
+
+
+def operations(kernel: Kernel) -> str:
+    return " ".join(i.op for i in kernel.body)
+
+
+def modes(unit: Kernel | Block) -> str:
+    return " ".join(p.mode.value for p in unit.params)
+
+
+def test_treelstm() -> None:
+    classifier, leaf, compose = launches("treelstm")
+    assert isinstance(classifier.unit, Kernel) and operations(classifier.unit) == "linear"
+    assert isinstance(leaf.unit, Kernel)
+    assert operations(leaf.unit) == "linear slice sigmoid slice tanh mul slice sigmoid tanh mul"
+    assert modes(leaf.unit) == "gathered shared shared"
+    assert len(leaf.unit.results) == 2
+    block = compose.unit
+    assert isinstance(block, Block)
+    assert [(operations(s.kernel), bool(s.over)) for s in block.steps] == [
+        ("list_sum", False),
+        ("linear sigmoid mul", True),
+        ("linear slice sigmoid slice tanh mul list_sum add slice sigmoid tanh mul", False),
+    ]
+    h, c = [p.name for p in block.params if p.mode is Mode.LIST]
+    assert dict(block.groups) == {h: h, c: h}
+    assert block.steps[0].args == (h,)
+    assert {h, c} <= set(block.steps[1].args) and block.steps[1].over == h
+    assert block.steps[2].args[0] == "0.0" and block.steps[2].args[-1] == "1.0"
+    assert set(block.results) == {"2.0", "2.1"}
+
+
+def test_mvrnn() -> None:
+    """A node is one block; its two products of a matrix and a vector are one kernel, run twice."""
+    classifier, node = launches("mvrnn")
+    assert isinstance(classifier.unit, Kernel) and isinstance(node.unit, Block)
+    assert [operations(s.kernel) for s in node.unit.steps] == ["matmul", "matmul", "cat linear tanh", "cat linear"]
+    assert node.unit.steps[0].kernel is node.unit.steps[1].kernel
+    assert node.unit.results == ("2.0", "3.0")
+
+
+def test_birnn() -> None:
+    """Both directions are one kernel with other weights; the state, at first a weight, is gathered."""
+    forwards, backwards, classifier = launches("birnn")
+    assert isinstance(forwards.unit, Kernel) and forwards.unit is backwards.unit
+    assert forwards.args[2:] != backwards.args[2:]
+    assert operations(forwards.unit) == "cat linear sigmoid"
+    assert modes(forwards.unit) == "gathered gathered shared shared"
+    assert isinstance(classifier.unit, Block)
+    assert [operations(s.kernel) for s in classifier.unit.steps] == ["cat linear", "argmax"]
+
+
+def test_berxit_layer_is_one_block() -> None:
+    model = Berxit(heads=2, head_size=16, sequence=8, layers=3, classes=4, real=False)
+    layer = next(n.unit for n in launched(fused(build(model))) if isinstance(n.unit, Block) and len(n.unit.steps) > 2)
+    assert [operations(s.kernel) for s in layer.steps] == [
+        "linear reshape permute slice slice slice mul",
+        "permute matmul",
+        "softmax",
+        "matmul permute reshape",
+        "linear add",
+        "layer_norm",
+        "linear relu",
+        "linear add",
+        "layer_norm",
+        "index linear sigmoid",
+    ]
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_every_product_has_a_fast_template(name: str) -> None:
+    for launch in launches(name):
+        for kernel in [launch.unit] if isinstance(launch.unit, Kernel) else [s.kernel for s in launch.unit.steps]:
+            if any(i.op in ("linear", "matmul") for i in kernel.body):
+                assert is_gemm(kernel) or is_product(kernel), kernel.name
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_equal_units_are_one_and_names_tell_them_apart(name: str) -> None:
+    units = {launch.unit for launch in launches(name)}
+    units |= {s.kernel for unit in units if isinstance(unit, Block) for s in unit.steps}
+    assert len({unit.name for unit in units}) == len(units)
+
+
+def test_units_are_named_after_where_they_stand() -> None:
+    functions = finished("treelstm").functions.values()
+    bound = [n for f in functions for n in walk(f.body) if isinstance(n, Let) and isinstance(n.value, Launch)]
+    assert [n.value.unit.name for n in bound if isinstance(n.value, Launch)][1:] == ["encode_leaf", "encode_compose_1"]

@@ -1,0 +1,117 @@
+"""What simplification makes of a program."""
+
+from __future__ import annotations
+
+from backends.acrobat.ir.nodes import Map, Var
+from backends.acrobat.ir.types import ListT, TensorT
+from backends.acrobat.passes import simplify
+from backends.acrobat.passes.simplify import same
+from backends.acrobat.passes.tests.texts import assert_makes
+
+BEFORE = """\
+entry forward
+weight w: f32[8, 4]
+weight b: f32[8]
+
+def forward(instance: (f32[4], f32[4], list[f32[4]])) -> (f32[8], f32[4], list[f32[4]], f32[4], list[f32[4]], f32[4])
+  x: f32[4] = instance[0]
+  y: f32[4] = instance[1]
+  xs: list[f32[4]] = instance[2]
+  product: f32[8] = linear(x, @w)
+  biased: f32[8] = add(@b, product)
+  two: list[f32[4]] = [x, y] as list[f32[4]]
+  second: f32[4] = host list.get(two, -1)
+  total: f32[4] = list_sum(two, nonempty=True)
+  out: f32[4] = mul(second, total)
+  activated: list[f32[4]] = map e: f32[4] in xs
+    a: f32[4] = tanh(e)
+    a
+  pairs: list[(f32[4], f32[4])] = map g: f32[4] in activated
+    s: f32[4] = sigmoid(g)
+    (g, s)
+  products: list[f32[4]] = map p: (f32[4], f32[4]) in pairs
+    left: f32[4] = p[0]
+    right: f32[4] = p[1]
+    m: f32[4] = mul(left, right)
+    m
+  once: f32[4] = tanh(y)
+  again: f32[4] = tanh(y)
+  sum: f32[4] = add(once, again)
+  heads: list[f32[4]] = map h: f32[4] in xs
+    k: f32[4] = relu(h)
+    k
+  deep: list[f32[4]] = map q: f32[4] in heads
+    r: f32[4] = call twice(q, True)
+    r
+  tails: list[f32[4]] = map u: f32[4] in deep
+    v: f32[4] = relu(u)
+    v
+  tail: f32[4] = list_sum(tails, nonempty=False)
+  unused: f32[4] = exp(tail)
+  (biased, out, products, sum, deep, tail)
+
+def twice(z: f32[4], c: bool) -> f32[4]
+  if c
+    once: f32[4] = add(z, z)
+    more: f32[4] = call twice(once, False)
+    more
+  else
+    z
+"""
+
+AFTER = """\
+entry forward
+weight w: f32[8, 4]
+weight b: f32[8]
+
+def forward(instance: (f32[4], f32[4], list[f32[4]])) -> (f32[8], f32[4], list[f32[4]], f32[4], list[f32[4]], f32[4])
+  x: f32[4] = instance[0]
+  y: f32[4] = instance[1]
+  xs: list[f32[4]] = instance[2]
+  biased: f32[8] = linear(x, @w, @b)
+  total: f32[4] = add(x, y)
+  out: f32[4] = mul(y, total)
+  products: list[f32[4]] = map e: f32[4] in xs
+    a: f32[4] = tanh(e)
+    s: f32[4] = sigmoid(a)
+    m: f32[4] = mul(a, s)
+    m
+  once: f32[4] = tanh(y)
+  sum: f32[4] = add(once, once)
+  deep: list[f32[4]] = map h: f32[4] in xs
+    k: f32[4] = relu(h)
+    r: f32[4] = call twice(k, True)
+    r
+  tails: list[f32[4]] = map u: f32[4] in deep
+    v: f32[4] = relu(u)
+    v
+  tail: f32[4] = list_sum(tails, nonempty=False)
+  (biased, out, products, sum, deep, tail)
+
+def twice(z: f32[4], c: bool) -> f32[4]
+  if c
+    once: f32[4] = add(z, z)
+    more: f32[4] = call twice(once, False)
+    more
+  else
+    z
+"""
+
+
+def test_bias_known_lists_repeated_work_and_lists_mapped_twice() -> None:
+    assert_makes(BEFORE, AFTER, simplify.run)
+
+
+def test_a_second_run_changes_nothing() -> None:
+    assert_makes(AFTER, AFTER, simplify.run)
+
+
+def test_expressions_that_differ_in_bound_names_only_are_the_same() -> None:
+    t = TensorT((4,))
+
+    def mapped(name: str, over: str, result: str) -> Map:
+        return Map(Var(name, t), Var(over, ListT(t)), Var(result, t), ListT(t))
+
+    assert same(mapped("x", "xs", "x"), mapped("state", "xs", "state"))
+    assert not same(mapped("x", "xs", "x"), mapped("x", "ys", "x"))
+    assert not same(mapped("x", "xs", "x"), mapped("x", "xs", "other"))

@@ -279,6 +279,9 @@ class _Maker:
         for part in parts:
             self.embedded(scope, part)
             self.recur(scope, part)
+        for callee in scope.callees:
+            if not callee.name.startswith("walk") and self.often():
+                self.call_of(scope, callee)
         result = self.pick([self.vector, TupleT((self.vector, INT)), ListT(self.vector), self.some_type()])
         self.functions.append(Function("forward", (param,), result, self.body(scope, result, 8)))
 
@@ -287,17 +290,17 @@ class _Maker:
     def body(self, scope: _Scope, t: Type, fuel: int) -> Expr:
         """Some steps, then a value of type `t`; sometimes the last step itself is the value, sometimes a branch."""
         self.steps(scope, fuel)
-        self.joined(scope)
+        total = self.joined(scope)
         if scope.depth > 0 and self.upto(4) == 4:
             cond = self.make(scope, BOOL)
             then, orelse = (self.body(scope.inner(), t, 1) for _ in range(2))
             return from_lets(scope.bindings, If(cond, then, orelse, t))
-        result: Expr = scope.small(self.make(scope, t))
+        result: Expr = scope.small(self.make(scope, t)) if total is None else self.holding(scope, total, t)
         if scope.bindings and scope.bindings[-1][0] == result and self.often():
             _, result = scope.bindings.pop()
         return from_lets(scope.bindings, result)
 
-    def joined(self, scope: _Scope) -> None:
+    def joined(self, scope: _Scope) -> Atom | None:
         """The vectors that nothing uses yet, added up: what is not used is removed before it can test anything."""
         used = {name for _, value in scope.bindings for name in free_vars(value)}
         idle = [var for var, _ in scope.bindings if var.type == self.vector and var.name not in used]
@@ -305,6 +308,18 @@ class _Maker:
         for var in idle:
             x = scope.small(var)
             total = x if total is None else scope.op("tanh", [scope.op("add", [total, x], 2.0)])
+        return total
+
+    def holding(self, scope: _Scope, x: Atom, t: Type) -> Atom:
+        """A value of type `t` with the vector `x` in it, if that has a place for it."""
+        match t:
+            case self.vector:
+                return x
+            case ListT(self.vector):
+                return scope.host("list.append", self.make(scope, t), x)
+            case TupleT(items) if self.vector in items:
+                return scope.bind("pair", Tuple(tuple(self.holding(scope, x, i) for i in items), t))
+        return scope.small(self.make(scope, t))
 
     def steps(self, scope: _Scope, fuel: int) -> None:
         for _ in range(fuel // 3 + self.upto(fuel - fuel // 3)):
@@ -606,7 +621,9 @@ class _Maker:
             scope.bind("last", Field(value, i, t))
 
     def call(self, scope: _Scope) -> None:
-        callee = self.pick(scope.callees)
+        self.call_of(scope, self.pick(scope.callees))
+
+    def call_of(self, scope: _Scope, callee: Function) -> None:
         args: list[Atom] = []
         if callee.name == "countdown":
             args.append(scope.host("bitand", self.make(scope, INT), Lit(3, INT)))

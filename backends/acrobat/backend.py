@@ -5,14 +5,31 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from backends.acrobat.options import Options
 from bench.contract import Instance, Outputs, Target, Unsupported, Workload
 
+CUMULATIVE = (
+    "vertical",
+    "coarsen",
+    "hoist",
+    "phases",
+    "gather_fusion",
+    "fold_sums",
+    "horizontal",
+    "constant_work",
+    "specialise",
+)
+"""The order in which the cumulative ablation turns the switches on (paper: the ablation figure's, then ours)."""
+
 
 class Acrobat:
-    """Every switch of `Options` is a keyword, so that `backend.acrobat.<switch>=false` turns it off."""
+    """Every switch of `Options` is a keyword, so that `backend.acrobat.<switch>=false` turns it off.
+
+    `ablation` measures several settings as cells of their own: `alone` everything on and each switch off by itself,
+    `cumulative` everything off and the switches turned on one after the other.
+    """
 
     name = "acrobat"
 
@@ -29,9 +46,11 @@ class Acrobat:
         hoist: bool = True,
         phases: bool = True,
         checked: bool = False,
+        ablation: Literal["none", "alone", "cumulative"] = "none",
     ) -> None:
         self.target = target
         self.checked = checked
+        self.ablation = ablation
         self.options = Options(
             specialise, constant_work, fold_sums, horizontal, vertical, coarsen, gather_fusion, hoist, phases
         )
@@ -44,6 +63,13 @@ class Acrobat:
         return None
 
     def variants(self) -> Sequence[Mapping[str, Any]]:
+        if self.ablation == "alone":
+            return [{"ablation": "none", **({switch: False} if switch else {})} for switch in ("", *CUMULATIVE)]
+        if self.ablation == "cumulative":
+            return [
+                {"ablation": "none", **{switch: k < on for k, switch in enumerate(CUMULATIVE)}}
+                for on in range(len(CUMULATIVE) + 1)
+            ]
         return [{}]
 
     def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Compiled:

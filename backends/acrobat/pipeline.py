@@ -28,7 +28,7 @@ class Pass:
 def passes(options: Options) -> list[Pass]:
     return [
         # Straight-line code is then seen whole by everything after.
-        Pass("inline", inline.run),
+        Pass("inline", lambda p: inline.run(p, weights=options.specialise)),
         # Copies and projections left by inlining would hide equal operands.
         Pass("simplify", simplify.run),
         # Weights become operands that fusion may share; it must see calls before loops are reshaped.

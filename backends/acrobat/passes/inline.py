@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from backends.acrobat.analyses.callgraph import CallGraph
-from backends.acrobat.ir.nodes import Function, Let, Lit, Program, Var, Weight
+from backends.acrobat.ir.nodes import Call, Function, Let, Lit, Program, Var, Weight
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.normal import normalise
@@ -17,18 +17,34 @@ LARGE = 200
 """Nodes (atoms and lets aside, callees inlined) above which a function with several call sites stays a function of its own."""
 
 
-def run(program: Program) -> Program:
-    """`program` in normal form, its non-recursive functions inlined and nothing left that is not used."""
+def run(program: Program, weights: bool = True) -> Program:
+    """`program` in normal form, its non-recursive functions inlined and nothing left that is not used. A copy of a function is
+    also a specialisation of it; without `weights`, functions that are called with different weights stay one function."""
     graph = CallGraph(program)
+    kept = frozenset() if weights else _several_weights(program)
     bodies: dict[str, Function] = {}
     functions = {}
     for component in graph.components:
         for name in component:
             functions[name] = normalise(program.functions[name], bodies)
             single = len(graph.sites(name)) <= 1
-            if name not in graph.recursive and name != program.entry and (single or _size(functions[name]) <= LARGE):
+            if name in kept or name in graph.recursive or name == program.entry:
+                continue
+            if single or _size(functions[name]) <= LARGE:
                 bodies[name] = functions[name]
     return remove_dead(replace(program, functions={name: functions[name] for name in program.functions}))
+
+
+def _several_weights(program: Program) -> frozenset[str]:
+    """Functions of which some parameter is one weight at one call and another at another."""
+    given: dict[tuple[str, int], set[str]] = {}
+    for function in program.functions.values():
+        for node in walk(function.body):
+            if isinstance(node, Call):
+                for i, a in enumerate(node.args):
+                    if isinstance(a, Weight):
+                        given.setdefault((node.function, i), set()).add(a.name)
+    return frozenset(name for (name, _), weights in given.items() if len(weights) > 1)
 
 
 def _size(function: Function) -> int:

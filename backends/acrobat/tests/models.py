@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 
 class RecursiveBiRNN(nn.Module):
-    """Both directions of a BiRNN by one recursive function that takes the weights as arguments."""
+    """The last states of both directions of a BiRNN, by one recursive function that takes the weights as arguments."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -20,17 +20,17 @@ class RecursiveBiRNN(nn.Module):
         self.backward_start = nn.Parameter(torch.randn(8))
         self.backward_cell = nn.Linear(16, 8)
 
-    def forward(self, sentence: list[int]) -> list[Tensor]:
+    def forward(self, sentence: list[int]) -> tuple[Tensor, Tensor]:
         words = [self.embedding.weight[word] for word in sentence]
         forwards = self.scan(self.forward_cell.weight, self.forward_cell.bias, self.forward_start, words)
         backwards = self.scan(self.backward_cell.weight, self.backward_cell.bias, self.backward_start, words[::-1])
-        return [f + b for f, b in zip(forwards, reversed(backwards))]  # noqa: B905
+        return forwards, backwards
 
-    def scan(self, weight: Tensor, bias: Tensor, state: Tensor, xs: list[Tensor]) -> list[Tensor]:
+    def scan(self, weight: Tensor, bias: Tensor, state: Tensor, xs: list[Tensor]) -> Tensor:
         if len(xs) == 0:
-            return []
+            return state
         new = torch.sigmoid(nn.functional.linear(torch.cat((xs[0], state)), weight, bias))
-        return [new] + self.scan(weight, bias, new, xs[1:])  # noqa: RUF005
+        return self.scan(weight, bias, new, xs[1:])
 
 
 class Endless(nn.Module):

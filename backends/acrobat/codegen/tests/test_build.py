@@ -1,0 +1,180 @@
+"""The cache of builds: reused, shared between processes, undamaged by a kill, and dispensable."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from backends.acrobat import compile
+from backends.acrobat.codegen import build
+from backends.acrobat.codegen.build import COMPLETE, BuildError, cached
+
+ROOT = Path(__file__).resolve().parents[4]
+SCRIPT = """
+import subprocess, sys
+from pathlib import Path
+from backends.acrobat.codegen import build
+if sys.argv[2] == "forbid":
+    def refuse(*_):
+        raise AssertionError("the C++ compiler was called")
+    build.compile_model = refuse
+    from backends.acrobat import compiler
+    compiler.compile_model = refuse
+from backends.acrobat import compile
+from backends.acrobat.codegen.tests.test_build import Small, instances, right
+executable = compile(Small(), cache_folder=Path(sys.argv[1]), checked=True)
+assert right(executable)
+print(executable.folder, "tvm" in sys.modules)
+"""
+
+
+class Small(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(5, 4)
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, words: list[int]) -> list[Tensor]:
+        return [torch.tanh(self.layer(self.table.weight[word])) for word in words]
+
+
+def instances() -> list[list[int]]:
+    return [[0, 1], [], [4]]
+
+
+def right(executable: Any) -> bool:
+    """Parameters differ from process to process, so this looks at what each build makes of its own."""
+    results = executable(instances())
+    return [len(r) for r in results] == [2, 0, 1] and all(t.shape == (4,) and t.isfinite().all() for r in results for t in r)
+
+
+def start(folder: Path, mode: str = "allow") -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(folder), mode],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> list[str]:
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    return out.split()
+
+
+def compare(executable: Any, model: nn.Module) -> None:
+    with torch.inference_mode():
+        for got, words in zip(executable(instances()), instances(), strict=True):
+            torch.testing.assert_close(got, model(words))
+
+
+def test_two_processes_build_once_and_later_ones_not_at_all(tmp_path: Path) -> None:
+    first, second = start(tmp_path), start(tmp_path)
+    (folder, one), (other, two) = finish(first), finish(second)
+    assert folder == other
+    assert sorted([one, two]) == ["False", "True"]  # one built, the other waited and needed no TVM
+    assert len([p for p in tmp_path.iterdir() if p.is_dir()]) == 1
+    assert finish(start(tmp_path, "forbid")) == [folder, "False"]
+
+
+def test_a_killed_build_is_built_again(tmp_path: Path) -> None:
+    process = start(tmp_path)
+    while process.poll() is None and not list(tmp_path.glob("*.building-*/model.cpp")):
+        time.sleep(0.01)
+    assert process.poll() is None, process.communicate()
+    os.killpg(process.pid, signal.SIGKILL)  # the C++ compiler with it
+    process.communicate()
+    (left,) = tmp_path.glob("*.building-*")
+    assert not list(tmp_path.glob(f"*/{COMPLETE}"))
+    folder, _ = finish(start(tmp_path))
+    assert not left.exists() and Path(folder, COMPLETE).exists()
+
+
+def test_an_incomplete_folder_is_built_again(tmp_path: Path) -> None:
+    made = []
+
+    def make(folder: Path) -> None:
+        made.append(folder)
+        (folder / "result").write_text("new")
+
+    (tmp_path / "key").mkdir()
+    (tmp_path / "key" / "result").write_text("half")
+    assert (cached("key", make, tmp_path) / "result").read_text() == "new"
+    assert cached("key", make, tmp_path) == tmp_path / "key"
+    assert len(made) == 1
+
+
+def test_a_failed_build_leaves_nothing(tmp_path: Path) -> None:
+    def make(folder: Path) -> None:
+        (folder / "part").touch()
+        raise BuildError("no")
+
+    with pytest.raises(BuildError, match="no"):
+        cached("key", make, tmp_path)
+    assert not [p for p in tmp_path.iterdir() if p.is_dir()]
+
+
+@pytest.mark.parametrize("below", [True, False])
+def test_a_file_in_place_of_the_folder(tmp_path: Path, below: bool) -> None:
+    (tmp_path / "file").touch()
+    model = Small()
+    with pytest.warns(UserWarning, match=r"file.* cannot be used .*: building in a temporary folder"):
+        executable = compile(model, cache_folder=tmp_path / "file" / "cache" if below else tmp_path / "file")
+    compare(executable, model)
+
+
+@pytest.mark.parametrize("code", [errno.EROFS, errno.ENOSPC, errno.EACCES])
+def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    made = []
+    with pytest.warns(UserWarning, match=os.strerror(code)):
+        folder = cached("key", made.append, tmp_path / "cache")
+    assert made == [folder] and folder.is_dir() and tmp_path not in folder.parents
+
+
+def test_a_full_disk_everywhere_is_an_error(tmp_path: Path) -> None:
+    def make(folder: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.warns(UserWarning, match="No space left"), pytest.raises(BuildError, match="can hold the build: No space left"):
+        cached("key", make, tmp_path)
+
+
+def test_a_missing_compiler_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "nonexistent")
+    with pytest.raises(BuildError, match=r"no C\+\+ compiler: nonexistent .* CXX"):
+        compile(Small(), cache_folder=tmp_path)
+    monkeypatch.delenv("CXX")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BuildError, match=r"g\+\+ or clang\+\+ is not on the PATH"):
+        build.compiler()
+
+
+def test_a_failing_compiler_shows_its_message(tmp_path: Path) -> None:
+    (tmp_path / "model.cpp").write_text("int f( {")
+    with pytest.raises(BuildError, match="error"):
+        build.compile_model(tmp_path / "model.cpp", [], tmp_path / "model.so")
+
+
+def test_the_environment_names_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACROBAT_CACHE", "/somewhere")
+    assert build.cache_folder() == Path("/somewhere")
+    monkeypatch.delenv("ACROBAT_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/elsewhere")
+    assert build.cache_folder() == Path("/elsewhere/acrobat")

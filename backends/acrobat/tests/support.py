@@ -34,15 +34,17 @@ def eager(model: nn.Module, instances: list[Any]) -> list[Any]:
 
 def assert_same(got: Any, want: Any, path: str = "") -> None:
     """One structure, classes, shapes and dtypes (float64 answers to float32); values to float32's accuracy."""
-    assert type(got) is type(want), path
     if isinstance(want, Tensor):
+        assert type(got) is Tensor, path  # also where eager hands out a parameter itself
         assert got.shape == want.shape, path
         if want.is_floating_point():
             assert got.dtype == torch.float32, path
             torch.testing.assert_close(got.double(), want, rtol=2e-4, atol=2e-5, msg=lambda m: f"{path}: {m}")
         else:
             assert got.dtype == want.dtype and torch.equal(got, want), path
-    elif isinstance(want, list | tuple):
+        return
+    assert type(got) is type(want), path
+    if isinstance(want, list | tuple):
         assert len(got) == len(want), path
         for i, (g, w) in enumerate(zip(got, want, strict=True)):
             assert_same(g, w, f"{path}[{i}]")

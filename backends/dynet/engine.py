@@ -14,6 +14,10 @@ import numpy as np
 
 SCRATCH_MB = 16
 
+# Its agenda looks at the depth of one ready node per signature only. If that one waits for others of its depth, so do all
+# behind it, among them some that the others need.
+DEADLOCK = "DyNet crashes: with autobatch=3 signatures can all wait for one another, and here they do"
+
 Expression = Any
 
 _started: dict[str, Any] = {}

@@ -8,17 +8,19 @@ transposed copies.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import dynet as dy
 import numpy as np
 
-from backends.dynet.engine import Expression, Graph, Parameters, expressions
+from backends.dynet.engine import DEADLOCK, Expression, Graph, Parameters, expressions
 from workloads.mvrnn.model import Leaf, Tree
 
 
 class Program:
+    unsupported: ClassVar[Mapping[int, str]] = {3: DEADLOCK}
+
     def __init__(self, model: Any, parameters: Parameters) -> None:
         hidden = parameters["W_v.weight"].shape[0]
         self.vectors = parameters.table(parameters["vectors.weight"])

@@ -8,16 +8,14 @@ from typing import Any, ClassVar
 
 import dynet as dy
 
-from backends.dynet.engine import Expression, Graph, Parameters, expressions
+from backends.dynet.engine import DEADLOCK, Expression, Graph, Parameters, expressions
 from backends.dynet.interleave import Interleaving, Task, decide
 from workloads.decisions import split
 from workloads.nestedrnn.model import Sample
 
 
 class Program:
-    unsupported: ClassVar[Mapping[int, str]] = {
-        3: "DyNet crashes: of loops of unequal length every signature waits for another one, and strategy 3 has no way out"
-    }
+    unsupported: ClassVar[Mapping[int, str]] = {3: DEADLOCK}
 
     def __init__(self, model: Any, parameters: Parameters) -> None:
         hidden = model.hidden

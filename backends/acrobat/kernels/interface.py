@@ -24,9 +24,7 @@ class Interface:
         self.part_begin, self.part_end = scalar("part_begin", "int32"), scalar("part_end", "int32")
         self.params: list[Any] = [base, self.row_begin, self.row_end, self.part_begin, self.part_end]
         self.base = self._buffer(base, "float32", "rows")
-        self.base_words = self._buffer(base, "int32", "words")
         self.out = self._buffer(base, "float32", "results")
-        self.out_words = self._buffer(base, "int32", "result_words")
         self.operands: dict[str, tuple[Any, ...]] = {}
         for i, p in enumerate(kernel.params):
             match p.mode:

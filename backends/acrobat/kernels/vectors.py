@@ -49,9 +49,6 @@ class Bundle:
     def with_items(self, items: Sequence[Expr]) -> Bundle:
         return Bundle(self.code, [self.code.let(v, typed("float32", self.lanes)) for v in items], self.lanes)
 
-    def const(self, value: float) -> Bundle:
-        return Bundle(self.code, [splat(value, self.lanes)] * len(self.items), self.lanes)
-
     def __add__(self, other: Bundle | float) -> Bundle:
         return self.map(lambda a, b: a + b, other)
 

@@ -1,12 +1,17 @@
 // Times a kernel by its address, and the processor's FMA peak beside it. Every parameter of a kernel is an integer or a pointer, so
 // one signature of 64-bit integers calls them all (System V calling convention).
-#include <chrono>
 #include <cstdint>
+#include <ctime>
 
 using Kernel = int32_t (*)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                            int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
 
-static double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+// Seconds this thread has run, so that time given to other programs does not count.
+static double now() {
+    timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
+}
 
 // Seconds for one call of the kernel, averaged over `calls`; `a` holds 20 arguments.
 extern "C" double time_kernel(Kernel kernel, const int64_t* a, int64_t calls) {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import statistics
 import subprocess
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -84,17 +84,21 @@ class Case:
     def seconds(self, calls: int) -> float:
         return float(self.clock.time_kernel(self.function, self.arguments.ctypes.data, calls))
 
+    @cached_property
+    def calls(self) -> int:
+        """Calls that take about 2 ms."""
+        return max(1, int(2e-3 / max(self.seconds(2), 1e-9)))
+
     def peak(self) -> float:
         return float(self.clock.fma_peak(50_000))
 
     def fraction(self, rounds: int = 31) -> tuple[float, float]:
         """Medians over rounds: products' operations as a fraction of the peak measured just before, and microseconds for one
         call."""
-        calls = max(1, int(2e-3 / max(self.seconds(2), 1e-9)))
         fractions, times = [], []
         for _ in range(rounds):
             peak = self.peak()
             self.seconds(1)
-            times.append(self.seconds(calls))
+            times.append(self.seconds(self.calls))
             fractions.append(self.flops / times[-1] / peak)
         return statistics.median(fractions), statistics.median(times) * 1e6

@@ -60,6 +60,10 @@ class _PerItem:
     result: Var
 
 
+def _launches_kernel(expr: Expr) -> bool:
+    return isinstance(expr, Launch) and isinstance(expr.unit, Kernel)
+
+
 class _Function:
     def __init__(self, function: Function, units: Units, hoisted: frozenset[str]) -> None:
         self.function = function
@@ -95,7 +99,7 @@ class _Chain:
             if below is not None and isinstance(self.values[below], Launch):
                 self.groups.merge([self.groups.of[below], i])
         for i, value in enumerate(self.values):
-            if isinstance(value, Launch) and isinstance(value.unit, Kernel):
+            if _launches_kernel(value):
                 self.join(i)
         return self.emit()
 
@@ -106,7 +110,7 @@ class _Chain:
             self.merge({self.groups.of[j]}, i)
         seen: set[int] = set()
         while True:
-            others = {self.groups.of[j] for j in range(i) if isinstance(self.values[j], Launch)} - seen - {self.groups.of[i]}
+            others = {self.groups.of[j] for j in range(i) if _launches_kernel(self.values[j])} - seen - {self.groups.of[i]}
             if not others:
                 return
             latest = max(others, key=lambda g: self.groups.members(g)[-1])
@@ -162,7 +166,7 @@ class _Chain:
         """The variables of the kernels that the binding launches."""
         if i in self.per_item:
             return [var.name for var, _ in self.per_item[i].launches]
-        return [self.bindings[i][0].name] if isinstance(self.values[i], Launch) else []
+        return [self.bindings[i][0].name] if _launches_kernel(self.values[i]) else []
 
     def index(self, atom: Atom) -> int | None:
         return self.at.get(atom.name) if isinstance(atom, Var) else None
@@ -171,15 +175,15 @@ class _Chain:
         """The map if its body launches kernels on what the host makes of an item, and kernels sum up the tensors it gives."""
         if not isinstance(value, Map) or not isinstance(value.type, ListT) or not isinstance(value.type.item, TensorT):
             return None
-        if not self.users[i] or not all(isinstance(self.values[j], Launch) for j in self.users[i]):
+        if not self.users[i] or not all(_launches_kernel(self.values[j]) for j in self.users[i]):
             return None
         bindings, tail = lets(value.body)
         hosted: list[Binding] = []
         launches: list[Binding] = []
         fields: dict[str, tuple[str, int]] = {}
         for var, e in bindings:
-            if isinstance(e, Launch) and isinstance(e.unit, Kernel):
-                if any(p.mode is Mode.LIST for p in e.unit.params):
+            if isinstance(e, Launch):
+                if not isinstance(e.unit, Kernel) or any(p.mode is Mode.LIST for p in e.unit.params):
                     return None
                 launches.append((var, e))
                 if not isinstance(e.type, TupleT):

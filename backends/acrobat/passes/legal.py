@@ -50,7 +50,6 @@ def _computed_once(kernel: Kernel) -> bool:
     """No element-wise operation spreads what another one computes, which would compute it again for each element."""
     sizes = {i.name: i.type.size for i in kernel.body if OPS[i.op].fusion is not Fusion.CONSTANT}
     return all(
-        OPS[i.op].fusion is not Fusion.ELEMENTWISE
-        or all(sizes.get(str(a), i.type.size) in (1, i.type.size) for a in i.args)
+        OPS[i.op].fusion is not Fusion.ELEMENTWISE or all(sizes.get(str(a), i.type.size) in (1, i.type.size) for a in i.args)
         for i in kernel.body
     )

@@ -61,9 +61,7 @@ def _kernel_shape(kernel: Kernel) -> object:
     number = {name: i for i, name in enumerate(value_names(kernel))}
     return (
         tuple((p.type, p.mode) for p in kernel.params),
-        tuple(
-            (i.op, tuple((number[a],) if isinstance(a, str) else a for a in i.args), i.attrs, i.type) for i in kernel.body
-        ),
+        tuple((i.op, tuple((number[a],) if isinstance(a, str) else a for a in i.args), i.attrs, i.type) for i in kernel.body),
         tuple(number[r] for r in kernel.results),
     )
 

@@ -199,6 +199,11 @@ def test_a_map_whose_items_go_elsewhere_stays() -> None:
     assert isinstance(inner.body, Let)
 
 
+def test_a_second_run_changes_nothing() -> None:
+    program = fused(BEFORE)
+    assert coarsen.run(program) == program
+
+
 def test_dependence_trap() -> None:
     """`after` reads what `work` makes of `out`: never one block."""
     assert not any({"forward_out", "forward_after"} <= set(names) for names in blocks(fused(BEFORE)))

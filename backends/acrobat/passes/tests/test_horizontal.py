@@ -111,7 +111,7 @@ def products(program: Program) -> list[int]:
 
 
 def test_gates_and_sums_of_products() -> None:
-    """Also the trap: `right` reads `t`, which reads `i`, so it packs with neither `i` nor `f`; nor does `deeper` with `later`."""
+    """Also the trap: `right` reads `i` by way of `t`, and `deeper` reads `later`; neither pair may be packed."""
     assert_makes(BEFORE, AFTER, horizontal.run)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -64,7 +62,7 @@ def test_random_programs(sample: Sample, off: frozenset[str]) -> None:
 def test_workloads(name: str) -> None:
     before, instances = workload(name)
     expected = [Interpreter(before).run(instance) for instance in instances[:2]]
-    for off in [(), *((s,) for s in SWITCHES), *combinations(SWITCHES, 2)]:
-        program = Interpreter(passed(before, frozenset(off)))
+    for off in ("", *SWITCHES):
+        program = Interpreter(passed(before, frozenset({off})))
         for instance, wanted in zip(instances, expected, strict=False):
             assert_same(program.run(instance), wanted)

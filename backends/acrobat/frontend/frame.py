@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,6 @@ from backends.acrobat.frontend.values import (
     Builder,
     Dyn,
     Mismatch,
-    Module,
     Static,
     TupleV,
     UnknownT,
@@ -25,23 +24,21 @@ from backends.acrobat.frontend.values import (
     is_unknown,
     join_types,
     type_of,
+    type_or_none,
     unknown,
 )
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TupleT, Type
+from backends.acrobat.ir.types import BOOL, FLOAT, INT, DataT, ListT, TupleT, Type
 from backends.acrobat.ir.visitor import Names
 
 if TYPE_CHECKING:
     from backends.acrobat.frontend.program import ProgramBuilder
+    from backends.acrobat.frontend.scope import Exits
 
 Env = dict[str, Value]
 
-
-class Poison:
-    """Marks a name that is bound on some paths only."""
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
+HIDDEN = "·"
+"""Begins names that the source cannot have."""
 
 
 class Frame:
@@ -54,17 +51,64 @@ class Frame:
         self.builder = Builder(self.names)
         self.span = n.Span(file, 0)
         self.env: Env = {}
-        self.poisoned: dict[str, str] = {}
+        self.poisoned: dict[str, tuple[str, str]] = {}  # names that cannot be used here: why, and what to do
+        self.told: set[tuple[str, str]] = set()  # of these, the ones that were told
+        self.owned: set[str] = set()  # names whose list nothing else can see: they may be appended to
+        self.left: set[str] = set()  # `owned` at the end of the last branch
+        self.result: Any = UnknownT()  # the function's result type, as far as it is known
+        self.unmatched: tuple[ast.AST, str] | None = None  # the match and the case that the statements compiled now are for
         self.tensors = Tensors(self)
         self.displays: dict[str, tuple[Value, ...]] = {}  # list variables whose elements are known one by one
+        self.quiet = 0
+
+    # ---- the walkers (they need frames themselves)
+
+    def expression(self, node: ast.expr, hint: str = "") -> Value:
+        """The value of `node`; problems are noted and give an unknown value."""
+        from backends.acrobat.frontend.expressions import expression
+
+        return expression(self, node, hint)
+
+    def straight(self, body: Sequence[ast.stmt]) -> None:
+        """Compile a body that is not left early; what it assigns stays in scope."""
+        from backends.acrobat.frontend.statements import straight
+
+        straight(self, body)
+
+    def value_of(self, body: Sequence[ast.stmt], exits: Exits) -> Value:
+        """The value of a body that leaves by one of `exits`."""
+        from backends.acrobat.frontend.statements import value_of
+
+        return value_of(self, body, exits)
+
+    def borrowed(self, node: ast.expr) -> Value:
+        """As `expression`, for an operand that is looked at and not kept: its list still belongs to its name alone."""
+        owned = isinstance(node, ast.Name) and node.id in self.owned
+        value = self.expression(node)
+        if owned:
+            self.owned.add(node.id)  # type: ignore[attr-defined]
+        return value
 
     # ---- problems
 
     def problem(self, node: ast.AST | n.Span, message: str, advice: str = "") -> Dyn:
         """Note what is wrong and go on with a value that silences what follows from it."""
         span = node if isinstance(node, n.Span) else span_of(node, self.file)
-        self.program.problem(Problem(span, message, advice))
+        if not self.quiet:
+            self.program.problem(Problem(span, message, advice))
         return unknown()
+
+    @contextmanager
+    def trial(self) -> Iterator[None]:
+        """Compile to see types only: nothing of it stays but what it tells about functions called."""
+        taken, displays = set(self.names.taken), dict(self.displays)
+        self.quiet += 1
+        try:
+            with self.branch():
+                yield
+        finally:
+            self.quiet -= 1
+            self.names.taken, self.displays = taken, displays
 
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[None]:
@@ -77,17 +121,21 @@ class Frame:
     # ---- building
 
     def bind(self, expr: n.Expr, hint: str) -> Dyn:
-        return self.builder.bind(expr, hint)
+        return self.builder.bind(expr, hint.lstrip(HIDDEN))
 
     @contextmanager
     def branch(self) -> Iterator[Builder]:
         """A nested chain of lets with the scope as it is now."""
-        outer, env, poisoned = self.builder, dict(self.env), dict(self.poisoned)
+        outer, env, poisoned, owned = self.builder, dict(self.env), dict(self.poisoned), set(self.owned)
         self.builder = outer.inner()
         try:
             yield self.builder
         finally:
-            self.builder, self.env, self.poisoned = outer, env, poisoned
+            self.left = self.owned
+            self.builder, self.env, self.poisoned, self.owned = outer, env, poisoned, owned
+
+    def var(self, name: str, type: Any) -> n.Var:
+        return n.Var(self.names.fresh(name.lstrip(HIDDEN)), type, span=self.span)
 
     def host(self, op: str, args: Sequence[Value], type: Type, hint: str = "") -> Dyn:
         if any(is_unknown(a) for a in args) or contains_unknown(type):
@@ -159,18 +207,20 @@ class Frame:
             if isinstance(value, Dyn) and not isinstance(value.atom, n.Lit):
                 return self.host("float", [value], FLOAT)
             return Static(float(self.atom(value).value))  # type: ignore[union-attr]
-        joined = join_types(have, type)
-        if joined != type:
-            raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
-        return value
+        if isinstance(have, ListT) and isinstance(type, ListT) and isinstance(value, Dyn):
+            item = self.var("item", have.item)
+            with self.branch() as b:
+                body = b.finish(self.atom(self.coerce(Dyn(item), type.item)))
+            return self.bind(n.Map(item, value.atom, body, type, span=self.span), "list")
+        raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
 
     def merge(self, branches: Sequence[tuple[Builder, Value]], where: ast.AST | n.Span) -> tuple[Any, list[n.Expr]]:
         """The common type of the branches' values and each branch as an expression of that type."""
         known = [v for _, v in branches]
         try:
             type = self.common([type_of(v) for v in known])
-        except Mismatch as error:
-            self.problem(where, f"the branches give values of different types: {error}", "give the same type on every path")
+        except Mismatch:
+            self.problem(where, f"the branches differ in type: {self.places(known)}", "give the same type on every path")
             return unknown().type, [b.finish(unknown().atom) for b, _ in branches]
         out = []
         for b, v in branches:
@@ -185,48 +235,24 @@ class Frame:
             out.append(b.finish(atom))
         return type, out
 
-    def condition(self, value: Value, node: ast.AST) -> Value:
-        """The value as a host truth: numbers and tensors of one element are compared with zero (a tensor waits)."""
-        match value:
-            case Static(v):
-                return Static(bool(v))
-            case TupleV(items):
-                return Static(bool(items))
-            case Module():
-                return Static(True)
-        if not isinstance(value, Dyn) or (is_unknown(value) and not isinstance(value.type, ListT)):
-            return unknown()
-        match value.type:
-            case ScalarT("bool"):
-                return Static(value.atom.value) if isinstance(value.atom, n.Lit) else value
-            case ScalarT(kind):
-                if isinstance(value.atom, n.Lit):
-                    return Static(bool(value.atom.value))
-                zero = Static(0 if kind == "int" else 0.0)
-                return self.host("ne", [value, zero], BOOL, "truth")
-            case ListT():
-                size = self.host("list.len", [value], INT, "size")
-                return self.host("gt", [size, Static(0)], BOOL, "truth")
-            case DataT(name) if name in self.program.datatypes.optionals:
-                return self.is_none(value, negate=True)
-        if self.is_tensor(value):
-            item = self.tensors.item(value, "value")
-            return self.condition(item, node)
-        return self.problem(node, f"{describe(value.type)} has no truth value here")
-
-    def is_none(self, value: Dyn, negate: bool = False) -> Dyn:
-        inner = self.program.datatypes.optionals[value.type.name]  # type: ignore[union-attr]
-        some = n.Var(self.names.fresh("value"), inner)
-        arms = (n.Arm("None", (), n.Lit(not negate, BOOL)), n.Arm("Some", (some,), n.Lit(negate, BOOL)))
-        return self.bind(n.Match(value.atom, arms, BOOL, span=self.span), "is_none")
-
     # ---- small helpers
 
-    @staticmethod
-    def is_tensor(value: Value) -> bool:
-        from backends.acrobat.frontend.tensors import is_tensor
+    def places(self, values: Sequence[Value]) -> str:
+        """What `values` are and the lines they come from."""
+        out: dict[str, None] = {}
+        for v in values:
+            t, line = type_or_none(v), self.line_of(v)
+            what = type(v).__name__.lower() if t is None else "None" if t is NONE else describe(t)
+            out[what + (f" (line {line})" if line else "")] = None
+        return ", ".join(out)
 
-        return is_tensor(value)
+    def line_of(self, value: Value) -> int:
+        match value:
+            case Dyn(atom):
+                return atom.span.line
+            case TupleV(items):
+                return max((self.line_of(v) for v in items), default=0)
+        return 0
 
     def display(self, value: Value) -> list[Value] | None:
         """The elements of a list written out in this function, or None."""
@@ -270,7 +296,3 @@ class Frame:
             return self.atom(value)
         except Mismatch as error:
             return self.problem(node, str(error)).atom
-
-
-Emit = Callable[[], Value]
-__all__ = ["Env", "Frame", "Module", "Poison"]

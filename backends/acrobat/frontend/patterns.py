@@ -8,14 +8,13 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from backends.acrobat.frontend.expressions import choose, expression
+from backends.acrobat.frontend.conditions import choose, comparison, condition, optional, truth
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.tensors import Refused
 from backends.acrobat.frontend.values import (
     Builder,
     Dyn,
     Static,
-    TupleV,
     Value,
     contains_unknown,
     describe,
@@ -38,11 +37,22 @@ class Row:
 
 def match_rows(f: Frame, s: ast.Match, arm: Callable[[Sequence[ast.stmt]], Value], fall: Callable[[], Value]) -> Value:
     """The value of a match statement whose arms' bodies become values by `arm`, no arm matching by `fall`."""
-    subject = expression(f, s.subject)
-    return _rows(f, s, [_settle(f, Row(((subject, c.pattern),), (), c)) for c in s.cases], arm, fall)
+    subject = f.borrowed(s.subject)
+    rows = [row for c in s.cases for row in _alternatives(Row(((subject, c.pattern),), (), c))]
+    return _rows(f, s, rows, arm, fall)
 
 
-def _settle(f: Frame, row: Row) -> Row:
+def _alternatives(row: Row) -> list[Row]:
+    """`A | B` is one row for each: what they do is compiled for each."""
+    row = _settle(row)
+    for i, (value, pattern) in enumerate(row.tests):
+        if isinstance(pattern, ast.MatchOr):
+            given = [(*row.tests[:i], (value, p), *row.tests[i + 1 :]) for p in pattern.patterns]
+            return [r for tests in given for r in _alternatives(Row(tests, row.names, row.case))]
+    return [row]
+
+
+def _settle(row: Row) -> Row:
     """Turn captures and wildcards into names."""
     tests, names = [], list(row.names)
     for value, pattern in row.tests:
@@ -67,9 +77,10 @@ def _rows(
         for name, value in first.names:
             f.env[name] = value
             f.poisoned.pop(name, None)
+            f.owned.discard(name)
         if first.case.guard is None:
             return arm(first.case.body)
-        guard = f.condition(expression(f, first.case.guard), first.case.guard)
+        guard = truth(f, first.case.guard)
         return choose(f, s, guard, lambda: arm(first.case.body), lambda: _rows(f, s, rest, arm, fall))
     value, pattern = first.tests[0]
     with f.at(pattern):
@@ -79,14 +90,12 @@ def _rows(
             case ast.MatchClass() | ast.MatchSingleton(None):
                 return _switch(f, s, rows, value, arm, fall)
             case ast.MatchValue(constant):
-                from backends.acrobat.frontend.expressions import _comparison
-
-                same = _comparison(f, pattern, ast.Eq(), value, expression(f, constant))
+                same = comparison(f, pattern, ast.Eq(), value, f.expression(constant))
                 matched = [Row(first.tests[1:], first.names, first.case), *rest]
                 return choose(
                     f,
                     s,
-                    f.condition(same, pattern),
+                    condition(f, same, pattern),
                     lambda: _rows(f, s, matched, arm, fall),
                     lambda: _rows(f, s, rest, arm, fall),
                 )
@@ -115,73 +124,77 @@ def _sequence(
                 tests += zip(parts, p.patterns, strict=True)
             else:
                 tests.append((v, p))
-        opened.append(_settle(f, Row(tuple(tests), row.names, row.case)))
+        opened += _alternatives(Row(tuple(tests), row.names, row.case))
     return _rows(f, s, opened, arm, fall)
 
 
 def _switch(
     f: Frame, s: ast.Match, rows: list[Row], value: Value, arm: Callable[[Sequence[ast.stmt]], Value], fall: Callable[[], Value]
 ) -> Value:
+    """Look at the case of `value`; each case goes on with the rows that it leaves possible."""
     if is_unknown(value):
         return unknown()
     if not isinstance(value, Dyn) or not isinstance(value.type, DataT):
-        if (isinstance(value, Static) and value.value is None) or isinstance(value, TupleV):
-            return f.problem(s, "a value of this kind cannot be matched with classes")
-        return f.problem(s, f"{describe(type_of(value))} cannot be matched with classes")
-    f.program.use(value.type)
+        what = describe(type_of(value)) if value != Static(None) else "None"
+        return f.problem(s, f"{what} cannot be matched with classes")
     datatypes = f.program.datatypes
+    inner = optional(f, value)
     branches: list[tuple[Builder, Value]] = []
     heads: list[tuple[str, tuple[n.Var, ...]]] = []
-    incomplete = False
-    if value.type.name in datatypes.optionals:
-        inner = datatypes.optionals[value.type.name]
-        for case in ("None", "Some"):
-            some = n.Var(f.names.fresh("value"), inner)
-            with f.branch() as b:
-                chosen = [r for row in rows if (r := _given_optional(f, row, value, case, Dyn(some))) is not None]
-                branches.append((b, _rows(f, s, chosen, arm, fall)))
-            heads.append((case, (some,) if case == "Some" else ()))
+    owned: list[set[str]] = []
+
+    def add(case: str, variables: tuple[n.Var, ...], possible: list[Row]) -> None:
+        with f.branch() as b:
+            before, f.unmatched = f.unmatched, f.unmatched if possible else (s, case)
+            branches.append((b, _rows(f, s, possible, arm, fall)))
+            f.unmatched = before
+        owned.append(f.left)
+        heads.append((case, variables))
+
+    if inner is not None:
+        some = f.var("value", inner)
+        add("None", (), [r for row in rows for r in _given_optional(row, value, None)])
+        add("Some", (some,), [r for row in rows for r in _given_optional(row, value, Dyn(some))])
     else:
         for cls in datatypes.cases[value.type.name]:
-            fields = dataclasses.fields(cls)
-            variables = tuple(n.Var(f.names.fresh(x.name), datatypes.field_type(cls, x.name)) for x in fields)
-            incomplete |= any(contains_unknown(v.type) for v in variables)
-            with f.branch() as b:
-                chosen = [r for row in rows if (r := _given_case(f, row, value, cls, variables)) is not None]
-                branches.append((b, _rows(f, s, chosen, arm, fall)))
-            heads.append((cls.__name__, variables))
+            variables = tuple(f.var(x.name, datatypes.field_type(cls, x.name)) for x in dataclasses.fields(cls))
+            add(cls.__name__, variables, [r for row in rows for r in _given_case(f, row, value, cls, variables)])
+    f.owned = set.intersection(*owned)
     type, bodies = f.merge(branches, s)
-    if contains_unknown(type) or incomplete:
+    if contains_unknown(type) or any(contains_unknown(v.type) for _, variables in heads for v in variables):
         f.program.incomplete = True
         return unknown() if contains_unknown(type) else Dyn(n.Var("?", type))
     arms = tuple(n.Arm(case, variables, body) for (case, variables), body in zip(heads, bodies, strict=True))
     return f.bind(n.Match(value.atom, arms, type, span=f.span), "matched")
 
 
-def _given_optional(f: Frame, row: Row, value: Dyn, case: str, some: Dyn) -> Row | None:
+def _given_optional(row: Row, value: Dyn, some: Dyn | None) -> list[Row]:
+    """The row if `value` holds `some`, or (None) is None; [] if it does not match then."""
     tests: list[tuple[Value, ast.pattern]] = []
     for v, p in row.tests:
         if v != value:
             tests.append((v, p))
         elif isinstance(p, ast.MatchSingleton):
-            if case != "None":
-                return None
-        elif case == "None":
-            return None
+            if some is not None:
+                return []
+        elif some is None:
+            return []
         else:
             tests.append((some, p))
-    names = tuple((name, some if v == value and case == "Some" else v) for name, v in row.names)
-    return _settle(f, Row(tuple(tests), names, row.case))
+    names = tuple((name, some if v == value and some is not None else v) for name, v in row.names)
+    return _alternatives(Row(tuple(tests), names, row.case))
 
 
-def _given_case(f: Frame, row: Row, value: Dyn, cls: type, variables: tuple[n.Var, ...]) -> Row | None:
-    """The row under the assumption that `value` is a `cls`; None if it does not match then."""
+def _given_case(f: Frame, row: Row, value: Dyn, cls: type, variables: tuple[n.Var, ...]) -> list[Row]:
+    """The row if `value` is a `cls`; [] if it does not match then. Raises Refused."""
     tests: list[tuple[Value, ast.pattern]] = []
     for v, p in row.tests:
         if v != value or not isinstance(p, ast.MatchClass):
+            if v == value:
+                raise Refused("None, literals and classes do not stand for the same value", "match it with classes")
             tests.append((v, p))
             continue
-        wanted = expression(f, p.cls)
+        wanted = f.expression(p.cls)
         if not isinstance(wanted, Static) or not isinstance(wanted.value, type):
             raise Refused("a class pattern names a dataclass")
         assert isinstance(value.type, DataT)
@@ -189,7 +202,7 @@ def _given_case(f: Frame, row: Row, value: Dyn, cls: type, variables: tuple[n.Va
         if wanted.value not in members:
             raise Refused(f"{wanted.value.__name__} is not one of {' | '.join(m.__name__ for m in members)}")
         if wanted.value is not cls:
-            return None
+            return []
         fields = [x.name for x in dataclasses.fields(cls)]
         if len(p.patterns) > len(fields):
             raise Refused(f"{cls.__name__} has {len(fields)} fields, the pattern {len(p.patterns)}")
@@ -198,4 +211,4 @@ def _given_case(f: Frame, row: Row, value: Dyn, cls: type, variables: tuple[n.Va
             if name not in fields:
                 raise Refused(f"{cls.__name__} has no field `{name}`")
             tests.append((Dyn(variables[fields.index(name)]), q))
-    return _settle(f, Row(tuple(tests), row.names, row.case))
+    return _alternatives(Row(tuple(tests), row.names, row.case))

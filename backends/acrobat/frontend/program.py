@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import types
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from torch import nn
 
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.annotations import AnnotationError, Datatypes, hints
 from backends.acrobat.frontend.frame import Frame
+from backends.acrobat.frontend.modules import fingerprint, hooked
+from backends.acrobat.frontend.scope import Exits
 from backends.acrobat.frontend.source import source_of, span_of
-from backends.acrobat.frontend.statements import Exits, execute
 from backends.acrobat.frontend.tensors import Call, Refused
 from backends.acrobat.frontend.values import (
+    NONE,
     UNKNOWN,
     Dyn,
     Method,
@@ -26,7 +30,7 @@ from backends.acrobat.frontend.values import (
     TupleV,
     Value,
     contains_unknown,
-    describe,
+    is_list,
     is_unknown,
     join_types,
     type_of,
@@ -34,7 +38,7 @@ from backends.acrobat.frontend.values import (
 )
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.types import DataT, ListT, TensorT, TupleT
-from backends.acrobat.ir.visitor import walk
+from backends.acrobat.ir.visitor import binders, walk
 
 ROUNDS = 12
 """Recursions through this many functions and fields settle their types; real models need two or three rounds."""
@@ -54,12 +58,10 @@ class ProgramBuilder:
             **dict(module.named_parameters(remove_duplicate=False)),
             **dict(module.named_buffers(remove_duplicate=False)),
         }
-        canonical: dict[int, str] = {}
+        canonical: dict[Any, str] = {}  # tied parameters are one weight
         atoms = []
         for name, t in tensors.items():
-            first = canonical.setdefault(t.data_ptr() if t.numel() else id(t), name)
-            if tensors[first].shape != t.shape:
-                first = name
+            first = canonical.setdefault((t.data_ptr(), t.shape, t.stride(), t.dtype) if t.numel() else id(t), name)
             type = TensorT(tuple(t.shape))
             atoms.append((name, n.Weight(first, type)))
             self.weights[first] = type
@@ -71,7 +73,6 @@ class ProgramBuilder:
         self.functions: dict[Any, n.Function | None] = {}
         self.names: dict[str, Any] = {}
         self.key_names: dict[Any, str] = {}
-        self.used: dict[str, None] = {}
         self.incomplete = False
         self.changed = False
         self.datatypes.changed = False
@@ -82,13 +83,12 @@ class ProgramBuilder:
         if problem not in self.problems:
             self.problems.append(problem)
 
-    def use(self, type: DataT) -> None:
-        self.used[type.name] = None
-
     def wrap(self, value: Any) -> Value:
         """A Python object met by name."""
         if isinstance(value, nn.Module):
             raise Refused("a module that is not part of the model", "make it an attribute of the model")
+        if isinstance(value, torch.Tensor):
+            raise Refused("a tensor that is not part of the model", "make it a parameter or a buffer of the model")
         return Static(value)
 
     def annotation(self, f: Frame, node: ast.expr) -> Any:
@@ -101,115 +101,119 @@ class ProgramBuilder:
     # ---- the entry
 
     def build(self) -> n.Program:
-        function: Any = type(self.module).forward
+        function: Any = inspect.unwrap(type(self.module).forward)
         definition, file = source_of(function)
         span = span_of(definition, file)
-        try:
-            annotated = hints(function)
-        except AnnotationError as error:
-            raise CompileError([Problem(span, str(error))]) from error
         params = [a.arg for a in definition.args.args][1:]
+        if hooked(self.module):
+            raise CompileError([Problem(span, "the model has forward hooks", "remove them: only `forward` is compiled")])
         if len(params) != 1:
             advice = "put what one instance consists of into a dataclass" if params else "give it the instance as its argument"
             raise CompileError([Problem(span, f"`forward` takes one instance here, not {len(params)} arguments", advice)])
-        if params[0] not in annotated:
-            raise CompileError(
-                [
-                    Problem(
-                        span,
-                        f"the parameter `{params[0]}` of `forward` has no annotation",
-                        "annotate it with the instance's type",
-                    )
-                ]
-            )
         for _ in range(ROUNDS):
             self._reset()
-            self.problems = []
             try:
-                instance = self.datatypes.resolve(annotated[params[0]])
-            except AnnotationError as error:
-                raise CompileError([Problem(span, str(error))]) from error
-            if contains_unknown(instance):
-                raise CompileError(
-                    [
-                        Problem(
-                            span,
-                            "the shape of the instance's tensor is not known",
-                            "write Annotated[Tensor, 128, 'hidden'] or the like",
-                        )
-                    ]
-                )
-            key = self._key(function, [self.root, Dyn(n.Var(params[0], instance))])
+                instance = self._instance(hints(function), params[0])
+            except (AnnotationError, Refused) as error:
+                raise CompileError([Problem(span, str(error), getattr(error, "advice", ""))]) from error
+            values: list[Value] = [self.root, Dyn(n.Var(params[0], instance))]
+            key = self._key(function, values)
             self.key_names[key] = "forward"
             self.names["forward"] = key
-            self._compile(key, function, [self.root, Dyn(n.Var(params[0], instance))], entry=True)
+            self._compile(key, function, values)
             if not self.changed and not self.datatypes.changed:
                 break
         if self.problems:
             raise CompileError(self.problems)
-        if self.incomplete or any(f is None for f in self.functions.values()):
+        if self.incomplete or self.functions[key] is None:
             self._explain(span)
-        functions = {f.name: f for f in self.functions.values() if f is not None}
-        self._close_types(functions)
+        functions = self._reachable()
+        for v in (e for f in functions.values() for e in walk(f.body) if isinstance(e, n.Var) and e.name in ("?", "[]")):
+            message = "the type of this list's elements cannot be found"
+            self.problem(Problem(v.span, message, "annotate it: `xs: list[int] = []`"))
+        if self.problems:
+            raise CompileError(self.problems)
         used = {w.name for f in functions.values() for w in walk(f.body) if isinstance(w, n.Weight)}
         return n.Program(
-            functions={name: functions[name] for name in ["forward", *(x for x in functions if x != "forward")]},
-            datatypes=self.datatypes.table(self.used),
+            functions=functions,
+            datatypes=self.datatypes.table(self._datatypes(functions)),
             weights={k: t for k, t in self.weights.items() if k in used},
             values={k: v for k, v in self.values.items() if k in used},
         )
+
+    def _instance(self, annotated: dict[str, Any], name: str) -> Any:
+        """The type of what `forward` takes."""
+        if name not in annotated:
+            raise Refused(f"the parameter `{name}` of `forward` has no annotation", "annotate it with the instance's type")
+        instance = self.datatypes.resolve(annotated[name])
+        if contains_unknown(instance):
+            raise Refused(
+                "the shape of the instance's tensor is not known", "write Annotated[Tensor, 128, 'hidden'] or the like"
+            )
+        return instance
+
+    def _reachable(self) -> dict[str, n.Function]:
+        """The functions that are called: others come from trials of loops whose types were not settled."""
+        by_name = {f.name: f for f in self.functions.values() if f is not None}
+        out: dict[str, n.Function] = {}
+        pending = ["forward"]
+        while pending:
+            name = pending.pop()
+            if name not in out:
+                out[name] = by_name[name]
+                pending += reversed([e.function for e in walk(by_name[name].body) if isinstance(e, n.Call)])
+        return out
+
+    def _datatypes(self, functions: dict[str, n.Function]) -> dict[str, None]:
+        """The unions that values of the program have, and those of their fields."""
+        pending: list[Any] = []
+        for f in functions.values():
+            pending += [f.result, *(p.type for p in f.params)]
+            for e in walk(f.body):
+                pending += [e.type, *(v.type for v in binders(e))]
+        out: dict[str, None] = {}
+        while pending:
+            match pending.pop(0):
+                case TupleT(items):
+                    pending += items
+                case ListT(item):
+                    pending.append(item)
+                case DataT(name) if name not in out:
+                    out[name] = None
+                    if name in self.datatypes.optionals:
+                        pending.append(self.datatypes.optionals[name])
+                    else:
+                        pending += [t for (cls, _), t in self.datatypes.fields.items() if self.datatypes.of_class[cls] == name]
+        return out
 
     def _explain(self, span: n.Span) -> None:
         """Name what stayed unknown."""
         out = []
         for (cls, name), t in self.datatypes.fields.items():
-            if contains_unknown(t) and self.datatypes.of_class[cls] in self.used:
-                out.append(
-                    Problem(
-                        span,
-                        f"the shape of `{cls.__name__}.{name}` is not known",
-                        f"annotate it, as in `{name}: Annotated[Tensor, 256]`",
-                    )
-                )
+            if contains_unknown(t):
+                advice = f"annotate it, as in `{name}: Annotated[Tensor, 256]`"
+                out.append(Problem(span, f"the shape of `{cls.__name__}.{name}` is not known", advice))
         for key, f in self.functions.items():
-            if f is None:
+            if f is None and not out:
                 definition, file = source_of(key[0])
-                out.append(
-                    Problem(
-                        span_of(definition, file),
-                        f"the result type of `{key[0].__qualname__}` cannot be found",
-                        "a recursion needs a case that ends",
-                    )
-                )
+                message = f"the type of the result of `{key[0].__qualname__}` cannot be found"
+                out.append(Problem(span_of(definition, file), message, "a recursion needs a case that ends; a list, elements"))
         raise CompileError(
             out or [Problem(span, "the types of this model cannot be found", "annotate tensor fields with their shapes")]
         )
-
-    def _close_types(self, functions: dict[str, n.Function]) -> None:
-        """Unions reached only through the fields of others, or in signatures, belong to the program too."""
-        pending: list[Any] = [t for f in functions.values() for t in (f.result, *(p.type for p in f.params))]
-        pending += [DataT(name) for name in self.used]
-        seen: set[str] = set()
-        while pending:
-            match pending.pop():
-                case TupleT(items):
-                    pending += items
-                case ListT(item):
-                    pending.append(item)
-                case DataT(name) as t if name not in seen:
-                    seen.add(name)
-                    self.use(t)
-                    if name in self.datatypes.optionals:
-                        pending.append(self.datatypes.optionals[name])
-                    else:
-                        pending += [x for (cls, _), x in self.datatypes.fields.items() if self.datatypes.of_class[cls] == name]
 
     # ---- calls
 
     def call(self, f: Frame, node: ast.AST, function: Any, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
         """A call of a Python function of the model."""
+        function = inspect.unwrap(function)
         definition, file = source_of(function)
         a = definition.args
+        if strange := [d for d in definition.decorator_list if not _harmless(d)]:
+            text = ast.unparse(strange[0])
+            return f.problem(
+                node, f"`{definition.name}` is decorated with `{text}`, which is not in the language", "call it plainly"
+            )
         if a.vararg or a.kwarg or a.posonlyargs:
             return f.problem(node, f"`{definition.name}` has parameters that are not in the language", "use plain parameters")
         names = [x.arg for x in (*a.args, *a.kwonlyargs)]
@@ -266,12 +270,13 @@ class ProgramBuilder:
                 return ("tuple", *(self._signature(v) for v in items))
             case Static(v):
                 # Numbers become parameters, so that a loop's counter does not make a function per value.
-                return type_of(value) if isinstance(v, (bool, int, float)) else ("static", v)
+                if isinstance(v, (bool, int, float)):
+                    return type_of(value)
+                return "static", type(v), v if isinstance(v, Hashable) else id(v)
             case Module(module=m, root=root):
                 if root:
                     return "root"
-                scalars = {k: v for k, v in vars(m).items() if isinstance(v, (int, float, str, bool)) and k != "training"}
-                return (type(m), tuple(sorted(scalars.items())), tuple((k, a.type) for k, a in value.tensors))
+                return fingerprint(m), tuple((k, a.type) for k, a in value.tensors)
             case Method(owner, name):
                 return ("method", self._signature(owner), name)
 
@@ -323,7 +328,7 @@ class ProgramBuilder:
 
     # ---- functions
 
-    def _compile(self, key: Any, function: types.FunctionType, values: Sequence[Value], entry: bool = False) -> None:
+    def _compile(self, key: Any, function: types.FunctionType, values: Sequence[Value]) -> None:
         self.functions[key] = None
         definition, file = source_of(function)
         span = span_of(definition, file)
@@ -334,8 +339,8 @@ class ProgramBuilder:
             f.env[a.arg] = self._parameter(f, v, a.arg, params)
         try:
             annotated = hints(function)
-            for a in arguments[1 if "." in function.__qualname__ else 0 :]:
-                if a.arg not in annotated:
+            for i, a in enumerate(arguments):
+                if a.arg not in annotated and not (i == 0 and isinstance(values[0], Module)):
                     self.problem(
                         Problem(span_of(a, file), f"the parameter `{a.arg}` has no annotation", "annotate it with its type")
                     )
@@ -350,30 +355,41 @@ class ProgramBuilder:
             self.problem(Problem(span, str(error)))
             wanted = UNKNOWN
 
-        def returns(s: ast.Return) -> Value:
-            from backends.acrobat.frontend.expressions import expression
+        try:
+            f.result = join_types(wanted, self.results.get(key, UNKNOWN))
+        except Mismatch:
+            f.result = wanted
 
-            value = expression(f, s.value, "result") if s.value is not None else Static(None)
-            if contains_unknown(wanted) and not (isinstance(getattr(value, "type", None), ListT) and is_unknown(value)):
+        def returns(at: ast.AST, value: Value) -> Value:
+            if contains_unknown(wanted) and not (is_list(value) and is_unknown(value)):
                 return value
             try:
                 return f.coerce(value, wanted)
             except Mismatch as error:
-                return f.problem(s, f"`{definition.name}` gives {error}")
+                return f.problem(at, f"`{definition.name}` gives {error}")
 
         def falls() -> Value:
+            if f.unmatched is not None:
+                statement, case = f.unmatched
+                return f.problem(statement, f"this `match` has no case for {case}", "add one, or `case _:`")
             return f.problem(
-                span,
-                f"`{definition.name}` can end without `return`",
-                "return a value on every path; `match` must name every case",
+                span_of(definition.body[-1], file),
+                f"`{definition.name}` can end here without `return`",
+                "return a value on every path",
             )
 
-        value = execute(f, definition.body, Exits(falls, returns))
-        assert value is not None
+        try:
+            value = f.value_of(definition.body, Exits(falls, returns))
+        except CompileError:
+            raise
+        except Exception as error:
+            error.add_note(f"while compiling `{definition.name}`, {file}:{f.span.line}")
+            raise
         old = self.results.get(key, UNKNOWN)
         try:
             found = type_of(value)
-            found = found if not isinstance(found, type(None)) else UNKNOWN
+            if found is NONE:
+                found = UNKNOWN
             result = join_types(old, found)
         except Mismatch as error:
             self.problem(Problem(span, f"the result of `{definition.name}`: {error}"))
@@ -390,6 +406,17 @@ class ProgramBuilder:
         self.functions[key] = n.Function(self._name(key), tuple(params), result, body, span=span)
 
 
+def _harmless(decorator: ast.expr) -> bool:
+    """Whether a decorator leaves what the function computes as it is."""
+    return ast.unparse(decorator) in (
+        "staticmethod",
+        "torch.no_grad()",
+        "torch.inference_mode()",
+        "no_grad()",
+        "inference_mode()",
+    )
+
+
 def closure(function: types.FunctionType) -> dict[str, Any]:
     """The values of a function's free names."""
     cells = function.__closure__ or ()
@@ -400,6 +427,3 @@ def closure(function: types.FunctionType) -> dict[str, Any]:
         except ValueError:
             continue
     return out
-
-
-__all__ = ["ProgramBuilder", "describe"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 from functools import cache
 from types import FunctionType
 
@@ -45,10 +46,17 @@ def source_of(function: FunctionType) -> tuple[ast.FunctionDef, str]:
 
 
 def span_of(node: ast.AST, file: str) -> Span:
+    line, end = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0) or 0
     return Span(
         file,
-        getattr(node, "lineno", 0),
-        getattr(node, "col_offset", 0),
-        getattr(node, "end_lineno", 0) or 0,
-        getattr(node, "end_col_offset", 0) or 0,
+        line,
+        _column(file, line, getattr(node, "col_offset", 0)),
+        end,
+        _column(file, end, getattr(node, "end_col_offset", 0) or 0),
     )
+
+
+def _column(file: str, line: int, offset: int) -> int:
+    """In characters; `ast` counts bytes."""
+    text = linecache.getline(file, line)
+    return offset if text.isascii() else len(text.encode()[:offset].decode(errors="ignore"))

@@ -3,6 +3,7 @@ IR."""
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,21 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.nn.functional as functional
 
-from backends.acrobat.frontend.values import Dyn, Method, Module, Static, TupleV, Value, is_unknown, unknown
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Held,
+    Method,
+    Module,
+    Static,
+    TupleV,
+    Value,
+    describe,
+    is_tensor,
+    is_unknown,
+    nothing_known,
+    type_or_none,
+    unknown,
+)
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.ops import ShapeError, make_op
 from backends.acrobat.ir.types import INT, ListT, ScalarT, TensorT
@@ -18,9 +33,11 @@ from backends.acrobat.ir.types import INT, ListT, ScalarT, TensorT
 if TYPE_CHECKING:
     from backends.acrobat.frontend.frame import Frame
 
-UNARY = ("sigmoid", "tanh", "relu", "exp", "log", "sqrt", "neg")
+UNARY = {name: name for name in ("sigmoid", "tanh", "relu", "exp", "log", "sqrt", "neg")} | {"negative": "neg"}
 BINARY = {"add": "add", "sub": "sub", "subtract": "sub", "mul": "mul", "multiply": "mul", "div": "div", "divide": "div"}
 BINARY |= {"true_divide": "div", "maximum": "maximum", "minimum": "minimum"}
+MAKERS = ("cat", "concat", "concatenate", "stack", "zeros", "ones", "full")
+"""Functions whose first argument is no tensor."""
 
 
 class Refused(Exception):
@@ -85,10 +102,6 @@ def dim_of(value: Any, rank: int, name: str, extra: int = 0) -> int:
     return d + rank + extra if d < 0 else d
 
 
-def is_tensor(value: Any) -> bool:
-    return isinstance(value, Dyn) and isinstance(value.type, TensorT)
-
-
 class Tensors:
     """Emits operations into the frame's current builder. `names` are the functions of `torch` and the methods of tensors."""
 
@@ -126,85 +139,100 @@ class Tensors:
 
     def call(self, name: str, call: Call) -> Value:
         """`torch.<name>(...)` or `<tensor>.<name>(...)` with the tensor as first argument. Raises Refused."""
-        if name in UNARY or name in ("negative", "gelu", "rsqrt"):
-            return self._unary(name, call)
-        if name in BINARY:
-            a, b = call.bind("input", "other")
-            return self.binary(BINARY[name], a, b)
-        handler: Callable[[Call], Value] | None = getattr(self, f"_{name}", None)
-        if handler is None:
+        handler: Callable[[Call], Value] | None = getattr(self, f"do_{name}", None)
+        if handler is None and name not in UNARY and name not in BINARY:
             raise Refused(f"`{name}` is not an operation of the language", "LANGUAGE.md lists the operations")
-        return handler(call)
+        if any(nothing_known(v) for v in (*call.args, *call.kwargs.values())):
+            return unknown()
+        if name not in MAKERS:
+            self._tensor_first(call)
+        if name in UNARY:
+            (x,) = call.bind("input")
+            return self.op(UNARY[name], [x])
+        if handler is not None:
+            return handler(call)
+        a, b = call.bind("input", "other")
+        return self.binary(BINARY[name], a, b)
 
-    def _unary(self, name: str, call: Call) -> Dyn:
-        if name == "gelu":
-            x, approximate = call.bind("input", "approximate", approximate=Static("none"))
-            if constant(approximate, "approximate") != "none":
-                raise Refused("only the exact gelu is an operation of the language")
-            return self.op("gelu", [x])
+    def _tensor_first(self, call: Call) -> None:
+        first = call.args[0] if call.args else call.kwargs.get("input", call.kwargs.get("self"))
+        if not is_tensor(first):
+            t = None if first is None else type_or_none(first)
+            raise Refused(f"`{call.name}` takes a tensor" + (f", not {describe(t)}" if t is not None else ""))
+
+    def do_gelu(self, call: Call) -> Dyn:
+        x, approximate = call.bind("input", "approximate", approximate=Static("none"))
+        if constant(approximate, "approximate") != "none":
+            raise Refused("only the exact gelu is an operation of the language")
+        return self.op("gelu", [x])
+
+    def do_rsqrt(self, call: Call) -> Dyn:
         (x,) = call.bind("input")
-        return self.op({"negative": "neg"}.get(name, name), [x])
+        return self.op("div", [Static(1.0), self.op("sqrt", [x])])
 
-    def _matmul(self, call: Call) -> Dyn:
+    def do_square(self, call: Call) -> Dyn:
+        (x,) = call.bind("input")
+        return self.op("mul", [x, x])
+
+    def do_matmul(self, call: Call) -> Dyn:
         return self.op("matmul", call.bind("input", "other"))
 
-    _mm = _bmm = _mv = _matmul
+    do_mm = do_bmm = do_mv = do_matmul
 
-    def _dot(self, call: Call) -> Dyn:
-        return self._matmul(call)
+    def do_dot(self, call: Call) -> Dyn:
+        return self.do_matmul(call)
 
-    def _linear(self, call: Call) -> Dyn:
+    def do_linear(self, call: Call) -> Dyn:
         x, w, b = call.bind("input", "weight", "bias", bias=Static(None))
         return self.op("linear", [x, w] if b == Static(None) else [x, w, b])
 
     def _list(self, value: Any, name: str) -> list[Any]:
-        """A display of tensors, known at compile time."""
-        if isinstance(value, TupleV):
-            return list(value.items)
-        if isinstance(value, Dyn) and isinstance(value.type, ListT):
-            items = self.frame.display(value)
-            if items is not None:
-                return items
+        """The tensors of a tuple or list whose length is known at compile time."""
+        parts = self.frame.components(value) if not isinstance(value, TupleV) else list(value.items)
+        items = parts or self.frame.display(value)
+        if not items and isinstance(type_or_none(value), ListT):
             raise Refused(
-                f"`{name}` of a list whose length is only known at run time",
-                "only sums over such lists are operations of the language",
+                f"`{name}` of a list whose length is known at run time only",
+                "sum such a list, or take a list whose elements are written out",
             )
-        raise Refused(f"`{name}` takes a tuple or list of tensors")
+        if not items or not all(is_tensor(v) or is_unknown(v) for v in items):
+            raise Refused(f"`{name}` takes a tuple or list of tensors")
+        return items
 
-    def _cat(self, call: Call) -> Dyn:
+    def do_cat(self, call: Call) -> Dyn:
         xs, dim = call.bind("tensors", "dim", dim=Static(0))
         items = self._list(xs, "cat")
         if any(is_unknown(x) for x in items):
             return unknown()
         return self.op("cat", items, {"dim": dim_of(dim, len(shape_of(items[0])), "cat")})
 
-    _concat = _concatenate = _cat
+    do_concat = do_concatenate = do_cat
 
-    def _stack(self, call: Call) -> Dyn:
+    def do_stack(self, call: Call) -> Value:
         xs, dim = call.bind("tensors", "dim", dim=Static(0))
+        if isinstance(type_or_none(xs), ListT) and self.frame.display(xs) is None and dim == Static(0):
+            return Held("stack", xs)
         items = self._list(xs, "stack")
         if any(is_unknown(x) for x in items):
             return unknown()
         return self.op("stack", items, {"dim": dim_of(dim, len(shape_of(items[0])), "stack", extra=1)})
 
-    def _chunk(self, call: Call) -> Value:
+    def do_chunk(self, call: Call) -> Value:
         x, chunks, dim = call.bind("input", "chunks", "dim", dim=Static(0))
-        if is_unknown(x):
-            return TupleV((unknown(),) * constant(chunks, "the number of chunks"))
         d = dim_of(dim, len(shape_of(x)), "chunk")
         extent = shape_of(x)[d]
         size = -(-extent // constant(chunks, "the number of chunks"))
         return self._pieces(x, d, [min(size, extent - at) for at in range(0, extent, size)])
 
-    def _split(self, call: Call) -> Value:
+    def do_split(self, call: Call) -> Value:
         x, sizes, dim = call.bind("input", "split_size_or_sections", "dim", dim=Static(0))
-        if is_unknown(x):
-            return unknown()
         d = dim_of(dim, len(shape_of(x)), "split")
         extent = shape_of(x)[d]
         wanted = constant(self.frame.static_list(sizes), "the split sizes")
         if isinstance(wanted, int):
             wanted = [min(wanted, extent - at) for at in range(0, extent, wanted)]
+        if sum(wanted) != extent:
+            raise Refused(f"`split`: the sizes {tuple(wanted)} do not add up to {extent}")
         return self._pieces(x, d, list(wanted))
 
     def _pieces(self, x: Dyn, dim: int, sizes: list[int]) -> TupleV:
@@ -214,49 +242,52 @@ class Tensors:
             at += size
         return TupleV(tuple(out))
 
-    def _unbind(self, call: Call) -> Value:
+    def do_unbind(self, call: Call) -> Value:
         x, dim = call.bind("input", "dim", dim=Static(0))
         d = dim_of(dim, len(shape_of(x)), "unbind")
         return TupleV(tuple(self.op("index", [x], {"dim": d, "i": i}) for i in range(shape_of(x)[d])))
 
-    def _select(self, call: Call) -> Dyn:
+    def do_select(self, call: Call) -> Dyn:
         x, dim, index = call.bind("input", "dim", "index")
         d = dim_of(dim, len(shape_of(x)), "select")
         i = constant(index, "the index of `select`")
         return self.op("index", [x], {"dim": d, "i": i + shape_of(x)[d] if i < 0 else i})
 
-    def _narrow(self, call: Call) -> Dyn:
+    def do_narrow(self, call: Call) -> Dyn:
         x, dim, start, length = call.bind("input", "dim", "start", "length")
         d, at = dim_of(dim, len(shape_of(x)), "narrow"), constant(start, "start")
         return self.op("slice", [x], {"dim": d, "start": at, "stop": at + constant(length, "length")})
 
     # ---- shapes
 
-    def _reshape(self, call: Call) -> Dyn:
-        x, *extent = [*call.args, *call.kwargs.values()]
-        if is_unknown(x) or not isinstance(x, Dyn):
-            return unknown()
+    @staticmethod
+    def _loose(args: list[Value]) -> list[Any]:
+        """The arguments of an operation that takes its extents one by one or as a tuple."""
+        return list(args)
+
+    def do_reshape(self, call: Call) -> Dyn:
+        x, *extent = self._loose([*call.args, *call.kwargs.values()])
         wanted = [constant(e, "the shape") for e in self.frame.spread(extent)]
         known = math.prod([int(e) for e in wanted if e != -1])
-        total = math.prod(shape_of(x))
+        total = x.type.size
         shape = tuple(total // known if e == -1 and known else e for e in wanted)
         return self.op("reshape", [x], {"shape": shape})
 
-    _view = _reshape
+    do_view = do_reshape
 
-    def _flatten(self, call: Call) -> Dyn:
+    def do_flatten(self, call: Call) -> Dyn:
         x, start, end = call.bind("input", "start_dim", "end_dim", start_dim=Static(0), end_dim=Static(-1))
         shape = shape_of(x)
         s, e = dim_of(start, len(shape), "flatten"), dim_of(end, len(shape), "flatten")
         return self.op("reshape", [x], {"shape": (*shape[:s], math.prod(shape[s : e + 1]), *shape[e + 1 :])})
 
-    def _unsqueeze(self, call: Call) -> Dyn:
+    def do_unsqueeze(self, call: Call) -> Dyn:
         x, dim = call.bind("input", "dim")
         d = dim_of(dim, len(shape_of(x)), "unsqueeze", extra=1)
         shape = shape_of(x)
         return self.op("reshape", [x], {"shape": (*shape[:d], 1, *shape[d:])})
 
-    def _squeeze(self, call: Call) -> Dyn:
+    def do_squeeze(self, call: Call) -> Dyn:
         x, dim = call.bind("input", "dim", dim=None)
         shape = shape_of(x)
         if dim is None:
@@ -264,75 +295,63 @@ class Tensors:
         d = dim_of(dim, len(shape), "squeeze")
         return self.op("reshape", [x], {"shape": shape[:d] + shape[d + 1 :]}) if shape[d] == 1 else x
 
-    def _transpose(self, call: Call) -> Dyn:
+    def do_transpose(self, call: Call) -> Dyn:
         x, a, b = call.bind("input", "dim0", "dim1")
-        if is_unknown(x):
-            return unknown()
         rank = len(shape_of(x))
         i, j = dim_of(a, rank, "transpose"), dim_of(b, rank, "transpose")
         dims = list(range(rank))
         dims[i], dims[j] = dims[j], dims[i]
         return self.op("permute", [x], {"dims": tuple(dims)})
 
-    def _t(self, call: Call) -> Dyn:
+    def do_t(self, call: Call) -> Dyn:
         (x,) = call.bind("input")
-        if is_unknown(x):
-            return unknown()
         return self.op("permute", [x], {"dims": tuple(reversed(range(len(shape_of(x)))))})
 
-    def _permute(self, call: Call) -> Dyn:
-        x, *dims = call.args
-        if is_unknown(x) or not isinstance(x, Dyn):
-            return unknown()
+    def do_permute(self, call: Call) -> Dyn:
+        x, *dims = self._loose([*call.args, *call.kwargs.values()])
         items = self.frame.spread(dims)
         rank = len(shape_of(x))
         return self.op("permute", [x], {"dims": tuple(dim_of(d, rank, "permute") for d in items)})
 
-    def _contiguous(self, call: Call) -> Dyn:
+    def do_contiguous(self, call: Call) -> Dyn:
         return call.args[0]  # type: ignore[return-value]
 
-    _clone = _detach = _contiguous
+    do_clone = do_detach = do_contiguous
 
     # ---- reductions
 
     def _along(self, op: str, call: Call) -> Dyn:
         x, dim, keepdim = call.bind("input", "dim", "keepdim", dim=None, keepdim=Static(False))
-        if is_unknown(x):
-            return unknown()
         keep = bool(constant(keepdim, "keepdim"))
         if dim is None or dim == Static(None):
             x = self.op("reshape", [x], {"shape": (math.prod(shape_of(x)),)})
             return self.op(op, [x], {"dim": 0, "keepdim": False})
         return self.op(op, [x], {"dim": dim_of(dim, len(shape_of(x)), op), "keepdim": keep})
 
-    def _sum(self, call: Call) -> Value:
+    def do_sum(self, call: Call) -> Value:
         return self._along("sum", call)
 
-    def _mean(self, call: Call) -> Dyn:
+    def do_mean(self, call: Call) -> Dyn:
         return self._along("mean", call)
 
-    def _argmax(self, call: Call) -> Dyn:
+    def do_argmax(self, call: Call) -> Dyn:
         return self._along("argmax", call)
 
-    def _amax(self, call: Call) -> Dyn:
+    def do_amax(self, call: Call) -> Dyn:
         return self._along("max", call)
 
-    def _max(self, call: Call) -> Value:
+    def do_max(self, call: Call) -> Value:
         if len(call.args) == 2 and is_tensor(call.args[1]):
             return self.binary("maximum", *call.args)
         if len(call.args) == 1 and not call.kwargs:
             return self._along("max", call)
-        if is_unknown(call.args[0]):
-            return unknown()
         return TupleV((self._along("max", call), self._along("argmax", call)))
 
-    def _softmax(self, call: Call) -> Dyn:
+    def do_softmax(self, call: Call) -> Dyn:
         x, dim, _ = call.bind("input", "dim", "dtype", dtype=None)
-        if is_unknown(x):
-            return unknown()
         return self.op("softmax", [x], {"dim": dim_of(dim, len(shape_of(x)), "softmax")})
 
-    def _layer_norm(self, call: Call) -> Dyn:
+    def do_layer_norm(self, call: Call) -> Dyn:
         x, shape, w, b, eps = call.bind(
             "input", "normalized_shape", "weight", "bias", "eps", weight=None, bias=None, eps=Static(1e-5)
         )
@@ -351,29 +370,45 @@ class Tensors:
         )
 
     def _filled(self, call: Call, value: float) -> Dyn:
-        call.kwargs.pop("dtype", None)
-        call.kwargs.pop("device", None)
+        self._placement(call)
         if len(call.args) == 1:
             return self._full_of(self.frame.static_list(call.args[0]), value)
         return self._full_of(TupleV(tuple(call.args)), value)
 
-    def _zeros(self, call: Call) -> Dyn:
+    def do_zeros(self, call: Call) -> Dyn:
         return self._filled(call, 0.0)
 
-    def _ones(self, call: Call) -> Dyn:
+    def do_ones(self, call: Call) -> Dyn:
         return self._filled(call, 1.0)
 
-    def _full(self, call: Call) -> Dyn:
-        shape, value, *_ = call.bind("size", "fill_value", "dtype", "device", dtype=None, device=None)
+    def do_full(self, call: Call) -> Dyn:
+        self._placement(call)
+        shape, value = call.bind("size", "fill_value")
         return self._full_of(self.frame.static_list(shape), float(constant(value, "the value")))
 
-    def _zeros_like(self, call: Call) -> Dyn:
-        x = call.args[0]
-        return unknown() if is_unknown(x) else self._full_of(shape_of(x), 0.0)  # type: ignore[arg-type]
+    def do_zeros_like(self, call: Call) -> Dyn:
+        return self._full_like(call, 0.0)
 
-    def _ones_like(self, call: Call) -> Dyn:
-        x = call.args[0]
-        return unknown() if is_unknown(x) else self._full_of(shape_of(x), 1.0)  # type: ignore[arg-type]
+    def do_ones_like(self, call: Call) -> Dyn:
+        return self._full_like(call, 1.0)
+
+    def _full_like(self, call: Call, value: float) -> Dyn:
+        self._placement(call)
+        (x,) = call.bind("input")
+        return self._full_of(Static(shape_of(x)), value)
+
+    def do_new_zeros(self, call: Call) -> Dyn:
+        return self._filled(Call(call.name, call.args[1:], call.kwargs), 0.0)
+
+    def do_new_ones(self, call: Call) -> Dyn:
+        return self._filled(Call(call.name, call.args[1:], call.kwargs), 1.0)
+
+    def _placement(self, call: Call) -> None:
+        """Take `dtype` and `device` off a call: there is one floating type, and one device."""
+        dtype = call.kwargs.pop("dtype", Static(None))
+        call.kwargs.pop("device", None)
+        if dtype != Static(None) and not constant(dtype, "dtype").is_floating_point:
+            raise Refused(f"`{call.name}` makes tensors of floats here")
 
     # ---- reading values
 
@@ -388,17 +423,63 @@ class Tensors:
             n.Item(x.atom, ScalarT("int" if x.type.dtype == "int64" else "float"), span=self.frame.span), kind
         )
 
-    def _item(self, call: Call) -> Dyn:
+    def do_item(self, call: Call) -> Dyn:
         (x,) = call.bind("input")
         return self.item(x, "value")
 
-    def _size(self, call: Call) -> Value:
+    def do_size(self, call: Call) -> Value:
         x, dim = call.bind("input", "dim", dim=None)
         shape = shape_of(x)
-        return Static(shape) if dim is None else Static(shape[dim_of(dim, len(shape), "size")])
+        return Static(tuple(shape)) if dim is None else Static(shape[dim_of(dim, len(shape), "size")])
 
-    def _dim(self, call: Call) -> Value:
+    def do_dim(self, call: Call) -> Value:
         return Static(len(shape_of(call.args[0])))  # type: ignore[arg-type]
+
+
+def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
+    """`x[...]`: constant indices and slices, None, `...`; as the first index also an int known at run time only."""
+    entries = index.elts if isinstance(index, ast.Tuple) else [index]
+    dim = 0
+    for k, e in enumerate(entries):
+        shape = shape_of(value)
+        if isinstance(e, ast.Constant) and e.value is Ellipsis:
+            dim = len(shape) - sum(not (isinstance(x, ast.Constant) and x.value is None) for x in entries[k + 1 :])
+            continue
+        if isinstance(e, ast.Constant) and e.value is None:
+            value = f.tensors.op("reshape", [value], {"shape": (*shape[:dim], 1, *shape[dim:])})
+            dim += 1
+            continue
+        if dim >= len(shape):
+            return f.problem(node, f"too many indices for a tensor of shape {shape}")
+        if isinstance(e, ast.Slice):
+            bounds = [constant(f.expression(b), "a bound of a tensor slice") if b else None for b in (e.lower, e.upper, e.step)]
+            start, stop, step = slice(*bounds).indices(shape[dim])
+            if step != 1:
+                return f.problem(e, "a slice of a tensor has step 1 here")
+            if (start, stop) != (0, shape[dim]):
+                value = f.tensors.op("slice", [value], {"dim": dim, "start": start, "stop": max(start, stop)})
+            dim += 1
+            continue
+        i = f.expression(e)
+        if isinstance(i, Held) and i.kind == "index":
+            i = i.value
+        if is_tensor(i) and i.type == TensorT((), "int64"):  # type: ignore[union-attr]
+            i = f.tensors.item(i, "index")  # type: ignore[arg-type]
+        if is_unknown(i):
+            return unknown()
+        if isinstance(i, Dyn) and not isinstance(i.atom, n.Lit):
+            if dim or i.type != INT or value.type.dtype != "float32":  # type: ignore[union-attr]
+                advice = "index the first dimension with an int, or keep the tensors in a list"
+                return f.problem(node, "only a row of a tensor can be chosen at run time", advice)
+            value = f.bind(make_op("row", [value.atom, i.atom], {}, f.span), "row")
+            continue
+        at = constant(i, "the index")
+        if isinstance(at, bool) or not isinstance(at, int):
+            return f.problem(e, "a tensor is indexed with ints, slices, None and ... here")
+        if not -shape[dim] <= at < shape[dim]:
+            return f.problem(node, f"index {at} is out of range for shape {shape}")
+        value = f.tensors.op("index", [value], {"dim": dim, "i": at % shape[dim]})
+    return value
 
 
 def torch_name(function: Any) -> str | None:

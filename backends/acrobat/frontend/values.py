@@ -3,9 +3,8 @@ time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 from torch import nn
 
@@ -69,12 +68,27 @@ class Module:
 class Method:
     """A function bound to a module, or to a tensor or list value."""
 
-    owner: Module | Dyn | TupleV
+    owner: Module | Dyn | TupleV | Held
     name: str
     function: Any = None
 
 
-Value: TypeAlias = Dyn | Static | TupleV | Module | Method
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A value with few uses: `zip(...)` and other iterators, which their first use exhausts; a stack over a list whose length
+    is known at run time only; an int that `torch.tensor` made an index."""
+
+    kind: Literal["iterator", "stack", "index"]
+    value: Value
+
+
+Value: TypeAlias = Dyn | Static | TupleV | Module | Method | Held
+
+HELD = {
+    "iterator": "an iterator is exhausted by its first use: write list(...) around it",
+    "stack": "a stack over a list whose length is known at run time only can be summed over its first dimension, nothing else",
+    "index": "a tensor of an int serves as the index of an embedding, nothing else",
+}
 
 
 def unknown() -> Dyn:
@@ -136,6 +150,40 @@ def describe(type: Any) -> str:
     return "a value of unknown type"
 
 
+def type_or_none(value: Value) -> Any:
+    """As `type_of`; None for what cannot be a value of the program."""
+    try:
+        return type_of(value)
+    except Mismatch:
+        return None
+
+
+def known(value: Value) -> tuple[bool, Any]:
+    """Whether the value is known at compile time, and then what it is."""
+    if isinstance(value, Static):
+        return True, value.value
+    if isinstance(value, Dyn) and isinstance(value.atom, n.Lit):
+        return True, value.atom.value
+    return False, None
+
+
+def is_number(value: Value) -> bool:
+    return isinstance(type_or_none(value), ScalarT)
+
+
+def is_list(value: Value) -> bool:
+    return isinstance(type_or_none(value), ListT)
+
+
+def is_tensor(value: Any) -> bool:
+    return isinstance(value, Dyn) and isinstance(value.type, TensorT)
+
+
+def nothing_known(value: Value) -> bool:
+    """Unknown, and not even a list whose items alone are unknown."""
+    return is_unknown(value) and not is_list(value)
+
+
 class Builder:
     """A chain of lets under construction."""
 
@@ -180,6 +228,8 @@ def type_of(value: Value) -> Any:
             raise Mismatch(f"a module ({type(m).__name__}) cannot be chosen at run time")
         case Method(name=name):
             raise Mismatch(f"the method `{name}` cannot be kept in a variable of the compiled program")
+        case Held(kind):
+            raise Mismatch(HELD[kind])
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +238,3 @@ class NoneT:
 
 
 NONE: Any = NoneT()
-
-
-def replace_span(expr: n.Expr, span: n.Span) -> n.Expr:
-    return replace(expr, span=span)
-
-
-Thunk = Callable[[Builder], Value]
-Values = Sequence[Value]

@@ -1,0 +1,296 @@
+"""Calls: of the model's functions, of dataclasses, of torch's operations and of Python's own functions."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+import functools
+import types
+from typing import Any
+
+import torch
+
+from backends.acrobat.frontend import modules
+from backends.acrobat.frontend.conditions import truth
+from backends.acrobat.frontend.frame import Frame
+from backends.acrobat.frontend.lists import extremum, fold, iterable, list_of, total
+from backends.acrobat.frontend.operators import as_int
+from backends.acrobat.frontend.tensors import Call, Refused, shape_of, torch_name
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Held,
+    Method,
+    Mismatch,
+    Module,
+    Static,
+    TupleV,
+    Value,
+    contains_unknown,
+    describe,
+    is_list,
+    is_number,
+    is_tensor,
+    is_unknown,
+    known,
+    nothing_known,
+    type_of,
+    type_or_none,
+    unknown,
+)
+from backends.acrobat.ir import nodes as n
+from backends.acrobat.ir.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TupleT
+
+
+def call(f: Frame, node: ast.Call, hint: str) -> Value:
+    callee = f.borrowed(node.func)
+    if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+        return f.problem(node, "`*` and `**` arguments are not in the language", "write the arguments one by one")
+    if is_unknown(callee):
+        return unknown()
+    match callee:
+        case Static(value) if value is functools.reduce or value is sum:
+            return total(f, node, value)
+        case Static(value) if value is bool and len(node.args) == 1 and not node.keywords:
+            return truth(f, node.args[0])
+    keeps = isinstance(callee, Static) and isinstance(callee.value, type) and dataclasses.is_dataclass(callee.value)
+    read = f.expression if keeps else f.borrowed
+    args = [read(a) for a in node.args]
+    kwargs = {k.arg: read(k.value) for k in node.keywords if k.arg}
+    result = _called(f, node, callee, args, kwargs, hint)
+    if _may_hold_lists(result) and not _makes_lists(callee):
+        for a in (*node.args, *(k.value for k in node.keywords)):
+            if isinstance(a, ast.Name):
+                f.owned.discard(a.id)  # the result may be, or contain, the very list
+    return result
+
+
+def _may_hold_lists(value: Value) -> bool:
+    def holds(t: Any) -> bool:
+        return isinstance(t, (ListT, DataT)) or (isinstance(t, TupleT) and any(map(holds, t.items)))
+
+    return nothing_known(value) or holds(type_or_none(value))
+
+
+def _makes_lists(callee: Value) -> bool:
+    return isinstance(callee, Static) and getattr(builtins, getattr(callee.value, "__name__", ""), None) is callee.value
+
+
+def _called(f: Frame, node: ast.Call, callee: Value, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    match callee:
+        case Module():
+            return modules.call(f, node, callee, args, kwargs)
+        case Method(Module() as owner, _, function):
+            return f.program.call(f, node, function, [owner, *args], kwargs)
+        case Method(owner, name):
+            return _method(f, node, owner, name, args, kwargs)
+        case Static(value):
+            return _function(f, node, value, args, kwargs, hint)
+    return f.problem(node, "this cannot be called")
+
+
+def _method(f: Frame, node: ast.AST, owner: Value, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    if is_tensor(owner):
+        return f.tensors.call(name, Call(name, [owner, *args], kwargs))
+    if isinstance(owner, Held):
+        return _stacked(f, node, owner, name, Call(name, [owner, *args], kwargs))
+    if nothing_known(owner):
+        return unknown()
+    if name == "append":
+        return f.problem(node, "`append` gives nothing", "it stands as a statement of its own")
+    if is_list(owner):
+        return f.problem(node, f"`{name}` of a list is not in the language", "build a new list, with a comprehension or a loop")
+    return f.problem(node, f"`{name}` is not a method of the language here", "LANGUAGE.md lists what is")
+
+
+def _stacked(f: Frame, node: ast.AST, stack: Held, name: str, call: Call) -> Value:
+    """`torch.stack(xs).sum(0)` is the sum of a list; `mean` is that by its length."""
+    (_, dim) = call.bind("input", "dim", dim=Static(None))
+    if stack.kind != "stack" or name not in ("sum", "mean") or dim != Static(0):
+        type_of(stack)  # says what it is good for
+    xs = stack.value
+    if is_unknown(xs):
+        return unknown()
+    t = type_of(xs)
+    first = f.host("list.get", [xs, Static(0)], t.item, "first")
+    others = f.host("list.slice", [xs, Static(1), Static(2**62)], t, "others")
+    result = fold(f, others, first, "add")
+    return result if name == "sum" else f.tensors.op("div", [result, f.host("list.len", [xs], INT, "size")])
+
+
+def _function(f: Frame, node: ast.Call, value: Any, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    if isinstance(value, type) and dataclasses.is_dataclass(value):
+        return construct(f, node, value, args, kwargs)
+    if value is torch.tensor:
+        return _made_tensor(f, node, args, kwargs)
+    if (name := torch_name(value)) is not None:
+        if args and isinstance(args[0], Held):
+            return _stacked(f, node, args[0], name, Call(name, args, kwargs))
+        return f.tensors.call(name, Call(name, args, kwargs))
+    if isinstance(value, types.FunctionType):
+        if value.__module__.startswith("torch."):
+            name = value.__name__
+            return f.problem(node, f"`{name}` is not an operation of the language", "LANGUAGE.md lists the operations")
+        return f.program.call(f, node, value, args, kwargs)
+    name = getattr(value, "__name__", str(value))
+    if callable(value) and getattr(builtins, name, None) is value:
+        return _builtin(f, node, name, args, kwargs, hint)
+    return f.problem(node, f"`{name}` is not in the language", "LANGUAGE.md lists the functions and operations")
+
+
+def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """`torch.tensor` of a number: of an int an index, of a float a tensor without dimensions."""
+    kwargs = {k: v for k, v in kwargs.items() if k != "device"}
+    if len(args) == 1 and not kwargs and is_number(args[0]) and type_of(args[0]) in (INT, FLOAT):
+        if type_of(args[0]) == INT:
+            return Held("index", args[0])
+        is_known, value = known(args[0])
+        if is_known:
+            return f.tensors.op("full", [], {"shape": (), "value": value}, "constant")
+        return Dyn(f.tensors.operand(args[0]))
+    if args and nothing_known(args[0]):
+        return unknown()
+    return f.problem(node, "`torch.tensor` takes a number here", "make other tensors with torch.full, or as parameters")
+
+
+def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """A dataclass. The shapes of its tensor fields are learnt here."""
+    datatypes = f.program.datatypes
+    t = DataT(datatypes.union_of(cls))
+    fields = [x for x in dataclasses.fields(cls) if x.init]
+    defaults = {x.name: Static(x.default) for x in fields if x.default is not dataclasses.MISSING}
+    values = Call(cls.__name__, args, kwargs).bind(*(x.name for x in fields), **defaults)
+    atoms = []
+    for x, v in zip(fields, values, strict=True):
+        if nothing_known(v):
+            atoms.append(unknown().atom)
+            continue
+        wanted = datatypes.field_type(cls, x.name)
+        try:
+            have = type_of(v)
+            if contains_unknown(wanted) and not contains_unknown(have):
+                wanted = datatypes.refine(cls, x.name, have)
+            atoms.append(unknown().atom if contains_unknown(wanted) else f.atom(f.coerce(v, wanted)))
+        except Mismatch as error:
+            f.problem(
+                node, f"the field `{x.name}` of {cls.__name__}: {error}", "a field has one type, and one shape, everywhere"
+            )
+            atoms.append(unknown().atom)
+    if any(contains_unknown(a.type) for a in atoms):
+        f.program.incomplete = True
+        return Dyn(n.Var("?", t))
+    return f.bind(n.Construct(cls.__name__, tuple(atoms), t, span=f.span), cls.__name__.lower())
+
+
+# ---- Python's own functions
+
+
+def _builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    if kwargs and not (name == "zip" and set(kwargs) == {"strict"}):
+        return f.problem(node, f"`{name}` takes no keyword arguments here")
+    if any(nothing_known(a) for a in args):
+        return unknown()
+    facts = [known(a) for a in args]
+    match name, args:
+        case "len", [a]:
+            return _length(f, node, a)
+        case "range", [_] | [_, _] | [_, _, _]:
+            start, stop, step = ([Static(0), *args, Static(1)] if len(args) == 1 else [*args, Static(1)])[:3]
+            if any(type_or_none(a) != INT for a in args):
+                return f.problem(node, "`range` takes ints", "read a tensor's value with int(...)")
+            if all(k for k, _ in facts):
+                return Static(range(*(v for _, v in facts)))
+            return f.host("range", [start, stop, step], ListT(INT))
+        case "reversed", [xs]:
+            if isinstance(xs, Held):
+                return f.problem(node, "`reversed` takes a list", "write reversed(list(...))")
+            whole = iterable(f, xs)
+            if isinstance(whole, TupleV):
+                return Held("iterator", TupleV(whole.items[::-1]))
+            return whole if is_unknown(whole) else Held("iterator", f.host("list.reverse", [whole], type_of(whole), "reversed"))
+        case "list", []:
+            return list_of(f, node, [])
+        case "list", [xs]:
+            whole = iterable(f, xs)
+            return list_of(f, node, list(whole.items), hint) if isinstance(whole, TupleV) else whole
+        case "tuple", [xs] if isinstance(iterable(f, xs), TupleV):
+            return iterable(f, xs)
+        case "enumerate", [xs]:
+            whole = iterable(f, xs)
+            if isinstance(whole, TupleV):
+                return Held("iterator", TupleV(tuple(TupleV((Static(i), v)) for i, v in enumerate(whole.items))))
+            if is_unknown(whole):
+                return unknown()
+            return Held("iterator", f.host("enumerate", [whole], ListT(TupleT((INT, type_of(whole).item)))))
+        case "zip", [_, *_]:
+            return _zip(f, node, [iterable(f, a) for a in args])
+        case (("min" | "max"), [xs]):
+            return extremum(f, node, xs, name)
+        case (("min" | "max"), [_, *_]):
+            if all(k for k, _ in facts):
+                return Static({"min": min, "max": max}[name](*(v for _, v in facts)))
+            return _nary(f, node, name, args)
+        case "abs", [a]:
+            if facts[0][0]:
+                return Static(abs(facts[0][1]))
+            if is_tensor(a):
+                return f.problem(node, "`abs` of tensors is not an operation of the language", "write relu(x) + relu(-x)")
+            if is_number(a):
+                return f.host("abs", [as_int(f, a)], type_of(as_int(f, a)))
+        case (("int" | "float"), [a]):
+            if facts[0][0]:
+                return Static({"int": int, "float": float}[name](facts[0][1]))
+            if is_tensor(a):
+                a = f.tensors.item(a, "value")  # type: ignore[arg-type]
+            if is_number(a):
+                kind = INT if name == "int" else FLOAT
+                return a if type_of(a) == kind else f.host(name, [a], kind)
+        case "isinstance", _:
+            return f.problem(node, "`isinstance` is not in the language", "take the value apart with `match`")
+    return f.problem(node, f"`{name}` cannot be used like this here", "LANGUAGE.md lists the functions")
+
+
+def _length(f: Frame, node: ast.AST, a: Value) -> Value:
+    match a:
+        case TupleV(items):
+            return Static(len(items))
+        case Static(str() | tuple() | list() | range() as value):
+            return Static(len(value))
+        case Module(module=torch.nn.ModuleList() | torch.nn.Sequential() as children):
+            return Static(len(children))
+    t = type_or_none(a)
+    match t:
+        case ListT():
+            return Static(0) if is_unknown(a) else f.host("list.len", [a], INT, "size")
+        case TupleT():
+            return Static(len(t.items))
+    if is_tensor(a) and shape_of(a):  # type: ignore[arg-type]
+        return Static(shape_of(a)[0])  # type: ignore[arg-type]
+    return f.problem(node, "this has no length")
+
+
+def _zip(f: Frame, node: ast.AST, lists: list[Value]) -> Value:
+    tuples = [xs for xs in lists if isinstance(xs, TupleV)]
+    if len(tuples) == len(lists):
+        return Held("iterator", TupleV(tuple(TupleV(t) for t in zip(*(xs.items for xs in tuples), strict=False))))
+    if any(is_unknown(xs) for xs in lists):
+        return unknown()
+    lists = [list_of(f, node, list(xs.items)) if isinstance(xs, TupleV) else xs for xs in lists]
+    if not all(is_list(xs) for xs in lists):
+        raise Refused("modules and run-time lists cannot be zipped", "keep the modules in one ModuleList and loop over that")
+    return Held("iterator", f.host("zip", lists, ListT(TupleT(tuple(type_of(xs).item for xs in lists)))))
+
+
+def _nary(f: Frame, node: ast.AST, name: str, args: list[Value]) -> Value:
+    """`min(a, b, ...)` and `max(a, b, ...)` of numbers of one kind: Python gives the operand as it is."""
+    kinds = {type_or_none(a) for a in args} - {BOOL}
+    if any(not isinstance(k, ScalarT) for k in kinds):
+        wrong = next(a for a in args if not is_number(a))
+        if is_tensor(wrong):
+            return f.problem(node, f"`{name}` of tensors is not in the language", f"write torch.{name}imum(a, b)")
+        return f.problem(node, f"`{name}` takes numbers, not {describe(type_or_none(wrong))}")
+    kind = FLOAT if FLOAT in kinds else INT
+    result = f.coerce(as_int(f, args[0]), kind)
+    for a in args[1:]:
+        result = f.host(name, [result, f.coerce(as_int(f, a), kind)], kind)
+    return result

@@ -1,0 +1,81 @@
+"""List comprehensions: the elements are independent of each other. With conditions or several `for`s a loop first collects
+what the elements are made from."""
+
+from __future__ import annotations
+
+import ast
+
+from backends.acrobat.frontend.frame import HIDDEN, Frame
+from backends.acrobat.frontend.lists import empty_list, iterable, list_of
+from backends.acrobat.frontend.scope import assign, assigned, hint_of
+from backends.acrobat.frontend.values import Dyn, TupleV, Value, contains_unknown, is_list, is_unknown, type_of, unknown
+from backends.acrobat.ir import nodes as n
+from backends.acrobat.ir.types import ListT
+
+KEPT = HIDDEN + "kept"
+
+
+def comprehension(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str = "") -> Value:
+    first, *rest = node.generators
+    if first.is_async:
+        return f.problem(node, "this expression is not in the language")
+    if rest or first.ifs:
+        target: ast.expr = _tuple(node, assigned([g.target for g in node.generators]), ast.Store())
+        xs = _collected(f, node)
+    else:
+        target, xs = first.target, iterable(f, f.borrowed(first.iter))
+    if isinstance(xs, TupleV):
+        return list_of(f, node, [_element(f, target, item, node.elt) for item in xs.items], hint)
+    if is_unknown(xs):
+        return xs if is_list(xs) else unknown()
+    assert isinstance(xs, Dyn)
+    assert isinstance(xs.type, ListT)
+    var = f.var(hint_of(target) if hint_of(target) not in ("", "_") else "item", xs.type.item)
+    with f.branch() as b:
+        assign(f, target, Dyn(var))
+        value = f.expression(node.elt)
+        t = type_of(value)
+        if contains_unknown(t):
+            return unknown()
+        body = b.finish(f.atom(value))
+    f.owned &= f.left
+    return f.bind(n.Map(var, xs.atom, body, ListT(t), span=f.span), hint or "list")
+
+
+def _element(f: Frame, target: ast.expr, item: Value, elt: ast.expr) -> Value:
+    """One element of a comprehension that is unrolled."""
+    with f.branch() as b:
+        assign(f, target, item)
+        value = f.expression(elt)
+    f.builder.bindings += b.bindings
+    f.owned &= f.left
+    return value
+
+
+def _collected(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
+    """The values of the targets for each element: `for`s inside each other that append."""
+    names = assigned([g.target for g in node.generators])
+    append = ast.Attribute(ast.Name(KEPT, ast.Load()), "append", ast.Load())
+    body: ast.stmt = ast.Expr(ast.Call(append, [_tuple(node, names, ast.Load())], []))
+    for g in reversed(node.generators):
+        for test in reversed(g.ifs):
+            body = ast.If(test, [body], [])
+        body = ast.For(g.target, g.iter, [body], [])
+    for made in ast.walk(body):
+        if isinstance(made, (ast.expr, ast.stmt)) and not hasattr(made, "lineno"):
+            ast.copy_location(made, node)
+    with f.branch() as b:
+        for name in names:
+            f.env.pop(name, None)
+        f.env[KEPT] = empty_list(f)
+        f.owned.add(KEPT)
+        f.straight([body])
+        kept = f.env[KEPT]
+    f.builder.bindings += b.bindings
+    f.owned &= f.left
+    return kept
+
+
+def _tuple(node: ast.AST, names: list[str], ctx: ast.expr_context) -> ast.expr:
+    parts: list[ast.expr] = [ast.copy_location(ast.Name(name, ctx), node) for name in names]
+    return parts[0] if len(parts) == 1 else ast.copy_location(ast.Tuple(parts, ctx), node)

@@ -1,0 +1,239 @@
+"""Truth, comparison and choice. A test of a variable against None opens the optional: inside, the variable is what it holds."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from backends.acrobat.frontend.frame import Frame
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Module,
+    Static,
+    TupleV,
+    Value,
+    contains_unknown,
+    describe,
+    is_list,
+    is_number,
+    is_tensor,
+    is_unknown,
+    known,
+    nothing_known,
+    type_of,
+    unknown,
+)
+from backends.acrobat.ir import nodes as n
+from backends.acrobat.ir.types import BOOL, INT, DataT, ListT, ScalarT
+
+COMPARISONS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
+    ast.Eq: ("eq", operator.eq),
+    ast.NotEq: ("ne", operator.ne),
+    ast.Lt: ("lt", operator.lt),
+    ast.LtE: ("le", operator.le),
+    ast.Gt: ("gt", operator.gt),
+    ast.GtE: ("ge", operator.ge),
+}
+Arm = Callable[[], Value]
+
+
+# ---- truth
+
+
+def condition(f: Frame, value: Value, node: ast.AST) -> Value:
+    """The value as a host truth: numbers and tensors of one element are compared with zero (a tensor waits)."""
+    match value:
+        case Static(v):
+            return Static(bool(v))
+        case TupleV(items):
+            return Static(bool(items))
+        case Module():
+            return Static(True)
+    if not isinstance(value, Dyn):
+        return f.problem(node, "this has no truth value here")
+    if nothing_known(value):
+        return unknown()
+    match value.type:
+        case ScalarT("bool"):
+            return Static(value.atom.value) if isinstance(value.atom, n.Lit) else value
+        case ScalarT(kind):
+            if isinstance(value.atom, n.Lit):
+                return Static(bool(value.atom.value))
+            return f.host("ne", [value, Static(0 if kind == "int" else 0.0)], BOOL, "truth")
+        case ListT():
+            return f.host("gt", [f.host("list.len", [value], INT, "size"), Static(0)], BOOL, "truth")
+    if (inner := optional(f, value)) is not None:
+        if isinstance(inner, DataT):
+            return is_none(f, value, negate=True)
+        return open_optional(f, node, value, lambda some: condition(f, some, node), lambda: Static(False))
+    if is_tensor(value):
+        return condition(f, f.tensors.item(value, "value"), node)
+    return f.problem(node, f"{describe(value.type)} has no truth value here")
+
+
+def truth(f: Frame, test: ast.expr) -> Value:
+    """The value of a test as a host truth."""
+    match test:
+        case ast.BoolOp(op, [first, *rest]):
+            if not rest:
+                return truth(f, first)
+            others = ast.copy_location(ast.BoolOp(op, rest), test)
+            if isinstance(op, ast.And):
+                return decide(f, test, first, lambda: truth(f, others), lambda: Static(False))
+            return decide(f, test, first, lambda: Static(True), lambda: truth(f, others))
+        case ast.UnaryOp(ast.Not(), operand):
+            return negation(f, truth(f, operand))
+    return condition(f, f.borrowed(test), test)
+
+
+def negation(f: Frame, value: Value) -> Value:
+    return Static(not value.value) if isinstance(value, Static) else f.host("not", [value], BOOL)
+
+
+def bool_value(f: Frame, node: ast.BoolOp, op: ast.boolop, values: list[ast.expr]) -> Value:
+    """`a and b`, `a or b` as a value: one of the operands, not its truth."""
+    first = f.expression(values[0])
+    if len(values) == 1:
+        return first
+    rest = ast.copy_location(ast.BoolOp(op, values[1:]), node)
+    cond = condition(f, first, values[0])
+    if isinstance(op, ast.And):
+        return choose(f, node, cond, lambda: bool_value(f, rest, op, values[1:]), lambda: first)
+    return choose(f, node, cond, lambda: first, lambda: bool_value(f, rest, op, values[1:]))
+
+
+# ---- choice
+
+
+def choose(f: Frame, node: ast.AST, cond: Value, then: Arm, orelse: Arm) -> Value:
+    """`then if cond else orelse`; a condition known at compile time compiles one arm only."""
+    if isinstance(cond, Static):
+        return then() if cond.value else orelse()
+    return _choice(
+        f, node, [then, orelse], lambda type, arms: n.If(f.atom(cond), arms[0], arms[1], type, span=f.span), is_unknown(cond)
+    )
+
+
+def _choice(
+    f: Frame, node: ast.AST, arms: Sequence[Arm], build: Callable[[Any, list[n.Expr]], n.Expr], lost: bool = False
+) -> Value:
+    """Compile arms of which one is taken at run time. `lost`: it cannot be known which."""
+    branches, owned = [], []
+    for arm in arms:
+        with f.branch() as b:
+            branches.append((b, arm()))
+        owned.append(f.left)
+    f.owned = set.intersection(*owned)
+    if lost:
+        return unknown()
+    values = [v for _, v in branches]
+    if not isinstance(values[0], Dyn) and all(v == values[0] for v in values):
+        return values[0]
+    type, bodies = f.merge(branches, node)
+    return unknown() if contains_unknown(type) else f.bind(build(type, bodies), "choice")
+
+
+def decide(f: Frame, node: ast.AST, test: ast.expr, then: Arm, orelse: Arm) -> Value:
+    """`then if test else orelse`, with the names that `test` compares with None opened in the arm where they are not None."""
+    match test:
+        case ast.UnaryOp(ast.Not(), operand):
+            return decide(f, node, operand, orelse, then)
+        case ast.BoolOp(op, [first, *rest]) if rest and tests_none(test):
+            others = ast.copy_location(ast.BoolOp(op, rest), test) if len(rest) > 1 else rest[0]
+            if isinstance(op, ast.And):
+                return decide(f, node, first, lambda: decide(f, node, others, then, orelse), orelse)
+            return decide(f, node, first, then, lambda: decide(f, node, others, then, orelse))
+        case ast.Compare(ast.Name(name), [ast.Is() | ast.IsNot() as op], [ast.Constant(None)]):
+            value = f.env.get(name)
+            if isinstance(value, Dyn) and optional(f, value) is not None:
+
+                def some(inner: Value) -> Value:
+                    f.env[name] = inner
+                    return (then if isinstance(op, ast.IsNot) else orelse)()
+
+                return open_optional(f, node, value, some, orelse if isinstance(op, ast.IsNot) else then, name)
+    return choose(f, node, truth(f, test), then, orelse)
+
+
+def tests_none(test: ast.expr) -> bool:
+    """Whether `test` compares a name with None."""
+    match test:
+        case ast.BoolOp(values=values):
+            return any(map(tests_none, values))
+        case ast.UnaryOp(ast.Not(), operand):
+            return tests_none(operand)
+        case ast.Compare(ast.Name(), [ast.Is() | ast.IsNot()], [ast.Constant(None)]):
+            return True
+    return False
+
+
+# ---- optionals
+
+
+def optional(f: Frame, value: Value) -> Any:
+    """What an optional value may hold; None for other values."""
+    if isinstance(value, Dyn) and isinstance(value.type, DataT):
+        return f.program.datatypes.optionals.get(value.type.name)
+    return None
+
+
+def open_optional(f: Frame, node: ast.AST, value: Dyn, some: Callable[[Value], Value], none: Arm, name: str = "value") -> Value:
+    """`none` if the optional `value` is None, else `some` of what it holds."""
+    var = f.var(name, optional(f, value))
+
+    def build(type: Any, bodies: list[n.Expr]) -> n.Expr:
+        return n.Match(value.atom, (n.Arm("None", (), bodies[0]), n.Arm("Some", (var,), bodies[1])), type, span=f.span)
+
+    return _choice(f, node, [none, lambda: some(Dyn(var))], build)
+
+
+def is_none(f: Frame, value: Dyn, negate: bool = False) -> Dyn:
+    some = f.var("value", optional(f, value))
+    arms = (n.Arm("None", (), n.Lit(not negate, BOOL)), n.Arm("Some", (some,), n.Lit(negate, BOOL)))
+    return f.bind(n.Match(value.atom, arms, BOOL, span=f.span), "is_none")
+
+
+# ---- comparison
+
+
+def compare(f: Frame, node: ast.Compare) -> Value:
+    return _chain(f, node, f.borrowed(node.left), list(zip(node.ops, node.comparators, strict=True)))
+
+
+def _chain(f: Frame, node: ast.AST, left: Value, rest: list[tuple[ast.cmpop, ast.expr]]) -> Value:
+    """`left < a < b`: `b` counts, and is computed, only where `left < a`."""
+    (op, right_node), *others = rest
+    right = f.borrowed(right_node)
+    one = comparison(f, node, op, left, right)
+    if not others:
+        return one
+    return choose(f, node, one, lambda: _chain(f, node, right, others), lambda: Static(False))
+
+
+def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:
+    if isinstance(op, (ast.Is, ast.IsNot)) or b == Static(None):
+        negate = isinstance(op, (ast.IsNot, ast.NotEq))
+        if b != Static(None):
+            return f.problem(node, "`is` only compares with None")
+        if isinstance(a, Static):
+            return Static((a.value is None) != negate)
+        if isinstance(a, Dyn) and optional(f, a) is not None:
+            return is_none(f, a, negate)
+        return unknown() if is_unknown(a) and not is_list(a) else Static(negate)
+    if type(op) not in COMPARISONS:
+        return f.problem(node, "this comparison is not in the language", "compare numbers with == != < <= > >=")
+    name, python = COMPARISONS[type(op)]
+    (known_a, x), (known_b, y) = known(a), known(b)
+    if known_a and known_b:
+        return Static(python(x, y))
+    if is_tensor(a):
+        a = f.tensors.item(a, "value")  # type: ignore[arg-type]
+    if is_tensor(b):
+        b = f.tensors.item(b, "value")  # type: ignore[arg-type]
+    if is_unknown(a) or is_unknown(b):
+        return unknown()
+    if is_number(a) and is_number(b):
+        return f.host(name, [a, b], BOOL)
+    return f.problem(node, f"{describe(type_of(a))} and {describe(type_of(b))} cannot be compared")

@@ -1,0 +1,261 @@
+"""`for` and `while` loops that run at run time: which names they carry from round to round, of which types, and what `break`
+and `return` inside them do."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from backends.acrobat.frontend.conditions import choose, open_optional, optional, truth
+from backends.acrobat.frontend.frame import Frame
+from backends.acrobat.frontend.lists import iterable
+from backends.acrobat.frontend.scope import RETURNED, Exits, assign, assigned, ends, hint_of, leaves
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Mismatch,
+    Module,
+    Static,
+    TupleV,
+    Value,
+    contains_unknown,
+    is_list,
+    is_unknown,
+    join_types,
+    type_of,
+    type_or_none,
+    unknown,
+)
+from backends.acrobat.ir import nodes as n
+from backends.acrobat.ir.types import BOOL, ListT, TupleT
+
+LoopStatement: TypeAlias = ast.For | ast.While
+TRIALS = 8
+"""Rounds of a loop after which the types of its names must have settled; they can only widen, from int to float, say."""
+
+
+def iterated(f: Frame, s: ast.For) -> Value:
+    """What the loop runs over: a list of the program, or a tuple to unroll over."""
+    value = f.borrowed(s.iter)
+    for name in _running_over(s.iter):
+        if name in assigned(s.body):
+            f.owned.discard(name)  # the loop would see what is appended
+    if isinstance(value, Static) and isinstance(value.value, range) and _picks_modules(f, s):
+        return TupleV(tuple(map(Static, value.value)))
+    return iterable(f, value)
+
+
+def _running_over(node: ast.expr) -> list[str]:
+    match node:
+        case ast.Name(name):
+            return [name]
+        case ast.Call(ast.Name("zip" | "enumerate" | "reversed"), args):
+            return [name for a in args for name in _running_over(a)]
+    return []
+
+
+def _picks_modules(f: Frame, s: ast.For) -> bool:
+    """Whether the body indexes a module list with the loop's variable: `self.cells[i]`."""
+    for node in (sub for b in s.body for sub in ast.walk(b)):
+        if isinstance(node, ast.Subscript) and hint_of(s.target) in {
+            x.id for x in ast.walk(node.slice) if isinstance(x, ast.Name)
+        }:
+            with f.trial():
+                if isinstance(f.expression(node.value), Module):
+                    return True
+    return False
+
+
+def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
+    """A loop over the list `xs`, or (None) a `while` loop. The carried names' last values stay in scope."""
+    item = getattr(type_or_none(xs), "item", None) if xs is not None else None
+    if xs is not None and (item is None or contains_unknown(item)):
+        _lost(f, s)
+        return
+    quits = any(ends(b) for b in s.body)
+    carried, types = _carried(f, s, item)
+    if any(contains_unknown(t) for t in types):
+        _lost(f, s, dict(zip(carried, types, strict=True)))
+        return
+    inits = [f.try_atom(f.coerce(f.env[name], t), s) for name, t in zip(carried, types, strict=True)]
+    variables = [f.var(name, t) for name, t in zip(carried, types, strict=True)]
+    all_vars, all_inits, body_type = tuple(variables), tuple(inits), TupleT(tuple(types))
+    done = None
+    if quits:
+        done = f.var("done", BOOL)
+        all_vars, all_inits, body_type = (*all_vars, done), (*all_inits, n.Lit(False, BOOL)), TupleT((*types, BOOL))
+    scope = dict(zip(carried, map(Dyn, variables), strict=True))
+    unchanged = TupleV(tuple(map(Dyn, all_vars)))
+    if isinstance(s, ast.For):
+        assert isinstance(xs, Dyn)
+        var = f.var(hint_of(s.target) if hint_of(s.target) not in ("", "_") else "item", item)
+
+        def once() -> Value:
+            f.env |= scope
+            return _round(f, s, Dyn(var), carried, types, quits)
+
+        body = _body(f, s, body_type, lambda: once() if done is None else choose(f, s, Dyn(done), lambda: unchanged, once))
+        made: n.Expr = n.Fold(var, xs.atom, all_vars, all_inits, body, body_type, span=f.span)
+    else:
+        test = s.test
+        with f.branch() as b:
+            f.env |= scope
+            going = truth(f, test) if done is None else choose(f, s, Dyn(done), lambda: Static(False), lambda: truth(f, test))
+            cond = b.finish(f.try_atom(going, test))
+
+        def again() -> Value:
+            f.env |= scope
+            return _opened(f, s, lambda: _round(f, s, None, carried, types, quits), lambda: unchanged)
+
+        made = n.Loop(all_vars, all_inits, cond, _body(f, s, body_type, again), body_type, span=f.span)
+    result = f.bind(made, "loop")
+    for name in assigned(_inside(s)):
+        f.env.pop(name, None)
+        f.owned.discard(name) if name not in carried else None
+        f.poisoned.setdefault(name, ("is assigned inside a loop only", "assign it before the loop"))
+    for i, (name, t) in enumerate(zip(carried, types, strict=True)):
+        f.env[name] = f.bind(n.Field(result.atom, i, t, span=f.span), name)
+        f.poisoned.pop(name, None)
+
+
+def returning(
+    f: Frame, s: LoopStatement, xs: Value | None, returns: Callable[[ast.AST, Value], Value], go_on: Callable[[], Value]
+) -> Value:
+    """A loop with `return` inside: it carries the result, None until there is one. `go_on` is for where it stays None."""
+    if contains_unknown(f.result):
+        with f.trial():  # may tell the type of the result
+            _carried(f, s, getattr(type_or_none(xs), "item", None) if xs is not None else None)
+    if contains_unknown(f.result):
+        _lost(f, s)
+        return go_on()
+    outer = f.env.get(RETURNED)
+    f.env[RETURNED] = f.bind(n.Construct("None", (), f.program.datatypes.optional(f.result), span=f.span), "returned")
+    loop(f, s, xs)
+    found = f.env.pop(RETURNED)
+    if outer is not None:
+        f.env[RETURNED] = outer
+    if not isinstance(found, Dyn) or is_unknown(found):
+        return go_on()
+    return open_optional(f, s, found, lambda some: returns(s, some), go_on, "result")
+
+
+def _inside(s: LoopStatement) -> list[ast.AST]:
+    return [s.target, *s.body] if isinstance(s, ast.For) else list(s.body)
+
+
+def _body(f: Frame, s: LoopStatement, type: TupleT, round: Callable[[], Value]) -> n.Expr:
+    with f.branch() as b:
+        value = round()
+        return b.finish(unknown().atom if is_unknown(value) else f.atom(f.coerce(value, type)))
+
+
+def _round(f: Frame, s: LoopStatement, item: Value | None, carried: Sequence[str], types: Sequence[Any], quits: bool) -> Value:
+    """One round: the tuple of the carried names' new values, and whether the loop is left."""
+    if isinstance(s, ast.For) and item is not None:
+        assign(f, s.target, item)
+
+    def leave(done: bool) -> Value:
+        values: list[Value] = []
+        for name, t in zip(carried, types, strict=True):
+            value = f.env.get(name)
+            if value is None:
+                why, advice = f.poisoned.get(name, ("is not assigned here", "assign it on every path"))
+                value = f.problem(f.span, f"`{name}` {why}", advice)
+            values.append(f.coerce(value, t))
+        return TupleV((*values, Static(done))) if quits else TupleV(tuple(values))
+
+    def returns(at: ast.AST, value: Value) -> Value:
+        if is_unknown(value) and not is_list(value):
+            return unknown()
+        t = f.program.datatypes.optional(f.result)
+        try:
+            atom = f.atom(f.coerce(value, f.result))
+        except Mismatch as error:
+            return f.problem(at, f"`{f.what}` gives {error}")
+        f.env[RETURNED] = f.bind(n.Construct("Some", (atom,), t, span=f.span), "returned")
+        return leave(True)
+
+    if any(leaves(b) for b in s.body):
+        return f.value_of(s.body, Exits(lambda: leave(False), returns, lambda: leave(True), lambda: leave(False)))
+    f.straight(s.body)
+    return leave(False)
+
+
+def _opened(f: Frame, s: ast.While, then: Callable[[], Value], orelse: Callable[[], Value]) -> Value:
+    """`then`, with the names open that the loop's test says are not None; where one is None after all, `orelse`."""
+    tests = s.test.values if isinstance(s.test, ast.BoolOp) and isinstance(s.test.op, ast.And) else [s.test]
+    for test in tests:
+        match test:
+            case ast.Compare(ast.Name(name), [ast.IsNot()], [ast.Constant(None)]):
+                value = f.env.get(name)
+                if isinstance(value, Dyn) and optional(f, value) is not None:
+
+                    def some(inner: Value, name: str = name) -> Value:
+                        f.env[name] = inner
+                        return _opened(f, s, then, orelse)
+
+                    return open_optional(f, s, value, some, orelse, name)
+    return then()
+
+
+def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any]]:
+    """The names the loop carries from round to round, and their types: found by compiling the body until nothing changes."""
+    own = set(assigned([s.target])) if isinstance(s, ast.For) else set()
+    carried = [x for x in assigned(s.body) if x in f.env and x not in own and type_or_none(f.env[x]) is not None]
+    first = {name: f.env[name] for name in carried}
+    types = {name: type_of(value) for name, value in first.items()}
+    for _ in range(TRIALS):
+        ways: list[dict[str, Value]] = []
+        with f.trial():
+            f.env |= {name: Dyn(f.var(name, t)) for name, t in types.items()}
+            if isinstance(s, ast.For):
+                assign(f, s.target, Dyn(f.var("item", item)))
+                _trial(f, s, ways)
+            else:
+                _opened(f, s, lambda ways=ways: _trial(f, s, ways), lambda: Static(0))  # type: ignore[misc]
+        f.owned &= f.left
+        before = dict(types)
+        for name in before:
+            after = [env[name] for env in ways if name in env]
+            try:
+                types[name] = f.common([types[name], *(type_of(v) for v in after)])
+            except Mismatch:
+                del types[name], f.env[name]
+                f.owned.discard(name)
+                why = f"does not keep its type in the loop: {f.places([first[name], *after])}"
+                f.poisoned[name] = why, "give it the same type before the loop and after each round"
+        if types == before:
+            break
+    return list(types), list(types.values())
+
+
+def _trial(f: Frame, s: LoopStatement, ways: list[dict[str, Value]]) -> Value:
+    """Compile a round, noting in `ways` what is in scope at each of its ends."""
+
+    def end() -> Value:
+        ways.append(dict(f.env))
+        return Static(0)
+
+    def returns(at: ast.AST, value: Value) -> Value:
+        t = type_or_none(value)
+        try:
+            f.result = join_types(f.result, t) if t is not None else f.result
+        except Mismatch:
+            pass  # told where the value is returned for good
+        return end()
+
+    if any(leaves(b) for b in s.body):
+        return f.value_of(s.body, Exits(end, returns, end, end))
+    f.straight(s.body)
+    return end()
+
+
+def _lost(f: Frame, s: LoopStatement, types: dict[str, Any] | None = None) -> None:
+    """The loop cannot be compiled yet: go on with what is known of its names. A later round of the whole knows more."""
+    f.program.incomplete = True
+    for name in assigned(_inside(s)):
+        t = (types or {}).get(name)
+        if isinstance(t, (ListT, TupleT)):
+            f.env[name] = Dyn(n.Var("?", t))
+        elif name in f.env and not (types is None and is_list(f.env[name])):
+            f.env[name] = unknown()

@@ -1,0 +1,106 @@
+"""Unary and binary operators on numbers, lists and tensors."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from backends.acrobat.frontend.frame import Frame
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Static,
+    Value,
+    contains_unknown,
+    describe,
+    is_list,
+    is_number,
+    is_tensor,
+    is_unknown,
+    known,
+    nothing_known,
+    type_of,
+    unknown,
+)
+from backends.acrobat.ir import nodes as n
+from backends.acrobat.ir.types import BOOL, FLOAT, INT
+
+OPERATORS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
+    ast.Add: ("add", operator.add),
+    ast.Sub: ("sub", operator.sub),
+    ast.Mult: ("mul", operator.mul),
+    ast.Div: ("div", operator.truediv),
+    ast.FloorDiv: ("floordiv", operator.floordiv),
+    ast.Mod: ("mod", operator.mod),
+    ast.BitAnd: ("bitand", operator.and_),
+    ast.BitOr: ("bitor", operator.or_),
+    ast.BitXor: ("bitxor", operator.xor),
+    ast.LShift: ("shl", operator.lshift),
+    ast.RShift: ("shr", operator.rshift),
+    ast.Pow: ("pow", operator.pow),
+    ast.MatMult: ("matmul", operator.matmul),
+}
+UNARY: dict[type[ast.AST], Callable[..., Any]] = {
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Invert: operator.invert,
+}
+SYMBOLS = {"mod": "%", "floordiv": "//", "pow": "**", "bitand": "&", "bitor": "|", "bitxor": "^", "shl": "<<", "shr": ">>"}
+
+
+def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Value:
+    name, python = OPERATORS[type(op)]
+    (known_a, x), (known_b, y) = known(a), known(b)
+    if known_a and known_b:
+        try:
+            return Static(python(x, y))
+        except Exception as error:
+            return f.problem(node, str(error))
+    if is_tensor(a) or is_tensor(b):
+        if name in ("add", "sub", "mul", "div", "matmul"):
+            return f.tensors.binary(name, a, b)
+        if name == "pow" and known_b and y == 2:
+            return f.tensors.binary("mul", a, a)
+        advice = "multiply, or take sqrt or exp of" if name == "pow" else "LANGUAGE.md lists the operations"
+        return f.problem(node, f"`{SYMBOLS[name]}` of tensors is not an operation of the language", advice)
+    if nothing_known(a) or nothing_known(b):
+        lists = [v for v in (a, b) if is_list(v)]
+        return Dyn(n.Var("?", type_of(lists[0]))) if lists and name == "add" else unknown()
+    if is_list(a) and is_list(b) and name == "add":
+        t = f.common([type_of(a), type_of(b)])
+        return a if contains_unknown(t) else f.host("list.concat", [f.coerce(a, t), f.coerce(b, t)], t)
+    if is_number(a) and is_number(b) and name not in ("matmul", "pow"):
+        floating = FLOAT in (type_of(a), type_of(b)) or name == "div"
+        if floating and name.startswith(("bit", "sh")):
+            return f.problem(node, "bit operations need ints")
+        return f.host(name, [as_int(f, v) for v in (a, b)], FLOAT if floating else INT)
+    if is_number(a) and is_number(b) and name == "pow" and known_b and y == 2:
+        return binary(f, node, ast.Mult(), a, a)
+    return f.problem(node, f"this operator does not take {describe(type_of(a))} and {describe(type_of(b))}")
+
+
+def as_int(f: Frame, v: Value) -> Value:
+    """Bools count as ints in arithmetic."""
+    if isinstance(v, Static) and isinstance(v.value, bool):
+        return Static(int(v.value))
+    return f.host("int", [v], INT) if isinstance(v, Dyn) and v.type == BOOL else v
+
+
+def unary(f: Frame, node: ast.AST, op: ast.unaryop, a: Value) -> Value:
+    is_known, x = known(a)
+    if is_known:
+        try:
+            return Static(UNARY[type(op)](x))
+        except TypeError as error:
+            return f.problem(node, str(error))
+    if is_unknown(a):
+        return unknown()
+    if isinstance(op, ast.USub) and is_tensor(a):
+        return f.tensors.op("neg", [a])
+    if isinstance(op, (ast.USub, ast.UAdd)) and is_number(a):
+        a = as_int(f, a)
+        return f.host("neg", [a], type_of(a)) if isinstance(op, ast.USub) else a
+    if isinstance(op, ast.UAdd) and is_tensor(a):
+        return a
+    return f.problem(node, f"this operator does not take {describe(type_of(a))}")

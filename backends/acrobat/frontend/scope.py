@@ -1,0 +1,115 @@
+"""Names: what a statement assigns, binding values to targets, and which names own their list."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from backends.acrobat.frontend.frame import HIDDEN, Frame
+from backends.acrobat.frontend.values import HELD, Held, Mismatch, Value, describe, nothing_known, type_or_none, unknown
+from backends.acrobat.ir.types import TupleT
+
+
+@dataclass(frozen=True, slots=True)
+class Exits:
+    """What leaving a body means, as functions giving the body's value. `returns` takes the statement and what it returns."""
+
+    fall: Callable[[], Value]
+    returns: Callable[[ast.AST, Value], Value]
+    breaks: Callable[[], Value] | None = None
+    continues: Callable[[], Value] | None = None
+
+
+RETURNED = HIDDEN + "returned"
+"""The name that carries the value of a `return` out of a loop."""
+
+
+def assign(f: Frame, target: ast.expr, value: Value) -> None:
+    match target:
+        case ast.Name(name):
+            if isinstance(value, Held) and value.kind == "iterator":
+                raise Mismatch(HELD["iterator"])
+            f.env[name] = value
+            f.poisoned.pop(name, None)
+            f.owned.discard(name)
+        case ast.Tuple(elts) | ast.List(elts):
+            if any(isinstance(e, ast.Starred) for e in elts):
+                f.problem(target, "starred assignment is not in the language")
+                return
+            if nothing_known(value) and not isinstance(type_or_none(value), TupleT):
+                parts: list[Value] | None = [unknown()] * len(elts)
+            else:
+                parts = f.components(value, len(elts))
+            if parts is None:
+                f.problem(target, f"this takes {len(elts)} values apart, but gets {describe(type_or_none(value))}")
+                parts = [unknown()] * len(elts)
+            for e, v in zip(elts, parts, strict=True):
+                assign(f, e, v)
+        case _:
+            f.problem(target, "only names can be assigned to: the language is pure", "build a new value, or a new list")
+
+
+def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
+    """After `target = source`: a list that `source` has just made belongs to its name alone."""
+    match target, source:
+        case ast.Tuple(targets), ast.Tuple(sources) if len(targets) == len(sources):
+            for t, s in zip(targets, sources, strict=True):
+                own(f, t, s)
+        case ast.Name(name), (ast.List() | ast.ListComp() | ast.BinOp() | ast.Subscript(slice=ast.Slice())):
+            f.owned.add(name)
+        case ast.Name(name), ast.Call(ast.Name("list")):
+            f.owned.add(name)
+
+
+def hint_of(target: ast.expr) -> str:
+    return target.id if isinstance(target, ast.Name) else ""
+
+
+def assigned(nodes: Sequence[ast.AST]) -> list[str]:
+    """The names a body may assign, in order of first appearance."""
+    out: dict[str, None] = {}
+
+    def visit(node: ast.AST) -> None:
+        match node:
+            case ast.Name(name, ast.Store()) | ast.Call(ast.Attribute(ast.Name(name), "append")) | ast.MatchAs(name=str(name)):
+                out[name] = None
+            case ast.Return():
+                out[RETURNED] = None
+            case ast.ListComp() | ast.GeneratorExp() | ast.FunctionDef() | ast.ClassDef() | ast.Lambda():
+                return  # a scope of its own
+        for child in ast.iter_child_nodes(node):
+            visit(child)
+
+    for node in nodes:
+        visit(node)
+    return list(out)
+
+
+def leaves(node: ast.AST, in_loop: bool = False) -> bool:
+    """Whether a statement may leave the body it stands in."""
+    match node:
+        case ast.Return():
+            return True
+        case ast.Break() | ast.Continue():
+            return not in_loop
+        case ast.For() | ast.While():
+            return any(leaves(s, True) for s in node.body)
+        case ast.FunctionDef() | ast.ClassDef() | ast.Lambda():
+            return False
+    return any(leaves(child, in_loop) for child in ast.iter_child_nodes(node))
+
+
+def ends(node: ast.AST) -> bool:
+    """Whether a statement may end the loop it stands in, by `break` or `return`."""
+    match node:
+        case ast.Break() | ast.Return():
+            return True
+        case ast.For() | ast.While():
+            return any(returns(s) for s in node.body)
+    return any(ends(child) for child in ast.iter_child_nodes(node))
+
+
+def returns(node: ast.AST) -> bool:
+    """Whether a statement may leave its function."""
+    return any(isinstance(sub, ast.Return) for sub in ast.walk(node))

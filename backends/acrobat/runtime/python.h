@@ -192,7 +192,10 @@ class TensorReader {
     Tensor read(Context& cx, PyObject* o, const int64_t* shape, int ndim) const {
         if (!PyObject_TypeCheck(o, cls_)) mismatch(o, "a Tensor of shape " + shape_text(shape, ndim));
         dlpack::Tensor t{};
-        if (api_->tensor_from_object(o, &t) != 0) throw PythonError{};
+        if (api_->tensor_from_object(o, &t) != 0) {  // on a device without memory, or sparse
+            PyErr_Clear();
+            throw ReadError{"", "expected a float32 CPU tensor of shape " + shape_text(shape, ndim) + ", got one whose memory cannot be read"};
+        }
         const auto is = [&](bool fits) {
             if (!fits)
                 throw ReadError{"", "expected a float32 CPU tensor of shape " + shape_text(shape, ndim) + ", got one of shape " +

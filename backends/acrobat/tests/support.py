@@ -71,7 +71,7 @@ def edges(name: str) -> list[Any]:
     match name:
         case "treelstm":
             wide = node([leaf(i) for i in range(60)])
-            deep = leaf(9)
+            deep: treelstm.Tree = leaf(9)
             for i in range(60):
                 deep = node([deep, leaf(i)])
             return [leaf(3), node([leaf(99)]), wide, deep, node([node([leaf(0), leaf(1), leaf(2)]), leaf(4)])]

@@ -46,7 +46,7 @@ MALFORMED = {
     "rank": (cell(value=torch.ones(1, 4)), r"instance 1, at \.?rest\.value: .*\(4,\).*\(1, 4\)"),
     "dtype": (cell(value=torch.ones(4).double()), r"instance 1, at \.?rest\.value: .*float32.*dtype"),
     "int tensor": (cell(value=torch.ones(4).int()), r"instance 1, at \.?rest\.value: .*float32.*dtype"),
-    "meta tensor": (cell(value=torch.ones(4, device="meta")), r"instance 1, at \.?rest\.value: "),
+    "meta tensor": (cell(value=torch.ones(4, device="meta")), r"instance 1, at \.?rest\.value: .*CPU.*cannot be read"),
     "int for bool": (cell(flag=1), r"instance 1, at \.?rest\.flag: .*bool.*int"),
     "text for float": (cell(rate="x"), r"instance 1, at \.?rest\.rate: .*float.*str"),
     "huge float": (cell(rate=10**400), r"instance 1, at \.?rest\.rate: .*float"),
@@ -82,9 +82,9 @@ class TestDepth:
             tree = Node([tree]) if i % 2 else Node([tree, Leaf(i % 100)])
         executable = built("treelstm")
         (got,) = executable([tree])
-        h, c = (t.clone() for t in tiny("treelstm", torch.float64).leaf(tiny("treelstm", torch.float64).embedding.weight[1]))
         model: Any = tiny("treelstm", torch.float64)
         with torch.inference_mode():  # from the leaf up: eager recursion would be too deep
+            h, c = model.leaf(model.embedding.weight[1])
             for i in range(3000):
                 children = [(h, c)] if i % 2 else [(h, c), model.leaf(model.embedding.weight[i % 100])]
                 h, c = model.compose(children)
@@ -146,4 +146,4 @@ def test_checked_mode_catches_a_wrong_depth(cache: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(backends.acrobat.compiler, "facts_for", wrong)
     executable = compile(tiny("treelstm"), cache_folder=cache / "wrong", checked=True)
     with pytest.raises(ScheduleError, match="scheduled before one of its operands was computed"):
-        executable([Node([Leaf(1), Leaf(2)])])
+        executable([Node([Node([Leaf(1), Leaf(2)]), Leaf(3)])])

@@ -186,7 +186,7 @@ class TestMVRNN:
 def eager_layers(instances: list[Any]) -> list[int]:
     """How many layers each instance takes."""
     model: Any = tiny("berxit")
-    taken = []
+    taken: list[int] = []
     inner = model.layer
 
     def layer(x: torch.Tensor) -> torch.Tensor:

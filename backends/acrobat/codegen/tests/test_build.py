@@ -142,7 +142,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Mon
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(Path, "mkdir", refuse)
-    made = []
+    made: list[Path] = []
     with pytest.warns(UserWarning, match=os.strerror(code)):
         folder = cached("key", made.append, tmp_path / "cache")
     assert made == [folder] and folder.is_dir() and tmp_path not in folder.parents

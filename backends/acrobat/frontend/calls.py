@@ -28,6 +28,7 @@ from backends.acrobat.frontend.values import (
     Value,
     contains_unknown,
     describe,
+    guess,
     is_list,
     is_number,
     is_tensor,
@@ -178,7 +179,7 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
             atoms.append(unknown().atom)
     if any(contains_unknown(a.type) for a in atoms):
         f.program.incomplete = True
-        return Dyn(n.Var("?", t))
+        return guess(t)
     return f.bind(n.Construct(cls.__name__, tuple(atoms), t, span=f.span), cls.__name__.lower())
 
 
@@ -261,7 +262,8 @@ def _length(f: Frame, node: ast.AST, a: Value) -> Value:
     t = type_or_none(a)
     match t:
         case ListT():
-            return Static(0) if is_unknown(a) else f.host("list.len", [a], INT, "size")
+            empty = isinstance(a, Dyn) and isinstance(a.atom, n.Var) and a.atom.name == "[]"
+            return Static(0) if empty else f.host("list.len", [a], INT, "size")
         case TupleT():
             return Static(len(t.items))
     if is_tensor(a) and shape_of(a):  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from backends.acrobat.frontend.frame import Frame
+from backends.acrobat.frontend.frame import HIDDEN, Frame
 from backends.acrobat.frontend.values import (
     Dyn,
     Module,
@@ -145,26 +145,41 @@ def decide(f: Frame, node: ast.AST, test: ast.expr, then: Arm, orelse: Arm) -> V
             if isinstance(op, ast.And):
                 return decide(f, node, first, lambda: decide(f, node, others, then, orelse), orelse)
             return decide(f, node, first, then, lambda: decide(f, node, others, then, orelse))
-        case ast.Compare(ast.Name(name), [ast.Is() | ast.IsNot() as op], [ast.Constant(None)]):
-            value = f.env.get(name)
-            if isinstance(value, Dyn) and optional(f, value) is not None:
+        case ast.Compare(ast.Name() | ast.Attribute() as tested, [ast.Is() | ast.IsNot() as op], [ast.Constant(None)]):
+            value = f.borrowed(tested)
+            path = path_of(tested)
+            if isinstance(value, Dyn) and optional(f, value) is not None and path is not None:
 
                 def some(inner: Value) -> Value:
-                    f.env[name] = inner
+                    f.env[path] = inner
                     return (then if isinstance(op, ast.IsNot) else orelse)()
 
-                return open_optional(f, node, value, some, orelse if isinstance(op, ast.IsNot) else then, name)
+                hint = path.rpartition(".")[2]
+                return open_optional(f, node, value, some, orelse if isinstance(op, ast.IsNot) else then, hint)
     return choose(f, node, truth(f, test), then, orelse)
 
 
+def path_of(node: ast.expr) -> str | None:
+    """The key of `Frame.env` for a name, or for fields of what a name stands for."""
+    match node:
+        case ast.Name(name):
+            return name
+        case ast.Attribute():
+            text, inner = ast.unparse(node), node.value
+            while isinstance(inner, ast.Attribute):
+                inner = inner.value
+            return HIDDEN + text if isinstance(inner, ast.Name) else None
+    return None
+
+
 def tests_none(test: ast.expr) -> bool:
-    """Whether `test` compares a name with None."""
+    """Whether `test` compares a name, or a field, with None."""
     match test:
         case ast.BoolOp(values=values):
             return any(map(tests_none, values))
         case ast.UnaryOp(ast.Not(), operand):
             return tests_none(operand)
-        case ast.Compare(ast.Name(), [ast.Is() | ast.IsNot()], [ast.Constant(None)]):
+        case ast.Compare(ast.Name() | ast.Attribute(), [ast.Is() | ast.IsNot()], [ast.Constant(None)]):
             return True
     return False
 

@@ -13,7 +13,7 @@ import torch
 from backends.acrobat.frontend import calls, modules
 from backends.acrobat.frontend.annotations import AnnotationError
 from backends.acrobat.frontend.comprehensions import comprehension
-from backends.acrobat.frontend.conditions import bool_value, compare, decide, negation, optional, truth
+from backends.acrobat.frontend.conditions import bool_value, compare, decide, negation, optional, path_of, truth
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.lists import list_of, subscript
 from backends.acrobat.frontend.operators import binary, unary
@@ -29,6 +29,7 @@ from backends.acrobat.frontend.values import (
     Value,
     contains_unknown,
     describe,
+    guess,
     nothing_known,
     unknown,
 )
@@ -65,7 +66,8 @@ def _dispatch(f: Frame, node: ast.expr, hint: str) -> Value:
         case ast.Name(name):
             return _name(f, node, name)
         case ast.Attribute(value, attribute):
-            return _attribute(f, node, f.borrowed(value), attribute)
+            opened = f.env.get(path_of(node) or "")
+            return opened if opened is not None else _attribute(f, node, f.borrowed(value), attribute)
         case ast.Call():
             return calls.call(f, node, hint)
         case ast.BinOp(left, op, right):
@@ -179,7 +181,7 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     i = [x.name for x in fields].index(name)
     if any(contains_unknown(t) for t in all_types):
         f.program.incomplete = True
-        return unknown() if contains_unknown(all_types[i]) else Dyn(n.Var("?", all_types[i]))
+        return unknown() if contains_unknown(all_types[i]) else guess(all_types[i])
     variables = tuple(f.var(x.name, t) for x, t in zip(fields, all_types, strict=True))
     arm = n.Arm(classes[0].__name__, variables, variables[i])
     return f.bind(n.Match(value.atom, (arm,), all_types[i], span=f.span), name)

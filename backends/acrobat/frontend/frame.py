@@ -21,6 +21,7 @@ from backends.acrobat.frontend.values import (
     Value,
     contains_unknown,
     describe,
+    guess,
     is_unknown,
     join_types,
     type_of,
@@ -134,12 +135,20 @@ class Frame:
             self.left = self.owned
             self.builder, self.env, self.poisoned, self.owned = outer, env, poisoned, owned
 
+    def rebind(self, name: str, value: Value) -> None:
+        """`name` stands for `value` from here on; what was known of its fields is forgotten."""
+        for path in [k for k in self.env if k.startswith(f"{HIDDEN}{name}.")]:
+            del self.env[path]
+        self.env[name] = value
+        self.poisoned.pop(name, None)
+        self.owned.discard(name)
+
     def var(self, name: str, type: Any) -> n.Var:
         return n.Var(self.names.fresh(name.lstrip(HIDDEN)), type, span=self.span)
 
     def host(self, op: str, args: Sequence[Value], type: Type, hint: str = "") -> Dyn:
         if any(is_unknown(a) for a in args) or contains_unknown(type):
-            return unknown()
+            return guess(type)
         return self.bind(n.Host(op, tuple(self.atom(a) for a in args), type, span=self.span), hint or op.removeprefix("list."))
 
     # ---- atoms and coercions

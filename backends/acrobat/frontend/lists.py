@@ -12,7 +12,7 @@ from torch import nn
 
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.operators import binary
-from backends.acrobat.frontend.tensors import Refused, constant, index_tensor
+from backends.acrobat.frontend.tensors import Refused, constant, index_tensor, rows
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
@@ -23,6 +23,7 @@ from backends.acrobat.frontend.values import (
     Value,
     contains_unknown,
     describe,
+    guess,
     is_list,
     is_tensor,
     is_unknown,
@@ -75,6 +76,8 @@ def iterable(f: Frame, value: Value) -> Value:
             return TupleV(tuple(value.child(str(i)) for i in range(len(children))))
     if is_list(value) or is_unknown(value):
         return value
+    if is_tensor(value):
+        return rows(f, value)  # type: ignore[arg-type]
     raise Refused("only lists, ranges, tuples and module lists can be iterated over")
 
 
@@ -201,8 +204,10 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value:
         for item in items[1:]:
             result = binary(f, node, ast.Add(), result, item)
         return result
-    if is_unknown(xs) or (start is not None and is_unknown(start)):
+    if start is not None and nothing_known(start):
         return unknown()
+    if is_unknown(xs):
+        return guess(type_of(start)) if start is not None else unknown()
     t = type_of(xs).item
     if isinstance(t, ScalarT):
         t = FLOAT if t == FLOAT or (start is not None and type_of(start) == FLOAT) else INT

@@ -12,6 +12,7 @@ from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.lists import iterable
 from backends.acrobat.frontend.scope import RETURNED, Exits, assign, assigned, ends, hint_of, leaves
 from backends.acrobat.frontend.values import (
+    NONE,
     Dyn,
     Mismatch,
     Module,
@@ -19,6 +20,7 @@ from backends.acrobat.frontend.values import (
     TupleV,
     Value,
     contains_unknown,
+    guess,
     is_list,
     is_unknown,
     join_types,
@@ -27,7 +29,7 @@ from backends.acrobat.frontend.values import (
     unknown,
 )
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.types import BOOL, ListT, TupleT
+from backends.acrobat.ir.types import BOOL, TupleT
 
 LoopStatement: TypeAlias = ast.For | ast.While
 TRIALS = 8
@@ -86,12 +88,16 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
         all_vars, all_inits, body_type = (*all_vars, done), (*all_inits, n.Lit(False, BOOL)), TupleT((*types, BOOL))
     scope = dict(zip(carried, map(Dyn, variables), strict=True))
     unchanged = TupleV(tuple(map(Dyn, all_vars)))
+
+    def enter() -> None:
+        _enter(f, scope)
+
     if isinstance(s, ast.For):
         assert isinstance(xs, Dyn)
         var = f.var(hint_of(s.target) if hint_of(s.target) not in ("", "_") else "item", item)
 
         def once() -> Value:
-            f.env |= scope
+            enter()
             return _round(f, s, Dyn(var), carried, types, quits)
 
         body = _body(f, s, body_type, lambda: once() if done is None else choose(f, s, Dyn(done), lambda: unchanged, once))
@@ -99,12 +105,12 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
     else:
         test = s.test
         with f.branch() as b:
-            f.env |= scope
+            enter()
             going = truth(f, test) if done is None else choose(f, s, Dyn(done), lambda: Static(False), lambda: truth(f, test))
             cond = b.finish(f.try_atom(going, test))
 
         def again() -> Value:
-            f.env |= scope
+            enter()
             return _opened(f, s, lambda: _round(f, s, None, carried, types, quits), lambda: unchanged)
 
         made = n.Loop(all_vars, all_inits, cond, _body(f, s, body_type, again), body_type, span=f.span)
@@ -114,8 +120,9 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
         f.owned.discard(name) if name not in carried else None
         f.poisoned.setdefault(name, ("is assigned inside a loop only", "assign it before the loop"))
     for i, (name, t) in enumerate(zip(carried, types, strict=True)):
-        f.env[name] = f.bind(n.Field(result.atom, i, t, span=f.span), name)
-        f.poisoned.pop(name, None)
+        owned = name in f.owned
+        f.rebind(name, f.bind(n.Field(result.atom, i, t, span=f.span), name))
+        f.owned |= {name} if owned else set()
 
 
 def returning(
@@ -137,6 +144,14 @@ def returning(
     if not isinstance(found, Dyn) or is_unknown(found):
         return go_on()
     return open_optional(f, s, found, lambda some: returns(s, some), go_on, "result")
+
+
+def _enter(f: Frame, values: dict[str, Dyn]) -> None:
+    """The carried names as a round finds them."""
+    owned = f.owned & set(values)
+    for name, value in values.items():
+        f.rebind(name, value)
+    f.owned |= owned
 
 
 def _inside(s: LoopStatement) -> list[ast.AST]:
@@ -207,7 +222,7 @@ def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any
     for _ in range(TRIALS):
         ways: list[dict[str, Value]] = []
         with f.trial():
-            f.env |= {name: Dyn(f.var(name, t)) for name, t in types.items()}
+            _enter(f, {name: Dyn(f.var(name, t)) for name, t in types.items()})
             if isinstance(s, ast.For):
                 assign(f, s.target, Dyn(f.var("item", item)))
                 _trial(f, s, ways)
@@ -251,11 +266,9 @@ def _trial(f: Frame, s: LoopStatement, ways: list[dict[str, Value]]) -> Value:
 
 
 def _lost(f: Frame, s: LoopStatement, types: dict[str, Any] | None = None) -> None:
-    """The loop cannot be compiled yet: go on with what is known of its names. A later round of the whole knows more."""
+    """The loop cannot be compiled yet. Go on as if its names kept their types; a later round of the whole knows more."""
     f.program.incomplete = True
     for name in assigned(_inside(s)):
-        t = (types or {}).get(name)
-        if isinstance(t, (ListT, TupleT)):
-            f.env[name] = Dyn(n.Var("?", t))
-        elif name in f.env and not (types is None and is_list(f.env[name])):
-            f.env[name] = unknown()
+        if name in f.env:
+            t = (types or {}).get(name, type_or_none(f.env[name]))
+            f.rebind(name, unknown() if t is None or t is NONE else guess(t))

@@ -14,6 +14,7 @@ from backends.acrobat.frontend.values import (
     Value,
     contains_unknown,
     describe,
+    guess,
     is_list,
     is_number,
     is_tensor,
@@ -23,7 +24,6 @@ from backends.acrobat.frontend.values import (
     type_of,
     unknown,
 )
-from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.types import BOOL, FLOAT, INT
 
 OPERATORS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
@@ -66,7 +66,7 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
         return f.problem(node, f"`{SYMBOLS[name]}` of tensors is not an operation of the language", advice)
     if nothing_known(a) or nothing_known(b):
         lists = [v for v in (a, b) if is_list(v)]
-        return Dyn(n.Var("?", type_of(lists[0]))) if lists and name == "add" else unknown()
+        return guess(type_of(lists[0])) if lists and name == "add" else unknown()
     if is_list(a) and is_list(b) and name == "add":
         t = f.common([type_of(a), type_of(b)])
         return a if contains_unknown(t) else f.host("list.concat", [f.coerce(a, t), f.coerce(b, t)], t)

@@ -18,6 +18,7 @@ from backends.acrobat.frontend.values import (
     Value,
     contains_unknown,
     describe,
+    guess,
     is_unknown,
     type_of,
     unknown,
@@ -75,9 +76,7 @@ def _rows(
     first, rest = rows[0], rows[1:]
     if not first.tests:
         for name, value in first.names:
-            f.env[name] = value
-            f.poisoned.pop(name, None)
-            f.owned.discard(name)
+            f.rebind(name, value)
         if first.case.guard is None:
             return arm(first.case.body)
         guard = truth(f, first.case.guard)
@@ -163,7 +162,7 @@ def _switch(
     type, bodies = f.merge(branches, s)
     if contains_unknown(type) or any(contains_unknown(v.type) for _, variables in heads for v in variables):
         f.program.incomplete = True
-        return unknown() if contains_unknown(type) else Dyn(n.Var("?", type))
+        return unknown() if contains_unknown(type) else guess(type)
     arms = tuple(n.Arm(case, variables, body) for (case, variables), body in zip(heads, bodies, strict=True))
     return f.bind(n.Match(value.atom, arms, type, span=f.span), "matched")
 

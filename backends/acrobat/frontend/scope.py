@@ -7,7 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from backends.acrobat.frontend.frame import HIDDEN, Frame
-from backends.acrobat.frontend.values import HELD, Held, Mismatch, Value, describe, nothing_known, type_or_none, unknown
+from backends.acrobat.frontend.tensors import rows
+from backends.acrobat.frontend.values import (
+    HELD,
+    Held,
+    Mismatch,
+    Value,
+    describe,
+    is_tensor,
+    nothing_known,
+    type_or_none,
+    unknown,
+)
 from backends.acrobat.ir.types import TupleT
 
 
@@ -30,9 +41,7 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
         case ast.Name(name):
             if isinstance(value, Held) and value.kind == "iterator":
                 raise Mismatch(HELD["iterator"])
-            f.env[name] = value
-            f.poisoned.pop(name, None)
-            f.owned.discard(name)
+            f.rebind(name, value)
         case ast.Tuple(elts) | ast.List(elts):
             if any(isinstance(e, ast.Starred) for e in elts):
                 f.problem(target, "starred assignment is not in the language")
@@ -40,7 +49,8 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
             if nothing_known(value) and not isinstance(type_or_none(value), TupleT):
                 parts: list[Value] | None = [unknown()] * len(elts)
             else:
-                parts = f.components(value, len(elts))
+                whole = rows(f, value) if is_tensor(value) else value  # type: ignore[arg-type]
+                parts = f.components(whole, len(elts))
             if parts is None:
                 f.problem(target, f"this takes {len(elts)} values apart, but gets {describe(type_or_none(value))}")
                 parts = [unknown()] * len(elts)

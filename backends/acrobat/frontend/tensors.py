@@ -436,6 +436,13 @@ class Tensors:
         return Static(len(shape_of(call.args[0])))  # type: ignore[arg-type]
 
 
+def rows(f: Frame, x: Dyn) -> TupleV:
+    """A tensor iterated over, or taken apart: its parts along the first dimension. Raises Refused."""
+    if not shape_of(x):
+        raise Refused("a tensor without dimensions cannot be iterated over")
+    return TupleV(tuple(f.tensors.op("index", [x], {"dim": 0, "i": i}) for i in range(shape_of(x)[0])))
+
+
 def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     """`x[...]`: constant indices and slices, None, `...`; as the first index also an int known at run time only."""
     entries = index.elts if isinstance(index, ast.Tuple) else [index]

@@ -95,6 +95,11 @@ def unknown() -> Dyn:
     return Dyn(n.Var("?", UNKNOWN))
 
 
+def guess(type: Any) -> Dyn:
+    """A value of a known type that cannot be computed yet: types found with its help are right, the code is made anew."""
+    return Dyn(n.Var("?", type))
+
+
 def is_unknown(value: Value) -> bool:
     return isinstance(value, Dyn) and contains_unknown(value.type)
 

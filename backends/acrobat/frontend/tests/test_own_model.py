@@ -1,0 +1,132 @@
+"""A model as somebody writes it who has read LANGUAGE.md only: its own file, tree classes, helper functions."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+
+from backends.acrobat.errors import CompileError
+from backends.acrobat.frontend import build
+from backends.acrobat.frontend.tests.test_language import exact, same
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.ir.verifier import verify
+
+TREE_GRU = '''
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Tree:
+    token: int
+    children: "list[Tree]"
+
+
+class Gates(nn.Module):
+    """The parts of a GRU that see the input."""
+
+    def __init__(self, inputs: int, hidden: int):
+        super().__init__()
+        self.x = nn.Linear(inputs, 3 * hidden)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        r, z, n = self.x(x).chunk(3, dim=-1)
+        return r, z, n
+
+
+class TreeGRU(nn.Module):
+    """Child-sum GRU over trees of any arity; a node without children starts from zero."""
+
+    def __init__(self, vocabulary: int = 30, hidden: int = 6):
+        super().__init__()
+        self.hidden = hidden
+        self.words = nn.Embedding(vocabulary, hidden)
+        self.gates = Gates(hidden, hidden)
+        self.reset = nn.Linear(hidden, hidden, bias=False)
+        self.update = nn.Linear(hidden, hidden, bias=False)
+        self.candidate = nn.Linear(hidden, hidden, bias=False)
+        self.out = nn.Sequential(nn.Linear(hidden, hidden), nn.Tanh(), nn.Linear(hidden, 3))
+
+    def forward(self, tree: Tree) -> Tensor:
+        return torch.softmax(self.out(self.node(tree)), dim=-1)
+
+    def node(self, tree: Tree) -> Tensor:
+        states = [self.node(child) for child in tree.children]
+        total = sum(states, torch.zeros(self.hidden))
+        r, z, n = self.gates(self.words(torch.tensor(tree.token)))
+        kept = [torch.sigmoid(r + self.reset(h)) * h for h in states]
+        candidate = torch.tanh(n + self.candidate(sum(kept, torch.zeros(self.hidden))))
+        update = torch.sigmoid(z + self.update(total))
+        return mix(update, total, candidate)
+
+
+def mix(gate: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return gate * a + (1 - gate) * b
+'''
+
+
+def load(path: Path, text: str, name: str = "someones_model") -> ModuleType:
+    file = path / f"{name}.py"
+    file.write_text(text)
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_child_sum_tree_gru(tmp_path: Path) -> None:
+    m = load(tmp_path, TREE_GRU)
+    torch.manual_seed(0)
+    module = m.TreeGRU().eval()
+    program = build(module)
+    verify(program)
+    leaf = m.Tree(1, [])
+    wide = m.Tree(2, [leaf, m.Tree(3, []), m.Tree(4, [leaf]), leaf, leaf])
+    deep = leaf
+    for i in range(40):
+        deep = m.Tree(i % 30, [deep, leaf] if i % 3 else [deep])
+    with torch.no_grad():
+        for tree in (leaf, wide, m.Tree(0, [wide, deep, wide])):
+            want = module(tree).double()
+            got = Interpreter(program, exact(module)).run(tree)
+            np.testing.assert_allclose(got, want.numpy(), atol=1e-6)
+
+
+def test_no_source() -> None:
+    namespace: dict[str, object] = {"__name__": "typed_in"}
+    text = "from torch import nn, Tensor\nclass M(nn.Module):\n    def forward(self, n: int) -> int:\n        return n\n"
+    exec(compile(text, "<stdin>", "exec"), namespace)
+    sys.modules["typed_in"] = ModuleType("typed_in")
+    with pytest.raises(CompileError) as error:
+        build(namespace["M"]())  # type: ignore[operator]
+    assert "the source of `M.forward` cannot be read" in str(error.value)
+    assert "define the model in a file, not in an interactive session" in str(error.value)
+
+
+def test_two_modules_with_classes_of_one_name(tmp_path: Path) -> None:
+    """Unions are told apart by their classes, not by their names."""
+    tree = "@dataclass(frozen=True)\nclass Tree:\n    value: int\n"
+    head = "from __future__ import annotations\nfrom dataclasses import dataclass\nfrom torch import nn\n"
+    load(tmp_path, head + tree, "other_trees")
+    text = f"""{head}import other_trees
+{tree}
+class M(nn.Module):
+    def forward(self, tree: Tree) -> tuple[Tree, other_trees.Tree]:
+        return Tree(tree.value + 1), other_trees.Tree(tree.value)
+"""
+    m = load(tmp_path, text, "own_trees")
+    program = build(m.M())
+    verify(program)
+    assert len(program.datatypes) == 2
+    same(Interpreter(program).run(m.Tree(3)), (m.Tree(4), sys.modules["other_trees"].Tree(3)))

@@ -125,8 +125,8 @@ class _Function:
         first: dict[int, list[int]] = {}
         for same in of_input.values():
             for group in _gates(same, [_shape(bindings[i][1])[-1] for i in same]):
-                if dependence.independent(group):
-                    first[group[0]] = group
+                assert dependence.independent(group), "what reads one value is not needed for it"
+                first[group[0]] = group
         packed = {i for group in first.values() for i in group}
         out: list[Binding] = []
         for i, binding in enumerate(bindings):

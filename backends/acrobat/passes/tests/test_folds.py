@@ -137,6 +137,24 @@ def test_only_a_slice_of_all_but_the_first_is_the_whole_list() -> None:
         assert "nonempty=True" not in print_program(after(text, folds.run))
 
 
+def test_a_zero_start_of_a_larger_shape_stays() -> None:
+    text = """\
+entry forward
+weight none: f32[2, 4]
+derive none = full(shape=(2, 4), value=0.0)
+
+def forward(xs: list[f32[4]]) -> f32[2, 4]
+  run: (f32[2, 4],) = fold x: f32[4] in xs with a: f32[2, 4] = @none
+    a_1: f32[2, 4] = add(a, x)
+    (a_1,)
+  last: f32[2, 4] = run[0]
+  last
+"""
+    program = after(text, folds.run)
+    assert not any(isinstance(node, Fold) for node in walk(program.functions["forward"].body))
+    np.testing.assert_allclose(Interpreter(program).run([np.arange(4.0), np.ones(4)]), np.arange(4.0) + np.ones((2, 4)))
+
+
 def test_a_fold_over_nothing_but_sums_is_gone() -> None:
     program = after(SUMS, folds.run)
     (loop,) = (node for node in walk(program.functions["forward"].body) if isinstance(node, Fold))

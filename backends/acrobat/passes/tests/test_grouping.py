@@ -43,6 +43,19 @@ def forward_1(y: f32[4], d: bool) -> f32[4]
 """
 
 
+LENGTH = """\
+entry forward
+weight table: f32[9, 4]
+
+def forward(xs: list[f32[4]]) -> (f32[4], f32[4])
+  count: int = host list.len(xs)
+  row: f32[4] = row(@table, count)
+  a: f32[4] = tanh(row)
+  b: f32[4] = list_sum(xs, nonempty=False)
+  (a, b)
+"""
+
+
 def groups(text: str) -> tuple[Groups, dict[str, int]]:
     bindings, _ = lets(after(text).functions["forward"].body)
     return Groups(bindings), {var.name: i for i, (var, _) in enumerate(bindings)}
@@ -77,3 +90,8 @@ def test_delay_is_seen_through_names_and_only_where_somebody_works() -> None:
     g.merge([at["b"], at["early"]])
     assert not g.delays([at["a"], g.of[at["b"]]])
     assert "slow" in g.ready(g.of[at["b"]]) and "slow" not in g.ready(at["a"])
+
+
+def test_a_length_is_known_before_the_items() -> None:
+    g, at = groups(LENGTH)
+    assert g.ready(at["a"]) == set() and g.ready(at["b"]) == {"xs"}

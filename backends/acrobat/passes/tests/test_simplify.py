@@ -48,7 +48,7 @@ def forward(instance: (f32[4], f32[4], list[f32[4]])) -> (f32[8], f32[4], list[f
     v
   tail: f32[4] = list_sum(tails, nonempty=False)
   unused: f32[4] = exp(tail)
-  (biased, out, products, sum, deep, tail)
+  (biased, out, products, sum, tails, tail)
 
 def twice(z: f32[4], c: bool) -> f32[4]
   if c
@@ -86,7 +86,7 @@ def forward(instance: (f32[4], f32[4], list[f32[4]])) -> (f32[8], f32[4], list[f
     v: f32[4] = relu(u)
     v
   tail: f32[4] = list_sum(tails, nonempty=False)
-  (biased, out, products, sum, deep, tail)
+  (biased, out, products, sum, tails, tail)
 
 def twice(z: f32[4], c: bool) -> f32[4]
   if c

@@ -11,8 +11,9 @@ from backends.acrobat.ir.nodes import Launch, Op, Program
 from backends.acrobat.ir.ops import OPS, Fusion
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.kernels.spec import Kernel
-from backends.acrobat.passes import vertical
+from backends.acrobat.passes import coarsen, vertical
 from backends.acrobat.passes.legal import is_view
+from backends.acrobat.passes.tests.test_coarsen import blocks
 from backends.acrobat.passes.tests.texts import after, assert_makes
 
 GRU = """\
@@ -198,6 +199,65 @@ def test_a_gru_is_two_kernels_and_work_by_rows_another() -> None:
 def test_nothing_leaves_a_kernel_and_comes_back() -> None:
     """`p` is needed by the map whose sum its consumer adds: `out` cannot join `p`."""
     assert kernels(after(CONVEX, vertical.run)) == [["p"], ["s"], ["total", "out"]]
+
+
+def test_nothing_comes_back_through_a_list_either() -> None:
+    """Nobody works on the list between `p` and `total`, so nobody would be delayed; `p` still has to come first."""
+    text = """\
+entry forward
+weight w: f32[4, 4]
+
+def forward(instance: (f32[4], f32[4])) -> f32[4]
+  x: f32[4] = instance[0]
+  y: f32[4] = instance[1]
+  p: f32[4] = linear(x, @w)
+  items: list[f32[4]] = [p, x, y] as list[f32[4]]
+  total: f32[4] = list_sum(items, nonempty=False)
+  out: f32[4] = add(p, total)
+  out
+"""
+    assert kernels(after(text, vertical.run)) == [["p"], ["total", "out"]]
+    assert blocks(after(text, vertical.run, coarsen.run)) == [["forward_p"], ["forward_out"]]
+
+
+def test_hoisted_work_keeps_its_kernel() -> None:
+    text = (
+        RECURRENT.replace("linear(h, @u)", "relu(x)")
+        .replace("linear(x, @w)", "mul(right, 2.0)")
+        .replace("left, right", "left, h")
+    )
+    assert kernels(after(text, vertical.run)) == [["right", "left"], ["sum"]]
+    assert kernels(after(text, partial(vertical.run, hoist=False))) == [["right", "left", "sum"]]
+
+
+@pytest.mark.parametrize(("width", "result"), [(64, "part"), (16, "wide")])
+def test_only_what_is_needed_is_stored(width: int, result: str) -> None:
+    """A part of a value is a result itself if that takes less room; else it is a view of the whole."""
+    text = f"""\
+entry forward
+
+def forward(x: f32[{width}]) -> f32[4]
+  wide: f32[{width}] = exp(x)
+  part: f32[4] = slice(wide, dim=0, start=4, stop=8)
+  part
+"""
+    (launch,) = launches(after(text, vertical.run))
+    assert isinstance(launch.unit, Kernel) and launch.unit.results == (result,)
+
+
+def test_a_name_from_a_tuple_must_fit_all_results() -> None:
+    text = """\
+entry forward
+weight w: f32[4, 4]
+
+def forward(x: f32[4]) -> ((f32[4], f32[4]), f32[4])
+  p: f32[4] = linear(x, @w)
+  t: f32[4] = tanh(p)
+  pair: (f32[4], f32[4]) = (SECOND, t)
+  (pair, p)
+"""
+    names = [[n.unit.name for n in launches(after(text.replace("SECOND", second), vertical.run))] for second in ("p", "x")]
+    assert names == [["forward_pair"], ["forward_p_t"]]
 
 
 def test_kernels_do_not_wait_for_each_other() -> None:

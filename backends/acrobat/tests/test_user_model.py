@@ -43,14 +43,11 @@ class TreeGRU(nn.Module):
         return self.encode(tree)
 
     def encode(self, tree: Tree) -> Tensor:
-        z_x, r_x, h_x = self.W_z(tree.x), self.W_r(tree.x), self.W_h(tree.x)
-        if len(tree.children) == 0:
-            return (1 - torch.sigmoid(z_x)) * torch.tanh(h_x)
         states = [self.encode(child) for child in tree.children]
         total = sum(states, torch.zeros(self.hidden))
-        z = torch.sigmoid(z_x + self.U_z(total))
-        kept = [torch.sigmoid(r_x + self.U_r(h)) * h for h in states]
-        candidate = torch.tanh(h_x + self.U_h(sum(kept, torch.zeros(self.hidden))))
+        z = torch.sigmoid(self.W_z(tree.x) + self.U_z(total))
+        kept = [torch.sigmoid(self.W_r(tree.x) + self.U_r(h)) * h for h in states]
+        candidate = torch.tanh(self.W_h(tree.x) + self.U_h(sum(kept, torch.zeros(self.hidden))))
         return z * total + (1 - z) * candidate
 """
 

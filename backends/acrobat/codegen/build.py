@@ -21,6 +21,8 @@ from filelock import FileLock
 RUNTIME = Path(__file__).parent.parent / "runtime"
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unused-variable")
 COMPLETE = "complete"
+UNUSABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EEXIST)
+"""What a cache folder fails with that cannot be written, or (the last two) is no folder."""
 
 
 class BuildError(RuntimeError):
@@ -58,7 +60,7 @@ def cached(key: str, make: Callable[[Path], None], folder: Path | None = None) -
                 raise
             return done
     except OSError as error:
-        if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR):
+        if error.errno not in UNUSABLE:
             raise
         warnings.warn(
             f"the cache folder {folder} cannot be used ({error.strerror}): building in a temporary folder", stacklevel=2

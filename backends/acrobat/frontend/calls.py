@@ -120,6 +120,7 @@ def _stacked(f: Frame, node: ast.AST, stack: Held, name: str, call: Call) -> Val
 
 
 def _function(f: Frame, node: ast.Call, value: Any, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    written = ast.unparse(node.func)
     if isinstance(value, type) and dataclasses.is_dataclass(value):
         return construct(f, node, value, args, kwargs)
     if value is torch.tensor:
@@ -130,13 +131,12 @@ def _function(f: Frame, node: ast.Call, value: Any, args: list[Value], kwargs: d
         return f.tensors.call(name, Call(name, args, kwargs))
     if isinstance(value, types.FunctionType):
         if value.__module__.startswith("torch."):
-            name = value.__name__
-            return f.problem(node, f"`{name}` is not an operation of the language", "LANGUAGE.md lists the operations")
+            return f.problem(node, f"`{written}` is not an operation of the language", "LANGUAGE.md lists the operations")
         return f.program.call(f, node, value, args, kwargs)
     name = getattr(value, "__name__", str(value))
     if callable(value) and getattr(builtins, name, None) is value:
         return _builtin(f, node, name, args, kwargs, hint)
-    return f.problem(node, f"`{name}` is not in the language", "LANGUAGE.md lists the functions and operations")
+    return f.problem(node, f"`{written}` is not in the language", "LANGUAGE.md lists the functions and operations")
 
 
 def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -184,6 +184,8 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
 
 
 # ---- Python's own functions
+
+BUILTINS = ("abs", "bool", "enumerate", "float", "int", "len", "list", "max", "min", "range", "reversed", "sum", "tuple", "zip")
 
 
 def _builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
@@ -248,7 +250,8 @@ def _builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dic
                 return a if type_of(a) == kind else f.host(name, [a], kind)
         case "isinstance", _:
             return f.problem(node, "`isinstance` is not in the language", "take the value apart with `match`")
-    return f.problem(node, f"`{name}` cannot be used like this here", "LANGUAGE.md lists the functions")
+    how = "cannot be used like this here" if name in BUILTINS else "is not in the language"
+    return f.problem(node, f"`{name}` {how}", "LANGUAGE.md lists the functions")
 
 
 def _length(f: Frame, node: ast.AST, a: Value) -> Value:

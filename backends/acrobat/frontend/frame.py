@@ -57,7 +57,8 @@ class Frame:
         self.owned: set[str] = set()  # names whose list nothing else can see: they may be appended to
         self.left: set[str] = set()  # `owned` at the end of the last branch
         self.result: Any = UnknownT()  # the function's result type, as far as it is known
-        self.unmatched: tuple[ast.AST, str] | None = None  # the match and the case that the statements compiled now are for
+        self.cases: tuple[str, ...] = ()  # the cases, from outside in, that the match compiled now has found
+        self.unmatched: tuple[ast.AST, str] | None = None  # the match, and the case, that nothing in it matches
         self.tensors = Tensors(self)
         self.displays: dict[str, tuple[Value, ...]] = {}  # list variables whose elements are known one by one
         self.quiet = 0

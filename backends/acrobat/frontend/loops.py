@@ -186,7 +186,7 @@ def _round(f: Frame, s: LoopStatement, item: Value | None, carried: Sequence[str
         try:
             atom = f.atom(f.coerce(value, f.result))
         except Mismatch as error:
-            return f.problem(at, f"`{f.what}` gives {error}")
+            return f.problem(at, f"the result of `{f.what}`: {error}")
         f.env[RETURNED] = f.bind(n.Construct("Some", (atom,), t, span=f.span), "returned")
         return leave(True)
 

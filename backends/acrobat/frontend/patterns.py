@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from backends.acrobat.frontend.conditions import choose, comparison, condition, optional, truth
 from backends.acrobat.frontend.frame import Frame
-from backends.acrobat.frontend.tensors import Refused
 from backends.acrobat.frontend.values import (
     Builder,
     Dyn,
@@ -39,6 +38,7 @@ class Row:
 def match_rows(f: Frame, s: ast.Match, arm: Callable[[Sequence[ast.stmt]], Value], fall: Callable[[], Value]) -> Value:
     """The value of a match statement whose arms' bodies become values by `arm`, no arm matching by `fall`."""
     subject = f.borrowed(s.subject)
+    f.cases = ()
     rows = [row for c in s.cases for row in _alternatives(Row(((subject, c.pattern),), (), c))]
     return _rows(f, s, rows, arm, fall)
 
@@ -144,9 +144,11 @@ def _switch(
 
     def add(case: str, variables: tuple[n.Var, ...], possible: list[Row]) -> None:
         with f.branch() as b:
-            before, f.unmatched = f.unmatched, f.unmatched if possible else (s, case)
+            before, f.cases = (f.unmatched, f.cases), (*f.cases, case)
+            if not possible:
+                f.unmatched = s, "(".join(f.cases) + ")" * (len(f.cases) - 1)
             branches.append((b, _rows(f, s, possible, arm, fall)))
-            f.unmatched = before
+            f.unmatched, f.cases = before
         owned.append(f.left)
         heads.append((case, variables))
 
@@ -185,29 +187,34 @@ def _given_optional(row: Row, value: Dyn, some: Dyn | None) -> list[Row]:
 
 
 def _given_case(f: Frame, row: Row, value: Dyn, cls: type, variables: tuple[n.Var, ...]) -> list[Row]:
-    """The row if `value` is a `cls`; [] if it does not match then. Raises Refused."""
+    """The row if `value` is a `cls`; [] if it does not match then."""
     tests: list[tuple[Value, ast.pattern]] = []
     for v, p in row.tests:
         if v != value or not isinstance(p, ast.MatchClass):
             if v == value:
-                raise Refused("None, literals and classes do not stand for the same value", "match it with classes")
+                return _wrong(f, p, f"{describe(value.type)} is matched with classes")
             tests.append((v, p))
             continue
         wanted = f.expression(p.cls)
         if not isinstance(wanted, Static) or not isinstance(wanted.value, type):
-            raise Refused("a class pattern names a dataclass")
+            return _wrong(f, p, "a class pattern names a dataclass")
         assert isinstance(value.type, DataT)
         members = f.program.datatypes.cases[value.type.name]
         if wanted.value not in members:
-            raise Refused(f"{wanted.value.__name__} is not one of {' | '.join(m.__name__ for m in members)}")
+            return _wrong(f, p, f"{wanted.value.__name__} is not one of {' | '.join(m.__name__ for m in members)}")
         if wanted.value is not cls:
             return []
         fields = [x.name for x in dataclasses.fields(cls)]
         if len(p.patterns) > len(fields):
-            raise Refused(f"{cls.__name__} has {len(fields)} fields, the pattern {len(p.patterns)}")
+            return _wrong(f, p, f"{cls.__name__} has {len(fields)} fields, the pattern {len(p.patterns)}")
         tests += [(Dyn(variables[i]), q) for i, q in enumerate(p.patterns)]
         for name, q in zip(p.kwd_attrs, p.kwd_patterns, strict=True):
             if name not in fields:
-                raise Refused(f"{cls.__name__} has no field `{name}`")
+                return _wrong(f, p, f"{cls.__name__} has no field `{name}`")
             tests.append((Dyn(variables[fields.index(name)]), q))
     return _alternatives(Row(tuple(tests), row.names, row.case))
+
+
+def _wrong(f: Frame, pattern: ast.pattern, message: str) -> list[Row]:
+    f.problem(pattern, message)
+    return []

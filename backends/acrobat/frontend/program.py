@@ -17,7 +17,7 @@ from backends.acrobat.frontend.annotations import AnnotationError, Datatypes, hi
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.modules import fingerprint, hooked
 from backends.acrobat.frontend.scope import Exits
-from backends.acrobat.frontend.source import source_of, span_of
+from backends.acrobat.frontend.source import decorated, source_of, span_of
 from backends.acrobat.frontend.tensors import Call, Refused
 from backends.acrobat.frontend.values import (
     NONE,
@@ -105,6 +105,8 @@ class ProgramBuilder:
         definition, file = source_of(function)
         span = span_of(definition, file)
         params = [a.arg for a in definition.args.args][1:]
+        if strange := decorated(definition):
+            raise CompileError([Problem(span, strange, "write what it does into the function")])
         if hooked(self.module):
             raise CompileError([Problem(span, "the model has forward hooks", "remove them: only `forward` is compiled")])
         if len(params) != 1:
@@ -187,17 +189,20 @@ class ProgramBuilder:
         return out
 
     def _explain(self, span: n.Span) -> None:
-        """Name what stayed unknown."""
-        out = []
+        """Name what stayed unknown: fields, or the function called last whose result did."""
+        out: list[Problem] = []
+        lost: Problem | None = None
         for (cls, name), t in self.datatypes.fields.items():
             if contains_unknown(t):
                 advice = f"annotate it, as in `{name}: Annotated[Tensor, 256]`"
                 out.append(Problem(span, f"the shape of `{cls.__name__}.{name}` is not known", advice))
         for key, f in self.functions.items():
-            if f is None and not out:
+            if f is None:
                 definition, file = source_of(key[0])
                 message = f"the type of the result of `{key[0].__qualname__}` cannot be found"
-                out.append(Problem(span_of(definition, file), message, "a recursion needs a case that ends; a list, elements"))
+                lost = Problem(span_of(definition, file), message, "a recursion needs a case that ends without it")
+        if lost is not None and not out:
+            out.append(lost)
         raise CompileError(
             out or [Problem(span, "the types of this model cannot be found", "annotate tensor fields with their shapes")]
         )
@@ -209,11 +214,8 @@ class ProgramBuilder:
         function = inspect.unwrap(function)
         definition, file = source_of(function)
         a = definition.args
-        if strange := [d for d in definition.decorator_list if not _harmless(d)]:
-            text = ast.unparse(strange[0])
-            return f.problem(
-                node, f"`{definition.name}` is decorated with `{text}`, which is not in the language", "call it plainly"
-            )
+        if strange := decorated(definition):
+            return f.problem(node, strange, "write what it does into the function")
         if a.vararg or a.kwarg or a.posonlyargs:
             return f.problem(node, f"`{definition.name}` has parameters that are not in the language", "use plain parameters")
         names = [x.arg for x in (*a.args, *a.kwonlyargs)]
@@ -361,12 +363,13 @@ class ProgramBuilder:
             f.result = wanted
 
         def returns(at: ast.AST, value: Value) -> Value:
-            if contains_unknown(wanted) and not (is_list(value) and is_unknown(value)):
-                return value
             try:
+                type_of(value)
+                if contains_unknown(wanted) and not (is_list(value) and is_unknown(value)):
+                    return value
                 return f.coerce(value, wanted)
             except Mismatch as error:
-                return f.problem(at, f"`{definition.name}` gives {error}")
+                return f.problem(at, f"the result of `{definition.name}`: {error}")
 
         def falls() -> Value:
             if f.unmatched is not None:
@@ -404,17 +407,6 @@ class ProgramBuilder:
             return
         body = f.builder.finish(f.try_atom(f.coerce(value, result), definition))
         self.functions[key] = n.Function(self._name(key), tuple(params), result, body, span=span)
-
-
-def _harmless(decorator: ast.expr) -> bool:
-    """Whether a decorator leaves what the function computes as it is."""
-    return ast.unparse(decorator) in (
-        "staticmethod",
-        "torch.no_grad()",
-        "torch.inference_mode()",
-        "no_grad()",
-        "inference_mode()",
-    )
 
 
 def closure(function: types.FunctionType) -> dict[str, Any]:

@@ -45,6 +45,18 @@ def source_of(function: FunctionType) -> tuple[ast.FunctionDef, str]:
     )
 
 
+def harmless(decorator: ast.expr) -> bool:
+    """Whether a decorator, or what a `with` statement enters, leaves what is computed as it is."""
+    plain = ("staticmethod", "torch.no_grad()", "torch.inference_mode()", "no_grad()", "inference_mode()")
+    return ast.unparse(decorator) in plain
+
+
+def decorated(definition: ast.FunctionDef) -> str:
+    """What is wrong with the decorators of a function, or ""."""
+    strange = [ast.unparse(d) for d in definition.decorator_list if not harmless(d)]
+    return f"`{definition.name}` is decorated with `{strange[0]}`, which is not in the language" if strange else ""
+
+
 def span_of(node: ast.AST, file: str) -> Span:
     line, end = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0) or 0
     return Span(

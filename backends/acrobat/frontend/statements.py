@@ -15,6 +15,7 @@ from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.lists import append
 from backends.acrobat.frontend.patterns import match_rows
 from backends.acrobat.frontend.scope import Exits, assign, assigned, ends, hint_of, leaves, own
+from backends.acrobat.frontend.source import harmless
 from backends.acrobat.frontend.tensors import Refused
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -55,7 +56,11 @@ def value_of(f: Frame, statements: Body, exits: Exits) -> Value:
                         return f.problem(s, refused.message, refused.advice)
                     except (Mismatch, AnnotationError) as error:
                         return f.problem(s, str(error))
+                case ast.With(items, body) if leaves(s) and all(harmless(i.context_expr) for i in items):
+                    return value_of(f, [*body, *rest], exits)
             statement(f, s)
+            if leaves(s):  # in a way that is not in the language, which was told
+                return unknown()
     return exits.fall()
 
 
@@ -123,6 +128,8 @@ def _dispatch(f: Frame, s: ast.stmt) -> None:
             v = f.expression(value)
             if not nothing_known(v):
                 f.problem(s, "this statement has no effect", "the language is pure: assign the value, or leave it out")
+        case ast.With(items, body) if all(harmless(i.context_expr) for i in items):
+            straight(f, body)
         case ast.If(test, body, orelse):
             _merging(f, s, lambda arm: decide(f, s, test, lambda: arm(body), lambda: arm(orelse)))
         case ast.Match():

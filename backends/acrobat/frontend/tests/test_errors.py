@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -12,7 +13,7 @@ from backends.acrobat.frontend.tests.test_own_model import load
 
 HEAD = """from __future__ import annotations
 from dataclasses import dataclass
-from functools import reduce
+from functools import reduce, wraps
 from typing import Annotated
 import torch
 from torch import Tensor, nn
@@ -39,21 +40,733 @@ class M(Base):
 """
 
 
-def message(path: Path, body: str) -> str:
-    """What compiling the model with `body` as its methods says, with `model.py` for the file."""
-    lines = body.strip("\n").splitlines()
-    indent = len(lines[0]) - len(lines[0].lstrip())
-    module = load(path, HEAD + "\n".join("    " + line[indent:] for line in lines) + "\n", "model")
-    with pytest.raises(CompileError) as error:
-        build(module.M())
-    return str(error.value).replace(str(path / "model.py"), "model.py").replace(f"model.py:{0}", "model.py")
-
-
 CASES = [
     (
+        "unknown operation",
+        1,
         """
-        def forward(self, s: In) -> Tensor:
-            return torch.fft.rfft(s.x)
-        """,
+def forward(self, s: In) -> Tensor:
+    return torch.cumsum(s.x, dim=0)
+""",
+        """
+model.py:28:16: `cumsum` is not an operation of the language
+            return torch.cumsum(s.x, dim=0)
+                   ^^^^^^^^^^^^^^^^^^^^^^^^
+    LANGUAGE.md lists the operations
+""",
+    ),
+    (
+        "unknown method",
+        1,
+        """
+def forward(self, s: In) -> Tensor:
+    return s.x.sort()
+""",
+        """
+model.py:28:16: `sort` is not an operation of the language
+            return s.x.sort()
+                   ^^^^^^^^^^
+    LANGUAGE.md lists the operations
+""",
+    ),
+    (
+        "shapes",
+        1,
+        """
+def forward(self, s: In) -> Tensor:
+    return self.a(s.x[:3])
+""",
+        """
+model.py:28:16: linear: an input of shape (3,) does not fit a weight of shape (4, 4) (out, in)
+            return self.a(s.x[:3])
+                   ^^^^^^^^^^^^^^^
+""",
+    ),
+    (
+        "branches",
+        1,
+        """
+def forward(self, s: In) -> Tensor:
+    if s.n > 2:
+        return s.x
+    return s.x[:2]
+""",
+        """
+model.py:28:9: the branches differ in type: a tensor of shape (4,) (line 29), a tensor of shape (2,) (line 30)
+            if s.n > 2:
+            ^^^^^^^^^^^
+    give the same type on every path
+""",
+    ),
+    (
+        "assigned branches",
+        1,
+        """
+def forward(self, s: In) -> Tensor:
+    if s.n > 2:
+        y = s.x
+    else:
+        y = s.x[:2]
+    return y
+""",
+        """
+model.py:32:16: `y` differs in type between paths: a tensor of shape (4,) (line 29), a tensor of shape (2,) (line 31)
+            return y
+                   ^
+    give it the same type on every path
+""",
+    ),
+    (
+        "assigned on some paths",
+        1,
+        """
+def forward(self, s: In) -> Tensor:
+    if s.n > 2:
+        y = s.x
+    return y
+""",
+        """
+model.py:30:16: `y` is assigned on some paths only
+            return y
+                   ^
+    assign it on every path, or before
+""",
+    ),
+    (
+        "missing case",
+        1,
+        """
+def forward(self, t: Leaf | Node) -> int:
+    match t:
+        case Leaf(v):
+            return v
+""",
+        """
+model.py:28:9: this `match` has no case for Node
+            match t:
+            ^^^^^^^^
+    add one, or `case _:`
+""",
+    ),
+    (
+        "missing nested case",
+        1,
+        """
+def forward(self, t: Leaf | Node) -> int:
+    match t:
+        case Leaf(v) | Node(v, Leaf()):
+            return v
+""",
+        """
+model.py:28:9: this `match` has no case for Node(Node)
+            match t:
+            ^^^^^^^^
+    add one, or `case _:`
+""",
+    ),
+    (
+        "wrong class",
+        1,
+        """
+def forward(self, t: Leaf | Node) -> int:
+    match t:
+        case Box(x):
+            return 1
+        case _:
+            return 2
+""",
+        """
+model.py:29:18: Box is not one of Leaf | Node
+                case Box(x):
+                     ^^^^^^
+""",
+    ),
+    (
+        "no return",
+        1,
+        """
+def forward(self, s: In) -> int:
+    if s.n > 0:
+        return 1
+""",
+        """
+model.py:28:9: `forward` can end here without `return`
+            if s.n > 0:
+            ^^^^^^^^^^^
+    return a value on every path
+""",
+    ),
+    (
+        "alias",
+        1,
+        """
+def forward(self, s: In) -> list[int]:
+    xs = [1]
+    ys = xs
+    xs.append(2)
+    return ys
+""",
+        """
+model.py:30:9: `append` changes a list that may be seen under another name than `xs`
+            xs.append(2)
+            ^^^^^^^^^^^^
+    write `xs = xs + [...]`, or append before the list is used elsewhere
+""",
+    ),
+    (
+        "append in loop over it",
+        1,
+        """
+def forward(self, s: In) -> list[int]:
+    xs = [s.n]
+    for x in xs:
+        xs.append(x)
+    return xs
+""",
+        """
+model.py:30:13: `append` changes a list that may be seen under another name than `xs`
+                xs.append(x)
+                ^^^^^^^^^^^^
+    write `xs = xs + [...]`, or append before the list is used elsewhere
+""",
+    ),
+    (
+        "append to parameter",
+        1,
+        """
+def forward(self, s: In) -> int:
+    return len(self.more([s.n]))
+def more(self, xs: list[int]) -> list[int]:
+    xs.append(1)
+    return xs
+""",
+        """
+model.py:30:9: `append` changes a list that may be seen under another name than `xs`
+            xs.append(1)
+            ^^^^^^^^^^^^
+    write `xs = xs + [...]`, or append before the list is used elsewhere
+""",
+    ),
+    (
+        "in place",
+        1,
+        """
+def forward(self, s: In) -> Tensor:
+    y = s.x
+    y += 1
+    return y
+""",
+        """
+model.py:29:9: this changes a tensor in place, under all its names
+            y += 1
+            ^^^^^^
+    write `y = y + ...` or the like, which makes a new tensor
+""",
+    ),
+    (
+        "attribute assignment",
+        1,
+        """
+def forward(self, s: In) -> int:
+    self.count = s.n
+    return s.n
+""",
+        """
+model.py:28:9: only names can be assigned to: the language is pure
+            self.count = s.n
+            ^^^^^^^^^^
+    build a new value, or a new list
+""",
+    ),
+    (
+        "item assignment",
+        1,
+        """
+def forward(self, s: In) -> list[int]:
+    xs = [1, 2]
+    xs[0] = s.n
+    return xs
+""",
+        """
+model.py:29:9: only names can be assigned to: the language is pure
+            xs[0] = s.n
+            ^^^^^
+    build a new value, or a new list
+""",
+    ),
+    (
+        "no annotation",
+        1,
+        """
+def forward(self, s: In) -> int:
+    return self.f(s.n)
+def f(self, n) -> int:
+    return n
+""",
+        """
+model.py:29:17: the parameter `n` has no annotation
+        def f(self, n) -> int:
+                    ^
+    annotate it with its type
+""",
+    ),
+    (
+        "no result annotation",
+        1,
+        """
+def forward(self, s: In):
+    return s.n
+""",
+        """
+model.py:27:5: `forward` has no result annotation
+        def forward(self, s: In):
+        ^^^^^^^^^^^^^^^^^^^^^^^^^
+    write `-> Tensor` or the like
+""",
+    ),
+    (
+        "bad annotation",
+        1,
+        """
+def forward(self, s: In) -> int:
+    return self.f(s.n)
+def f(self, n: dict) -> int:
+    return n
+""",
+        """
+model.py:29:5: `dict` is not a type of the language: use Tensor, int, bool, float, list, tuple or dataclasses
+        def f(self, n: dict) -> int:
+        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+""",
+    ),
+    (
+        "wrong result",
+        1,
+        """
+def forward(self, s: In) -> int:
+    return s.n / 2
+""",
+        """
+model.py:28:9: the result of `forward`: a float where an int is needed
+            return s.n / 2
+            ^^^^^^^^^^^^^^
+""",
+    ),
+    (
+        "wrong argument",
+        1,
+        """
+def forward(self, s: In) -> int:
+    return self.f(s.n / 2)
+def f(self, n: int) -> int:
+    return n
+""",
+        """
+model.py:28:16: the argument `n` of `f`: a float where an int is needed
+            return self.f(s.n / 2)
+                   ^^^^^^^^^^^^^^^
+""",
+    ),
+    (
+        "missing argument",
+        1,
+        """
+def forward(self, s: In) -> int:
+    return self.f()
+def f(self, n: int) -> int:
+    return n
+""",
+        """
+model.py:28:16: `f` misses its argument `n`
+            return self.f()
+                   ^^^^^^^^
+""",
+    ),
+    (
+        "two arguments",
+        1,
+        """
+def forward(self, s: In, k: int) -> int:
+    return s.n
+""",
+        """
+model.py:27:5: `forward` takes one instance here, not 2 arguments
+        def forward(self, s: In, k: int) -> int:
+        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    put what one instance consists of into a dataclass
+""",
+    ),
+    (
+        "unknown shape",
+        1,
+        """
+def forward(self, x: Tensor) -> Tensor:
+    return x
+""",
+        """
+model.py:27:5: the shape of the instance's tensor is not known
+        def forward(self, x: Tensor) -> Tensor:
+        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    write Annotated[Tensor, 128, 'hidden'] or the like
+""",
+    ),
+    (
+        "unknown field",
+        1,
+        """
+def forward(self, b: Box) -> Tensor:
+    return b.x
+""",
+        """
+model.py:27:5: the shape of `Box.x` is not known
+        def forward(self, b: Box) -> Tensor:
+        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    annotate it, as in `x: Annotated[Tensor, 256]`
+""",
+    ),
+    (
+        "endless",
+        1,
+        """
+def forward(self, s: In) -> Tensor:
+    return self.f(s.x)
+def f(self, x: Tensor) -> Tensor:
+    return self.f(x)
+""",
+        """
+model.py:29:5: the type of the result of `M.f` cannot be found
+        def f(self, x: Tensor) -> Tensor:
+        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    a recursion needs a case that ends without it
+""",
+    ),
+    (
+        "undefined",
+        1,
+        """
+def forward(self, s: In) -> int:
+    return s.n + missing
+""",
+        """
+model.py:28:22: `missing` is not defined
+            return s.n + missing
+                         ^^^^^^^
+""",
+    ),
+    (
+        "dict",
+        1,
+        """
+def forward(self, s: In) -> int:
+    d = {1: s.n}
+    return d[1]
+""",
+        """
+model.py:28:13: a dict is not in the language
+            d = {1: s.n}
+                ^^^^^^^^
+    use a dataclass
+""",
+    ),
+    (
+        "lambda",
+        1,
+        """
+def forward(self, s: In) -> int:
+    f = lambda x: x
+    return f(s.n)
+""",
+        """
+model.py:28:13: a lambda is not in the language
+            f = lambda x: x
+                ^^^^^^^^^^^
+    write a method or a function
+""",
+    ),
+    (
+        "statement",
+        1,
+        """
+def forward(self, s: In) -> int:
+    try:
+        return s.n
+    except ValueError:
+        return 0
+""",
+        """
+model.py:28:9: `try` is not in the language
+            try:
+            ^^^^
+    LANGUAGE.md lists the statements
+""",
+    ),
+    (
+        "iterator",
+        1,
+        """
+def forward(self, s: In) -> int:
+    z = reversed([s.n])
+    return sum(z)
+""",
+        """
+model.py:28:9: an iterator is exhausted by its first use: write list(...) around it
+            z = reversed([s.n])
+            ^^^^^^^^^^^^^^^^^^^
+""",
+    ),
+    (
+        "big int",
+        1,
+        """
+def forward(self, s: In) -> int:
+    return s.n + 10000000000000000000
+""",
+        """
+model.py:28:16: the integer 10000000000000000000 does not fit into 64 bits
+            return s.n + 10000000000000000000
+                   ^^^^^^^^^^^^^^^^^^^^^^^^^^
+""",
+    ),
+    (
+        "run-time index",
+        1,
+        """
+def forward(self, s: In) -> Tensor:
+    return s.x[: s.n]
+""",
+        """
+model.py:28:16: a bound of a tensor slice must be known at compile time
+            return s.x[: s.n]
+                   ^^^^^^^^^^
+    use a literal or an int attribute of the module
+""",
+    ),
+    (
+        "run-time module",
+        1,
+        """
+def forward(self, s: In) -> Tensor:
+    return self.cells[s.n](s.x)
+""",
+        """
+model.py:28:16: which module this is must be known at compile time
+            return self.cells[s.n](s.x)
+                   ^^^^^^^^^^^^^^^
+    loop over the list itself: `for cell in self.cells`
+""",
+    ),
+    (
+        "stack",
+        1,
+        """
+def forward(self, s: In) -> Tensor:
+    return torch.stack([s.x for _ in range(s.n)])
+""",
+        """
+model.py:28:9: the result of `forward`: a stack over a list of run-time length can be summed over its first dimension, nothing else
+            return torch.stack([s.x for _ in range(s.n)])
+            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+""",
+    ),
+    (
+        "cat",
+        1,
+        """
+def forward(self, s: In) -> Tensor:
+    return torch.cat([s.x for _ in range(s.n)])
+""",
+        """
+model.py:28:16: `cat` of a list whose length is known at run time only
+            return torch.cat([s.x for _ in range(s.n)])
+                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    sum such a list, or take a list whose elements are written out
+""",
+    ),
+    (
+        "optional",
+        1,
+        """
+def forward(self, s: In) -> int:
+    return self.f(None) + self.f(Leaf(3))
+def f(self, leaf: Leaf | None) -> int:
+    return leaf.v
+""",
+        """
+model.py:30:16: this may be None, which has no attribute `v`
+            return leaf.v
+                   ^^^^^^
+    give it a name and test that first: `if x is not None:`; or take it apart with `match`
+""",
+    ),
+    (
+        "union field",
+        1,
+        """
+def forward(self, t: Leaf | Node) -> int:
+    return t.v
+""",
+        """
+model.py:28:16: this is one of Leaf | Node, not all of which need have `v`
+            return t.v
+                   ^^^
+    take it apart with `match`
+""",
+    ),
+    (
+        "two shapes of a field",
+        1,
+        """
+def forward(self, s: In) -> Tensor:
+    return Box(s.x).x + Box(s.x[:2]).x.sum()
+""",
+        """
+model.py:28:29: the field `x` of Box: a tensor of shape (2,) where a tensor of shape (4,) is needed
+            return Box(s.x).x + Box(s.x[:2]).x.sum()
+                                ^^^^^^^^^^^^
+    a field has one type, and one shape, everywhere
+""",
+    ),
+    (
+        "loop changes shape",
+        1,
+        """
+def forward(self, s: In) -> Tensor:
+    h = s.x
+    for _ in range(s.n):
+        h = h[:2]
+    return h
+""",
+        """
+model.py:30:17: `h` does not keep its type in the loop: a tensor of shape (4,) (line 28), a tensor of shape (2,) (line 30)
+                h = h[:2]
+                    ^
+    give it the same type before the loop and after each round
+""",
+    ),
+    (
+        "item of many",
+        1,
+        """
+def forward(self, s: In) -> float:
+    return s.x.item()
+""",
+        """
+model.py:28:16: only a tensor of one element has a value to read; this one has shape (4,)
+            return s.x.item()
+                   ^^^^^^^^^^
+""",
+    ),
+    (
+        "list of two kinds",
+        1,
+        """
+def forward(self, s: In) -> int:
+    xs = [s.n, s.x]
+    return len(xs)
+""",
+        """
+model.py:28:14: the elements of this list differ in type: an int (line 28), a tensor of shape (4,) (line 28)
+            xs = [s.n, s.x]
+                 ^^^^^^^^^^
+""",
+    ),
+    (
+        "print",
+        1,
+        """
+def forward(self, s: In) -> int:
+    print(s.n)
+    return s.n
+""",
+        """
+model.py:28:9: `print` is not in the language
+            print(s.n)
+            ^^^^^^^^^^
+    LANGUAGE.md lists the functions
+""",
+    ),
+    (
+        "several",
+        4,
+        """
+def forward(self, s: In) -> Tensor:
+    y = torch.fft.rfft(s.x)
+    z = self.helper(y) + s.x[9]
+    for i in range(s.n):
+        z = self.helper(s.x)
+    return self.a(z) @ undefined
+def helper(self, x: Tensor) -> Tensor:
+    with torch.no_grad():
+        return x.frobnicate()
+""",
+        """
+model.py:28:13: `torch.fft.rfft` is not in the language
+            y = torch.fft.rfft(s.x)
+                ^^^^^^^^^^^^^^^^^^^
+    LANGUAGE.md lists the functions and operations
+
+model.py:29:30: index 9 is out of range for shape (4,)
+            z = self.helper(y) + s.x[9]
+                                 ^^^^^^
+
+model.py:32:28: `undefined` is not defined
+            return self.a(z) @ undefined
+                               ^^^^^^^^^
+
+model.py:35:20: `frobnicate` of a tensor is not in the language
+                return x.frobnicate()
+                       ^^^^^^^^^^^^
+    LANGUAGE.md lists the operations
+""",
     ),
 ]
+
+
+@pytest.mark.parametrize(("count", "body", "expected"), [c[1:] for c in CASES], ids=[c[0] for c in CASES])
+def test_message(tmp_path: Path, count: int, body: str, expected: str) -> None:
+    module = load(tmp_path, HEAD + indent(body.strip("\n") + "\n", "    "), "model")
+    with pytest.raises(CompileError) as error:
+        build(module.M())
+    head = f"{count} problem{'s' if count > 1 else ''} in the model\n"
+    assert str(error.value).replace(f"{tmp_path}/", "") == head + expected.rstrip("\n")
+    assert len(error.value.problems) == count
+
+
+def test_caret_counts_characters(tmp_path: Path) -> None:
+    """Positions in the source are in bytes."""
+    module = load(tmp_path, HEAD + "    def forward(self, s: In) -> int:\n        größe = s.n; return größe + fehlt\n", "model")
+    with pytest.raises(CompileError) as error:
+        build(module.M())
+    *_, source, caret = str(error.value).splitlines()
+    assert source[caret.index("^") : caret.rindex("^") + 1] == "fehlt"
+
+
+@pytest.mark.parametrize("hook", ["register_forward_hook", "register_forward_pre_hook"])
+def test_hooks_are_refused(tmp_path: Path, hook: str) -> None:
+    """They would be left out silently otherwise."""
+    text = HEAD + "    def forward(self, s: In) -> Tensor:\n        return self.a(s.x)\n"
+    module = load(tmp_path, text, "model").M()
+    getattr(module.a, hook)(lambda *args: None)
+    with pytest.raises(CompileError, match="this Linear has forward hooks"):
+        build(module)
+
+
+def test_decorators_are_refused(tmp_path: Path) -> None:
+    text = (
+        HEAD.replace("class M(Base):", "def twice(f):\n    return wraps(f)(lambda *a: f(*a) * 2)\nclass M(Base):")
+        + """
+    def forward(self, s: In) -> int:
+        return self.f(s.n)
+    @staticmethod
+    @twice
+    def f(n: int) -> int:
+        return n
+"""
+    )
+    with pytest.raises(CompileError, match="`f` is decorated with `twice`, which is not in the language"):
+        build(load(tmp_path, text, "model").M())
+    text = text.replace("    @staticmethod\n    @twice\n", "    @staticmethod\n").replace(
+        "    def forward", "    @twice\n    def forward"
+    )
+    with pytest.raises(CompileError, match="`forward` is decorated with `twice`, which is not in the language"):
+        build(load(tmp_path, text, "model").M())

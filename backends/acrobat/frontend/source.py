@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+import os
 from functools import cache
 from types import FunctionType
 
@@ -13,9 +14,16 @@ from backends.acrobat.ir.nodes import Span
 
 
 @cache
-def parse(file: str) -> ast.Module:
+def _parse(file: str, version: tuple[int, int]) -> ast.Module:
+    linecache.checkcache(file)
     with open(file, encoding="utf-8") as f:
         return ast.parse(f.read(), file)
+
+
+def parse(file: str) -> ast.Module:
+    """The file's syntax tree, as the file is now."""
+    stat = os.stat(file)
+    return _parse(file, (stat.st_mtime_ns, stat.st_size))
 
 
 def source_of(function: FunctionType) -> tuple[ast.FunctionDef, str]:

@@ -86,7 +86,7 @@ Value: TypeAlias = Dyn | Static | TupleV | Module | Method | Held
 
 HELD = {
     "iterator": "an iterator is exhausted by its first use: write list(...) around it",
-    "stack": "a stack over a list of run-time length can be summed over its first dimension, nothing else",
+    "stack": "a stack of a list of run-time length can be summed over its first dimension only",
     "index": "a tensor of an int serves as the index of an embedding, nothing else",
 }
 

@@ -563,7 +563,7 @@ def forward(self, s: In) -> Tensor:
     return torch.stack([s.x for _ in range(s.n)])
 """,
         """
-model.py:28:9: the result of `forward`: a stack over a list of run-time length can be summed over its first dimension, nothing else
+model.py:28:9: the result of `forward`: a stack of a list of run-time length can be summed over its first dimension only
             return torch.stack([s.x for _ in range(s.n)])
             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 """,

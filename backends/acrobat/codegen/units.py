@@ -126,7 +126,10 @@ def plan(code: UnitCode) -> None:
         kernel = replace(step.kernel, params=tuple(params))
         out_mode = Mode.GATHERED if k in leaving else Mode.CONTIGUOUS
         code.calls.append(Call(Request(kernel, out_mode), step.args, over, k in leaving))
-        code.requires |= required_lists(step.kernel, dict(zip((p.name for p in step.kernel.params), step.args, strict=True)))
+        for arg in required_lists(step.kernel, dict(zip((p.name for p in step.kernel.params), step.args, strict=True))):
+            # Per-item results are as many as the list they were made over.
+            made = "." in arg and arg not in modes
+            code.requires.add(unit.steps[int(arg.split(".")[0])].over if made else arg)
     code.requires &= {p.name for p in unit.params}
 
 

@@ -4,7 +4,9 @@ epilogue there.
 The weight is packed in panels of one vector of units, all gates of a unit side by side, so a tile holds whole lanes (`plan`).
 Loops: groups of panels (a part of the kernel; they stay in the second-level cache) > tiles of panels > tiles of rows >
 reduction. A tile of 8 rows and 2 or 3 vectors has 16 to 24 accumulators, enough to cover the latency of FMA, and needs few
-enough loads. Rows that are left over go through tiles of 4, 2 and 1 rows that are wider instead.
+enough loads. The rows that are left over go through one more tile, the smallest that holds them (4, 2 or 1 rows, wider
+instead); where it has more rows than are left, the last row is computed several times over. That costs less than taking the
+rest bit by bit: a pass over the weights for 1 or 2 rows is bound by reading them.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Tiling:
-    """`tiles` by falling number of rows: the first is for all rows but the rest, each other for one bit of the rest."""
+    """`tiles` by falling number of rows: the first is for all rows but the rest, the smallest that holds it for the rest."""
 
     tiles: tuple[Tile, ...]
     panels: int
@@ -105,32 +107,35 @@ class GemmWriter:
 
     def _rows(self, first: Expr, total: Expr) -> None:
         code, rows = self.code, self.plan.rows
-        main, *rest = self.tiling.tiles
+        tiles = self.tiling.tiles
+        main = tiles[0]
         left = code.let(mod(total, main.rows))
         with code.loop(self.interface.part_count, "part") as part:
             panel = code.let(times(self.interface.first_part + part, self.tiling.group))
             self._panels(main, panel, first, div(total, main.rows))
             if rows % main.rows == 0:
                 return
-            for tile in rest:
-                with code.when(mod(div(left, tile.rows), 2).equal(1)):
-                    before = total - left + (left - mod(left, 2 * tile.rows))
-                    self._panels(tile, panel, code.let(first + before), 1)
+            last = code.let(first + total - 1)
+            for tile, smaller in zip(tiles, [*(t.rows for t in tiles[1:]), 0], strict=True):
+                with code.when(left > i64(smaller)), code.when(left <= i64(tile.rows)):
+                    self._panels(tile, panel, code.let(first + total - left), 1, last if tile.rows - smaller > 1 else None)
 
-    def _panels(self, tile: Tile, panel: Expr, first: Expr, count: Expr) -> None:
+    def _panels(self, tile: Tile, panel: Expr, first: Expr, count: Expr, last: Expr | None = None) -> None:
         with self.code.loop(self.tiling.group // tile.panels, "panel") as p:
             at = self.code.let(plus(panel, times(p, tile.panels)))
             with self.code.loop(count, "rows") as block:
-                self._tile(tile, self.code.let(plus(first, times(block, tile.rows))), at)
+                self._tile(tile, self.code.let(plus(first, times(block, tile.rows))), at, last)
 
-    def _tile(self, tile: Tile, row: Expr, panel: Expr) -> None:
+    def _tile(self, tile: Tile, row: Expr, panel: Expr, last: Expr | None) -> None:
+        """`last` is the last row there is, where the tile may reach beyond it."""
         code, plan, lanes, gates = self.code, self.plan, self.lanes, self.plan.epilogue.gates
         vectors = [(p, g) for p in range(tile.panels) for g in range(gates)]
         sums = code.local(tile.rows * len(vectors) * lanes)
         instances, rows = [], []
         for i in range(tile.rows):
-            instances.append(code.let(div(plus(row, i), plan.rows)))
-            rows.append(0 if plan.rows == 1 else code.let(mod(plus(row, i), plan.rows)))
+            own = plus(row, i) if last is None else code.let(tirx.Min(plus(row, i), last))
+            instances.append(code.let(div(own, plan.rows)))
+            rows.append(0 if plan.rows == 1 else code.let(mod(own, plan.rows)))
 
         def at(i: int, v: int) -> int:
             return (i * len(vectors) + v) * lanes

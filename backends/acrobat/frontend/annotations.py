@@ -9,12 +9,12 @@ import operator
 import sys
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from torch import Tensor, nn
 
-from backends.acrobat.frontend.values import UNKNOWN, Mismatch, contains_unknown, join_types
+from backends.acrobat.frontend.values import UNKNOWN, contains_unknown, join_types
 from backends.acrobat.ir.types import BOOL, FLOAT, INT, Case, DataT, DataType, ListT, TensorT, TupleT, Type
 
 
@@ -44,34 +44,41 @@ class Datatypes:
         self.optionals: dict[str, Type] = {}  # name -> inner type
         self.fields: dict[tuple[type, str], Any] = {}
         self.changed = False
+        classes = {c for m in root.modules() for c in type(m).__mro__ if not c.__module__.startswith(("torch.", "builtins"))}
+        self.modules = sorted({c.__module__ for c in classes if c.__module__ in sys.modules})
 
     # ---- registering
 
-    def union_of(self, cls: type) -> str:
-        """The union `cls` is a case of; a dataclass in no union is one by itself."""
+    def union_of(self, cls: type, written: Sequence[type] = ()) -> str:
+        """The union `cls` is a case of, together with `written`; a dataclass in no union is one by itself."""
         if cls not in self.of_class:
-            self._register(cls)
-        return self.of_class[cls]
-
-    def _register(self, cls: type) -> None:
-        if not dataclasses.is_dataclass(cls):
-            raise AnnotationError(f"`{cls.__name__}` is not a dataclass: structures of the model are frozen dataclasses")
-        unions: dict[frozenset[type], str] = {}
-        for name, value in vars(sys.modules[cls.__module__]).items():
-            members = union_members(value)
-            if members and cls in members and all(isinstance(m, type) and dataclasses.is_dataclass(m) for m in members):
-                unions.setdefault(frozenset(members), name)
-        for written in self._annotated_unions(cls):
-            unions.setdefault(frozenset(written), " | ".join(m.__name__ for m in written))
-        if len(unions) > 1:
+            self._register(cls, written)
+        name = self.of_class[cls]
+        if strange := [m.__name__ for m in written if m not in self.cases[name]]:
             raise AnnotationError(
-                f"`{cls.__name__}` belongs to several unions ({', '.join(unions.values())}): give each its own class"
+                f"the union of {', '.join(m.__name__ for m in written)} is met after {name}, which lacks {', '.join(strange)}: "
+                "name it where its classes are defined"
             )
-        if unions:
-            (together, name), *_ = unions.items()
-            ordered = sorted(together, key=lambda m: m.__qualname__ if m.__module__ != cls.__module__ else _line(m))
-        else:
-            ordered, name = [cls], cls.__name__
+        return name
+
+    def _register(self, cls: type, written: Sequence[type]) -> None:
+        """Unions that overlap are one: a value of a part is a value of the whole."""
+        together = {cls, *written}
+        name = ""
+        while True:
+            unions = [u for m in {*self.modules, *(c.__module__ for c in together)} for u in _unions_in(sys.modules[m])]
+            more = together.union(*(members for members, _ in unions if together & members))
+            if more == together:
+                break
+            together = more
+        for c in together:
+            _check(c)
+            if c in self.of_class:
+                raise AnnotationError(
+                    f"`{c.__name__}` is met alone before its union is: name the union where its classes are defined"
+                )
+        ordered = sorted(together, key=lambda c: (c.__module__ != cls.__module__, c.__module__, _line(c)))
+        name = next((n for members, n in unions if n and members == together), "_or_".join(c.__name__ for c in ordered))
         while name in self.cases:
             name += "_"
         self.cases[name] = tuple(ordered)
@@ -81,25 +88,6 @@ class Datatypes:
             hinted = hints(member)
             for f in dataclasses.fields(member):
                 self.fields[member, f.name] = self.resolve(hinted[f.name])
-
-    def _annotated_unions(self, cls: type) -> list[tuple[type, ...]]:
-        """Unions with `cls` written out in the annotations of its module's dataclasses and functions."""
-        found = []
-        module = sys.modules[cls.__module__]
-        for owner in list(vars(module).values()):
-            if getattr(owner, "__module__", None) != module.__name__:
-                continue
-            owners = [owner, *vars(owner).values()] if isinstance(owner, type) else [owner]
-            for o in owners:
-                if not (dataclasses.is_dataclass(o) or isinstance(o, types.FunctionType)):
-                    continue
-                try:
-                    annotations = list(hints(o).values())
-                except AnnotationError:
-                    continue
-                for t in annotations:
-                    found += [m for m in _unions_inside(t) if cls in m]
-        return found
 
     # ---- resolving
 
@@ -128,7 +116,7 @@ class Datatypes:
                 inner = functools.reduce(operator.or_, rest)
                 return self.optional(self.resolve(inner))
             if all(isinstance(m, type) and dataclasses.is_dataclass(m) for m in members):
-                return DataT(self.union_of(members[0]))
+                return DataT(self.union_of(members[0], members))
             raise AnnotationError(f"the union {t} is not one of dataclasses")
         if isinstance(t, type) and dataclasses.is_dataclass(t):
             return DataT(self.union_of(t))
@@ -186,11 +174,35 @@ class Datatypes:
         return out
 
 
-def _line(cls: type) -> str:
+def _check(cls: type) -> None:
+    """Raises AnnotationError if instances of `cls` are not what their fields say."""
+    if not dataclasses.is_dataclass(cls):
+        raise AnnotationError(f"`{cls.__name__}` is not a dataclass: structures of the model are frozen dataclasses")
+    if hasattr(cls, "__post_init__") or any(not f.init for f in dataclasses.fields(cls)):
+        raise AnnotationError(f"`{cls.__name__}` computes fields when it is made: leave __post_init__ and init=False out")
+
+
+def _line(cls: type) -> int:
     try:
-        return f"{inspect.getsourcelines(cls)[1]:09d}"
+        return inspect.getsourcelines(cls)[1]
     except (OSError, TypeError):
-        return cls.__qualname__
+        return 0
+
+
+def _unions_in(module: types.ModuleType) -> list[tuple[frozenset[type], str]]:
+    """The unions of dataclasses that a module names, and (with the name "") those written out in its annotations."""
+    found = [(frozenset(u), name) for name, value in vars(module).items() for u in _unions_inside(value)[:1]]
+    for owner in list(vars(module).values()):
+        if getattr(owner, "__module__", None) != module.__name__:
+            continue
+        for o in [owner, *vars(owner).values()] if isinstance(owner, type) else [owner]:
+            if not (dataclasses.is_dataclass(o) or isinstance(o, types.FunctionType)):
+                continue
+            try:
+                found += [(frozenset(u), "") for t in hints(o).values() for u in _unions_inside(t)]
+            except AnnotationError:  # told where the annotation is needed
+                continue
+    return found
 
 
 def _unions_inside(t: Any) -> list[tuple[type, ...]]:
@@ -203,6 +215,3 @@ def _unions_inside(t: Any) -> list[tuple[type, ...]]:
         if inner is not t:
             found += _unions_inside(inner)
     return found
-
-
-__all__ = ["AnnotationError", "Datatypes", "Mismatch", "hints"]

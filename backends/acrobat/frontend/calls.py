@@ -133,6 +133,9 @@ def _function(f: Frame, node: ast.Call, value: Any, args: list[Value], kwargs: d
         if value.__module__.startswith("torch."):
             return f.problem(node, f"`{written}` is not an operation of the language", "LANGUAGE.md lists the operations")
         return f.program.call(f, node, value, args, kwargs)
+    facts = [known(a) for a in args]
+    if getattr(value, "__module__", "") == "math" and args and not kwargs and all(k for k, _ in facts):
+        return Static(value(*(v for _, v in facts)))
     name = getattr(value, "__name__", str(value))
     if callable(value) and getattr(builtins, name, None) is value:
         return _builtin(f, node, name, args, kwargs, hint)

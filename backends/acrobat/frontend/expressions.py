@@ -6,7 +6,6 @@ import ast
 import builtins
 import dataclasses
 import types
-from typing import Any
 
 import torch
 
@@ -170,18 +169,23 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     if optional(f, value) is not None:
         advice = "give it a name and test that first: `if x is not None:`; or take it apart with `match`"
         return f.problem(node, f"this may be None, which has no attribute `{name}`", advice)
-    classes = f.program.datatypes.cases[value.type.name]
-    if len(classes) > 1:
-        names = " | ".join(c.__name__ for c in classes)
-        return f.problem(node, f"this is one of {names}, not all of which need have `{name}`", "take it apart with `match`")
-    fields = dataclasses.fields(classes[0])
-    if name not in [x.name for x in fields]:
-        return f.problem(node, f"{classes[0].__name__} has no field `{name}`")
-    all_types: list[Any] = [f.program.datatypes.field_type(classes[0], x.name) for x in fields]
-    i = [x.name for x in fields].index(name)
-    if any(contains_unknown(t) for t in all_types):
+    datatypes = f.program.datatypes
+    classes = datatypes.cases[value.type.name]
+    have = [c for c in classes if name in [x.name for x in dataclasses.fields(c)]]
+    if not have:
+        return f.problem(node, f"{value.type.name} has no field `{name}`")
+    if len(have) < len(classes):
+        lack = next(c for c in classes if c not in have).__name__
+        return f.problem(node, f"this may be a `{lack}`, which has no field `{name}`", "take it apart with `match`")
+    t = f.common([datatypes.field_type(c, name) for c in classes])
+    arms = []
+    for c in classes:
+        variables = tuple(f.var(x.name, datatypes.field_type(c, x.name)) for x in dataclasses.fields(c))
+        at = [x.name for x in dataclasses.fields(c)].index(name)
+        if variables[at].type != t and not contains_unknown(t):
+            raise Mismatch(f"`{name}` is {describe(variables[at].type)} in {c.__name__}, {describe(t)} elsewhere")
+        arms.append(n.Arm(c.__name__, variables, variables[at]))
+    if any(contains_unknown(v.type) for arm in arms for v in arm.vars):
         f.program.incomplete = True
-        return unknown() if contains_unknown(all_types[i]) else guess(all_types[i])
-    variables = tuple(f.var(x.name, t) for x, t in zip(fields, all_types, strict=True))
-    arm = n.Arm(classes[0].__name__, variables, variables[i])
-    return f.bind(n.Match(value.atom, (arm,), all_types[i], span=f.span), name)
+        return guess(t)
+    return f.bind(n.Match(value.atom, tuple(arms), t, span=f.span), name)

@@ -52,6 +52,7 @@ class Frame:
         self.builder = Builder(self.names)
         self.span = n.Span(file, 0)
         self.env: Env = {}
+        self.weights: set[str] = set()  # parameters that are tensors of a module passed
         self.poisoned: dict[str, tuple[str, str]] = {}  # names that cannot be used here: why, and what to do
         self.told: set[tuple[str, str]] = set()  # of these, the ones that were told
         self.owned: set[str] = set()  # names whose list nothing else can see: they may be appended to
@@ -135,6 +136,10 @@ class Frame:
         finally:
             self.left = self.owned
             self.builder, self.env, self.poisoned, self.owned = outer, env, poisoned, owned
+
+    def is_weight(self, atom: n.Atom) -> bool:
+        """Whether a tensor is the same for all instances."""
+        return isinstance(atom, n.Weight) or (isinstance(atom, n.Var) and atom.name in self.weights)
 
     def rebind(self, name: str, value: Value) -> None:
         """`name` stands for `value` from here on; what was known of its fields is forgotten."""

@@ -96,8 +96,9 @@ def call(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str
             return f.tensors.call(kind.__name__.lower(), Call(kind.__name__, args, kwargs))
         case nn.GELU():
             return f.tensors.call("gelu", Call("GELU", args, {**kwargs, "approximate": Static(module.approximate)}))
-        case nn.Softmax():
-            return f.tensors.call("softmax", Call("Softmax", [*args, Static(module.dim)], kwargs))
+        case nn.Softmax() | nn.LogSoftmax():
+            name = "softmax" if isinstance(module, nn.Softmax) else "log_softmax"
+            return f.tensors.call(name, Call(kind.__name__, [*args, Static(module.dim)], kwargs))
     return f.problem(node, f"nn.{kind.__name__} is not in the language", "LANGUAGE.md lists the modules")
 
 

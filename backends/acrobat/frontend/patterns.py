@@ -201,7 +201,9 @@ def _given_case(f: Frame, row: Row, value: Dyn, cls: type, variables: tuple[n.Va
         assert isinstance(value.type, DataT)
         members = f.program.datatypes.cases[value.type.name]
         if wanted.value not in members:
-            return _wrong(f, p, f"{wanted.value.__name__} is not one of {' | '.join(m.__name__ for m in members)}")
+            bases = [m.__name__ for m in members if issubclass(wanted.value, m)]
+            advice = f"name their union, `Tree = A | B`, and annotate with that in place of `{bases[0]}`" if bases else ""
+            return _wrong(f, p, f"{wanted.value.__name__} is not one of {' | '.join(m.__name__ for m in members)}", advice)
         if wanted.value is not cls:
             return []
         fields = [x.name for x in dataclasses.fields(cls)]
@@ -215,6 +217,6 @@ def _given_case(f: Frame, row: Row, value: Dyn, cls: type, variables: tuple[n.Va
     return _alternatives(Row(tuple(tests), row.names, row.case))
 
 
-def _wrong(f: Frame, pattern: ast.pattern, message: str) -> list[Row]:
-    f.problem(pattern, message)
+def _wrong(f: Frame, pattern: ast.pattern, message: str, advice: str = "") -> list[Row]:
+    f.problem(pattern, message, advice)
     return []

@@ -306,6 +306,7 @@ class ProgramBuilder:
                 inner = []
                 for k, a in tensors:
                     params.append(n.Var(f.names.fresh(f"{name}.{k}"), a.type))
+                    f.weights.add(params[-1].name)
                     inner.append((k, params[-1]))
                 return Module(m, tuple(inner))
             case TupleV(items):

@@ -351,6 +351,12 @@ class Tensors:
         x, dim, _ = call.bind("input", "dim", "dtype", dtype=None)
         return self.op("softmax", [x], {"dim": dim_of(dim, len(shape_of(x)), "softmax")})
 
+    def do_log_softmax(self, call: Call) -> Dyn:
+        x, dim, _ = call.bind("input", "dim", "dtype", dtype=None)
+        along = {"dim": dim_of(dim, len(shape_of(x)), "log_softmax"), "keepdim": True}
+        shifted = self.op("sub", [x, self.op("max", [x], along)])
+        return self.op("sub", [shifted, self.op("log", [self.op("sum", [self.op("exp", [shifted])], along)])])
+
     def do_layer_norm(self, call: Call) -> Dyn:
         x, shape, w, b, eps = call.bind(
             "input", "normalized_shape", "weight", "bias", "eps", weight=None, bias=None, eps=Static(1e-5)
@@ -432,6 +438,9 @@ class Tensors:
         shape = shape_of(x)
         return Static(tuple(shape)) if dim is None else Static(shape[dim_of(dim, len(shape), "size")])
 
+    def do_numel(self, call: Call) -> Value:
+        return Static(math.prod(shape_of(call.args[0])))  # type: ignore[arg-type]
+
     def do_dim(self, call: Call) -> Value:
         return Static(len(shape_of(call.args[0])))  # type: ignore[arg-type]
 
@@ -444,7 +453,7 @@ def rows(f: Frame, x: Dyn) -> TupleV:
 
 
 def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
-    """`x[...]`: constant indices and slices, None, `...`; as the first index also an int known at run time only."""
+    """`x[...]`: constant indices and slices, None, `...`; as the first index of a weight also an int known at run time only."""
     entries = index.elts if isinstance(index, ast.Tuple) else [index]
     dim = 0
     for k, e in enumerate(entries):
@@ -475,9 +484,9 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
         if is_unknown(i):
             return unknown()
         if isinstance(i, Dyn) and not isinstance(i.atom, n.Lit):
-            if dim or i.type != INT or value.type.dtype != "float32":  # type: ignore[union-attr]
-                advice = "index the first dimension with an int, or keep the tensors in a list"
-                return f.problem(node, "only a row of a tensor can be chosen at run time", advice)
+            if dim or i.type != INT or not f.is_weight(value.atom):
+                advice = "index the first dimension of an embedding's weight, or keep the tensors in a list"
+                return f.problem(node, "only a row of a weight can be chosen at run time", advice)
             value = f.bind(make_op("row", [value.atom, i.atom], {}, f.span), "row")
             continue
         at = constant(i, "the index")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -483,6 +484,15 @@ class Functions(Base):
         y = torch.maximum(x, s.x).sqrt() if s.n > 100 else torch.minimum(x, s.x)
         w = torch.rsqrt(torch.exp(y)) / (2 + torch.ones_like(x)) + torch.full((1,), 0.5) - torch.ones(self.width)
         return F.linear(w, self.a.weight, self.a.bias) + torch.mv(self.b.weight, w) + 2**0.5 - w**2 + s.n * w
+
+
+class LogSoftmax(Base):
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = nn.LogSoftmax(dim=0)
+
+    def forward(self, s: Sample) -> Tensor:
+        return F.log_softmax(s.x * 100 / math.sqrt(s.x.numel()), dim=-1) + self.last(s.x)
 
 
 class Norm(Base):

@@ -603,12 +603,12 @@ model.py:30:16: this may be None, which has no attribute `v`
         1,
         """
 def forward(self, t: Leaf | Node) -> int:
-    return t.v
+    return t.left.v
 """,
         """
-model.py:28:16: this is one of Leaf | Node, not all of which need have `v`
-            return t.v
-                   ^^^
+model.py:28:16: this may be a `Leaf`, which has no field `left`
+            return t.left.v
+                   ^^^^^^
     take it apart with `match`
 """,
     ),

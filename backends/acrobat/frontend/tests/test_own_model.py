@@ -130,3 +130,78 @@ class M(nn.Module):
     verify(program)
     assert len(program.datatypes) == 2
     same(Interpreter(program).run(m.Tree(3)), (m.Tree(4), sys.modules["other_trees"].Tree(3)))
+
+
+def test_a_union_named_away_from_its_classes(tmp_path: Path) -> None:
+    """Its parts may stand in annotations of their own."""
+    head = "from __future__ import annotations\nfrom dataclasses import dataclass\nfrom torch import nn\n"
+    classes = "@dataclass(frozen=True)\nclass A:\n    n: int\n@dataclass(frozen=True)\nclass B:\n    n: int\n    rest: A\n"
+    load(tmp_path, head + classes, "parts")
+    text = f"""{head}from parts import A, B
+Either = A | B
+class M(nn.Module):
+    def forward(self, x: B) -> int:
+        match x:
+            case B(rest=rest):
+                return self.value(rest) + self.value(x) + self.of_a(rest) + x.n
+        return -1
+    def value(self, x: Either) -> int:
+        match x:
+            case A(n) | B(n):
+                return n
+    def of_a(self, x: A) -> int:
+        match x:
+            case A(n):
+                return n * 100
+            case _:
+                return 0
+"""
+    m = load(tmp_path, text, "whole")
+    program = build(m.M())
+    verify(program)
+    assert list(program.datatypes) == ["Either"]
+    assert Interpreter(program).run(m.B(3, m.A(4))) == 410
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        (
+            "@dataclass(frozen=True)\nclass Tree:\n    n: int\n    def __post_init__(self): pass\n",
+            "`Tree` computes fields when it is made: leave __post_init__ and init=False out",
+        ),
+        ("class Tree:\n    n: int\n", "`Tree` is not a type of the language"),
+        ("@dataclass(frozen=True)\nclass Tree:\n    n: tuple[int, ...]\n", "tuples of variable length are lists here"),
+        ("@dataclass(frozen=True)\nclass Tree:\n    n: Missing\n", "the annotations of `Tree` cannot be evaluated"),
+    ],
+)
+def test_classes_outside_the_language(tmp_path: Path, classes: str, message: str) -> None:
+    head = "from __future__ import annotations\nfrom dataclasses import dataclass\nfrom torch import nn\n"
+    model = "class M(nn.Module):\n    def forward(self, t: Tree) -> int:\n        return 1\n"
+    with pytest.raises(CompileError) as error:
+        build(load(tmp_path, head + classes + model, "odd").M())
+    assert message in str(error.value)
+
+
+def test_subclasses_are_no_union(tmp_path: Path) -> None:
+    text = """from __future__ import annotations
+from dataclasses import dataclass
+from torch import nn
+@dataclass(frozen=True)
+class Tree:
+    pass
+@dataclass(frozen=True)
+class Leaf(Tree):
+    n: int
+class M(nn.Module):
+    def forward(self, t: Tree) -> int:
+        match t:
+            case Leaf(n):
+                return n
+            case _:
+                return 0
+"""
+    with pytest.raises(CompileError) as error:
+        build(load(tmp_path, text, "subclassed").M())
+    assert "Leaf is not one of Tree" in str(error.value)
+    assert "name their union, `Tree = A | B`, and annotate with that in place of `Tree`" in str(error.value)

@@ -263,7 +263,7 @@ def _length(f: Frame, node: ast.AST, a: Value) -> Value:
             return Static(len(items))
         case Static(str() | tuple() | list() | range() as value):
             return Static(len(value))
-        case Module(module=torch.nn.ModuleList() | torch.nn.Sequential() as children):
+        case Module(module=torch.nn.ModuleList() | torch.nn.Sequential() | torch.nn.ParameterList() as children):
             return Static(len(children))
     t = type_or_none(a)
     match t:
@@ -283,10 +283,21 @@ def _zip(f: Frame, node: ast.AST, lists: list[Value]) -> Value:
         return Held("iterator", TupleV(tuple(TupleV(t) for t in zip(*(xs.items for xs in tuples), strict=False))))
     if any(is_unknown(xs) for xs in lists):
         return unknown()
+    if any(isinstance(v, Module) for xs in tuples for v in xs.items):
+        return Held("iterator", _zip_modules(f, lists, min(len(xs.items) for xs in tuples)))
     lists = [list_of(f, node, list(xs.items)) if isinstance(xs, TupleV) else xs for xs in lists]
     if not all(is_list(xs) for xs in lists):
-        raise Refused("modules and run-time lists cannot be zipped", "keep the modules in one ModuleList and loop over that")
+        raise Refused("`zip` takes lists here")
     return Held("iterator", f.host("zip", lists, ListT(TupleT(tuple(type_of(xs).item for xs in lists)))))
+
+
+def _zip_modules(f: Frame, lists: list[Value], count: int) -> TupleV:
+    """Modules beside run-time lists, which must be at least as long: a tuple to unroll over."""
+
+    def at(xs: Value, i: int) -> Value:
+        return xs.items[i] if isinstance(xs, TupleV) else f.host("list.get", [xs, Static(i)], type_of(xs).item, "element")
+
+    return TupleV(tuple(TupleV(tuple(at(xs, i) for xs in lists)) for i in range(count)))
 
 
 def _nary(f: Frame, node: ast.AST, name: str, args: list[Value]) -> Value:

@@ -104,14 +104,14 @@ class Frame:
     @contextmanager
     def trial(self) -> Iterator[None]:
         """Compile to see types only: nothing of it stays but what it tells about functions called."""
-        taken, displays = set(self.names.taken), dict(self.displays)
+        taken, displays, incomplete = set(self.names.taken), dict(self.displays), self.program.incomplete
         self.quiet += 1
         try:
             with self.branch():
                 yield
         finally:
             self.quiet -= 1
-            self.names.taken, self.displays = taken, displays
+            self.names.taken, self.displays, self.program.incomplete = taken, displays, incomplete
 
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[None]:

@@ -28,6 +28,7 @@ from backends.acrobat.frontend.values import (
     is_tensor,
     is_unknown,
     nothing_known,
+    plural,
     type_of,
     type_or_none,
     unknown,
@@ -74,11 +75,19 @@ def iterable(f: Frame, value: Value) -> Value:
             return f.host("range", [Static(r.start), Static(r.stop), Static(r.step)], ListT(INT))
         case Module(module=nn.ModuleList() | nn.Sequential() as children):
             return TupleV(tuple(value.child(str(i)) for i in range(len(children))))
+        case Module(module=nn.ParameterList() as parameters):
+            return TupleV(tuple(_parameter(value, i) for i in range(len(parameters))))
     if is_list(value) or is_unknown(value):
         return value
     if is_tensor(value):
         return rows(f, value)  # type: ignore[arg-type]
     raise Refused("only lists, ranges, tuples and module lists can be iterated over")
+
+
+def _parameter(parameters: Module, i: int) -> Dyn:
+    tensor = parameters.tensor(str(i))
+    assert tensor is not None
+    return Dyn(tensor)
 
 
 def append(f: Frame, s: ast.stmt, owner: ast.expr, item: ast.expr) -> None:
@@ -119,10 +128,6 @@ def append(f: Frame, s: ast.stmt, owner: ast.expr, item: ast.expr) -> None:
     f.env[name] = result
 
 
-def plural(t: Any) -> str:
-    return describe(ListT(t)).removeprefix("a list of ")
-
-
 # ---- indexing
 
 
@@ -138,7 +143,7 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
             if not isinstance(i, int) or not -len(items) <= i < len(items):
                 return f.problem(node, f"index {i} is out of range for a tuple of {len(items)}")
             return items[i]
-        case Module(module=nn.ModuleList() | nn.Sequential() as children):
+        case Module(module=nn.ModuleList() | nn.Sequential() | nn.ParameterList() as children):
             at = f.expression(index)
             if isinstance(at, Dyn) and not isinstance(at.atom, n.Lit):
                 advice = "loop over the list itself: `for cell in self.cells`"
@@ -150,6 +155,8 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
             i = constant(at, "the index of a ModuleList")
             if not isinstance(i, int) or not -len(children) <= i < len(children):
                 return f.problem(node, f"index {i} is out of range for {len(children)} modules")
+            if isinstance(children, nn.ParameterList):
+                return _parameter(value, i % len(children))
             return value.child(str(i % len(children)))
     if nothing_known(value):
         return unknown()

@@ -4,9 +4,10 @@ and `return` inside them do."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.conditions import choose, open_optional, optional, truth
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.lists import iterable
@@ -146,7 +147,7 @@ def returning(
     return open_optional(f, s, found, lambda some: returns(s, some), go_on, "result")
 
 
-def _enter(f: Frame, values: dict[str, Dyn]) -> None:
+def _enter(f: Frame, values: Mapping[str, Value]) -> None:
     """The carried names as a round finds them."""
     owned = f.owned & set(values)
     for name, value in values.items():
@@ -222,7 +223,7 @@ def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any
     for _ in range(TRIALS):
         ways: list[dict[str, Value]] = []
         with f.trial():
-            _enter(f, {name: Dyn(f.var(name, t)) for name, t in types.items()})
+            _enter(f, {name: Static(None) if t is NONE else Dyn(f.var(name, t)) for name, t in types.items()})
             if isinstance(s, ast.For):
                 assign(f, s.target, Dyn(f.var("item", item)))
                 _trial(f, s, ways)
@@ -268,6 +269,9 @@ def _trial(f: Frame, s: LoopStatement, ways: list[dict[str, Value]]) -> Value:
 def _lost(f: Frame, s: LoopStatement, types: dict[str, Any] | None = None) -> None:
     """The loop cannot be compiled yet. Go on as if its names kept their types; a later round of the whole knows more."""
     f.program.incomplete = True
+    unclear = [name for name, t in (types or {}).items() if contains_unknown(t)]
+    if unclear and not f.quiet:
+        f.program.lost = Problem(f.span, f"the type of `{unclear[0]}` cannot be found", "annotate it: `xs: list[int] = []`")
     for name in assigned(_inside(s)):
         if name in f.env:
             t = (types or {}).get(name, type_or_none(f.env[name]))

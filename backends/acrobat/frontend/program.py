@@ -73,7 +73,9 @@ class ProgramBuilder:
         self.functions: dict[Any, n.Function | None] = {}
         self.names: dict[str, Any] = {}
         self.key_names: dict[Any, str] = {}
-        self.incomplete = False
+        self.partial: set[Any] = set()  # functions that are not whole in this round, for lack of types
+        self.incomplete = False  # whether the function compiled now is one
+        self.lost: Problem | None = None  # a loop that could not be compiled in this round
         self.changed = False
         self.datatypes.changed = False
 
@@ -191,13 +193,13 @@ class ProgramBuilder:
     def _explain(self, span: n.Span) -> None:
         """Name what stayed unknown: fields, or the function called last whose result did."""
         out: list[Problem] = []
-        lost: Problem | None = None
+        lost = self.lost
         for (cls, name), t in self.datatypes.fields.items():
             if contains_unknown(t):
                 advice = f"annotate it, as in `{name}: Annotated[Tensor, 256]`"
                 out.append(Problem(span, f"the shape of `{cls.__name__}.{name}` is not known", advice))
         for key, f in self.functions.items():
-            if f is None:
+            if f is None and self.lost is None:
                 definition, file = source_of(key[0])
                 message = f"the type of the result of `{key[0].__qualname__}` cannot be found"
                 lost = Problem(span_of(definition, file), message, "a recursion needs a case that ends without it")
@@ -239,6 +241,7 @@ class ProgramBuilder:
         if key not in self.functions:
             self._compile(key, function, values)
         result = self.results.get(key, UNKNOWN)
+        self.incomplete |= key in self.partial
         if contains_unknown(result):
             self.incomplete = True
             return unknown()
@@ -332,6 +335,13 @@ class ProgramBuilder:
     # ---- functions
 
     def _compile(self, key: Any, function: types.FunctionType, values: Sequence[Value]) -> None:
+        outer, self.incomplete = self.incomplete, False
+        self._compile_body(key, function, values)
+        if self.incomplete:
+            self.partial.add(key)
+        self.incomplete |= outer
+
+    def _compile_body(self, key: Any, function: types.FunctionType, values: Sequence[Value]) -> None:
         self.functions[key] = None
         definition, file = source_of(function)
         span = span_of(definition, file)

@@ -14,6 +14,7 @@ from backends.acrobat.frontend.values import (
     Mismatch,
     Value,
     describe,
+    is_list,
     is_tensor,
     nothing_known,
     type_or_none,
@@ -49,10 +50,11 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
             if nothing_known(value) and not isinstance(type_or_none(value), TupleT):
                 parts: list[Value] | None = [unknown()] * len(elts)
             else:
-                whole = rows(f, value) if is_tensor(value) else value  # type: ignore[arg-type]
+                whole = rows(f, value) if is_tensor(value) else f.static_list(value)  # type: ignore[arg-type]
                 parts = f.components(whole, len(elts))
             if parts is None:
-                f.problem(target, f"this takes {len(elts)} values apart, but gets {describe(type_or_none(value))}")
+                advice = "index the list" if is_list(value) else ""
+                f.problem(target, f"this takes {len(elts)} values apart, but gets {describe(type_or_none(value))}", advice)
                 parts = [unknown()] * len(elts)
             for e, v in zip(elts, parts, strict=True):
                 assign(f, e, v)

@@ -44,7 +44,10 @@ def value_of(f: Frame, statements: Body, exits: Exits) -> Value:
         with f.at(s):
             match s:
                 case ast.Return(value):
-                    return exits.returns(s, f.expression(value, "result") if value is not None else Static(None))
+                    owned = set(f.owned)
+                    result = f.expression(value, "result") if value is not None else Static(None)
+                    f.owned = owned  # nothing is appended after this
+                    return exits.returns(s, result)
                 case ast.Break() if exits.breaks is not None:
                     return exits.breaks()
                 case ast.Continue() if exits.continues is not None:

@@ -149,7 +149,7 @@ def describe(type: Any) -> str:
         case ListT(UnknownT()):
             return "an empty list"
         case ListT(item):
-            return f"a list of {describe(item).split(' ', 1)[1]}"
+            return f"a list of {plural(item)}"
         case DataT(name):
             return name
     return "a value of unknown type"
@@ -187,6 +187,18 @@ def is_tensor(value: Any) -> bool:
 def nothing_known(value: Value) -> bool:
     """Unknown, and not even a list whose items alone are unknown."""
     return is_unknown(value) and not is_list(value)
+
+
+def plural(type: Any) -> str:
+    """Several values of a type."""
+    match type:
+        case TensorT():
+            return describe(type).replace("a tensor", "tensors", 1)
+        case ScalarT(kind):
+            return f"{kind}s"
+        case TupleT() | ListT():
+            return describe(type).replace("a tuple", "tuples", 1).replace("a list", "lists", 1)
+    return describe(type)
 
 
 class Builder:

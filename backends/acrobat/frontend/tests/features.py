@@ -399,6 +399,128 @@ class UnrolledReturn(Base):
         return -h
 
 
+class GRU(nn.Module):
+    def __init__(self, hidden: int) -> None:
+        super().__init__()
+        self.hidden = hidden
+        self.x = nn.Linear(hidden, 3 * hidden)
+        self.h = nn.Linear(hidden, 3 * hidden)
+
+    def forward(self, x: Tensor, h: Tensor) -> Tensor:
+        xr, xz, xn = self.x(x).split(self.hidden, dim=-1)
+        hr, hz, hn = torch.chunk(self.h(h), 3, -1)
+        z = torch.sigmoid(xz + hz)
+        return (1 - z) * torch.tanh(xn + torch.sigmoid(xr + hr) * hn) + z * h
+
+
+class StackedRecurrence(Base):
+    """Layers beside their states, step by step and layer by layer."""
+
+    instances = samples(0, 1, 4)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([GRU(WIDTH) for _ in range(2)])
+        self.starts = nn.ParameterList([nn.Parameter(torch.randn(WIDTH)) for _ in range(2)])
+
+    def forward(self, s: Sample) -> tuple[Tensor, list[Tensor]]:
+        hs = [torch.zeros(WIDTH) for _ in self.layers]
+        xs = [self.table.weight[i] for i in range(s.n)]
+        for x in xs:
+            new = []
+            for layer, h in zip(self.layers, hs):  # noqa: B905
+                x = layer(x, h)
+                new.append(x)
+            hs = new
+        for layer, start in zip(self.layers, self.starts):  # noqa: B905
+            h = start
+            states = []
+            for x in xs:
+                h = layer(x, h)
+                states.append(h)
+            xs = states
+        return hs[-1] + self.starts[-1], xs
+
+
+class EarlyResult(Base):
+    """`return` of a list that the loop around it goes on to fill."""
+
+    def forward(self, s: Sample) -> list[Tensor]:
+        out = []
+        h = s.x
+        best = None
+        for i in range(s.n):
+            for j in range(2):
+                h = torch.tanh(self.a(h)) + j
+                if i + j == 4:
+                    return out
+            if best is None or i % 3 > best:
+                best = i % 3
+            out.append(h * best)
+        return out
+
+
+class Attention(Base):
+    def __init__(self) -> None:
+        super().__init__()
+        self.heads = 2
+        self.qkv = nn.ModuleList([nn.Linear(WIDTH, WIDTH) for _ in range(3)])
+
+    def forward(self, s: Sample) -> Tensor:
+        x = self.a.weight * s.x
+        n, _ = x.shape
+        q, k, v = [f(x).view(n, self.heads, -1).transpose(0, 1) for f in self.qkv]
+        attention = F.softmax(q @ k.transpose(-2, -1) / math.sqrt(WIDTH // self.heads), dim=-1)
+        return (attention @ v).transpose(0, 1).reshape(n, -1)[0]
+
+
+class Accumulated(Base):
+    """A list handed through a recursion, and a result used at two widths."""
+
+    def forward(self, s: Sample) -> tuple[Tensor, list[int], float]:
+        x, seen = self.walk(s.n, [])
+        return x, seen, self.half(s.n)
+
+    def walk(self, n: int, seen: list[int]) -> tuple[Tensor, list[int]]:
+        if n <= 0:
+            return self.table.weight[0], seen
+        left, seen1 = self.walk(n - 1, seen + [n])  # noqa: RUF005
+        right, seen2 = self.walk(n - 2, seen1 + [n * 10])  # noqa: RUF005
+        return torch.tanh(self.a(left) + self.b(right)), seen2
+
+    def half(self, n: int) -> float:
+        if n == 0:
+            return 0
+        return self.half(n - 1) + 0.5
+
+
+class OwnLists(Base):
+    """Appending to lists that nothing else sees."""
+
+    def forward(self, s: Sample) -> tuple[list[list[int]], list[int], int]:
+        rows = []
+        row = [0]
+        for i in range(s.n):
+            row.append(i)
+            rows.append(row)
+            row = [i]
+        if s.n > 1:
+            xs = [1]
+        else:
+            xs = [2, 3]
+        xs.append(3)
+        if s.n > 3:
+            return rows, xs, 0
+        ys = xs[:]
+        ys.append(4)
+        ys += [self.count(ys)]
+        ys.append(5)
+        return rows, ys, len(xs)
+
+    def count(self, xs: list[int]) -> int:
+        return len(xs)
+
+
 # ---- lists
 
 

@@ -770,3 +770,34 @@ def test_decorators_are_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(CompileError, match="`forward` is decorated with `twice`, which is not in the language"):
         build(load(tmp_path, text, "model").M())
+
+
+ALIASED = {
+    "in a later round": "rows = []\nfor i in range(s.n):\n    xs.append(i)\n    rows.append(xs)",
+    "on one path": "ys = [2]\nif s.n > 1:\n    ys = xs\nxs.append(3)",
+    "in one case": "ys = [2]\nmatch s.n:\n    case 3:\n        ys = xs\nxs.append(3)",
+    "in a while loop": "ys = [1]\nwhile len(ys) < s.n:\n    xs.append(1)\n    ys = xs",
+    "in a tuple": "t = (xs, 1)\nxs.append(2)",
+    "in a list": "rows = [xs]\nxs.append(2)",
+    "in a comprehension": "rows = [xs for _ in range(s.n)]\nxs.append(2)",
+    "in a dataclass": "box = Lists(xs)\nxs.append(2)",
+    "through a call": "ys = self.same(xs)\nxs.append(2)",
+    "through a choice": "ys = xs if s.n > 2 else [2]\nxs.append(2)",
+    "through or": "ys = xs or [3]\nys.append(2)",
+    "when unrolled": "rows = []\nfor k in (1, 2):\n    xs.append(k)\n    rows.append(xs)",
+    "while running over it": "for i, x in enumerate(xs):\n    xs.append(x)",
+    "with +=": "ys = xs\nys += [2]",
+    "by unpacking": "ys, zs = xs, [3]\nys.append(2)",
+}
+
+
+@pytest.mark.parametrize("body", ALIASED.values(), ids=ALIASED)
+def test_a_list_seen_elsewhere_is_not_appended_to(tmp_path: Path, body: str) -> None:
+    """Eager Python would change it there too; the compiled program would not."""
+    text = HEAD.replace("class Base", "@dataclass(frozen=True)\nclass Lists:\n    xs: list[int]\nclass Base") + indent(
+        f"def same(self, xs: list[int]) -> list[int]:\n    return xs\n"
+        f"def forward(self, s: In) -> int:\n    xs = [1]\n{indent(body, '    ')}\n    return len(xs)\n",
+        "    ",
+    )
+    with pytest.raises(CompileError, match="changes a list that may be seen under another name than"):
+        build(load(tmp_path, text, "model").M())

@@ -102,7 +102,7 @@ class ProgramBuilder:
 
     # ---- the entry
 
-    def build(self) -> n.Program:
+    def build(self, hint: Any = None) -> n.Program:
         function: Any = inspect.unwrap(type(self.module).forward)
         definition, file = source_of(function)
         span = span_of(definition, file)
@@ -117,7 +117,7 @@ class ProgramBuilder:
         for _ in range(ROUNDS):
             self._reset()
             try:
-                instance = self._instance(hints(function), params[0])
+                instance = self._instance(hints(function) if hint is None else {params[0]: hint}, params[0])
             except (AnnotationError, Refused) as error:
                 raise CompileError([Problem(span, str(error), getattr(error, "advice", ""))]) from error
             values: list[Value] = [self.root, Dyn(n.Var(params[0], instance))]
@@ -226,7 +226,8 @@ class ProgramBuilder:
             defaults[x.arg] = Static(value)
         for k, value in (function.__kwdefaults__ or {}).items():
             defaults[k] = Static(value)
-        values = Call(definition.name, args, kwargs).bind(*names, **defaults)
+        implicit = int("self" in names[:1])
+        values = Call(definition.name, args, kwargs, implicit).bind(*names, **defaults)
         try:
             annotated = hints(function)
             for i, name in enumerate(names):

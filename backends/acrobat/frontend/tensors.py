@@ -51,13 +51,15 @@ class Refused(Exception):
 class Call:
     """The arguments of one call, bound by position or name as the caller wrote them."""
 
-    def __init__(self, name: str, args: Sequence[Value], kwargs: dict[str, Value]) -> None:
+    def __init__(self, name: str, args: Sequence[Value], kwargs: dict[str, Value], implicit: int = 0) -> None:
         self.name, self.args, self.kwargs = name, list(args), dict(kwargs)
+        self.implicit = implicit  # how many of `args` the caller did not write: `self`
 
     def bind(self, *names: str, **defaults: Any) -> list[Any]:
         """Values for `names` in order; `defaults` are Python values for those not given. Raises Refused."""
         if len(self.args) > len(names):
-            raise Refused(f"`{self.name}` takes at most {len(names)} arguments here, got {len(self.args)}")
+            most, got = len(names) - self.implicit, len(self.args) - self.implicit
+            raise Refused(f"`{self.name}` takes at most {most} argument{'s' if most != 1 else ''} here, got {got}")
         bound = dict(zip(names, self.args, strict=False))
         for key, value in self.kwargs.items():
             if key not in names:
@@ -190,7 +192,7 @@ class Tensors:
         """The tensors of a tuple or list whose length is known at compile time."""
         parts = self.frame.components(value) if not isinstance(value, TupleV) else list(value.items)
         items = parts or self.frame.display(value)
-        if not items and isinstance(type_or_none(value), ListT):
+        if not items and isinstance(type_or_none(value), ListT) and not is_unknown(value):
             raise Refused(
                 f"`{name}` of a list whose length is known at run time only",
                 "sum such a list, or take a list whose elements are written out",
@@ -455,7 +457,7 @@ def rows(f: Frame, x: Dyn) -> TupleV:
 def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     """`x[...]`: constant indices and slices, None, `...`; as the first index of a weight also an int known at run time only."""
     entries = index.elts if isinstance(index, ast.Tuple) else [index]
-    dim = 0
+    whole, dim = shape_of(value), 0
     for k, e in enumerate(entries):
         shape = shape_of(value)
         if isinstance(e, ast.Constant) and e.value is Ellipsis:
@@ -466,7 +468,7 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
             dim += 1
             continue
         if dim >= len(shape):
-            return f.problem(node, f"too many indices for a tensor of shape {shape}")
+            return f.problem(node, f"too many indices for a tensor of shape {whole}")
         if isinstance(e, ast.Slice):
             bounds = [constant(f.expression(b), "a bound of a tensor slice") if b else None for b in (e.lower, e.upper, e.step)]
             start, stop, step = slice(*bounds).indices(shape[dim])

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Annotated, Any, ClassVar, TypeAlias
@@ -608,6 +608,40 @@ class Functions(Base):
         return F.linear(w, self.a.weight, self.a.bias) + torch.mv(self.b.weight, w) + 2**0.5 - w**2 + s.n * w
 
 
+class MoreMoves(Base):
+    def forward(self, s: Sample) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        m = torch.stack([s.x, self.start])
+        first, second = m.unbind(0)
+        with torch.no_grad():
+            third = torch.select(m, 1, -1) + m.narrow(1, 1, 2).sum(dim=1)
+        made = m.new_zeros(2) + m.new_ones((2,)) + torch.zeros(2, dtype=m.dtype, device=m.device) + torch.tensor(1.5)
+        rows = [row * 2 for row in m]
+        columns = [c[0] for c in m.T]
+        square = torch.mm(m, m.t()) + torch.bmm(m[None], m.mT[None])[0].detach().clone()
+        tail = torch.cat((first, second), dim=0)[None, ..., 3:5, None]
+        return third + made * torch.dot(first, second), square @ third, rows[1] + columns[-1], tail[0, :, 0] * m.numel()
+
+
+class MoreModules(Base):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seq = nn.Sequential(nn.Linear(WIDTH, WIDTH), nn.Sigmoid(), nn.Identity(), nn.ReLU(), nn.Dropout(0.5))
+
+    def forward(self, s: Sample) -> Tensor:
+        h = s.x
+        for layer in self.seq:
+            h = layer(h)
+        return F.relu(h) + self.seq[0](h) * len(self.seq) - torch.subtract(h, 1.0).mul(h).div(2) + h.add(s.n)
+
+
+class TensorTruth(Base):
+    def forward(self, s: Sample) -> int:
+        score = torch.relu(self.a(s.x)[:1])
+        if score:
+            return 1 if bool(s.x[0]) else 2
+        return 3 if not score and float(score) == 0.0 else 4
+
+
 class LogSoftmax(Base):
     def __init__(self) -> None:
         super().__init__()
@@ -702,6 +736,31 @@ class TwoEncoders(Base):
 
     def forward(self, tree: Tree) -> Tensor:
         return self.first.encode(tree, self.table) - self.second.encode(tree, self.table)
+
+
+class Arguments(Base):
+    """Functions, methods, strings, tuples and None as arguments; tuples of constants; a sum of a tuple."""
+
+    sizes = (1, 3)
+
+    def forward(self, s: Sample) -> Tensor:
+        x = self.apply_twice(torch.tanh, s.x) + self.apply_twice(self.scaled, s.x) + self.apply_twice(self.a, s.x)
+        left, right = x.split(self.sizes)
+        both = sum((self.pair((left, s.n), "sum"), self.pair((left, 2), "difference"), left))
+        return both + right.squeeze().sum() + self.shifted(x, None) + self.shifted(x[3:], left) + self.sizes[::-1][0]
+
+    def apply_twice(self, f: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+        return f(f(x))
+
+    def scaled(self, x: Tensor) -> Tensor:
+        return x * 3
+
+    def pair(self, p: tuple[Tensor, int], how: str) -> Tensor:
+        x, n = p
+        return x + n if how == "sum" else x - n
+
+    def shifted(self, x: Tensor, by: Tensor | None) -> Tensor:
+        return x if by is None else x + by
 
 
 class Overridden(nn.Linear):

@@ -801,3 +801,147 @@ def test_a_list_seen_elsewhere_is_not_appended_to(tmp_path: Path, body: str) -> 
     )
     with pytest.raises(CompileError, match="changes a list that may be seen under another name than"):
         build(load(tmp_path, text, "model").M())
+
+
+WRONG = {
+    "s.x % 2": "`%` of tensors is not an operation of the language",
+    "s.x ** 3": "`**` of tensors is not an operation of the language",
+    "s.n & 0.5": "bit operations need ints",
+    "s.n + 'a'": "`a` cannot be kept in a variable of the compiled program",
+    "1 // 0": "integer division or modulo by zero",
+    "-'a'": "bad operand type for unary -: 'str'",
+    "~s.n": "this operator does not take an int",
+    "s.n if self.forward else 0": "this has no truth value here",
+    "s.n if s else 0": "In has no truth value here",
+    "s.n in [1]": "this comparison is not in the language",
+    "s.n is 1": "`is` only compares with None",
+    "s == s": "In and In cannot be compared",
+    "s.y": "In has no field `y`",
+    "self.y": "M has no attribute `y`",
+    "torch.nothing": "the module torch has no `nothing`",
+    "s.x.nothing": "`nothing` of a tensor is not in the language",
+    "s.x.data": "`data` of a tensor is not in the language",
+    "[s.n].count(1)": "`count` of a list is not in the language",
+    "(s.n, 1).count(1)": "a tuple has no `count` in the language",
+    "(s.n, 1)[2]": "index 2 is out of range for a tuple of 2",
+    "[s.n][0.5]": "the index of a list is an int, not a float",
+    "[s.n][::2]": "a slice of a list has step 1 here, or is [::-1]",
+    "s.n[0]": "this cannot be indexed",
+    "s.x[0, 0]": "too many indices for a tensor of shape (4,)",
+    "s.x[::2]": "a slice of a tensor has step 1 here",
+    "s.x[True]": "a tensor is indexed with ints, slices, None and ... here",
+    "s.x[s.n]": "only a row of a weight can be chosen at run time",
+    "self.cells[3](s.x)": "index 3 is out of range for 3 modules",
+    "reduce(torch.mul, [s.x])": "`reduce` only adds here",
+    "sum()": "`sum` takes a list and a start here",
+    "sum([[1]])": "`sum` adds tensors or numbers, not a list of ints",
+    "sum([s.x], s.x[:2])": "`sum` of tensors of shape (4,) starts with a tensor of shape (2,)",
+    "sum([s.n], 0.5)": "`sum` of ints with a start of another type",
+    "sum(s.n)": "only lists, ranges, tuples and module lists can be iterated over",
+    "max([s.x])": "`max` takes numbers, not a tensor of shape (4,)",
+    "max(s.x, s.x)": "`max` of tensors is not in the language",
+    "max(s.n, [1])": "`max` takes numbers, not a list of ints",
+    "abs(s.x)": "`abs` of tensors is not an operation of the language",
+    "len(s.n)": "this has no length",
+    "range(0.5)": "`range` takes ints",
+    "list(reversed(enumerate([1])))": "`reversed` takes a list",
+    "isinstance(s, In)": "`isinstance` is not in the language",
+    "int('1', base=3)": "`int` takes no keyword arguments here",
+    "sorted([s.n])": "`sorted` is not in the language",
+    "int([s.n])": "`int` cannot be used like this here",
+    "s.n(1)": "this cannot be called",
+    "self.forward(*[s])": "`*` and `**` arguments are not in the language",
+    "torch.relu()": "`relu` takes a tensor",
+    "torch.relu(s.n)": "`relu` takes a tensor, not an int",
+    "torch.relu(s.x, s.x)": "`relu` takes at most 1 argument here, got 2",
+    "torch.relu(s.x, inplace=True)": "`relu` has no argument `inplace` here",
+    "s.x + In": "expected a tensor or a number",
+    "s.x.sum(dim=2)": "`sum`: there is no dimension 2 in a tensor of rank 1",
+    "s.x.sum(dim=s.n)": "the dimension of `sum` must be known at compile time",
+    "s.x.split([1, 1])": "`split`: the sizes (1, 1) do not add up to 4",
+    "s.x.view(3, -1)": "reshape: (4,) has 4 elements, (3, 1) has 3",
+    "torch.cat([1, 2])": "`cat` takes a tuple or list of tensors",
+    "torch.cat([])": "`cat` takes a tuple or list of tensors",
+    "torch.zeros(2, dtype=torch.int64)": "`zeros` makes tensors of floats here",
+    "torch.tensor([1.0])": "`torch.tensor` takes a number here",
+    "torch.tensor(s.n) + 1": "a tensor of an int serves as the index of an embedding, nothing else",
+    "nn.functional.gelu(s.x, approximate='tanh')": "only the exact gelu is an operation of the language",
+    "[x for x in s.x.sum()]": "a tensor without dimensions cannot be iterated over",
+    "[*[s.n], 1]": "`*` is not in the language",
+    "(k := s.n)": "`:=` is not in the language",
+    "f'{s.n}'": "an f-string is not in the language",
+    "{s.n}": "a set is not in the language",
+    "In(s.x)": "`In` misses its argument `n`",
+    "Box(s.n).x + Box(s.x).x": "the field `x` of Box: a tensor of shape (4,) where an int is needed",
+    "self.same([s.x], 1)": "`same` takes at most 1 argument here, got 2",
+    "self.helper(s.n)": "`helper` has parameters that are not in the language",
+    "OTHER(s.x)": "a module that is not part of the model",
+    "s.x + TENSOR": "a tensor that is not part of the model",
+    "self.free(s.x)": "`free` belongs to another object",
+    "self.loose + s.x": "`loose` is a tensor but no parameter or buffer",
+    "self.lookup": "`lookup` is a dict, which is not in the language",
+    "self.lstm(s.x)": "nn.LSTMCell is not in the language",
+    "self.drop(s.x)": "dropout in training mode is not in the language",
+    "self.plain(s.x)": "a LayerNorm has one dimension, a weight and a bias here",
+    "self.table(s.n)": "nn.Embedding is called with a tensor",
+    "self.table(s.x)": "an embedding is called with one index here",
+    "self.bounded(torch.tensor(s.n))": "an embedding with `max_norm` changes its weight",
+}
+SETTING = (
+    HEAD.replace("class M(Base):", "OTHER = nn.Linear(4, 4)\nTENSOR = torch.ones(4)\nclass M(Base):")
+    + """
+    def __init__(self):
+        super().__init__()
+        self.free = Base().method
+        self.loose = torch.ones(4)
+        self.lookup = {}
+        self.lstm = nn.LSTMCell(4, 4)
+        self.drop = nn.Dropout()
+        self.plain = nn.LayerNorm(4, elementwise_affine=False)
+        self.table = nn.Embedding(3, 4)
+        self.bounded = nn.Embedding(3, 4, max_norm=1.0)
+    def helper(self, *n: int) -> int:
+        return 1
+    def same(self, xs: list[Tensor]) -> list[Tensor]:
+        return xs
+"""
+).replace("class Base(nn.Module):\n", "class Base(nn.Module):\n    def method(self, x):\n        return x\n")
+
+
+@pytest.mark.parametrize("written", WRONG)
+def test_wrong_expression(tmp_path: Path, written: str) -> None:
+    text = SETTING + f"    def forward(self, s: In) -> int:\n        y = {written}\n        return s.n\n"
+    with pytest.raises(CompileError) as error:
+        build(load(tmp_path, text, "model").M())
+    assert [p.message for p in error.value.problems] == [WRONG[written]]
+    assert error.value.problems[0].span.line == len(text.splitlines()) - 1
+
+
+WRONG_STATEMENTS = {
+    "a, *b = [1, 2]": "starred assignment is not in the language",
+    "a, b = s.n": "this takes 2 values apart, but gets an int",
+    "a, b = [1] * 2": "this operator does not take a list of ints and an int",
+    "a, b = list(range(s.n))": "this takes 2 values apart, but gets a list of ints",
+    "s.n + 1": "this statement has no effect",
+    "for i in range(s.n):\n    pass\nelse:\n    pass": "`else` of a loop is not in the language",
+    "for i in range(s.n):\n    k = i\nk = k": "`k` is assigned inside a loop only",
+    "def g() -> int:\n    return 1": "a function inside a function is not in the language",
+    "del s": "`del` is not in the language",
+    "xs = [1]\nxs.append(s.x)": "`xs` holds ints, this appends a tensor of shape (4,)",
+    "k = s.n\nk.append(1)": "`append` is for lists, not an int",
+    "match s.n:\n    case [a, b]:\n        pass": "a pattern of 2 elements needs a tuple of as many",
+    "match s:\n    case In(a, b, c):\n        pass": "In has 2 fields, the pattern 3",
+    "match s:\n    case In(z=a):\n        pass": "In has no field `z`",
+    "match s.n:\n    case Leaf():\n        pass": "an int cannot be matched with classes",
+    "match s.n, 1:\n    case {1: a}, _:\n        pass": "this pattern is not in the language",
+    "k: dict = 1": "`dict` is not a type of the language: use Tensor, int, bool, float, list, tuple or dataclasses",
+    "k: Missing = 1": "the annotation cannot be evaluated: name 'Missing' is not defined",
+}
+
+
+@pytest.mark.parametrize("written", WRONG_STATEMENTS)
+def test_wrong_statement(tmp_path: Path, written: str) -> None:
+    text = HEAD + f"    def forward(self, s: In) -> int:\n{indent(written, '        ')}\n        return 1\n"
+    with pytest.raises(CompileError) as error:
+        build(load(tmp_path, text, "model").M())
+    assert [p.message for p in error.value.problems] == [WRONG_STATEMENTS[written]]

@@ -6,6 +6,7 @@ import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Annotated
 
 import numpy as np
 import pytest
@@ -205,3 +206,27 @@ class M(nn.Module):
         build(load(tmp_path, text, "subclassed").M())
     assert "Leaf is not one of Tree" in str(error.value)
     assert "name their union, `Tree = A | B`, and annotate with that in place of `Tree`" in str(error.value)
+
+
+def test_the_instance_type_may_be_given(tmp_path: Path) -> None:
+    text = """from torch import Tensor, nn
+class M(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return x.sum(0)
+"""
+    module = load(tmp_path, text, "unshaped").M()
+    with pytest.raises(CompileError, match="the shape of the instance's tensor is not known"):
+        build(module)
+    program = build(module, Annotated[torch.Tensor, 3, 2])
+    verify(program)
+    same(Interpreter(program).run(torch.ones(3, 2)), torch.tensor([3.0, 3.0], dtype=torch.float64))
+
+
+def test_values_are_the_parameters_in_float32(tmp_path: Path) -> None:
+    m = load(tmp_path, TREE_GRU)
+    module = m.TreeGRU().double()
+    program = build(module)
+    assert set(program.values) == set(program.weights) == {name for name, _ in module.named_parameters()}
+    for name, p in module.named_parameters():
+        assert program.values[name].dtype == np.float32
+        np.testing.assert_array_equal(program.values[name], p.detach().float().numpy())

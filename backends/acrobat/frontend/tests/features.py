@@ -267,6 +267,19 @@ class Optionals(Base):
         return node.value + self.total(node.next)
 
 
+class Reassigned(Base):
+    """What is known of a field ends where its name gets another value."""
+
+    instances = CHAINS
+
+    def forward(self, c: Chain) -> int:
+        if c.limit is None:
+            return -1
+        known = c.limit
+        c = Chain(c.first, None if known == 0 else known + 1)
+        return known if c.limit is None else c.limit * 10
+
+
 class MatchNone(Base):
     instances = CHAINS
 
@@ -494,6 +507,19 @@ class Accumulated(Base):
         return self.half(n - 1) + 0.5
 
 
+class GrownByItself(Base):
+    """The type of the list is known only after a round of the loop that runs over it."""
+
+    def forward(self, s: Sample) -> list[int]:
+        xs = []
+        for i in range(s.n):
+            t = i
+            for x in xs:
+                t += x
+            xs.append(t)
+        return xs
+
+
 class OwnLists(Base):
     """Appending to lists that nothing else sees."""
 
@@ -694,6 +720,15 @@ class Block(nn.Module):
         return self.act(self.norm(self.proj(x))) + self.rows.weight[i]
 
 
+class Scaled(nn.Module):
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.factor
+
+
 class Submodules(Base):
     """Instances of one class that differ in weights, in configuration, and in what they are made of."""
 
@@ -702,10 +737,13 @@ class Submodules(Base):
         self.one = Block(nn.Tanh(), 1e-5, True)
         self.two = Block(nn.Tanh(), 1e-5, True)
         self.three = Block(nn.ReLU(), 0.5, False)
+        self.four = Block(nn.ReLU(), 1e-5, True)
+        self.by_half, self.by_third = Scaled(1 / 2), Scaled(1 / 3)
         self.layers = nn.Sequential(nn.Linear(WIDTH, 8), nn.GELU(), nn.Dropout(), nn.Linear(8, WIDTH), nn.Softmax(dim=-1))
 
     def forward(self, s: Sample) -> Tensor:
-        return self.layers(self.one(s.x) + self.two(s.x, s.n) + self.twice(self.three, s.x))
+        x = self.by_half(self.four(s.x)) + self.by_third(s.x)
+        return self.layers(self.one(x) + self.two(s.x, s.n) + self.twice(self.three, s.x))
 
     def twice(self, block: Block, x: Tensor) -> Tensor:
         return block(block.forward(x), i=2)

@@ -775,6 +775,8 @@ def test_decorators_are_refused(tmp_path: Path) -> None:
 ALIASED = {
     "in a later round": "rows = []\nfor i in range(s.n):\n    xs.append(i)\n    rows.append(xs)",
     "on one path": "ys = [2]\nif s.n > 1:\n    ys = xs\nxs.append(3)",
+    "on the other path": "ys = [2]\nif s.n > 1:\n    pass\nelse:\n    ys = xs\nxs.append(3)",
+    "in the first case": "ys = [2]\nmatch self.maybe(1):\n  case None:\n    ys = xs\n  case _:\n    pass\nxs.append(3)",
     "in one case": "ys = [2]\nmatch s.n:\n    case 3:\n        ys = xs\nxs.append(3)",
     "in a while loop": "ys = [1]\nwhile len(ys) < s.n:\n    xs.append(1)\n    ys = xs",
     "in a tuple": "t = (xs, 1)\nxs.append(2)",
@@ -796,10 +798,29 @@ def test_a_list_seen_elsewhere_is_not_appended_to(tmp_path: Path, body: str) -> 
     """Eager Python would change it there too; the compiled program would not."""
     text = HEAD.replace("class Base", "@dataclass(frozen=True)\nclass Lists:\n    xs: list[int]\nclass Base") + indent(
         f"def same(self, xs: list[int]) -> list[int]:\n    return xs\n"
+        f"def maybe(self, n: int) -> int | None:\n    return n\n"
         f"def forward(self, s: In) -> int:\n    xs = [1]\n{indent(body, '    ')}\n    return len(xs)\n",
         "    ",
     )
     with pytest.raises(CompileError, match="changes a list that may be seen under another name than"):
+        build(load(tmp_path, text, "model").M())
+
+
+def test_a_shape_that_stays_unknown_in_a_loop(tmp_path: Path) -> None:
+    """The function is first met in a trial of the loop; its result's type is known, its code is not."""
+    text = (
+        HEAD
+        + """
+    def forward(self, boxes: list[Box]) -> Tensor:
+        h = torch.zeros(4)
+        for _ in range(len(boxes)):
+            h = self.total(boxes)
+        return h
+    def total(self, boxes: list[Box]) -> Tensor:
+        return sum([b.x for b in boxes], torch.zeros(4))
+"""
+    )
+    with pytest.raises(CompileError, match=r"the shape of `Box.x` is not known"):
         build(load(tmp_path, text, "model").M())
 
 

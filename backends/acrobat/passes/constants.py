@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from backends.acrobat.ir.nodes import Atom, Derived, Function, Let, Lit, Op, Program, Var, Weight
+from backends.acrobat.ir.nodes import Atom, Function, Let, Lit, Op, Program, Var, Weight
 from backends.acrobat.ir.ops import OPS, Fusion, evaluate
 from backends.acrobat.ir.types import TensorT
-from backends.acrobat.ir.visitor import Names, walk
+from backends.acrobat.ir.visitor import walk
 from backends.acrobat.passes.dead import remove_dead
+from backends.acrobat.passes.derivations import Derivations
 from backends.acrobat.passes.normal import normalise
 
 
@@ -21,7 +21,7 @@ def run(program: Program) -> Program:
     stays: it is an address and costs nothing."""
     work = _Work(program)
     functions = {name: work.function(f) for name, f in program.functions.items()}
-    return remove_dead(replace(program, functions=functions, weights=work.weights, derived=work.derived))
+    return remove_dead(replace(program, functions=functions, weights=work.made.weights, derived=work.made.derived))
 
 
 def evaluate_derived(program: Program) -> dict[str, np.ndarray]:
@@ -34,10 +34,7 @@ def evaluate_derived(program: Program) -> dict[str, np.ndarray]:
 
 class _Work:
     def __init__(self, program: Program) -> None:
-        self.weights = dict(program.weights)
-        self.derived = dict(program.derived)
-        self._known = {d: name for name, d in program.derived.items()}
-        self._names = Names(set(program.weights))
+        self.made = Derivations(program)
 
     def function(self, function: Function) -> Function:
         function, atoms = normalise(function), dict[str, Atom]()
@@ -50,20 +47,11 @@ class _Work:
         """The weight that `op` amounts to, if its operands are constant."""
         args = [atoms.get(a.name, a) if isinstance(a, Var) else a for a in op.args]
         if op.op == "scalar" and isinstance(args[0], Lit):
-            return Weight(self._literal(args[0]), TensorT(()), span=op.span)
+            return replace(self._literal(args[0]), span=op.span)
         if OPS[op.op].fusion is Fusion.ADDRESS or not isinstance(op.type, TensorT) or any(isinstance(a, Var) for a in args):
             return None
-        names = tuple(a.name if isinstance(a, Weight) else self._literal(a) for a in args if isinstance(a, Weight | Lit))
-        return Weight(self._derive(var.name, Derived(op.op, names, op.attrs), op.type), op.type, span=op.span)
+        weights = [self._literal(a) if isinstance(a, Lit) else a for a in args if isinstance(a, Weight | Lit)]
+        return replace(self.made.derive(var.name, op.op, weights, **dict(op.attrs)), span=op.span)
 
-    def _literal(self, lit: Lit) -> str:
-        attrs: tuple[tuple[str, Any], ...] = (("shape", ()), ("value", lit.value))
-        return self._derive("literal", Derived("full", (), attrs), TensorT(()))
-
-    def _derive(self, name: str, derived: Derived, t: TensorT) -> str:
-        if derived not in self._known:
-            name = self._names.fresh(name)
-            self._known[derived] = name
-            self.weights[name] = t
-            self.derived[name] = derived
-        return self._known[derived]
+    def _literal(self, lit: Lit) -> Weight:
+        return self.made.full("literal", (), lit.value)

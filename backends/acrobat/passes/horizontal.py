@@ -14,19 +14,20 @@ from typing import cast
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.dependence import Dependence
 from backends.acrobat.analyses.depth import static_depths
-from backends.acrobat.ir.nodes import Atom, Derived, Expr, Function, Op, Program, Span, Var, Weight
+from backends.acrobat.ir.nodes import Atom, Expr, Function, Op, Program, Span, Var, Weight
 from backends.acrobat.ir.ops import make_op
 from backends.acrobat.ir.types import TensorT
 from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, names_of
 from backends.acrobat.kernels.fusible import LANES
 from backends.acrobat.kernels.plan import MAX_GATES
 from backends.acrobat.passes.dead import remove_dead
+from backends.acrobat.passes.derivations import Derivations
 
 
 def run(program: Program, hoist: bool = True) -> Program:
     """`program` with its products packed. With `hoist`, one of static depth stays apart from one without."""
     static = static_depths(program, CallGraph(program)).depths if hoist else {}
-    packing = _Packing(program)
+    packing = Derivations(program)
     functions = {}
     for name, function in program.functions.items():
         hoisted = frozenset(var for owner, var in static if owner == name)
@@ -34,38 +35,8 @@ def run(program: Program, hoist: bool = True) -> Program:
     return remove_dead(replace(program, functions=functions, weights=packing.weights, derived=packing.derived))
 
 
-class _Packing:
-    """The weights made of others."""
-
-    def __init__(self, program: Program) -> None:
-        self.weights = dict(program.weights)
-        self.derived = dict(program.derived)
-        self._known = {d: name for name, d in program.derived.items()}
-        self._names = Names(set(program.weights))
-
-    def cat(self, weights: Sequence[Weight], dim: int) -> Weight:
-        shapes = [w.type.shape for w in weights]
-        shape = (*shapes[0][:dim], sum(s[dim] for s in shapes), *shapes[0][dim + 1 :])
-        derived = Derived("cat", tuple(w.name for w in weights), (("dim", dim),))
-        return self._derive("+".join(dict.fromkeys(w.name for w in weights)), derived, TensorT(shape))
-
-    def zeros(self, size: int) -> Weight:
-        return self._derive("zeros", Derived("full", (), (("shape", (size,)), ("value", 0.0))), TensorT((size,)))
-
-    def sum(self, a: Weight, b: Weight) -> Weight:
-        return self._derive(f"{a.name}+{b.name}", Derived("add", (a.name, b.name), ()), a.type)
-
-    def _derive(self, name: str, derived: Derived, t: TensorT) -> Weight:
-        if derived not in self._known:
-            name = self._names.fresh(name)
-            self._known[derived] = name
-            self.weights[name] = t
-            self.derived[name] = derived
-        return Weight(self._known[derived], t)
-
-
 class _Function:
-    def __init__(self, function: Function, packing: _Packing, hoisted: frozenset[str]) -> None:
+    def __init__(self, function: Function, packing: Derivations, hoisted: frozenset[str]) -> None:
         self._function = function
         self._packing = packing
         self._hoisted = hoisted
@@ -108,10 +79,14 @@ class _Function:
 
     def _joined(self, both: Var, left: Op, right: Op, span: Span) -> Op:
         weights = [cast(Weight, left.args[1]), cast(Weight, right.args[1])]
-        weight = self._packing.sum(*weights) if left.args[0] == right.args[0] else self._packing.cat(weights, 1)
+        weight = self._packing.added(*weights) if left.args[0] == right.args[0] else self._cat(weights, 1)
+        assert weight is not None
         biases = [cast(Weight, side.args[2]) for side in (left, right) if len(side.args) > 2]
-        bias = biases[:1] if len(biases) < 2 else [self._packing.sum(*biases)]
-        return replace(make_op("linear", (both, weight, *bias)), span=span)
+        bias = self._packing.added(biases[0], biases[1] if len(biases) > 1 else None) if biases else None
+        return replace(make_op("linear", (both, weight, bias) if bias else (both, weight)), span=span)
+
+    def _cat(self, weights: Sequence[Weight], dim: int) -> Weight:
+        return self._packing.derive("+".join(dict.fromkeys(w.name for w in weights)), "cat", weights, dim=dim)
 
     # ---- products of one input
 
@@ -138,13 +113,13 @@ class _Function:
 
     def _packed(self, group: list[Binding]) -> list[Binding]:
         products = [cast(Op, value) for _, value in group]
-        weight = self._packing.cat([cast(Weight, p.args[1]) for p in products], 0)
+        weight = self._cat([cast(Weight, p.args[1]) for p in products], 0)
         bias: list[Weight] = []
         if any(len(p.args) > 2 for p in products):
             sizes = [_shape(p)[-1] for p in products]
-            zeros = [self._packing.zeros(n) for n in sizes]
+            zeros = [self._packing.full("zeros", (n,), 0.0) for n in sizes]
             own = [cast(Weight, p.args[2]) if len(p.args) > 2 else zero for p, zero in zip(products, zeros, strict=True)]
-            bias = [self._packing.cat(own, 0)]
+            bias = [self._cat(own, 0)]
         whole = replace(make_op("linear", (products[0].args[0], weight, *bias)), span=products[0].span)
         var = Var(self._names.fresh("packed"), whole.type, span=whole.span)
         out: list[Binding] = [(var, whole)]

@@ -1,0 +1,46 @@
+"""The weights that passes make of others, computed once at load: equal ones are made once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from backends.acrobat.ir.nodes import Derived, Program, Weight
+from backends.acrobat.ir.ops import infer
+from backends.acrobat.ir.visitor import Names
+
+
+class Derivations:
+    """`weights` and `derived` are those of `program` and what was added since."""
+
+    def __init__(self, program: Program) -> None:
+        self.weights = dict(program.weights)
+        self.derived = dict(program.derived)
+        self._known = {d: name for name, d in program.derived.items()}
+        self._names = Names(set(program.weights))
+
+    def derive(self, name: str, op: str, args: Sequence[Weight], **attrs: Any) -> Weight:
+        """The weight `op(args, **attrs)`; `name` is what it is called if it is new. Raises ShapeError."""
+        derived = Derived(op, tuple(a.name for a in args), tuple(sorted(attrs.items())))
+        if derived not in self._known:
+            t = infer(op, [a.type for a in args], attrs)
+            name = self._names.fresh(name)
+            self._known[derived] = name
+            self.weights[name] = t
+            self.derived[name] = derived
+        return Weight(self._known[derived], self.weights[self._known[derived]])
+
+    def full(self, name: str, shape: tuple[int, ...], value: float) -> Weight:
+        return self.derive(name, "full", (), shape=shape, value=value)
+
+    def columns(self, weight: Weight, start: int, stop: int) -> Weight:
+        """Columns `start` to `stop` of a product's weight of shape [out, in]."""
+        if (start, stop) == (0, weight.type.shape[1]):
+            return weight
+        return self.derive(f"{weight.name}[{start}:{stop}]", "slice", (weight,), dim=1, start=start, stop=stop)
+
+    def added(self, a: Weight | None, b: Weight | None) -> Weight | None:
+        """The sum of two weights, either of which may be missing."""
+        if a is None or b is None:
+            return a or b
+        return self.derive(f"{a.name}+{b.name}", "add", (a, b))

@@ -20,6 +20,8 @@ CUMULATIVE = (
     "horizontal",
     "constant_work",
     "specialise",
+    "invariants",
+    "tables",
 )
 """The order in which the cumulative ablation turns the switches on (paper: the ablation figure's, then ours)."""
 
@@ -37,6 +39,8 @@ class Acrobat:
         self,
         target: Target,
         specialise: bool = True,
+        tables: bool = True,
+        invariants: bool = True,
         constant_work: bool = True,
         fold_sums: bool = True,
         horizontal: bool = True,
@@ -52,7 +56,17 @@ class Acrobat:
         self.checked = checked
         self.ablation = ablation
         self.options = Options(
-            specialise, constant_work, fold_sums, horizontal, vertical, coarsen, gather_fusion, hoist, phases
+            specialise=specialise,
+            tables=tables,
+            invariants=invariants,
+            constant_work=constant_work,
+            fold_sums=fold_sums,
+            horizontal=horizontal,
+            vertical=vertical,
+            coarsen=coarsen,
+            gather_fusion=gather_fusion,
+            hoist=hoist,
+            phases=phases,
         )
 
     def available(self) -> str | None:

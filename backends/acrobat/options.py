@@ -9,6 +9,10 @@ from dataclasses import dataclass
 class Options:
     specialise: bool = True
     """Parameter reuse: clone functions per weight set, so that each weight is shared by the batch (paper: taint analysis)."""
+    tables: bool = True
+    """Projections of constants, rows of embeddings among them, are done at load: the product is then a lookup."""
+    invariants: bool = True
+    """Products that are the same in every round of a loop, or their share that is, are computed once before it."""
     constant_work: bool = True
     """Operations on weights alone are done once, at load."""
     fold_sums: bool = True

@@ -13,7 +13,18 @@ from backends.acrobat.codegen.functions import Facts
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.options import Options
-from backends.acrobat.passes import coarsen, constants, folds, horizontal, inline, simplify, specialise, vertical
+from backends.acrobat.passes import (
+    coarsen,
+    constants,
+    folds,
+    horizontal,
+    inline,
+    invariants,
+    simplify,
+    specialise,
+    tables,
+    vertical,
+)
 
 Observe = Callable[[str, Program], None]
 
@@ -36,10 +47,14 @@ def passes(options: Options) -> list[Pass]:
         # Sums over lists become operations, which fusion can take into a kernel.
         Pass("fold_sums", folds.run, options.fold_sums),
         Pass("simplify again", simplify.run),
+        # Rows and sums of weights are weights from here on.
+        Pass("constant work", constants.run, options.constant_work),
+        # Takes products apart, so before those that remain are packed; rows of tables are only seen where weights are known.
+        Pass("tables", tables.run, options.tables),
+        # What a table gives is no work any more; what leaves a loop can be packed with work outside.
+        Pass("invariants", invariants.run, options.invariants),
         # Packs sibling products while they still are operations; makes work on weights.
         Pass("horizontal", lambda p: horizontal.run(p, hoist=options.hoist), options.horizontal),
-        # After everything that may combine weights, before kernels fix what their operands are.
-        Pass("constant work", constants.run, options.constant_work),
         # Operations become kernels.
         Pass("vertical", lambda p: vertical.run(p, fuse=options.vertical, hoist=options.hoist)),
         # Kernels become static blocks.

@@ -329,6 +329,12 @@ class FunctionWriter:
             assert isinstance(table, n.Weight)
             rows, size = table.type.shape[0], TensorT(table.type.shape[1:]).size
             return Value(f"cx.row({self.weights[table.name]}, {values[1].code}, {rows}, {size})", "0")
+        if op == "lookup":
+            _, table, other = args
+            assert isinstance(table, n.Weight) and isinstance(other, n.Weight)
+            sizes = [TensorT(t.type.shape[1:]).size for t in (table, other)]
+            places = [self.weights[t.name] for t in (table, other)]
+            return Value(f"cx.lookup({values[0].code}, {places[0]}, {sizes[0]}, {places[1]}, {sizes[1]})", values[0].depth)
         if op == "scalar":
             return Value(f"cx.scalar({values[0].code})", "0")
         at = is_view(op, tuple(a.type for a in args), attrs)

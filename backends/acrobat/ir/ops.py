@@ -306,6 +306,23 @@ def _row(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
     return np.asarray(table[i])
 
 
+def _lookup_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    _only(types, 3, "lookup")
+    x, table, other = (floating(types, i, "lookup") for i in range(3))
+    if not other.shape or table.shape[:1] != other.shape[:1] or table.shape[1:] != x.shape:
+        raise ShapeError(f"lookup needs a row of a table, the table, and another with as many rows, got {text(types)}")
+    return TensorT(other.shape[1:])
+
+
+def _lookup(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
+    """The row of the second table that stands where `x` stands in the first."""
+    x, table, other = args
+    found = np.flatnonzero((table == x).reshape(len(table), -1).all(axis=1))
+    if not len(found):
+        raise ValueError("lookup: the operand is no row of its table")
+    return np.asarray(other[found[0]])
+
+
 def _scalar_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
     if len(types) != 1 or not isinstance(types[0], ScalarT):
         raise ShapeError(f"scalar needs a host number, got ({text(types)})")
@@ -338,6 +355,7 @@ OPS: dict[str, OpDef] = {
         OpDef("max", Fusion.REDUCTION, _along("max"), lambda a, k: a[0].max(axis=k["dim"], keepdims=bool(k.get("keepdim")))),
         OpDef("list_sum", Fusion.REDUCTION, _list_sum_type, _list_sum),
         OpDef("row", Fusion.ADDRESS, _row_type, _row),
+        OpDef("lookup", Fusion.ADDRESS, _lookup_type, _lookup),
         OpDef("scalar", Fusion.ADDRESS, _scalar_type, lambda a, k: np.asarray(float(a[0]))),
         OpDef("full", Fusion.CONSTANT, _full_type, lambda a, k: np.full(k["shape"], float(k["value"]))),
     ]

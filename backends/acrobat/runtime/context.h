@@ -109,6 +109,10 @@ class Context {
             throw InstanceError("index " + std::to_string(index) + " is out of range: the table has " + std::to_string(rows) + " rows");
         return weights[size_t(weight)] + at * row_size;
     }
+    // The row of table `other` that stands where `row` stands in `table`.
+    Tensor lookup(Tensor row, int table, int64_t row_size, int other, int64_t other_row_size) const {
+        return weights[size_t(other)] + (row - weights[size_t(table)]) / row_size * other_row_size;
+    }
     Tensor scalar(double value) {
         const Tensor t = place(16);
         *pointer(t) = float(value);

@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 import torch
 
+from backends.acrobat.compiler import compile
+from backends.acrobat.options import Options
 from backends.acrobat.tests.support import NAMES, assert_same, draw, eager, edges, tiny
+from workloads.spec import loaded
+from workloads.tests.conftest import DECIDING, spec
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -52,3 +56,14 @@ class TestWorkload:
         executable(draw(name, 6, seed=2))
         executable.close()
         assert_same(kept, eager(tiny(name, torch.float64), first))
+
+
+@pytest.mark.parametrize("options", [Options(), Options(tables=False, invariants=False, horizontal=False)], ids=["on", "off"])
+@pytest.mark.parametrize("name", DECIDING)
+def test_real_decisions(name: str, options: Options) -> None:
+    """The values that instances wait for decide: a wrong one takes another path."""
+    workload = spec(name, decisions="real")
+    executable = compile(loaded(workload, "tiny", 0), options=options, checked=True)
+    instances = draw(name, 12, seed=3)
+    want = eager(loaded(workload, "tiny", 0, torch.float64), instances)
+    assert_same(executable(instances), want)

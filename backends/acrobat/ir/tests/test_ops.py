@@ -100,7 +100,7 @@ def test_meaning_and_type(op: str, shapes: Shapes, attrs: dict[str, Any], meanin
 
 
 def test_every_operation_is_tested() -> None:
-    assert set(OPS) == {op for op, *_ in OTHERS} | {"row", "scalar", "list_sum"}
+    assert set(OPS) == {op for op, *_ in OTHERS} | {"row", "lookup", "scalar", "list_sum"}
     assert all(name == d.name for name, d in OPS.items())
 
 
@@ -114,6 +114,18 @@ def test_literals(op: str, literal: float) -> None:
     y = torch.full((3, 2), float(literal), dtype=torch.float64)
     np.testing.assert_allclose(evaluate(op, [x, literal], {}, t), BINARY[op](torch.from_numpy(x), y))
     np.testing.assert_allclose(evaluate(op, [literal, x], {}, t), BINARY[op](y, torch.from_numpy(x)))
+
+
+def test_lookup() -> None:
+    table, other = np.arange(12.0).reshape(4, 3), np.arange(8.0).reshape(4, 2)
+    t = infer("lookup", [TensorT((3,)), TensorT((4, 3)), TensorT((4, 2))], {})
+    assert t == TensorT((2,))
+    assert evaluate("lookup", [table[2], table, other], {}, t).tolist() == [4, 5]
+    with pytest.raises(ValueError, match="no row of its table"):
+        evaluate("lookup", [table[2] + 1, table, other], {}, t)
+    for types in ([V, TensorT((4, 2)), TensorT((4, 2))], [TensorT((3,)), TensorT((4, 3)), TensorT((5, 2))]):
+        with pytest.raises(ShapeError, match="lookup needs a row of a table"):
+            infer("lookup", types, {})
 
 
 def test_rows() -> None:

@@ -1,0 +1,65 @@
+"""Rows of tables: which tensors are always a row of one and the same weight, an embedding, whichever row that is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.engine import Value, analyse
+from backends.acrobat.ir.nodes import Host, Item, Launch, Lit, Op, Program, Weight
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What reaches a value: rows of these tables and, where `other`, something else."""
+
+    tables: frozenset[str]
+    other: bool
+
+    @property
+    def table(self) -> str | None:
+        """The table that the value always is a row of."""
+        return next(iter(self.tables)) if len(self.tables) == 1 and not self.other else None
+
+
+OTHER = Rows(frozenset(), True)
+
+
+class _Rows:
+    bottom = Rows(frozenset(), False)
+
+    def join(self, a: Rows, b: Rows) -> Rows:
+        return Rows(a.tables | b.tables, a.other or b.other)
+
+    def widen(self, value: Rows, rises: int) -> Rows:
+        return value
+
+    def instance(self) -> Rows:
+        return OTHER
+
+    def literal(self, lit: Lit) -> Rows:
+        return OTHER
+
+    def weight(self, weight: Weight) -> Rows:
+        return OTHER
+
+    def work(self, node: Op | Launch, args: Sequence[Value[Rows]], name: str) -> Rows:
+        if isinstance(node, Op) and node.op == "row" and isinstance(node.args[0], Weight):
+            return Rows(frozenset({node.args[0].name}), False)
+        return OTHER
+
+    def host(self, node: Host, args: Sequence[Rows]) -> Rows:
+        return OTHER
+
+    def item(self, node: Item, tensor: Rows) -> Rows:
+        return OTHER
+
+
+def table_rows(program: Program, graph: CallGraph) -> Mapping[str, Mapping[str, str]]:
+    """function -> variable of tensor type -> the table that its value is a row of, in all contexts."""
+    facts = analyse(program, _Rows(), graph)
+    return {
+        name: {var: value[0].table for var, value in facts.merged(name).items() if len(value) == 1 and value[0].table}
+        for name in program.functions
+    }

@@ -1,0 +1,116 @@
+"""Loop-invariant work leaves its loop: a product that is the same in every round is computed once, before the first.
+
+Of a product whose input is only partly the same (`W [x; h]` in a loop that changes `h`), that share is computed before the loop
+and added to the rest: half of the work of an RNN whose input does not change. Element-wise work leaves with the products it
+feeds or reads, and stays otherwise, where it joins a kernel of the loop. It leaves a branch too, if the first round takes it.
+A loop that has no round wastes what was computed for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from backends.acrobat.ir.nodes import Atom, Expr, Fold, Function, If, Let, Lit, Loop, Op, Program, Var
+from backends.acrobat.ir.ops import OPS, Fusion
+from backends.acrobat.ir.visitor import Binding, Names, binders, free_vars, from_lets, lets, map_bodies, names_of, walk
+from backends.acrobat.passes.dead import remove_dead
+from backends.acrobat.passes.derivations import Derivations
+from backends.acrobat.passes.normal import normalise
+from backends.acrobat.passes.products import Products, parts, product
+
+
+def run(program: Program) -> Program:
+    """`program` (in normal form) with loop-invariant products before their loops."""
+    made = Derivations(program)
+    functions = {name: normalise(_Function(f, made).function()) for name, f in program.functions.items()}
+    return remove_dead(replace(program, functions=functions, weights=made.weights, derived=made.derived))
+
+
+class _Function:
+    def __init__(self, function: Function, made: Derivations) -> None:
+        self._function = function
+        self._products = Products(Names(names_of(function)), made)
+        self._defined = {node.var.name: node.value for node in walk(function.body) if isinstance(node, Let)}
+
+    def function(self) -> Function:
+        return replace(self._function, body=self._chain(self._function.body))
+
+    def _chain(self, expr: Expr) -> Expr:
+        bindings, tail = lets(expr)
+        out: list[Binding] = []
+        for var, value in bindings:
+            value = map_bodies(value, self._chain)  # what leaves an inner loop may then leave the outer one
+            out.append((var, self._emptied(value, out) if isinstance(value, Fold | Loop) else value))
+        return from_lets(out, map_bodies(tail, self._chain))
+
+    def _emptied(self, loop: Fold | Loop, out: list[Binding]) -> Fold | Loop:
+        """The loop without what is the same in all of its rounds, which goes to `out`."""
+        changing = {
+            v.name for node in walk(loop.body) for v in (*binders(node), *([node.var] if isinstance(node, Let) else []))
+        }
+        changing |= {v.name for v in loop.vars} | ({loop.var.name} if isinstance(loop, Fold) else set())
+        invariant = self._invariant(loop, changing)
+        first = {v.name: a.value for v, a in zip(loop.vars, loop.init, strict=True) if isinstance(a, Lit)}
+
+        def visit(body: Expr) -> Expr:
+            bindings, tail = lets(body)
+            kept: list[Binding] = []
+            for var, value in bindings:
+                linear = product(value)
+                if var.name in invariant:
+                    out.append((var, value))
+                elif linear:
+                    kept.append((var, self._split(linear, changing - invariant, kept, out)))
+                else:
+                    kept.append((var, self._taken(value, first, visit)))
+            return from_lets(kept, self._taken(tail, first, visit))
+
+        return replace(loop, body=visit(loop.body))
+
+    def _taken(self, value: Expr, first: dict[str, int | float | bool], visit: object) -> Expr:
+        """A branch whose first outcome is known, with that outcome's arm visited."""
+        if not isinstance(value, If) or not isinstance(value.cond, Var) or value.cond.name not in first:
+            return value
+        assert callable(visit)
+        if first[value.cond.name]:
+            return replace(value, then=visit(value.then))
+        return replace(value, orelse=visit(value.orelse))
+
+    def _invariant(self, loop: Fold | Loop, changing: set[str]) -> set[str]:
+        """The variables of the body's work that leave: products and reductions of what does not change, and the work that
+        leads to them or, if it does not change either, follows from them."""
+        first = {v.name: a.value for v, a in zip(loop.vars, loop.init, strict=True) if isinstance(a, Lit)}
+        same: dict[str, Op] = {}
+        for var, value in self._certain(loop.body, first):
+            if isinstance(value, Op) and OPS[value.op].fusion is not Fusion.ADDRESS:
+                if free_vars(value) & changing <= same.keys():
+                    same[var.name] = value
+        leaving = {name for name, op in same.items() if OPS[op.op].fusion in (Fusion.PRODUCT, Fusion.REDUCTION)}
+        for name, op in same.items():  # in order: what follows
+            if free_vars(op) & leaving:
+                leaving.add(name)
+        for name, op in reversed(same.items()):
+            if name in leaving:
+                leaving |= free_vars(op) & same.keys()
+        return leaving
+
+    def _certain(self, body: Expr, first: dict[str, int | float | bool]) -> Iterator[Binding]:
+        """The bindings that the first round evaluates."""
+        bindings, tail = lets(body)
+        for var, value in [*bindings, (Var("", tail.type), tail)]:
+            yield var, value
+            if isinstance(value, If) and isinstance(value.cond, Var) and value.cond.name in first:
+                yield from self._certain(value.then if first[value.cond.name] else value.orelse, first)
+
+    def _split(self, linear: Op, changing: set[str], kept: list[Binding], out: list[Binding]) -> Op:
+        """The product of what changes, plus that of the rest of the input, which goes to `out`."""
+        found = parts(linear, self._defined.get)
+        fixed = [p for p in found if not (isinstance(p.atom, Var) and p.atom.name in changing)]
+        rest = [p for p in found if p not in fixed]
+        if not fixed or not rest:
+            return linear
+        bias: Atom | None = linear.args[2] if len(linear.args) > 2 else None
+        share = self._products.bind("invariant", self._products.of(linear, fixed, bias, out), out)  # type: ignore[arg-type]
+        own = self._products.bind("product", self._products.of(linear, rest, None, kept), kept)
+        return self._products.sum((own, share), linear.span, kept)

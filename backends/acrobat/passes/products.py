@@ -1,0 +1,93 @@
+"""A product with a weight, taken apart along its input: `linear(cat(x, h), W, b)` is `linear(x, W1) + linear(h, W2) + b`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from backends.acrobat.ir.nodes import Atom, Expr, Op, Span, Var, Weight
+from backends.acrobat.ir.ops import make_op
+from backends.acrobat.ir.types import TensorT
+from backends.acrobat.ir.visitor import Binding, Names
+from backends.acrobat.passes.derivations import Derivations
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of the values side by side in the product's input, and its columns of the weight."""
+
+    atom: Atom
+    start: int
+    stop: int
+
+
+def product(value: Expr) -> Op | None:
+    """The value if it is a product of something computed with weights."""
+    if not isinstance(value, Op) or value.op != "linear" or isinstance(value.args[0], Weight):
+        return None
+    return value if all(isinstance(a, Weight) for a in value.args[1:]) else None
+
+
+def parts(linear: Op, definition: Callable[[str], Expr | None]) -> list[Part]:
+    """What the input of `linear` is put together from; the input itself if it is no `cat` of columns."""
+    x = linear.args[0]
+    assert isinstance(x.type, TensorT)
+    cat = definition(x.name) if isinstance(x, Var) else None
+    if not isinstance(cat, Op) or cat.op != "cat" or dict(cat.attrs)["dim"] != len(x.type.shape) - 1:
+        return [Part(x, 0, x.type.shape[-1])]
+    out, at = [], 0
+    for atom in cat.args:
+        assert isinstance(atom.type, TensorT)
+        out.append(Part(atom, at, at + atom.type.shape[-1]))
+        at = out[-1].stop
+    return out
+
+
+class Products:
+    """Makes the products of some of the parts, with names and weights of their own."""
+
+    def __init__(self, names: Names, made: Derivations) -> None:
+        self.names = names
+        self.made = made
+
+    def bind(self, hint: str, value: Op, out: list[Binding]) -> Var:
+        var = Var(self.names.fresh(hint), value.type, span=value.span)
+        out.append((var, value))
+        return var
+
+    def weight(self, linear: Op, of: Sequence[Part]) -> Weight:
+        """The columns of the weight that belong to some parts."""
+        whole = linear.args[1]
+        assert isinstance(whole, Weight)
+        columns = [self.made.columns(whole, p.start, p.stop) for p in _adjacent(of)]
+        if len(columns) == 1:
+            return columns[0]
+        return self.made.derive(f"{whole.name}[...]", "cat", columns, dim=1)
+
+    def of(self, linear: Op, of: Sequence[Part], bias: Weight | None, out: list[Binding]) -> Op:
+        """The product of some parts and a bias; the input's `cat`, if one is needed, goes to `out`."""
+        x = of[0].atom
+        if len(of) > 1:
+            assert isinstance(x.type, TensorT)
+            cat = make_op("cat", [p.atom for p in of], {"dim": len(x.type.shape) - 1}, linear.span)
+            x = self.bind("cat", cat, out)
+        args = (x, self.weight(linear, of)) if bias is None else (x, self.weight(linear, of), bias)
+        return make_op("linear", args, span=linear.span)
+
+    def sum(self, terms: Sequence[Atom], span: Span, out: list[Binding]) -> Op:
+        """The sum of two or more terms; all additions but the last go to `out`."""
+        total = make_op("add", terms[:2], span=span)
+        for term in terms[2:]:
+            total = make_op("add", (self.bind("sum", total, out), term), span=span)
+        return total
+
+
+def _adjacent(of: Sequence[Part]) -> list[Part]:
+    """The parts, with neighbours joined."""
+    out: list[Part] = []
+    for p in of:
+        if out and out[-1].stop == p.start:
+            out[-1] = replace(out[-1], stop=p.stop)
+        else:
+            out.append(p)
+    return out

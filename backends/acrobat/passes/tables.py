@@ -1,0 +1,111 @@
+"""Projections of constants are done once, at load: also that of a table's row, whichever row it will be.
+
+`linear(E[i], W, b)` is row `i` of the table `linear(E, W, b)`, so the product is a lookup: an address, no work. Where the row
+is one part of a product's input (`W [E[i]; h]`, the step of an RNN over words), its share becomes a lookup and the product
+goes over the rest; the share of a weight (an initial state) joins the bias. A row that is known by number stays a row: products
+that differ only in its number are then one kernel, which batches together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.tables import table_rows
+from backends.acrobat.ir.nodes import Atom, Expr, Function, Let, Lit, Op, Program, Var, Weight
+from backends.acrobat.ir.ops import make_op
+from backends.acrobat.ir.types import INT, TensorT
+from backends.acrobat.ir.visitor import Binding, Names, from_lets, lets, map_bodies, names_of, walk
+from backends.acrobat.passes.dead import remove_dead
+from backends.acrobat.passes.derivations import Derivations
+from backends.acrobat.passes.normal import normalise
+from backends.acrobat.passes.products import Part, Products, parts, product
+
+MAX_ELEMENTS = 1 << 26
+"""The largest table that is made: 256 MiB."""
+
+
+def run(program: Program) -> Program:
+    """`program` (in normal form) with products of weights and of rows of weights done at load."""
+    rows = table_rows(program, CallGraph(program))
+    made = Derivations(program)
+    functions = {name: normalise(_Function(f, rows[name], made).function()) for name, f in program.functions.items()}
+    return remove_dead(replace(program, functions=functions, weights=made.weights, derived=made.derived))
+
+
+class _Function:
+    def __init__(self, function: Function, rows: Mapping[str, str], made: Derivations) -> None:
+        self._function = function
+        self._rows = rows
+        self._made = made
+        self._products = Products(Names(names_of(function)), made)
+        self._defined = {node.var.name: node.value for node in walk(function.body) if isinstance(node, Let)}
+
+    def function(self) -> Function:
+        return replace(self._function, body=self._chain(self._function.body))
+
+    def _chain(self, expr: Expr) -> Expr:
+        bindings, tail = lets(expr)
+        out: list[Binding] = []
+        for var, value in bindings:
+            linear = product(value)
+            out.append((var, self._divided(linear, out) if linear else map_bodies(value, self._chain)))
+        return from_lets(out, map_bodies(tail, self._chain))
+
+    def _divided(self, linear: Op, out: list[Binding]) -> Expr:
+        """What takes the place of the product; further bindings go to `out`."""
+        known: list[tuple[Part, Weight, Lit | None]] = []
+        fixed: list[Part] = []
+        rest: list[Part] = []
+        for part in parts(linear, self._defined.get):
+            table, number = self._row(part.atom)
+            if table is not None and table.type.shape[0] * linear.type.shape[-1] <= MAX_ELEMENTS:  # type: ignore[union-attr]
+                known.append((part, table, number))
+            elif isinstance(part.atom, Weight):
+                fixed.append(part)
+            else:
+                rest.append(part)
+        if not known and not (fixed and rest):
+            return linear  # nothing is known, or everything: then it is constant work
+        bias = linear.args[2] if len(linear.args) > 2 else None
+        assert bias is None or isinstance(bias, Weight)
+        for part in fixed:
+            assert isinstance(part.atom, Weight)
+            share = self._made.derive(f"{part.atom.name}*", "linear", (part.atom, self._products.weight(linear, [part])))
+            if share.type != TensorT(linear.type.shape[-1:]):  # type: ignore[union-attr]
+                return linear  # a matrix has a share for each of its rows
+            bias = self._made.added(bias, share)
+        terms: list[Atom] = []
+        for part, table, number in known:
+            weights = [table, self._products.weight(linear, [part])]
+            if bias and not rest:  # else the product that is left starts from it, which costs nothing
+                weights.append(bias)
+                bias = None
+            projected = self._made.derive(f"{table.name}*", "linear", weights)
+            if number is not None:
+                found = make_op("row", (projected, number), span=linear.span)
+            else:
+                found = make_op("lookup", (part.atom, table, projected), span=linear.span)
+            terms.append(self._products.bind("projected", found, out))
+        if rest:
+            value = self._products.of(linear, rest, bias, out)
+            if not terms:
+                return value
+            terms.insert(0, self._products.bind("product", value, out))
+        return terms[0] if len(terms) == 1 else self._products.sum(terms, linear.span, out)
+
+    def _row(self, atom: Atom) -> tuple[Weight | None, Lit | None]:
+        """The table of vectors that the atom is a row of, and which row, if that is known; (None, None) if it is none."""
+        if isinstance(atom, Weight):
+            derived = self._made.derived.get(atom.name)
+            if derived is None or derived.op != "index" or dict(derived.attrs)["dim"] != 0:
+                return None, None
+            name, number = derived.args[0], Lit(dict(derived.attrs)["i"], INT)
+        else:
+            found = self._rows.get(atom.name) if isinstance(atom, Var) else None
+            if found is None or found not in self._made.weights:
+                return None, None
+            name, number = found, None
+        t = self._made.weights[name]
+        return (Weight(name, t), number) if len(t.shape) == 2 else (None, None)

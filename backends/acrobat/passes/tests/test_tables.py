@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from backends.acrobat.ir.interpreter import Interpreter
@@ -170,10 +172,10 @@ def test_meaning() -> None:
         assert_equal(got, want)
 
 
-def assert_equal(got: object, want: object) -> None:
+def assert_equal(got: Any, want: Any) -> None:
     if isinstance(want, list | tuple):
         assert isinstance(got, list | tuple) and len(got) == len(want)
         for g, w in zip(got, want, strict=True):
             assert_equal(g, w)
     else:
-        np.testing.assert_allclose(got, want, rtol=1e-12)  # type: ignore[arg-type]
+        np.testing.assert_allclose(got, want, rtol=1e-12)

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from backends.acrobat.options import Options
+from backends.acrobat.options import Executor, Options
 from bench.contract import Instance, Outputs, Target, Unsupported, Workload
 
 CUMULATIVE = (
@@ -15,6 +15,7 @@ CUMULATIVE = (
     "coarsen",
     "hoist",
     "phases",
+    "ghosts",
     "gather_fusion",
     "fold_sums",
     "horizontal",
@@ -49,6 +50,8 @@ class Acrobat:
         gather_fusion: bool = True,
         hoist: bool = True,
         phases: bool = True,
+        ghosts: bool = True,
+        executor: Executor = "inline",
         checked: bool = False,
         ablation: Literal["none", "alone", "cumulative"] = "none",
     ) -> None:
@@ -67,6 +70,8 @@ class Acrobat:
             gather_fusion=gather_fusion,
             hoist=hoist,
             phases=phases,
+            ghosts=ghosts,
+            executor=executor,
         )
 
     def available(self) -> str | None:

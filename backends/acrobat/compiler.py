@@ -56,6 +56,7 @@ def compile(
         threads=threads,
         checked=checked,
         gather_fusion=options.gather_fusion,
+        executor=options.executor,
         memory_limit=memory_limit,
     )
 
@@ -88,7 +89,7 @@ def build_key(program: Program, options: Options, target: CpuTarget) -> str:
     text = "\n".join(
         [
             print_program(program),
-            repr((options.hoist, options.phases)),
+            repr((options.hoist, options.phases, options.ghosts)),
             repr(target),
             source_hash(),
             tool_version(),

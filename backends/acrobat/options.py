@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Literal, TypeAlias
+
+Executor: TypeAlias = Literal["inline", "dataflow", "agenda"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +32,11 @@ class Options:
     """Operations that depend on no recursive result run at a static depth, before all others."""
     phases: bool = True
     """Stages of `forward` are phases: the next stage starts when every instance has recorded the one before."""
+    ghosts: bool = True
+    """The shorter arm of a branch is padded, and loops within a wait end together, so that what follows batches."""
+    executor: Executor = "inline"
+    """How depths are found: `inline` by counters in the generated code, `dataflow` from each operation's operands as it is
+    recorded, `agenda` not at all: what is ready runs, the unit of the lowest average depth first (DyNet's agenda)."""
+
+
+SWITCHES = tuple(f.name for f in fields(Options) if f.type == "bool")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from backends.acrobat.analyses.alignment import Alignment, alignment
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import static_depths
 from backends.acrobat.analyses.phases import phases
@@ -80,11 +81,13 @@ def facts_for(program: Program, options: Options) -> Facts:
     graph = CallGraph(program)
     static = static_depths(program, graph)
     stages = phases(program, graph, static)
+    waits = Waits(program, graph)
     return Facts(
         static_depth=dict(static.depths) if options.hoist else {},
         static_levels=static.base if options.hoist else 0,
         phase=dict(stages.of) if options.phases else {},
         phases=stages.count if options.phases else 1,
-        waits=Waits(program, graph).functions,
+        waits=waits.functions,
+        alignment=alignment(program, graph, static, waits) if options.ghosts else Alignment(),
         recursive=frozenset(name for name in program.functions if name in graph.recursive),
     )

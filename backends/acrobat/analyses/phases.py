@@ -30,7 +30,7 @@ class Phases:
 
 def phases(program: Program, graph: CallGraph, static: Static) -> Phases:
     entry = program.functions[program.entry]
-    kinds = _Kinds(program, graph)
+    kinds = Kinds(program, graph)
     of: dict[str, int] = {}
     ready: dict[str, int] = {}
     """Variable -> the first phase in which work on it may stand."""
@@ -62,7 +62,7 @@ def phases(program: Program, graph: CallGraph, static: Static) -> Phases:
     return Phases(of)
 
 
-class _Kinds:
+class Kinds:
     """Which expressions hold tensor work, and which repeat it an instance's own number of times."""
 
     def __init__(self, program: Program, graph: CallGraph) -> None:

@@ -13,7 +13,10 @@ import torch
 
 from backends.acrobat.errors import InstanceError, ResourceError, ScheduleError
 from backends.acrobat.kernels.packing import pack
+from backends.acrobat.options import Executor
 
+EXECUTORS = ("inline", "dataflow", "agenda")
+"""Where depths come from, in the order of the runtime's `Executor`."""
 COUNTERS = (
     *("ingest_ms", "construct_ms", "schedule_ms", "kernel_ms", "copy_ms", "fetch_ms"),
     *("nodes", "batches", "launches", "waits", "executions", "gathered_bytes", "product_flops", "host_bytes", "tensor_bytes"),
@@ -33,6 +36,7 @@ class Executable:
         threads: int = 1,
         checked: bool = False,
         gather_fusion: bool = True,
+        executor: Executor = "inline",
         memory_limit: int = MEMORY_LIMIT,
     ) -> None:
         """`folder` is a finished build, `weights` all weights of the program (float32), `classes` those of its manifest."""
@@ -43,7 +47,9 @@ class Executable:
         self._raw = Buffers([np.ascontiguousarray(weights[name], np.float32) for name in names])
         self._packed = Buffers([pack(p["description"], weights[p["weight"]]) for p in self.manifest["packed"]])
         base = self._raw.address(0) if names else self._packed.base
-        self._session = self._lib.acrobat_create(threads, memory_limit, int(checked), int(gather_fusion), base)
+        self._session = self._lib.acrobat_create(
+            threads, memory_limit, int(checked), int(gather_fusion), EXECUTORS.index(executor), base
+        )
         for i in range(len(names)):
             self._lib.acrobat_add_weight(self._session, self._raw.address(i))
         for i in range(len(self.manifest["packed"])):
@@ -116,7 +122,7 @@ def library(path: Path) -> ctypes.PyDLL:
     lib = ctypes.PyDLL(str(path))
     void, obj, integer = ctypes.c_void_p, ctypes.py_object, ctypes.c_int
     declare = {
-        "acrobat_create": (void, [integer, ctypes.c_uint64, integer, integer, void]),
+        "acrobat_create": (void, [integer, ctypes.c_uint64, integer, integer, integer, void]),
         "acrobat_destroy": (None, [void]),
         "acrobat_add_weight": (None, [void, void]),
         "acrobat_add_packed": (None, [void, void]),

@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import PurePath
 
+from backends.acrobat.analyses.alignment import Alignment
 from backends.acrobat.codegen.cpp import Names, Types, c_string, field_name, identifier
 from backends.acrobat.codegen.units import Units
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.ops import is_view
-from backends.acrobat.ir.types import DataT, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.ir.types import UNIT, DataT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.ir.visitor import Binding, free_vars, lets
 from backends.acrobat.kernels.spec import Mode
 
@@ -33,6 +34,7 @@ class Facts:
     phases: int = 1
     waits: frozenset[str] = frozenset()  # functions that may wait
     recursive: frozenset[str] = frozenset()
+    alignment: Alignment = field(default_factory=Alignment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ class FunctionWriter:
         self.waiting = False
         self.current_phase = 0
         self.phase_of: dict[str, int] = {}
+        self.segment = 0  # in which work begins here
+        self.ghosts = 0  # levels by which it begins later
 
     # ---- the function
 
@@ -83,6 +87,7 @@ class FunctionWriter:
         self.waiting = f.name in self.facts.waits
         self.current_phase = 0
         self.phase_of = {}
+        self.segment = self.ghosts = 0
         self.env, self.lines, self.local = {}, [], Names(("cx", "s", "depth"))
         names = [self.local.fresh(p.name) for p in f.params]
         for p, name in zip(f.params, names, strict=True):
@@ -120,6 +125,11 @@ class FunctionWriter:
                 return Value(repr(float(value)).replace("inf", "INFINITY").replace("nan", "NAN"))
             case n.Lit(value):
                 return Value(f"int64_t{{{value}}}")
+
+    def start(self) -> str:
+        """The depth at which work can begin."""
+        start = f"cx.stage->start({self.segment or ''})"
+        return f"{start} + {self.ghosts}" if self.ghosts else start
 
     def join_depths(self, depths: list[str]) -> str:
         """The depth at which all of `depths` are there."""
@@ -183,10 +193,12 @@ class FunctionWriter:
             self.put(var.name, name, depth)
             return
         if isinstance(value, (n.Map, n.Fold, n.Loop)):
-            v = self.loop(var, value)
+            v = self.aligned(var, self.loop(var, value))
             self.put(var.name, v.code, v.depth)
             return
         v = self.simple(var, value)
+        if isinstance(value, n.Call):
+            v = self.aligned(var, v)
         name, depth = self.declare(var)
         if isinstance(value, n.Launch | n.Call) or len(v.code) > 24 or not v.code.isidentifier():
             self.line(f"{self.types.constant(var.type)} {name} = {v.code};")
@@ -215,13 +227,14 @@ class FunctionWriter:
         """Statements for a branching expression in tail position of `finish`."""
         match expr:
             case n.If(cond, then, orelse):
+                ghosts = self.ghosts_of(expr)
                 self.line(f"if ({self.atom(cond).code}) {{")
-                self.block(then, finish)
+                self.block(then, finish, ghosts[0])
                 self.line("} else {")
-                self.block(orelse, finish)
+                self.block(orelse, finish, ghosts[1])
                 self.line("}")
             case n.Match(value, arms):
-                self.match(value, arms, finish)
+                self.match(value, arms, finish, self.ghosts_of(expr))
             case n.Let():
                 self.body(expr, finish)
             case n.Var() | n.Lit() | n.Weight():
@@ -231,14 +244,44 @@ class FunctionWriter:
                 self.bind(var, expr)
                 finish(self.env["result"])
 
-    def block(self, expr: n.Expr, finish: Finish) -> None:
-        env, phase = dict(self.env), self.current_phase
+    def block(self, expr: n.Expr, finish: Finish, ghosts: int = 0) -> None:
+        env, phase, before = dict(self.env), self.current_phase, self.ghosts
         self.indent += 1
+        self.pad(expr, ghosts)
         self.body(expr, finish)
         self.indent -= 1
-        self.env, self.current_phase = env, phase
+        self.env, self.current_phase, self.ghosts = env, phase, before
 
-    def match(self, value: n.Atom, arms: tuple[n.Arm, ...], finish: Finish) -> None:
+    def ghosts_of(self, branch: n.If | n.Match) -> tuple[int, ...]:
+        assert self.function is not None
+        return self.facts.alignment.ghosts(self.function.name, branch)
+
+    def pad(self, arm: n.Expr, ghosts: int) -> None:
+        """Ghost operators: an arm's work begins so many levels later."""
+        if not ghosts:
+            return
+        self.ghosts += ghosts
+        for name in sorted(free_vars(arm)):
+            v = self.env[name]
+            if self.atom(n.Var(name, UNIT)).depth not in ("", "0"):
+                later = self.local.fresh(f"{identifier(name)}_padded")
+                self.line(f"const int64_t {later} = {v.depth} + {ghosts};")
+                self.put(name, v.code, later)
+
+    def aligned(self, var: n.Var, value: Value) -> Value:
+        """The value of a loop or call, at the beginning of the next segment if what follows is to stand there."""
+        assert self.function is not None
+        if not value.depth or (self.function.name, var.name) not in self.facts.alignment.ends:
+            return value
+        depth = self.local.fresh(f"{identifier(var.name)}_end")
+        if not value.code.isidentifier():
+            name = self.local.fresh(f"{identifier(var.name)}_result")
+            self.line(f"{self.types.constant(var.type)} {name} = {value.code};")
+            value = Value(name, value.depth)
+        self.line(f"const int64_t {depth} = cx.stage->next({value.depth});")
+        return Value(value.code, depth)
+
+    def match(self, value: n.Atom, arms: tuple[n.Arm, ...], finish: Finish, ghosts: tuple[int, ...]) -> None:
         v = self.atom(value)
         type = value.type
         assert isinstance(type, DataT)
@@ -250,16 +293,17 @@ class FunctionWriter:
             return
         self.line(f"switch ({v.code}->tag) {{")
         self.indent += 1
-        for arm in arms:
+        for arm, levels in zip(arms, ghosts, strict=True):
             self.line(f"case {self.types.tag(type, arm.case)}: {{")
-            env, phase = dict(self.env), self.current_phase
+            env, phase, before = dict(self.env), self.current_phase, self.ghosts
             self.indent += 1
             self.take_apart(v, type, arm)
+            self.pad(arm.body, levels)
             self.body(arm.body, finish)
             if finish != self.returns:
                 self.line("break;")
             self.indent -= 1
-            self.env, self.current_phase = env, phase
+            self.env, self.current_phase, self.ghosts = env, phase, before
             self.line("}")
         self.indent -= 1
         self.line("}")
@@ -349,9 +393,10 @@ class FunctionWriter:
             at = f"cx.stage->at({static})"
         else:
             depths = self.join_depths([v.depth for v in values.values()])
-            at = "cx.stage->start()" if depths == "0" else f"std::max(cx.stage->start(), {depths})"
+            start = self.start()
+            at = start if depths == "0" else f"std::max({start}, {depths})"
             if depths.startswith("std::max({"):
-                at = f"std::max({{cx.stage->start(), {depths[len('std::max({') :]}"
+                at = f"std::max({{{start}, {depths[len('std::max({') :]}"
         name = self.local.fresh(f"{identifier(var.name)}_at")
         self.line(f"const int64_t {name} = {at};")
         ordered = [*code.gathered, *code.lists]
@@ -368,7 +413,10 @@ class FunctionWriter:
     def call(self, var: n.Var, expr: n.Call) -> Value:
         values = [self.atom(a) for a in expr.args]
         depth = self.local.fresh(f"{identifier(var.name)}_depth")
-        self.line(f"int64_t {depth} = {self.join_depths([v.depth for v in values])};")
+        depths = [v.depth for v in values]
+        if self.segment or self.ghosts:
+            depths.append(self.start())
+        self.line(f"int64_t {depth} = {self.join_depths(depths)};")
         target = self.function_names[expr.function]
         code = f"model::{target}({', '.join(['s', *(v.code for v in values), depth])})"
         if expr.function in self.facts.waits:
@@ -431,13 +479,19 @@ class FunctionWriter:
     # ---- loops
 
     def loop(self, var: n.Var, expr: n.Map | n.Fold | n.Loop) -> Value:
+        assert self.function is not None
+        segment = self.segment
+        if (self.function.name, var.name) in self.facts.alignment.later:
+            self.segment += 1
         match expr:
             case n.Map():
-                return self.map(var, expr)
+                value = self.map(var, expr)
             case n.Fold():
-                return self.fold(var, expr)
+                value = self.fold(var, expr)
             case n.Loop():
-                return self.while_(var, expr)
+                value = self.while_(var, expr)
+        self.segment = segment
+        return value
 
     def element(self, var: n.Var, iterable: Value, index: str) -> None:
         name = self.local.fresh(var.name)

@@ -157,14 +157,25 @@ class UnitWriter:
         for p in code.lists:
             if p.name in code.requires:
                 lines += [f'    if ({operand(p.name)}.size == 0) throw InstanceError("the sum of an empty list has no value");']
-        lines += [f"    Bucket& bucket = cx.stage->bucket(depth, {code.index});", "    const int64_t row = bucket.open();"]
+        tensors = ", ".join(operand(p.name) for p in code.gathered)
+        lists = ", ".join(f"&{operand(p.name)}" for p in code.lists)
+        lines += [
+            f"    if (cx.tracks()) [[unlikely]] depth = cx.track({code.index}, {{{tensors}}}, {{{lists}}});",
+            f"    Bucket& bucket = cx.stage->bucket(depth, {code.index});",
+            "    const int64_t row = bucket.open();",
+        ]
         lines += [f"    bucket.operands[{i}].data[row] = {operand(p.name)};" for i, p in enumerate(code.gathered)]
         for i, p in enumerate(code.lists):
             lines += [f"    for (const Tensor t : {operand(p.name)}) bucket.items[{i}].push(t);"]
         for g, group in enumerate(code.groups):
             first = next(i for i, p in enumerate(code.lists) if code.group_of(p.name) == group)
             lines += [f"    bucket.starts[{g}].data[row + 1] = bucket.items[{first}].size;"]
-        lines += [f"    return bucket.out.data[row] = cx.place({code.row_size});", "}"]
+        lines += [
+            f"    const Tensor result = bucket.out.data[row] = cx.place({code.row_size});",
+            f"    if (cx.tracks()) [[unlikely]] cx.tracked(result, {code.row_size}, row);",
+            "    return result;",
+            "}",
+        ]
         return "\n".join(lines)
 
     def run(self, code: UnitCode) -> str:

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "arena.h"
+#include "executors.h"
 #include "pool.h"
 #include "schedule.h"
 #include "values.h"
@@ -74,12 +75,13 @@ class Worker {
 
 class Context {
    public:
-    Context(int threads, size_t memory_limit, bool checked, bool gather_fusion)
+    Context(int threads, size_t memory_limit, bool checked, bool gather_fusion, Executor executor)
         : host("structure", memory_limit),
           tensors("tensor", memory_limit),
           pool(threads),
           checked_(checked),
-          gather_fusion_(gather_fusion) {
+          gather_fusion_(gather_fusion),
+          executor_(executor) {
         for (int i = 0; i < threads; ++i) workers_.emplace_back(memory_limit);
     }
 
@@ -139,6 +141,23 @@ class Context {
         if (&here < stack_limit_) [[unlikely]]
             throw ResourceError(std::string(what) + " is nested too deeply for this thread's stack: the recursion may not end, or "
                                                     "the instance may contain itself");
+    }
+
+    // ---- recording
+    // Whether dependences are found as operations are recorded; else the program gives each its depth.
+    bool tracks() const { return executor_ != Executor::inline_depth; }
+
+    // An operation with these operands is recorded next: at which depth.
+    int64_t track(int unit, std::initializer_list<Tensor> operands, std::initializer_list<const List<Tensor>*> lists) {
+        recording_.begin(int(stage - stages.data()), unit);
+        for (const Tensor t : operands) recording_.operand(tensors.line_of(pointer(t)));
+        for (const List<Tensor>* list : lists)
+            for (const Tensor t : *list) recording_.operand(tensors.line_of(pointer(t)));
+        // The agenda takes operations by dependence: they all wait in one bucket of their unit.
+        return stage->base() + (executor_ == Executor::agenda ? 0 : recording_.level());
+    }
+    void tracked(Tensor result, int64_t elements, int64_t row) {
+        recording_.result(tensors.line_of(pointer(result)), (elements * 4 + 63) / 64, row);
     }
 
     // ---- launches
@@ -225,11 +244,13 @@ class Context {
         produced_.clear();
         if (stages.empty()) {
             units_ = units;
+            unit_count_ = count;
             stages.resize(size_t(phases));
             for (Stage& s : stages) s.set_up(units, count, static_levels);
         }
         for (Stage& s : stages) s.reset();
         stage = &stages[0];
+        if (tracks()) recording_.reset(stages.size());
     }
 
     // Runs what is recorded in the phases up to and including `last`.
@@ -238,19 +259,31 @@ class Context {
         double kernels = 0;
         Stage* const recording = stage;
         const double copied = counters.copy_ms;
+        const auto run = [&](int64_t depth, int unit, Bucket& bucket) {
+            depth_ = depth;
+            if (checked_) check(units_[unit], bucket);
+            counters.nodes += double(bucket.rows);
+            counters.batches += 1;
+            const auto start = Clock::now();
+            units_[unit].run(*this, bucket);
+            kernels += milliseconds(Clock::now() - start);
+            if (checked_)
+                for (int64_t i = 0; i < bucket.rows; ++i) produced(bucket.out.data[i], units_[unit].row_size);
+        };
         for (int p = 0; p <= last; ++p) {
             stage = &stages[size_t(p)];
-            stage->drain([&](int64_t depth, int unit, Bucket& bucket) {
-                depth_ = depth;
-                if (checked_) check(units_[unit], bucket);
-                counters.nodes += double(bucket.rows);
-                counters.batches += 1;
-                const auto start = Clock::now();
-                units_[unit].run(*this, bucket);
-                kernels += milliseconds(Clock::now() - start);
-                if (checked_)
-                    for (int64_t i = 0; i < bucket.rows; ++i) produced(bucket.out.data[i], units_[unit].row_size);
-            });
+            if (executor_ == Executor::agenda) {
+                int64_t batches = 0;
+                recording_.agenda(p, unit_count_, [&](int unit, const std::vector<int64_t>& rows) {
+                    Bucket batch(units_[unit]);
+                    batch.take(stage->bucket(stage->base(), unit), rows, units_[unit]);
+                    run(stage->passed() + batches++, unit, batch);
+                });
+                stage->skip(batches);
+            } else {
+                stage->drain(run);
+            }
+            if (tracks()) recording_.all_ran(p);
         }
         stage = recording;
         counters.executions += 1;
@@ -280,12 +313,15 @@ class Context {
     }
 
     const Unit* units_ = nullptr;
+    int unit_count_ = 0;
     int64_t depth_ = 0;
     const char* stack_limit_ = nullptr;
     std::deque<Worker> workers_;
     std::vector<bool> produced_;
     bool checked_;
     bool gather_fusion_;
+    Executor executor_;
+    Recording recording_;
 };
 
 }  // namespace acrobat

@@ -12,8 +12,8 @@ namespace acrobat {
 
 // What outlives mini-batches.
 struct Session {
-    Session(int threads, size_t memory_limit, bool checked, bool gather_fusion)
-        : cx(threads, memory_limit, checked, gather_fusion), frames(cx.host) {}
+    Session(int threads, size_t memory_limit, bool checked, bool gather_fusion, Executor executor)
+        : cx(threads, memory_limit, checked, gather_fusion, executor), frames(cx.host) {}
 
     Context cx;
     Frames frames;

@@ -72,6 +72,19 @@ struct Bucket {
         rows = 0;
         for (Column& c : items) c.size = 0;
     }
+    // Becomes a copy of some rows of another bucket of the same unit.
+    void take(const Bucket& from, const std::vector<int64_t>& chosen, const Unit& unit) {
+        for (const int64_t row : chosen) {
+            const int64_t own = open();
+            for (size_t i = 0; i < operands.size(); ++i) operands[i].data[own] = from.operands[i].data[row];
+            out.data[own] = from.out.data[row];
+            for (size_t i = 0; i < items.size(); ++i) {
+                const int64_t* starts_of = from.starts[size_t(unit.group[i])].data;
+                for (int64_t k = starts_of[row]; k < starts_of[row + 1]; ++k) items[i].push(from.items[i].data[k]);
+                starts[size_t(unit.group[i])].data[own + 1] = items[i].size;
+            }
+        }
+    }
 
    private:
     void grow() {
@@ -87,6 +100,12 @@ struct Bucket {
     }
 };
 
+// A depth is a segment (upper half) and a level in it (lower half), so that depths compare as numbers. Most work lies in one
+// segment. What follows a loop with a trip count of its own stands in the next one: there all instances meet again, however
+// long their loops were.
+constexpr int kSegmentBits = 32;
+constexpr int64_t kLevels = int64_t{1} << kSegmentBits;
+
 // The work recorded in one program phase.
 class Stage {
    public:
@@ -97,58 +116,93 @@ class Stage {
         reset();
     }
     void reset() {
-        for (auto& b : table_)
-            if (b) b->clear();
+        for (Segment& s : segments_) {
+            for (auto& b : s.table)
+                if (b) b->clear();
+            s.levels = 0;
+        }
         base_ = 0;
-        levels_ = 0;
+        used_ = 0;
+        passed_ = 0;
     }
 
     // Static depth k of the work recorded now.
     int64_t at(int64_t k) const { return base_ + k; }
-    // The first depth after all static ones.
+    // The first depth after all static ones; the first of a later segment.
     int64_t start() const { return base_ + static_levels_; }
-    int64_t levels() const { return levels_; }
-    bool empty() const { return levels_ == 0; }
+    int64_t start(int64_t segment) const { return base_ + (segment << kSegmentBits); }
+    // Where all instances stand again that have come to `depth` by different numbers of levels.
+    int64_t next(int64_t depth) const { return ((std::max(depth, base_) >> kSegmentBits) + 1) << kSegmentBits; }
+    int64_t base() const { return base_; }
+    int64_t passed() const { return passed_; }
+    bool empty() const { return used_ == 0; }
 
     Bucket& bucket(int64_t depth, int unit) {
-        const int64_t level = depth - base_;
-        const size_t slot = size_t(level) * size_t(count_) + size_t(unit);
-        if (level >= levels_) [[unlikely]]
-            extend(level);
-        std::unique_ptr<Bucket>& b = table_[slot];
+        const uint64_t from_base = uint64_t(depth - base_);
+        const size_t segment = from_base >> kSegmentBits, level = from_base & uint64_t(kLevels - 1);
+        if (segment >= used_ || level >= segments_[segment].levels) [[unlikely]]
+            extend(segment, level);
+        std::unique_ptr<Bucket>& b = segments_[segment].table[level * size_t(count_) + size_t(unit)];
         if (!b) [[unlikely]]
             b = std::make_unique<Bucket>(units_[unit]);
         return *b;
     }
 
-    // Calls visit(depth, unit, bucket) for all recorded work by depth, then by unit; afterwards nothing is recorded.
+    // Calls visit(depth, unit, bucket) for all recorded work by depth, then by unit; afterwards nothing is recorded. `depth`
+    // counts levels from the beginning of the mini-batch, for people to read.
     template <class Visit>
     void drain(Visit&& visit) {
-        for (int64_t level = 0; level < levels_; ++level)
-            for (int unit = 0; unit < count_; ++unit) {
-                Bucket* b = table_[size_t(level) * size_t(count_) + size_t(unit)].get();
-                if (b && b->rows) {
-                    visit(base_ + level, unit, *b);
-                    b->clear();
+        for (size_t i = 0; i < used_; ++i) {
+            Segment& s = segments_[i];
+            for (size_t level = 0; level < s.levels; ++level)
+                for (int unit = 0; unit < count_; ++unit) {
+                    Bucket* b = s.table[level * size_t(count_) + size_t(unit)].get();
+                    if (b && b->rows) {
+                        visit(passed_ + int64_t(level), unit, *b);
+                        b->clear();
+                    }
                 }
-            }
-        base_ += levels_;
-        levels_ = 0;
+            passed_ += int64_t(s.levels);
+            s.levels = 0;
+        }
+        base_ += int64_t(used_) << kSegmentBits;
+        used_ = 0;
+    }
+
+    // What was recorded has run in another order, in so many batches.
+    void skip(int64_t batches) {
+        for (size_t i = 0; i < used_; ++i) {
+            for (auto& b : segments_[i].table)
+                if (b) b->clear();
+            segments_[i].levels = 0;
+        }
+        passed_ += batches;
+        base_ += int64_t(used_) << kSegmentBits;
+        used_ = 0;
     }
 
    private:
-    void extend(int64_t level) {
-        levels_ = level + 1;
-        const size_t wanted = size_t(levels_) * size_t(count_);
-        if (table_.size() < wanted) table_.resize(std::max(wanted, 2 * table_.size()));
+    struct Segment {
+        size_t levels = 0;  // used now; the table may have more
+        std::vector<std::unique_ptr<Bucket>> table;
+    };
+
+    void extend(size_t segment, size_t level) {
+        if (segment >= used_) used_ = segment + 1;
+        if (segments_.size() < used_) segments_.resize(used_);
+        Segment& s = segments_[segment];
+        s.levels = std::max(s.levels, level + 1);
+        const size_t wanted = s.levels * size_t(count_);
+        if (s.table.size() < wanted) s.table.resize(std::max(wanted, 2 * s.table.size()));
     }
 
     const Unit* units_ = nullptr;
     int count_ = 0;
     int64_t static_levels_ = 0;
-    int64_t base_ = 0;
-    int64_t levels_ = 0;
-    std::vector<std::unique_ptr<Bucket>> table_;
+    int64_t base_ = 0;     // depth of the first level recorded now; a whole number of segments
+    size_t used_ = 0;      // segments
+    int64_t passed_ = 0;   // levels that have run
+    std::vector<Segment> segments_;
 };
 
 }  // namespace acrobat

@@ -85,3 +85,63 @@ class Linked(nn.Module):
         for tag in chain.tags:
             x = x + self.table.weight[tag]
         return x + float(chain.count)
+
+
+class Unequal(nn.Module):
+    """A scan whose step takes one product for a low number and three for a high one, and then one more either way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.start = nn.Parameter(torch.randn(8))
+        self.embed = nn.Linear(8, 8)
+        self.mix = nn.Linear(8, 8)
+        self.step = nn.Linear(8, 8)
+
+    def forward(self, numbers: list[int]) -> Tensor:
+        state: Tensor = self.start
+        for number in numbers:
+            if number > 9:
+                state = torch.tanh(self.step(torch.relu(self.mix(torch.sigmoid(self.embed(state))))))
+            else:
+                state = torch.tanh(self.step(state))
+            state = torch.sigmoid(self.mix(state))
+        return state
+
+
+class DeepWaits(nn.Module):
+    """Recursion that waits at every level on its way down, and adds something on its way up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.step = nn.Linear(4, 4)
+        self.start = nn.Parameter(torch.randn(4))
+        self.score = nn.Linear(4, 1)
+
+    def forward(self, n: int) -> tuple[Tensor, int]:
+        return self.down(self.start, n)
+
+    def down(self, x: Tensor, n: int) -> tuple[Tensor, int]:
+        if n == 0:
+            return x, 0
+        above = torch.sigmoid(self.score(x)).item() > 0.5
+        y, count = self.down(torch.tanh(self.step(x)) if above else torch.sigmoid(self.step(x)), n - 1)
+        return y, count + int(above)
+
+
+class WideWaits(nn.Module):
+    """As many children as the instance asks for, each of which waits by itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.step = nn.Linear(4, 4)
+        self.start = nn.Parameter(torch.randn(4))
+        self.score = nn.Linear(4, 1)
+
+    def forward(self, numbers: list[int]) -> list[int]:
+        return [self.child(number) for number in numbers]
+
+    def child(self, number: int) -> int:
+        x = torch.tanh(self.step(self.start * float(number)))
+        if torch.sigmoid(self.score(x)).item() > 0.5:
+            x = torch.tanh(self.step(x))
+        return int(torch.sigmoid(self.score(x)).item() * 1000.0)

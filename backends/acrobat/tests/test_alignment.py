@@ -1,0 +1,100 @@
+"""What ghost operators and segments win, and waits of every depth and number."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat import compile
+from backends.acrobat.options import Options
+from backends.acrobat.tests.models import DeepWaits, Unequal, WideWaits
+from backends.acrobat.tests.support import assert_same, draw
+
+SEQUENCES = [[1, 1, 1, 1], [10, 1, 10, 1], [1, 10, 10, 10], [10, 10, 10, 10], [1, 1, 10, 1]]
+
+
+def answers(module: nn.Module, instances: list[Any]) -> list[Any]:
+    double = copy.deepcopy(module).double()
+    with torch.inference_mode():
+        return [double(x) for x in instances]
+
+
+class TestUnequalBranches:
+    def schedules(self, **options: Any) -> tuple[list[list[int]], Any]:
+        torch.manual_seed(0)
+        module = Unequal()
+        executable = compile(module, options=Options(coarsen=False, **options), checked=True)
+        want = answers(module, SEQUENCES)
+        assert_same(executable(SEQUENCES), want)
+        levels: dict[int, list[int]] = {}
+        for _, depth, _, n in executable.schedule(SEQUENCES):
+            levels.setdefault(depth, []).append(n)
+        return [levels[d] for d in sorted(levels)], executable
+
+    def test_every_step_ends_with_one_batch_of_all(self) -> None:
+        """Three levels in the long arm, its last step shared with the short one, then the mixing of all five."""
+        levels, _ = self.schedules()
+        high = [sum(s[i] > 9 for s in SEQUENCES) for i in range(4)]
+        assert levels == [rows for n in high for rows in ([n], [n], [5], [5])]
+
+    def test_without_ghosts_they_drift_apart(self) -> None:
+        _, with_ghosts = self.schedules()
+        _, without = self.schedules(ghosts=False)
+        assert without.counters()["batches"] > 1.5 * with_ghosts.counters()["batches"]
+        assert without.counters()["nodes"] == with_ghosts.counters()["nodes"]
+
+
+def test_phases_widen_the_taggers_classifier(built: Any) -> None:
+    sentences = [[1] * n for n in (3, 1, 4, 1, 5, 9, 2, 6)]
+
+    def widths(phases: bool) -> list[int]:
+        schedule = built("birnn", options=Options(phases=phases)).schedule(sentences)
+        last = schedule[-1][2]
+        return [n for _, _, kernel, n in schedule if kernel == last]
+
+    assert widths(True) == [sum(map(len, sentences))]
+    assert sorted(widths(False)) == sorted({n: n * [len(s) for s in sentences].count(n) for n in map(len, sentences)}.values())
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_five_thousand_waiting_calls(threads: int) -> None:
+    torch.manual_seed(0)
+    module = DeepWaits()
+    executable = compile(module, threads=threads)
+    instances = [5000, 3, 0, 4999]
+    got = executable(instances)
+    counters = executable.counters()
+    assert counters["executions"] == 5000 + 1
+    assert counters["waits"] == sum(instances)
+    small = [3, 0]
+    assert_same(executable(small), answers(module, small))
+    assert [count for _, count in got][1:3] == [count for _, count in executable(small)]
+    assert 0 <= got[3][1] <= got[0][1] <= 5000
+
+
+def test_ten_thousand_waiting_children() -> None:
+    torch.manual_seed(0)
+    module = WideWaits()
+    executable = compile(module)
+    numbers = [[i % 7 - 3 for i in range(10_000)], [], [2]]
+    got = executable(numbers)
+    counters = executable.counters()
+    assert counters["executions"] == 3 and counters["waits"] == 2 * 10_001
+    of_one = [executable([[n]])[0][0] for n in range(-3, 4)]
+    assert got == [[of_one[i % 7] for i in range(10_000)], [], [of_one[5]]]
+
+
+def test_waiting_children_wait_together(built: Any) -> None:
+    """As many executions as the longest instance alone takes."""
+    instances = draw("drnn", 6)
+    executable = built("drnn")
+    alone = []
+    for instance in instances:
+        executable([instance])
+        alone.append(executable.counters()["executions"])
+    executable(instances)
+    assert executable.counters()["executions"] == max(alone)

@@ -1,0 +1,77 @@
+"""Executors: inline depth, dataflow depth and agenda compute the same, in batches of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+
+from backends.acrobat.options import Executor, Options
+from backends.acrobat.tests.support import NAMES, assert_same, draw, eager, edges, tiny
+
+OTHERS: list[Executor] = ["dataflow", "agenda"]
+
+
+@pytest.mark.parametrize("executor", OTHERS)
+@pytest.mark.parametrize("name", NAMES)
+def test_outputs_are_eagers(built: Any, name: str, executor: Executor) -> None:
+    executable = built(name, options=Options(executor=executor))
+    model = tiny(name, torch.float64)
+    for instances in (draw(name, 6), edges(name), draw(name, 1)):
+        want = eager(model, instances)
+        for _ in range(2):
+            assert_same(executable(instances), want)
+
+
+@pytest.mark.parametrize("executor", OTHERS)
+@pytest.mark.parametrize("name", NAMES)
+def test_the_same_work_in_other_batches(built: Any, name: str, executor: Executor) -> None:
+    instances = draw(name, 6)
+    counters = []
+    for each in ("inline", executor):
+        executable = built(name, options=Options(executor=each))
+        executable(instances)
+        counters.append(executable.counters())
+    inline, other = counters
+    for same in ("nodes", "waits", "executions", "product_flops", "tensor_bytes"):
+        assert other[same] == inline[same], same
+    assert 0 < other["batches"] <= other["nodes"]
+
+
+def rows(executable: Any, instances: list[Any], kernel: str) -> list[int]:
+    return [n for _, _, name, n in executable.schedule(instances) if kernel in name]
+
+
+class TestNestedRNN:
+    """Inner loops of different lengths (reference schedule A6): depth alone spreads what follows them."""
+
+    def batches(self, built: Any, **options: Any) -> float:
+        executable = built("nestedrnn", options=Options(**options))
+        executable(draw("nestedrnn", 6))
+        return float(executable.counters()["batches"])
+
+    def test_depth_spreads_and_agenda_gathers(self, built: Any) -> None:
+        spread = self.batches(built, ghosts=False)
+        assert self.batches(built, executor="dataflow") == spread
+        assert self.batches(built, executor="agenda") < spread
+
+    def test_segments_gather_as_the_agenda_does(self, built: Any) -> None:
+        assert self.batches(built) == self.batches(built, executor="agenda")
+
+    def test_every_round_of_the_outer_loop_is_one_batch_of_all_that_still_run(self, built: Any) -> None:
+        instances = draw("nestedrnn", 6)
+        executable = built("nestedrnn")
+        nodes = [len(x) for x in executable(instances)]
+        emits = rows(executable, instances, "emit")
+        assert emits == [sum(n > i for n in nodes) for i in range(max(nodes))]
+
+
+def test_the_agenda_waits_for_units_that_lie_higher(built: Any) -> None:
+    """Without phases the tagger's classifier follows its sentence at once by depth; its average depth is the largest, so the
+    agenda leaves it until all states are there."""
+    sentences = [[1], [1, 2, 3], [1, 2, 3, 4, 5, 6]]
+    depth = built("birnn", options=Options(phases=False))
+    agenda = built("birnn", options=Options(phases=False, executor="agenda"))
+    assert sorted(rows(depth, sentences, "classify") or rows(depth, sentences, "argmax")) == [1, 3, 6]
+    assert (rows(agenda, sentences, "classify") or rows(agenda, sentences, "argmax")) == [10]

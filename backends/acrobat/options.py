@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+Kernels: TypeAlias = Literal["generated", "vendor"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +28,13 @@ class Options:
     """Operations that depend on no recursive result run at a static depth, before all others."""
     phases: bool = True
     """Stages of `forward` are phases: the next stage starts when every instance has recorded the one before."""
+    kernels: Kernels = "generated"
+    """`vendor`: matrix products are calls of a library's GEMM, on operands copied into contiguous memory; all other operations
+    are generated kernels of their own. A library's kernel takes nothing else in, so this turns `vertical`, `horizontal`,
+    `coarsen` and `gather_fusion` off, whatever they are."""
+
+    def effective(self) -> Options:
+        """What is compiled: these options without those that `kernels` turns off."""
+        if self.kernels == "vendor":
+            return replace(self, vertical=False, horizontal=False, coarsen=False, gather_fusion=False)
+        return self

@@ -5,30 +5,35 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any, Literal
 
-from backends.acrobat.options import Options
+from backends.acrobat.options import Kernels, Options
 from bench.contract import Instance, Outputs, Target, Unsupported, Workload
 
-CUMULATIVE = (
-    "vertical",
-    "coarsen",
-    "hoist",
-    "phases",
-    "gather_fusion",
-    "fold_sums",
-    "horizontal",
-    "constant_work",
-    "specialise",
-)
-"""The order in which the cumulative ablation turns the switches on (paper: the ablation figure's, then ours)."""
+SWITCHES = tuple(f.name for f in fields(Options) if f.type == "bool")
+ALWAYS = ("specialise",)
+"""On in all of the cumulative ablation: without it some weights are operands of each row, of which explicit gather copies one
+for every row. Nobody starts from there."""
+CUMULATIVE: Mapping[str, Sequence[str]] = {
+    "unfused": (),
+    "fusion": ("vertical",),
+    "coarsening": ("coarsen",),
+    "inline depth": ("hoist",),
+    "phases": ("phases",),  # ghost operators belong here
+    "gather fusion": ("gather_fusion",),
+    "horizontal fusion": ("horizontal", "fold_sums", "constant_work"),
+}
+"""The steps of the cumulative ablation and the switches each adds (paper: the ablation figure's order, then ours). The first
+runs a vendor's kernels, all others generated ones."""
 
 
 class Acrobat:
     """Every switch of `Options` is a keyword, so that `backend.acrobat.<switch>=false` turns it off.
 
-    `ablation` measures several settings as cells of their own: `alone` everything on and each switch off by itself,
-    `cumulative` everything off and the switches turned on one after the other.
+    `kernels=vendor` is the unfused mode: `Options` says what it turns off. `ablation` measures several settings as cells of
+    their own: `alone` everything on and each switch off by itself, `cumulative` the steps of `CUMULATIVE`, of which `step`
+    names the one that a cell is and changes nothing.
     """
 
     name = "acrobat"
@@ -36,6 +41,8 @@ class Acrobat:
     def __init__(
         self,
         target: Target,
+        step: str = "",
+        kernels: Kernels = "generated",
         specialise: bool = True,
         constant_work: bool = True,
         fold_sums: bool = True,
@@ -52,7 +59,7 @@ class Acrobat:
         self.checked = checked
         self.ablation = ablation
         self.options = Options(
-            specialise, constant_work, fold_sums, horizontal, vertical, coarsen, gather_fusion, hoist, phases
+            specialise, constant_work, fold_sums, horizontal, vertical, coarsen, gather_fusion, hoist, phases, kernels
         )
 
     def available(self) -> str | None:
@@ -60,16 +67,21 @@ class Acrobat:
             return "it generates code for CPUs only"
         if not shutil.which(os.environ.get("CXX", "g++")) and not shutil.which("clang++"):
             return "there is no C++ compiler"
+        if self.options.kernels == "vendor":
+            from backends.acrobat.codegen import blas
+            from backends.acrobat.codegen.build import BuildError
+
+            try:
+                blas.find()
+            except BuildError as error:
+                return str(error)
         return None
 
     def variants(self) -> Sequence[Mapping[str, Any]]:
         if self.ablation == "alone":
-            return [{"ablation": "none", **({switch: False} if switch else {})} for switch in ("", *CUMULATIVE)]
+            return [{"ablation": "none", **({switch: False} if switch else {})} for switch in ("", *SWITCHES)]
         if self.ablation == "cumulative":
-            return [
-                {"ablation": "none", **{switch: k < on for k, switch in enumerate(CUMULATIVE)}}
-                for on in range(len(CUMULATIVE) + 1)
-            ]
+            return steps()
         return [{}]
 
     def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Compiled:
@@ -83,6 +95,17 @@ class Acrobat:
             )
         except CompileError as error:
             raise Unsupported(str(error)) from error
+
+
+def steps() -> list[dict[str, Any]]:
+    """The options of each step of the cumulative ablation: those of the steps before with its own turned on."""
+    made: list[dict[str, Any]] = []
+    on = set(ALWAYS)
+    for step, switches in CUMULATIVE.items():
+        on.update(switches)
+        kernels = "generated" if made else "vendor"
+        made.append({"ablation": "none", "step": step, "kernels": kernels, **{switch: switch in on for switch in SWITCHES}})
+    return made
 
 
 class Compiled:

@@ -6,17 +6,15 @@ them run on each of three models; switches that leave a program as it is share i
 
 from __future__ import annotations
 
-from dataclasses import fields
 from itertools import combinations, product
 from typing import Any
 
 import pytest
 import torch
 
+from backends.acrobat.backend import SWITCHES
 from backends.acrobat.options import Options
 from backends.acrobat.tests.support import assert_same, draw, eager, edges, tiny
-
-SWITCHES = [f.name for f in fields(Options)]
 
 
 def covering() -> list[tuple[bool, ...]]:
@@ -44,7 +42,8 @@ def title(row: tuple[bool, ...]) -> str:
 @pytest.mark.parametrize("row", dict.fromkeys([*ALONE, *ROWS]), ids=title)
 @pytest.mark.parametrize("name", ["treelstm", "mvrnn", "birnn"])
 def test_outputs_stay(built: Any, name: str, row: tuple[bool, ...]) -> None:
-    executable = built(name, options=Options(*row))
+    switches: dict[str, Any] = dict(zip(SWITCHES, row, strict=True))
+    executable = built(name, options=Options(**switches))
     instances = [*draw(name, 5), *edges(name)]
     want = eager(tiny(name, torch.float64), instances)
     assert_same(executable(instances), want)

@@ -22,8 +22,8 @@ using Clock = std::chrono::steady_clock;
 
 inline double milliseconds(Clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
 
-// About the last mini-batch. The order is the C boundary's: `codegen.executable` names the fields. `gathered_bytes` are copied to be next
-// to each other, or from where a library left them; `library_calls` are its products.
+// About the last mini-batch. The order is the C boundary's: `codegen.executable` names the fields. `gathered_bytes` are copied to
+// be next to each other, or from where a library left them; `library_calls` are its products.
 struct Counters {
     double ingest_ms = 0, construct_ms = 0, schedule_ms = 0, kernel_ms = 0, copy_ms = 0, fetch_ms = 0;
     double nodes = 0, batches = 0, launches = 0, waits = 0, executions = 0, gathered_bytes = 0, product_flops = 0;

@@ -7,31 +7,32 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from backends.acrobat.options import Executor, Options
+from backends.acrobat.options import SWITCHES, Executor, Kernels, Options
 from bench.contract import Instance, Outputs, Target, Unsupported, Workload
 
-CUMULATIVE = (
-    "vertical",
-    "coarsen",
-    "hoist",
-    "phases",
-    "ghosts",
-    "gather_fusion",
-    "fold_sums",
-    "horizontal",
-    "constant_work",
-    "specialise",
-    "invariants",
-    "tables",
-)
-"""The order in which the cumulative ablation turns the switches on (paper: the ablation figure's, then ours)."""
+ALWAYS = ("specialise",)
+"""On in all of the cumulative ablation: without it some weights are operands of each row, of which explicit gather copies one
+for every row. Nobody starts from there."""
+CUMULATIVE: Mapping[str, Sequence[str]] = {
+    "unfused": (),
+    "fusion": ("vertical",),
+    "coarsening": ("coarsen",),
+    "inline depth": ("hoist",),
+    "phases and ghosts": ("phases", "ghosts"),
+    "gather fusion": ("gather_fusion",),
+    "horizontal fusion": ("horizontal", "fold_sums"),
+    "constant work": ("constant_work", "invariants", "tables"),
+}
+"""The steps of the cumulative ablation and the switches each adds (paper: the ablation figure's order, then ours). The first
+runs a vendor's kernels, all others generated ones; before inline depth, depths come from the dataflow."""
 
 
 class Acrobat:
     """Every switch of `Options` is a keyword, so that `backend.acrobat.<switch>=false` turns it off.
 
-    `ablation` measures several settings as cells of their own: `alone` everything on and each switch off by itself,
-    `cumulative` everything off and the switches turned on one after the other.
+    `kernels=vendor` is the unfused mode: `Options` says what it turns off. `ablation` measures several settings as cells of
+    their own: `alone` everything on and each switch off by itself, `cumulative` the steps of `CUMULATIVE`, of which `step`
+    names the one that a cell is and changes nothing.
     """
 
     name = "acrobat"
@@ -39,6 +40,8 @@ class Acrobat:
     def __init__(
         self,
         target: Target,
+        step: str = "",
+        kernels: Kernels = "generated",
         specialise: bool = True,
         tables: bool = True,
         invariants: bool = True,
@@ -72,6 +75,7 @@ class Acrobat:
             phases=phases,
             ghosts=ghosts,
             executor=executor,
+            kernels=kernels,
         )
 
     def available(self) -> str | None:
@@ -79,16 +83,21 @@ class Acrobat:
             return "it generates code for CPUs only"
         if not shutil.which(os.environ.get("CXX", "g++")) and not shutil.which("clang++"):
             return "there is no C++ compiler"
+        if self.options.kernels == "vendor":
+            from backends.acrobat.codegen import blas
+            from backends.acrobat.codegen.build import BuildError
+
+            try:
+                blas.find()
+            except BuildError as error:
+                return str(error)
         return None
 
     def variants(self) -> Sequence[Mapping[str, Any]]:
         if self.ablation == "alone":
-            return [{"ablation": "none", **({switch: False} if switch else {})} for switch in ("", *CUMULATIVE)]
+            return [{"ablation": "none", **({switch: False} if switch else {})} for switch in ("", *SWITCHES)]
         if self.ablation == "cumulative":
-            return [
-                {"ablation": "none", **{switch: k < on for k, switch in enumerate(CUMULATIVE)}}
-                for on in range(len(CUMULATIVE) + 1)
-            ]
+            return steps()
         return [{}]
 
     def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Compiled:
@@ -102,6 +111,17 @@ class Acrobat:
             )
         except CompileError as error:
             raise Unsupported(str(error)) from error
+
+
+def steps() -> list[dict[str, Any]]:
+    """The options of each step of the cumulative ablation: those of the steps before with its own turned on."""
+    made: list[dict[str, Any]] = []
+    on = set(ALWAYS)
+    for step, switches in CUMULATIVE.items():
+        on.update(switches)
+        how = {"kernels": "generated" if made else "vendor", "executor": "inline" if "hoist" in on else "dataflow"}
+        made.append({"ablation": "none", "step": step, **how, **{switch: switch in on for switch in SWITCHES}})
+    return made
 
 
 class Compiled:

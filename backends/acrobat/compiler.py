@@ -41,9 +41,10 @@ def compile(
 
     The parameters' values are those of this moment. `checked` makes every run verify that operands are computed before
     they are used; `memory_limit` (bytes) bounds each arena of a mini-batch; `observe(name, program)` is called after each pass.
-    Raises CompileError with all that is outside the language, BuildError if there is no usable C++ compiler.
+    Raises CompileError with all that is outside the language, BuildError if there is no usable C++ compiler or, with
+    `Options(kernels="vendor")`, no library.
     """
-    options = options or Options()
+    options = (options or Options()).effective()
     program = optimise(build_program(module), options, observe)
     target = CpuTarget.detect()
     key = build_key(program, options, target)
@@ -65,9 +66,9 @@ def build(program: Program, options: Options, target: CpuTarget, folder: Path, f
     """Kernels, generated code, shared object and manifest of a finished program, in `folder`."""
     units = collect_units(program)
     requests = units.requests()
-    emitted = dict(zip(requests, emit_all([(r.kernel, r.out_mode) for r in requests], target), strict=True))
+    emitted = dict(zip(requests, emit_all([(r.kernel, r.out_mode) for r in requests], target, options.kernels), strict=True))
     objects = []
-    for e in {e.symbol: e for e in emitted.values()}.values():
+    for e in {e.symbol: e for e in emitted.values() if e.object_bytes}.values():
         objects.append(folder / f"{e.symbol}.o")
         objects[-1].write_bytes(e.object_bytes)
     module = Module(program, facts_for(program, options), units, emitted)
@@ -79,6 +80,7 @@ def build(program: Program, options: Options, target: CpuTarget, folder: Path, f
         "weights": module.weights,
         "packed": [{"weight": w, "description": packs[symbol][param]} for symbol, param, w in module.packed],
         "outputs": [{"shape": t.shape, "dtype": t.dtype} for t in module.outputs],
+        "library": any(e.source for e in emitted.values()),
         "kernels": {e.symbol: {"flops_per_row": e.flops_per_row, "parts": e.parts} for e in emitted.values()},
     }
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=1))
@@ -89,7 +91,7 @@ def build_key(program: Program, options: Options, target: CpuTarget) -> str:
     text = "\n".join(
         [
             print_program(program),
-            repr((options.hoist, options.phases, options.ghosts)),
+            repr((options.hoist, options.phases, options.ghosts, options.kernels)),
             repr(target),
             source_hash(),
             tool_version(),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Literal, TypeAlias
 
 Executor: TypeAlias = Literal["inline", "dataflow", "agenda"]
+Kernels: TypeAlias = Literal["generated", "vendor"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,16 @@ class Options:
     executor: Executor = "inline"
     """How depths are found: `inline` by counters in the generated code, `dataflow` from each operation's operands as it is
     recorded, `agenda` not at all: what is ready runs, the unit of the lowest average depth first (DyNet's agenda)."""
+    kernels: Kernels = "generated"
+    """`vendor`: matrix products are calls of a library's GEMM, on operands copied into contiguous memory; all other operations
+    are generated kernels of their own. A library's kernel takes nothing else in, so this turns `vertical`, `horizontal`,
+    `coarsen` and `gather_fusion` off, whatever they are."""
+
+    def effective(self) -> Options:
+        """What is compiled: these options without those that `kernels` turns off."""
+        if self.kernels == "vendor":
+            return replace(self, vertical=False, horizontal=False, coarsen=False, gather_fusion=False)
+        return self
 
 
 SWITCHES = tuple(f.name for f in fields(Options) if f.type == "bool")

@@ -66,7 +66,7 @@ def passes(options: Options) -> list[Pass]:
 def optimise(program: Program, options: Options, observe: Observe | None = None) -> Program:
     """All passes that are on. Raises what the verifier raises if one of them breaks the program."""
     verify(program)
-    for p in passes(options):
+    for p in passes(options.effective()):
         if not p.on:
             continue
         program = p.run(program)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from backends.acrobat.codegen import blas
 from backends.acrobat.errors import InstanceError, ResourceError, ScheduleError
 from backends.acrobat.kernels.packing import pack
 from backends.acrobat.options import Executor
@@ -19,7 +20,18 @@ EXECUTORS = ("inline", "dataflow", "agenda")
 """Where depths come from, in the order of the runtime's `Executor`."""
 COUNTERS = (
     *("ingest_ms", "construct_ms", "schedule_ms", "kernel_ms", "copy_ms", "fetch_ms"),
-    *("nodes", "batches", "launches", "waits", "executions", "gathered_bytes", "product_flops", "host_bytes", "tensor_bytes"),
+    *(
+        "nodes",
+        "batches",
+        "launches",
+        "waits",
+        "executions",
+        "gathered_bytes",
+        "product_flops",
+        "host_bytes",
+        "tensor_bytes",
+        "library_calls",
+    ),
 )
 MEMORY_LIMIT = 16 << 30
 ALIGN = 64
@@ -39,17 +51,22 @@ class Executable:
         executor: Executor = "inline",
         memory_limit: int = MEMORY_LIMIT,
     ) -> None:
-        """`folder` is a finished build, `weights` all weights of the program (float32), `classes` those of its manifest."""
+        """`folder` is a finished build, `weights` all weights of the program (float32), `classes` those of its manifest.
+        Raises BuildError if the kernels call a library and there is none."""
         self.folder = folder
         self.manifest = json.loads((folder / "manifest.json").read_text())
         self._lib = library(folder / "model.so")
         names = self.manifest["weights"]
+        self._blas = blas.find() if self.manifest["library"] else None
         self._raw = Buffers([np.ascontiguousarray(weights[name], np.float32) for name in names])
         self._packed = Buffers([pack(p["description"], weights[p["weight"]]) for p in self.manifest["packed"]])
         base = self._raw.address(0) if names else self._packed.base
         self._session = self._lib.acrobat_create(
             threads, memory_limit, int(checked), int(gather_fusion), EXECUTORS.index(executor), base
         )
+        if self._blas is not None:
+            b = self._blas
+            self._lib.acrobat_set_gemm(self._session, b.sgemm, int(b.wide), b.get_threads, b.set_threads)
         for i in range(len(names)):
             self._lib.acrobat_add_weight(self._session, self._raw.address(i))
         for i in range(len(self.manifest["packed"])):
@@ -124,6 +141,7 @@ def library(path: Path) -> ctypes.PyDLL:
     declare = {
         "acrobat_create": (void, [integer, ctypes.c_uint64, integer, integer, integer, void]),
         "acrobat_destroy": (None, [void]),
+        "acrobat_set_gemm": (None, [void, void, integer, void, void]),
         "acrobat_add_weight": (None, [void, void]),
         "acrobat_add_packed": (None, [void, void]),
         "acrobat_add_class": (integer, [void, obj]),

@@ -50,7 +50,7 @@ class Module:
         heads = [functions.signature(f) + ";" for f in program.functions.values()]
         read = readers.read(entry.params[0].type, "o")
         collect, build = writers.collect(entry.result, "r"), writers.build(entry.result, "r")
-        declarations = {emitted[r].symbol: emitted[r].declaration for r in units.requests()}
+        kernels = {emitted[r].symbol: emitted[r] for r in units.requests()}
         runs = "\n\n".join(f"{writer.record(code)}\n\n{writer.run(code)}" for code in units)
         waits = program.entry in facts.waits
         result, instance = types.cpp(entry.result), types.cpp(entry.params[0].type)
@@ -66,13 +66,14 @@ class Module:
                 "",
                 "// ---- kernels",
                 'extern "C" {',
-                *declarations.values(),
+                *(k.declaration for k in kernels.values() if not k.source),
                 "}",
                 "",
                 "using namespace acrobat;",
                 "",
                 "namespace {",
                 "",
+                *(f"{k.source}\n" for k in kernels.values() if k.source),
                 "// ---- structures",
                 types.declarations(),
                 "",

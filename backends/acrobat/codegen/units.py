@@ -196,6 +196,8 @@ class UnitWriter:
             share = f"double({rows}) / double(bucket.rows)" if call.over else "1"
             flops.append(f"{float(emitted.flops_per_row)} * {share}" if call.over else f"{float(emitted.flops_per_row)}")
             size.append(f"{row_bytes(kernel)} * {share}" if call.over else f"{row_bytes(kernel)}")
+        if self.emitted[code.calls[0].request].source:
+            return "\n".join([*lines, *self._run_library(code, code.calls[0]), "}"])
         lines += [f"    const double row_bytes = {' + '.join(size)};", f"    const double row_flops = {' + '.join(flops)};"]
         lines += [
             "    cx.blocks(bucket.rows, row_bytes, row_flops, [&](int64_t begin, int64_t end, Worker& worker, bool split) {",
@@ -212,6 +214,31 @@ class UnitWriter:
             lines += [f"        {line}" for line in self._call(code, k, call)]
         return "\n".join([*lines, "    });", "}"])
 
+    def _run_library(self, code: UnitCode, call: Call) -> list[str]:
+        """A kernel that calls a library runs once for all rows, which each thread takes a share of."""
+        kernel, emitted = call.request.kernel, self.emitted[call.request]
+        args = [
+            f"cx.packed[{self._pack(emitted, p, code.shared[arg])}]" if p.mode is Mode.SHARED else f"all_{operand(arg)}"
+            for p, arg in zip(kernel.params, call.args, strict=True)
+        ]
+        args.append("out")
+        out = f"cx.adjacent(bucket.out.data, bucket.rows, {kernel.row_size})" if emitted.adjacent else "bucket.out.data"
+        args = ["cx.gemm", "cx.base", "row_begin", "row_end", "part_begin", "part_end", *args, "nullptr"]
+        lines = [
+            f"const int64_t* out = {out};",
+            f"cx.share(bucket.rows, {emitted.parts}, {float(emitted.flops_per_row)},",
+            "    [&](int64_t row_begin, int64_t row_end, int part_begin, int part_end) {",
+            f"        {emitted.symbol}({', '.join(args)});",
+            "    });",
+        ]
+        if emitted.adjacent:
+            lines += [f"cx.scatter(out, bucket.out.data, bucket.rows, {kernel.row_size});"]
+        return [f"    {line}" for line in lines]
+
+    def _pack(self, emitted: Emitted, p: Param, weight: Weight) -> int:
+        """The index of the weight as the kernel wants it."""
+        return self.packed.setdefault((emitted.symbol, p.name, weight.name), len(self.packed))
+
     def _call(self, code: UnitCode, k: int, call: Call) -> list[str]:
         kernel, emitted = call.request.kernel, self.emitted[call.request]
         lists = {p.name: i for i, p in enumerate(code.lists)}
@@ -221,9 +248,7 @@ class UnitWriter:
         args: list[str] = []
         for p, arg in zip(kernel.params, call.args, strict=True):
             if p.mode is Mode.SHARED:
-                key = (emitted.symbol, p.name, code.shared[arg].name)
-                index = self.packed.setdefault(key, len(self.packed))
-                args.append(f"cx.packed[{index}]")
+                args.append(f"cx.packed[{self._pack(emitted, p, code.shared[arg])}]")
             elif arg in lists:
                 own = code.groups.index(code.group_of(arg))
                 args += [f"starts_{own}", operand(arg)] if p.mode is Mode.LIST else [f"{operand(arg)} + starts_{own}[0]"]

@@ -45,6 +45,9 @@ int guarded(Body&& body) {
         return s;                                                                                                          \
     }                                                                                                                      \
     ACROBAT_DOOR void acrobat_destroy(void* s) { delete static_cast<acrobat::Session*>(s); }                               \
+    ACROBAT_DOOR void acrobat_set_gemm(void* s, void* sgemm, int wide, void* get_threads, void* set_threads) {             \
+        static_cast<acrobat::Session*>(s)->cx.gemm.set(sgemm, wide != 0, get_threads, set_threads);                        \
+    }                                                                                                                      \
     ACROBAT_DOOR void acrobat_add_weight(void* s, const float* w) {                                                        \
         auto& cx = static_cast<acrobat::Session*>(s)->cx;                                                                  \
         cx.weights.push_back(cx.address(w));                                                                               \

@@ -12,6 +12,7 @@
 
 #include "arena.h"
 #include "executors.h"
+#include "gemm.h"
 #include "pool.h"
 #include "schedule.h"
 #include "values.h"
@@ -22,11 +23,12 @@ using Clock = std::chrono::steady_clock;
 
 inline double milliseconds(Clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
 
-// About the last mini-batch. The order is the C boundary's: `codegen.loader` names the fields.
+// About the last mini-batch. The order is the C boundary's: `codegen.executable` names the fields. `gathered_bytes` are copied to
+// be next to each other, or from where a library left them; `library_calls` are its products.
 struct Counters {
     double ingest_ms = 0, construct_ms = 0, schedule_ms = 0, kernel_ms = 0, copy_ms = 0, fetch_ms = 0;
     double nodes = 0, batches = 0, launches = 0, waits = 0, executions = 0, gathered_bytes = 0, product_flops = 0;
-    double host_bytes = 0, tensor_bytes = 0;
+    double host_bytes = 0, tensor_bytes = 0, library_calls = 0;
 };
 
 struct Launched {
@@ -95,6 +97,7 @@ class Context {
     float* base = nullptr;              // every address counts from here
     std::vector<Tensor> weights;        // addresses of the weights as they are
     std::vector<const float*> packed;   // weights as kernels want them
+    Gemm gemm;                          // of a library, for kernels that call one
     std::vector<Launched> log;          // filled when `logging`
     bool logging = false;
 
@@ -219,21 +222,41 @@ class Context {
 
     // Explicit gather: the rows are copied next to each other, and the table made to say so.
     const int64_t* operand(const int64_t* table, int64_t rows, int64_t elements) {
-        if (gather_fusion_ || rows < 2) return table;
-        const auto from = Clock::now();
-        bool adjacent = true;
-        for (int64_t i = 1; i < rows && adjacent; ++i) adjacent = table[i] == table[i - 1] + elements;
-        if (adjacent) return table;
-        const Tensor copy = place(rows * elements);
-        int64_t* moved = host.make<int64_t>(size_t(rows));
-        for (int64_t i = 0; i < rows; ++i) {
-            moved[i] = copy + i * elements;
-            std::memcpy(pointer(moved[i]), pointer(table[i]), size_t(elements) * 4);
-        }
-        counters.gathered_bytes += double(rows * elements * 4);
-        counters.copy_ms += milliseconds(Clock::now() - from);
-        return moved;
+        if (gather_fusion_) return table;
+        const auto began = Clock::now();
+        const int64_t* together = adjacent(table, rows, elements);
+        if (together != table) copy(table, together, rows, elements, began);
+        return together;
     }
+
+    // ---- kernels that call a library
+    // Places for rows next to each other: the table's own if they are.
+    const int64_t* adjacent(const int64_t* table, int64_t rows, int64_t elements) {
+        int64_t i = 1;
+        while (i < rows && table[i] == table[i - 1] + elements) ++i;
+        if (i >= rows) return table;
+        const Tensor start = place(rows * elements);
+        int64_t* together = host.make<int64_t>(size_t(rows));
+        for (int64_t row = 0; row < rows; ++row) together[row] = start + row * elements;
+        return together;
+    }
+    // Results from where the library wrote them to where they are looked for.
+    void scatter(const int64_t* from, const int64_t* to, int64_t rows, int64_t elements) {
+        if (from != to) copy(from, to, rows, elements, Clock::now());
+    }
+    // Runs kernel(row_begin, row_end, part_begin, part_end) over all rows, each thread taking one share of them, as large as
+    // can be: of the rows, or of the parts (columns) where that keeps more threads busy or leaves shares nearer to square.
+    template <class Kernel>
+    void share(int64_t rows, int parts, double flops_per_row, Kernel&& kernel) {
+        const int threads = flops_per_row * double(rows) < kSmallWork ? 1 : pool.threads();
+        const int by_rows = int(std::min<int64_t>(rows, threads));
+        const int by_parts = std::min(parts, threads);
+        if (by_parts > by_rows || (by_parts == by_rows && kPartColumns * parts > rows))
+            pool.run(by_parts, [&](int p, int) { kernel(int64_t{0}, rows, parts * p / by_parts, parts * (p + 1) / by_parts); });
+        else
+            pool.run(by_rows, [&](int p, int) { kernel(rows * p / by_rows, rows * (p + 1) / by_rows, 0, parts); });
+    }
+    static constexpr int kPartColumns = 16;
 
     // ---- execution
     void reset(const Unit* units, int count, int phases, int64_t static_levels) {
@@ -265,7 +288,9 @@ class Context {
             counters.nodes += double(bucket.rows);
             counters.batches += 1;
             const auto start = Clock::now();
+            char* const mark = tensors.mark();
             units_[unit].run(*this, bucket);
+            tensors.release_to(mark);  // results have had their places since they were recorded: what came after are copies
             kernels += milliseconds(Clock::now() - start);
             if (checked_)
                 for (int64_t i = 0; i < bucket.rows; ++i) produced(bucket.out.data[i], units_[unit].row_size);
@@ -293,6 +318,12 @@ class Context {
     }
 
    private:
+    void copy(const int64_t* from, const int64_t* to, int64_t rows, int64_t elements, Clock::time_point began) {
+        for (int64_t i = 0; i < rows; ++i) std::memcpy(pointer(to[i]), pointer(from[i]), size_t(elements) * 4);
+        counters.gathered_bytes += double(rows * elements * 4);
+        counters.copy_ms += milliseconds(Clock::now() - began);
+    }
+
     // ---- checked mode: every operand must have been computed before its kernel runs
     void produced(Tensor t, int64_t elements) {
         const int64_t first = tensors.line_of(pointer(t));

@@ -83,6 +83,7 @@ PyObject* run(Session& s, PyObject* list, PyObject* allocate) {
     results.reserve(size_t(count));
     {
         Awake awake(cx.pool);
+        Gemm::Alone alone(cx.gemm);
         if constexpr (Model::waits) {
             run_waiting<Model>(s, instances, results);
         } else {
@@ -108,6 +109,7 @@ PyObject* run(Session& s, PyObject* list, PyObject* allocate) {
     c.construct_ms = milliseconds(ran - read) - c.kernel_ms - c.schedule_ms - c.copy_ms;
     c.fetch_ms = milliseconds(fetched - ran);
     c.host_bytes = double(cx.host.high_water());
+    c.library_calls = double(cx.gemm.take_calls());
     c.tensor_bytes = double(cx.tensors.high_water());
     return output.release();
 }

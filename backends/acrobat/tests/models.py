@@ -145,3 +145,38 @@ class WideWaits(nn.Module):
         if torch.sigmoid(self.score(x)).item() > 0.5:
             x = torch.tanh(self.step(x))
         return int(torch.sigmoid(self.score(x)).item() * 1000.0)
+
+
+Four: TypeAlias = tuple[Tensor, Tensor, Tensor, Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    vector: Annotated[Tensor, 40]
+    matrix: Annotated[Tensor, 48, 40]
+    odd: Annotated[Tensor, 3, 5]
+    stack: Annotated[Tensor, 3, 2, 8, 24]
+    one: Annotated[Tensor, 2, 24, 8]
+
+
+class Products(nn.Module):
+    """A product of each form: by a weight or of two operands; vectors, matrices with and without padding, stacks that
+    broadcast; with a bias and without."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wide = nn.Linear(40, 100)
+        self.bare = nn.Linear(40, 33, bias=False)
+        self.odd = nn.Linear(5, 7)
+        self.right = nn.Parameter(torch.randn(40, 52))
+        self.column = nn.Parameter(torch.randn(40))
+        self.left = nn.Parameter(torch.randn(30, 48))
+
+    def forward(self, x: Operands) -> tuple[Four, Four, Tensor, Tensor, Tensor]:
+        return (
+            (self.wide(x.vector), self.bare(x.vector), x.vector @ self.right, x.matrix @ x.vector),
+            (self.wide(x.matrix), self.bare(x.matrix), x.matrix @ self.right, self.left @ x.matrix),
+            self.odd(x.odd),
+            x.matrix @ self.column,
+            x.stack @ x.one,
+        )

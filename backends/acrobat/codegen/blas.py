@@ -1,0 +1,71 @@
+"""Finds the library whose GEMM the unfused mode calls: OpenBLAS, from the wheels of numpy or scipy, or the system's."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+from collections.abc import Iterator
+from ctypes.util import find_library
+from dataclasses import dataclass
+from pathlib import Path
+
+from backends.acrobat.codegen.build import BuildError
+
+BUNDLING = ("numpy", "scipy")
+NAMES = [(prefix, suffix) for suffix in ("64_", "") for prefix in ("scipy_", "")]
+"""How builds of OpenBLAS decorate their symbols; the suffix says that integers have 64 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blas:
+    """Addresses of the functions `Gemm` in runtime/gemm.h calls. They hold while `library` is referred to."""
+
+    library: ctypes.CDLL
+    sgemm: int
+    wide: bool
+    """Whether its integers have 64 bits."""
+    get_threads: int
+    set_threads: int
+
+
+def find() -> Blas:
+    """The first library that can be loaded and has what is needed. Raises BuildError."""
+    tried = []
+    for path in candidates():
+        try:
+            library = ctypes.CDLL(path)
+        except OSError as error:
+            tried.append(f"{path}: {error}")
+            continue
+        if found := functions(library):
+            return found
+        tried.append(f"{path}: exports no cblas_sgemm with functions that set its threads")
+    raise BuildError(
+        "kernels=vendor needs OpenBLAS, and there is none: "
+        + ("; ".join(tried) or "nothing beside numpy or scipy, nor in the system's library folders")
+        + ". Install numpy from its wheel (pip install --force-reinstall numpy) or the system's package libopenblas0, "
+        "or use kernels=generated"
+    )
+
+
+def candidates() -> Iterator[str]:
+    """Paths, or names the system's loader resolves, in the order to try them."""
+    for package in BUNDLING:
+        spec = importlib.util.find_spec(package)
+        if spec is None or spec.origin is None:
+            continue
+        folder = Path(spec.origin).parent
+        for libs in (folder.with_name(f"{package}.libs"), folder / ".libs", folder / ".dylibs"):
+            yield from map(str, sorted(libs.glob("*openblas*")))
+    if name := find_library("openblas"):
+        yield name
+
+
+def functions(library: ctypes.CDLL) -> Blas | None:
+    """The functions by the first decoration that has them all."""
+    for prefix, suffix in NAMES:
+        names = [f"{prefix}{name}{suffix}" for name in ("cblas_sgemm", "openblas_get_num_threads", "openblas_set_num_threads")]
+        if all(hasattr(library, name) for name in names):
+            sgemm, get, set_ = (ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in names)
+            return Blas(library, sgemm, suffix == "64_", get, set_)
+    return None

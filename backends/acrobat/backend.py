@@ -45,6 +45,7 @@ class Acrobat:
         gather_fusion: bool = True,
         hoist: bool = True,
         phases: bool = True,
+        codegen: Literal["aot", "vm"] = "aot",
         checked: bool = False,
         ablation: Literal["none", "alone", "cumulative"] = "none",
     ) -> None:
@@ -52,7 +53,7 @@ class Acrobat:
         self.checked = checked
         self.ablation = ablation
         self.options = Options(
-            specialise, constant_work, fold_sums, horizontal, vertical, coarsen, gather_fusion, hoist, phases
+            specialise, constant_work, fold_sums, horizontal, vertical, coarsen, gather_fusion, hoist, phases, codegen
         )
 
     def available(self) -> str | None:

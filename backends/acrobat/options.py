@@ -1,8 +1,9 @@
-"""The switches of the compiler: each is an axis of the ablation, reachable as `backend.acrobat.<switch>=false`."""
+"""The switches of the compiler: each is an axis of the ablation, reachable as `backend.acrobat.<switch>=...`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +26,6 @@ class Options:
     """Operations that depend on no recursive result run at a static depth, before all others."""
     phases: bool = True
     """Stages of `forward` are phases: the next stage starts when every instance has recorded the one before."""
+    codegen: Literal["aot", "vm"] = "aot"
+    """How the host program runs: compiled ahead of time, or as bytecode that a native loop interprets (paper: AOT compilation
+    against the Relay VM). Kernels are compiled either way."""

@@ -30,7 +30,7 @@ from workloads.treelstm import model as treelstm
 SENTENCES = [[1, 2, 3], [4], [], [5, 6, 7, 8, 9], [10, 11, 12], [13, 14]]
 
 
-def optimised(name: str, **switches: bool) -> Program:
+def optimised(name: str, **switches: Any) -> Program:
     return optimise(build(tiny(name)), Options(**switches))
 
 

@@ -25,7 +25,8 @@ CUMULATIVE = (
 
 
 class Acrobat:
-    """Every switch of `Options` is a keyword, so that `backend.acrobat.<switch>=false` turns it off.
+    """Every switch of `Options` is a keyword, so that `backend.acrobat.<switch>=false` turns it off; `codegen=vm`
+    interprets the host program instead of compiling it.
 
     `ablation` measures several settings as cells of their own: `alone` everything on and each switch off by itself,
     `cumulative` everything off and the switches turned on one after the other.

@@ -373,6 +373,7 @@ class _Body:
         """The value of a body to `target`, or returned."""
         match expr:
             case n.If(cond, then, orelse):
+                self.about = describe("", "If", expr.span)
                 skip = self.emit(Opcode.JumpUnless, a=self.atom(cond))
                 with self.scope():
                     self.body(then, target)
@@ -401,12 +402,14 @@ class _Body:
             self.value(name, expr, target)
 
     def deliver(self, register: int, target: int | None) -> None:
+        self.about = describe("", "result")
         if target is None:
             self.emit(Opcode.Return, a=register)
         else:
             self.emit(Opcode.Move, target, register)
 
     def match(self, expr: n.Match, target: int | None) -> None:
+        self.about = describe("", "Match", expr.span)
         value, type = self.atom(expr.value), expr.value.type
         assert isinstance(type, DataT)
         cases = self.code.program.datatypes[type.name].cases
@@ -670,4 +673,4 @@ def ends_with(group: Sequence[Binding], result: n.Expr) -> bool:
 
 def describe(name: str, what: str, span: n.Span = n.NOWHERE) -> str:
     where = f", {PurePath(span.file).name}:{span.line}" if span.line else ""
-    return f"{name}: {what}{where}"
+    return f"{name}: {what}{where}" if name else f"{what}{where}"

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from backends.acrobat.options import SWITCHES, Executor, Kernels, Options
+from backends.acrobat.options import SWITCHES, Codegen, Executor, Kernels, Options
 from bench.contract import Instance, Outputs, Target, Unsupported, Workload
 
 ALWAYS = ("specialise",)
@@ -28,7 +28,8 @@ runs a vendor's kernels, all others generated ones; before inline depth, depths 
 
 
 class Acrobat:
-    """Every switch of `Options` is a keyword, so that `backend.acrobat.<switch>=false` turns it off.
+    """Every switch of `Options` is a keyword, so that `backend.acrobat.<switch>=false` turns it off; `codegen=vm`
+    interprets the host program instead of compiling it.
 
     `kernels=vendor` is the unfused mode: `Options` says what it turns off. `ablation` measures several settings as cells of
     their own: `alone` everything on and each switch off by itself, `cumulative` the steps of `CUMULATIVE`, of which `step`
@@ -55,6 +56,7 @@ class Acrobat:
         phases: bool = True,
         ghosts: bool = True,
         executor: Executor = "inline",
+        codegen: Codegen = "aot",
         checked: bool = False,
         ablation: Literal["none", "alone", "cumulative"] = "none",
     ) -> None:
@@ -76,6 +78,7 @@ class Acrobat:
             ghosts=ghosts,
             executor=executor,
             kernels=kernels,
+            codegen=codegen,
         )
 
     def available(self) -> str | None:

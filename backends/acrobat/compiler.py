@@ -17,6 +17,7 @@ from torch import nn
 from backends.acrobat.codegen.build import RUNTIME, cached, compile_model, compiler
 from backends.acrobat.codegen.executable import MEMORY_LIMIT, Executable
 from backends.acrobat.codegen.module import Module, classes_of, collect_units
+from backends.acrobat.codegen.vm_module import VmModule
 from backends.acrobat.frontend import build as build_program
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.printer import print_program
@@ -71,7 +72,8 @@ def build(program: Program, options: Options, target: CpuTarget, folder: Path, f
     for e in {e.symbol: e for e in emitted.values() if e.object_bytes}.values():
         objects.append(folder / f"{e.symbol}.o")
         objects[-1].write_bytes(e.object_bytes)
-    module = Module(program, facts_for(program, options), units, emitted)
+    generate = VmModule if options.codegen == "vm" else Module
+    module = generate(program, facts_for(program, options), units, emitted)
     (folder / "model.cpp").write_text(module.source)
     (folder / "program.txt").write_text(print_program(program))
     compile_model(folder / "model.cpp", objects, folder / "model.so", flags)
@@ -91,7 +93,7 @@ def build_key(program: Program, options: Options, target: CpuTarget) -> str:
     text = "\n".join(
         [
             print_program(program),
-            repr((options.hoist, options.phases, options.ghosts, options.kernels)),
+            repr((options.hoist, options.phases, options.ghosts, options.kernels, options.codegen)),
             repr(target),
             source_hash(),
             tool_version(),

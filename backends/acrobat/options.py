@@ -1,4 +1,4 @@
-"""The switches of the compiler: each is an axis of the ablation, reachable as `backend.acrobat.<switch>=false`."""
+"""The switches of the compiler: each is an axis of the ablation, reachable as `backend.acrobat.<switch>=...`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Literal, TypeAlias
 
 Executor: TypeAlias = Literal["inline", "dataflow", "agenda"]
+Codegen: TypeAlias = Literal["aot", "vm"]
 Kernels: TypeAlias = Literal["generated", "vendor"]
 
 
@@ -38,6 +39,9 @@ class Options:
     executor: Executor = "inline"
     """How depths are found: `inline` by counters in the generated code, `dataflow` from each operation's operands as it is
     recorded, `agenda` not at all: what is ready runs, the unit of the lowest average depth first (DyNet's agenda)."""
+    codegen: Codegen = "aot"
+    """How the host program runs: compiled ahead of time, or as bytecode that a native loop interprets (paper: AOT compilation
+    against the Relay VM). Kernels are compiled either way."""
     kernels: Kernels = "generated"
     """`vendor`: matrix products are calls of a library's GEMM, on operands copied into contiguous memory; all other operations
     are generated kernels of their own. A library's kernel takes nothing else in, so this turns `vertical`, `horizontal`,

@@ -9,13 +9,14 @@ same depth by themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import PurePath
 
 from backends.acrobat.analyses.alignment import Alignment
 from backends.acrobat.codegen.cpp import Names, Types, c_string, field_name, identifier
+from backends.acrobat.codegen.order import groups, may_wait, phase_of_each
 from backends.acrobat.codegen.units import Units
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.ops import is_view
@@ -143,21 +144,13 @@ class FunctionWriter:
     def body(self, expr: n.Expr, finish: Finish) -> None:
         """Statements for `expr`, ending with `finish(value)`."""
         bindings, result = lets(expr)
-        done: set[int] = set()
         entry = self.function is not None and self.function.name == self.program.entry and finish == self.returns
         if entry:
             bindings = self.by_phase(bindings)
-        for i, (var, value) in enumerate(bindings):
-            if i in done:
-                continue
+        for group in groups(bindings, self.facts.waits, self.phase_of if entry else None):
             if entry:
-                self.enter_phase(self.phase_of[var.name])
-            if self.waiting and self.may_wait(value):
-                group = self.fork_group(bindings, i, done, entry)
-                if len(group) > 1:
-                    self.fork(bindings, group, done)
-                    continue
-            self.bind(var, value)
+                self.enter_phase(self.phase_of[group[0][0].name])
+            self.bind_all(group)
         self.compound(result, finish) if not isinstance(result, (n.Var, n.Lit, n.Weight)) else finish(self.atom(result))
 
     def enter_phase(self, phase: int) -> None:
@@ -166,11 +159,8 @@ class FunctionWriter:
             self.line(f"cx.stage = &cx.stages[{phase}];")
 
     def by_phase(self, bindings: list[tuple[n.Var, n.Expr]]) -> list[tuple[n.Var, n.Expr]]:
-        """The entry's bindings, earlier phases first; one that records nothing goes with the latest it uses."""
-        phase: dict[str, int] = {}
-        for var, value in bindings:
-            needs = max((phase.get(name, 0) for name in free_vars(value)), default=0)
-            phase[var.name] = max(needs, self.facts.phase.get(var.name, 0))
+        """The entry's bindings, earlier phases first."""
+        phase = phase_of_each(bindings, self.facts.phase)
         self.phase_of |= phase
         return sorted(bindings, key=lambda b: phase[b[0].name])
 
@@ -265,7 +255,7 @@ class FunctionWriter:
             v = self.env[name]
             if self.atom(n.Var(name, UNIT)).depth not in ("", "0"):
                 later = self.local.fresh(f"{identifier(name)}_padded")
-                self.line(f"const int64_t {later} = {v.depth} + {ghosts};")
+                self.line(f"const int64_t {later} = padded({v.depth}, {ghosts});")
                 self.put(name, v.code, later)
 
     def aligned(self, var: n.Var, value: Value) -> Value:
@@ -517,7 +507,7 @@ class FunctionWriter:
 
         env = dict(self.env)
         loop = f"for (int64_t {index} = 0; {index} < {source}.size; ++{index})"
-        if self.waiting and self.may_wait(expr.body):
+        if may_wait(expr.body, self.facts.waits):
             join, child = self.local.fresh(f"{name}_join"), self.local.fresh(f"{name}_child")
             self.line(f"Join {join}({source}.size);")
             self.line(f"auto {child} = [&](Join&, int64_t {index}) -> Child {{")
@@ -564,30 +554,17 @@ class FunctionWriter:
         ):
             # The usual shape: the body ends by building the tuple of new values.
             items = bindings[-1][1].items
-            for var, value in self.in_order(bindings[:-1]):
-                self.bind(var, value)
+            for group in groups(bindings[:-1], self.facts.waits):
+                self.bind_all(group)
             self.assign_all(names, [self.atom(a) for a in items])
         elif isinstance(result, n.Tuple):
-            for var, value in self.in_order(bindings):
-                self.bind(var, value)
+            for group in groups(bindings, self.facts.waits):
+                self.bind_all(group)
             self.assign_all(names, [self.atom(a) for a in result.items])
         else:
             temp, depth = self.variable(n.Var("next", body.type))
             self.body(body, partial(self.assign, temp, depth))
             self.assign_all(names, [Value(f"std::get<{i}>({temp})", depth if d else "") for i, (_, d) in enumerate(names)])
-
-    def in_order(self, bindings: Sequence[Binding]) -> Iterator[Binding]:
-        """Bindings of a loop body, with independent waiting calls forked."""
-        done: set[int] = set()
-        for i, binding in enumerate(bindings):
-            if i in done:
-                continue
-            if self.waiting and self.may_wait(binding[1]):
-                group = self.fork_group(bindings, i, done)
-                if len(group) > 1:
-                    self.fork(bindings, group, done)
-                    continue
-            yield binding
 
     def assign_all(self, names: list[tuple[str, str]], values: list[Value]) -> None:
         changing = [(name, depth, v) for (name, depth), v in zip(names, values, strict=True) if v.code != name]
@@ -646,60 +623,17 @@ class FunctionWriter:
 
     # ---- waiting
 
-    def may_wait(self, expr: n.Expr) -> bool:
-        match expr:
-            case n.Item():
-                return True
-            case n.Call(function):
-                return function in self.facts.waits
-            case n.Let():
-                bindings, result = lets(expr)
-                return any(self.may_wait(v) for _, v in bindings) or self.may_wait(result)
-            case n.If(_, then, orelse):
-                return self.may_wait(then) or self.may_wait(orelse)
-            case n.Match(_, arms):
-                return any(self.may_wait(a.body) for a in arms)
-            case n.Map(_, _, body) | n.Fold(_, _, _, _, body):
-                return self.may_wait(body)
-            case n.Loop(_, _, cond, body):
-                return self.may_wait(cond) or self.may_wait(body)
-        return False
+    def bind_all(self, group: Sequence[Binding]) -> None:
+        """A group of `order.groups`."""
+        if len(group) == 1:
+            self.bind(*group[0])
+        else:
+            self.fork(group)
 
-    def fork_group(self, bindings: Sequence[Binding], first: int, done: set[int], entry: bool = False) -> list[int]:
-        """The waiting bindings from `first` on that depend on no waiting binding from `first` on: they wait together.
-
-        Non-waiting bindings in between that members need are pure and move before the fork.
-        """
-        group = [first]
-        blocked = {bindings[first][0].name}
-        for j in range(first + 1, len(bindings)):
-            if j in done:
-                continue
-            var, value = bindings[j]
-            if entry and self.phase_of[var.name] != self.current_phase:
-                break
-            if free_vars(value) & blocked:
-                blocked.add(var.name)
-            elif self.may_wait(value):
-                group.append(j)
-                blocked.add(var.name)
-        return group
-
-    def fork(self, bindings: Sequence[Binding], group: list[int], done: set[int]) -> None:
-        needed: set[str] = set().union(*(free_vars(bindings[j][1]) for j in group))
-        moved = []
-        for j in reversed(range(group[0], group[-1])):
-            var, value = bindings[j]
-            if j not in group and j not in done and var.name in needed:
-                moved.append(j)
-                needed |= free_vars(value)
-        for j in reversed(moved):
-            self.bind(*bindings[j])
-            done.add(j)
+    def fork(self, group: Sequence[Binding]) -> None:
         join = self.local.fresh("join")
         self.line(f"Join {join}({len(group)});")
-        for j in group:
-            var, value = bindings[j]
+        for var, value in group:
             name, depth = self.variable(var)
             child = self.local.fresh(f"{identifier(var.name)}_child")
             self.line(f"auto {child} = [&](Join&) -> Child {{")
@@ -711,6 +645,5 @@ class FunctionWriter:
             self.line("};")
             self.env = env
             self.put(var.name, name, depth)
-            done.add(j)
             self.line(f"{child}({join});")
         self.line(f"co_await {join};")

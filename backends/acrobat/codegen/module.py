@@ -3,7 +3,7 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from backends.acrobat.codegen.cpp import Names, Types, c_string
 from backends.acrobat.codegen.functions import Facts, FunctionWriter
@@ -36,12 +36,9 @@ class Module:
     supply, `weights` the names of the weights in the order of `Context::weights`, `outputs` the types of the result tensors."""
 
     def __init__(self, program: n.Program, facts: Facts, units: Units, emitted: Mapping[Request, Emitted]) -> None:
-        types = Types(program.datatypes)
-        self.classes = classes_of(program)
+        types, classes = Types(program.datatypes), classes_of(program)
         self.weights = list(program.weights)
-        self.units = units
-        writer = UnitWriter(emitted)
-        readers, writers = Readers(types, self.classes), Writers(types, self.classes)
+        readers, writers = Readers(types, classes), Writers(types, classes)
         names = Names()
         function_names = {f: names.fresh(f) for f in program.functions}
         functions = FunctionWriter(program, types, units, facts, {w: i for i, w in enumerate(self.weights)}, function_names)
@@ -50,38 +47,16 @@ class Module:
         heads = [functions.signature(f) + ";" for f in program.functions.values()]
         read = readers.read(entry.params[0].type, "o")
         collect, build = writers.collect(entry.result, "r"), writers.build(entry.result, "r")
-        kernels = {emitted[r].symbol: emitted[r] for r in units.requests()}
-        runs = "\n\n".join(f"{writer.record(code)}\n\n{writer.run(code)}" for code in units)
-        waits = program.entry in facts.waits
         result, instance = types.cpp(entry.result), types.cpp(entry.params[0].type)
         self.outputs: list[TensorT] = writers.tensors
-        self.packed = list(writer.packed)
+        unit_writer = UnitWriter(emitted)
         self.source = "\n".join(
             [
-                f"// The model {program.entry}, compiled ahead of time. Generated: do not edit.",
-                "#include <cmath>",
-                "#include <tuple>",
-                "",
-                '#include "boundary.h"',
-                "",
-                "// ---- kernels",
-                'extern "C" {',
-                *(k.declaration for k in kernels.values() if not k.source),
-                "}",
-                "",
-                "using namespace acrobat;",
-                "",
-                "namespace {",
-                "",
-                *(f"{k.source}\n" for k in kernels.values() if k.source),
+                *opening(f"The model {program.entry}, compiled ahead of time.", units, emitted),
                 "// ---- structures",
                 types.declarations(),
                 "",
-                "// ---- units of scheduling",
-                runs,
-                "",
-                writer.table(units),
-                "",
+                *unit_section(units, unit_writer),
                 "// ---- the program",
                 "namespace model {",
                 "",
@@ -99,27 +74,13 @@ class Module:
                 "struct Model {",
                 f"    using Instance = {instance};",
                 f"    using Result = {result};",
-                f"    static constexpr bool waits = {'true' if waits else 'false'};",
-                "    static constexpr const Unit* units = kUnits;",
-                f"    static constexpr int unit_count = {len(units)};",
-                f"    static constexpr int phases = {facts.phases};",
-                f"    static constexpr int64_t static_levels = {facts.static_levels};",
-                "    static std::vector<const char*> fields(size_t cls) {",
-                "        switch (cls) {",
-                *(f"            case {i}: return {{{self._fields(program, c)}}};" for i, c in enumerate(self.classes)),
-                "        }",
-                "        return {};",
-                "    }",
+                *description(program, facts, units, self.outputs),
                 f"    static Instance read([[maybe_unused]] Session& s, PyObject* o) {{ return {read}; }}",
-                f"    static {f'Task<{result}>' if waits else result} forward(Session& s, const Instance& instance) {{",
+                f"    static {f'Task<{result}>' if program.entry in facts.waits else result} "
+                "forward(Session& s, const Instance& instance) {",
                 "        static int64_t depth;  // nobody asks for the depth of a whole instance",
                 "        depth = 0;",
                 f"        return model::{function_names[program.entry]}(s, instance, depth);",
-                "    }",
-                "    static std::vector<Outgoing> outgoing() {",
-                f"        std::vector<Outgoing> out({len(writers.tensors)});",
-                *(f"        out[{i}].elements = {width(t)};" for i, t in enumerate(writers.tensors)),
-                "        return out;",
                 "    }",
                 "    static void collect([[maybe_unused]] std::vector<Outgoing>& out, const Result& r) {",
                 f"        (void)r;  {collect}",
@@ -128,17 +89,70 @@ class Module:
                 f"        (void)s, (void)out, (void)r;  return {build};",
                 "    }",
                 "};",
-                "",
-                "}  // namespace",
-                "",
-                "ACROBAT_EXPORT(Model)",
-                "",
+                *CLOSING,
             ]
         )
+        self.packed = list(unit_writer.packed)
 
-    @staticmethod
-    def _fields(program: n.Program, cls: tuple[str, str]) -> str:
+
+def opening(
+    title: str, units: Units, emitted: Mapping[Request, Emitted], includes: Sequence[str] = ("boundary.h",)
+) -> list[str]:
+    """The start of a generated unit, up to the namespace of everything that is the model's own."""
+    kernels = {emitted[r].symbol: emitted[r] for r in units.requests()}
+    return [
+        f"// {title} Generated: do not edit.",
+        "#include <cmath>",
+        "#include <tuple>",
+        "",
+        *(f'#include "{name}"' for name in includes),
+        "",
+        "// ---- kernels",
+        'extern "C" {',
+        *(k.declaration for k in kernels.values() if not k.source),
+        "}",
+        "",
+        "using namespace acrobat;",
+        "",
+        "namespace {",
+        "",
+        *(f"{k.source}\n" for k in kernels.values() if k.source),
+    ]
+
+
+def unit_section(units: Units, writer: UnitWriter) -> list[str]:
+    """How calls of the units are recorded and run."""
+    functions = "\n\n".join(f"{writer.record(code)}\n\n{writer.run(code)}" for code in units)
+    return ["// ---- units of scheduling", functions, "", writer.table(units), ""]
+
+
+def description(program: n.Program, facts: Facts, units: Units, outputs: Sequence[TensorT]) -> list[str]:
+    """The members of `Model` that say what the runtime must know of it."""
+
+    def fields(cls: tuple[str, str]) -> str:
         return ", ".join(c_string(name) for name, _ in program.datatypes[cls[0]].case(cls[1]).fields)
+
+    return [
+        f"    static constexpr bool waits = {'true' if program.entry in facts.waits else 'false'};",
+        "    static constexpr const Unit* units = kUnits;",
+        f"    static constexpr int unit_count = {len(units)};",
+        f"    static constexpr int phases = {facts.phases};",
+        f"    static constexpr int64_t static_levels = {facts.static_levels};",
+        "    static std::vector<const char*> fields(size_t cls) {",
+        "        switch (cls) {",
+        *(f"            case {i}: return {{{fields(cls)}}};" for i, cls in enumerate(classes_of(program))),
+        "        }",
+        "        return {};",
+        "    }",
+        "    static std::vector<Outgoing> outgoing() {",
+        f"        std::vector<Outgoing> out({len(outputs)});",
+        *(f"        out[{i}].elements = {width(t)};" for i, t in enumerate(outputs)),
+        "        return out;",
+        "    }",
+    ]
+
+
+CLOSING = ("", "}  // namespace", "", "ACROBAT_EXPORT(Model)", "")
 
 
 def width(type: TensorT) -> int:

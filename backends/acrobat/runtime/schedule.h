@@ -106,6 +106,10 @@ struct Bucket {
 constexpr int kSegmentBits = 32;
 constexpr int64_t kLevels = int64_t{1} << kSegmentBits;
 
+// A ghost operator: what the shorter arm of a branch uses is there some levels later, so that both arms end at one depth. What
+// is there from the start still is.
+inline int64_t padded(int64_t depth, int64_t levels) { return depth ? depth + levels : 0; }
+
 // The work recorded in one program phase.
 class Stage {
    public:

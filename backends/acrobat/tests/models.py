@@ -180,3 +180,57 @@ class Products(nn.Module):
             x.matrix @ self.column,
             x.stack @ x.one,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Twig:
+    word: int
+    twigs: list[Twig]
+
+
+class Judged(nn.Module):
+    """A tree whose branches grow together, each of them waiting for its own value at every level."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(5, 4)
+        self.step = nn.Linear(4, 4)
+
+    def forward(self, twig: Twig) -> Tensor:
+        return self.judge(twig)
+
+    def judge(self, twig: Twig) -> Tensor:
+        below = [self.judge(t) for t in twig.twigs]
+        x = torch.tanh(self.step(self.table.weight[twig.word] + sum(below, torch.zeros(4))))
+        if x[0].item() > 0:
+            x = x * 0.5
+        return x
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    whole: list[int]
+    real: list[float]
+    last: tuple[int, bool]
+
+
+class Accounts(nn.Module):
+    """Every operation on host numbers and lists, and no tensor at all."""
+
+    def forward(self, f: Figures) -> tuple[list[int], list[float], list[bool], list[tuple[int, int, float]], tuple[int, int]]:
+        a, flag = f.last
+        b = f.whole[-1]
+        x, y = f.real[0], f.real[1]
+        whole = [a + b, a - b, a * b, a // b, a % b, -a, abs(a), min(a, b), max(a, b), a & b, a | b, a ^ b, a << 2, a >> 1]
+        real = [x + y, x - a, x * y, a / b, x // y, x % y, -x, abs(x), min(x, y), max(x, y), float(a), float(flag), 0.5]
+        truth = [a == b, a != b, a < b, a <= b, a > b, a >= b, x == y, x != a, x < y, x <= y, x > y, x >= y, not flag, bool(a)]
+        truth.append(bool(x))
+        for i in range(a, len(f.whole), 2):
+            whole.append(-i)
+        triples = [(i, n, r) for i, (n, r) in enumerate(zip(f.whole, f.real[1:], strict=False))]
+        older, newer = 0, 1
+        for n in f.whole[1:] + f.whole[::-1]:
+            older, newer = newer, older + n
+        while newer > 10:
+            newer = newer - older if older > 0 else int(newer / 2)
+        return whole, real, truth, triples, (older, newer)

@@ -41,6 +41,9 @@ class TestUnequalBranches:
         high = [sum(s[i] > 9 for s in SEQUENCES) for i in range(4)]
         assert levels == [rows for n in high for rows in ([n], [n], [5], [5])]
 
+    def test_the_interpreter_pads_too(self) -> None:
+        assert self.schedules(codegen="vm")[0] == self.schedules()[0]
+
     def test_without_ghosts_they_drift_apart(self) -> None:
         _, with_ghosts = self.schedules()
         _, without = self.schedules(ghosts=False)

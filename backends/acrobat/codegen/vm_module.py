@@ -1,0 +1,104 @@
+"""The generated translation unit of a model that is interpreted: its units, and its functions and types as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import PurePath
+
+from backends.acrobat.codegen.bytecode import Bytecode, Function, Instruction
+from backends.acrobat.codegen.cpp import Types, c_string
+from backends.acrobat.codegen.descriptors import Descriptors
+from backends.acrobat.codegen.functions import Facts
+from backends.acrobat.codegen.module import CLOSING, classes_of, description, opening, unit_section
+from backends.acrobat.codegen.units import Request, UnitCode, Units, UnitWriter
+from backends.acrobat.ir import nodes as n
+from backends.acrobat.kernels.emit import Emitted
+
+
+class VmModule:
+    """`source`, `packed`, `weights` and `outputs` as of `Module`."""
+
+    def __init__(self, program: n.Program, facts: Facts, units: Units, emitted: Mapping[Request, Emitted]) -> None:
+        types = Types(program.datatypes)
+        code = Bytecode(program, types, units, facts)
+        descriptors = Descriptors(types, classes_of(program))
+        entry = program.functions[program.entry]
+        result, instance = descriptors.result(entry.result), descriptors.of(entry.params[0].type)
+        unit_writer = UnitWriter(emitted)
+        self.weights = list(program.weights)
+        self.outputs = descriptors.tensors
+        records = [f"record_{unit.name}_of" for unit in units] or ["nullptr"]
+        waits = "true" if program.entry in facts.waits else "false"
+        self.source = "\n".join(
+            [
+                *opening(f"The model {program.entry}, to be interpreted.", units, emitted, ("boundary.h", "vm.h")),
+                *unit_section(units, unit_writer),
+                "// ---- the same of registers",
+                *map(thunk, units),
+                f"constexpr vm::Record kRecord[] = {{{', '.join(records)}}};",
+                "",
+                "// ---- the program",
+                "using vm::Kind, vm::Opcode;",
+                "",
+                *program_tables(code),
+                "",
+                "// ---- types of instances and results",
+                *descriptors.text(),
+                "",
+                "constexpr vm::Code kCode = {",
+                "    kInstructions, kOperands, kConstants, kFunctions, kBranches, kRecord, kTypes,",
+                f"    {code.entry}, {instance}, {result},",
+                "};",
+                "",
+                f"struct Model : vm::Interpreted<kCode, {waits}> {{",
+                *description(program, facts, units, self.outputs),
+                "};",
+                *CLOSING,
+            ]
+        )
+        self.packed = list(unit_writer.packed)
+
+
+def thunk(unit: UnitCode) -> str:
+    """`record_<unit>` behind the one signature that the interpreter calls."""
+    args = [f"r[args[{i}]].value" for i in range(len(unit.gathered))]
+    args += [f"vm::items(r[args[{len(unit.gathered) + i}]].value)" for i in range(len(unit.lists))]
+    return (
+        f"static Tensor record_{unit.name}_of(Context& cx, int64_t depth, [[maybe_unused]] const vm::Register* r, "
+        f"[[maybe_unused]] const int32_t* args) {{\n    return record_{unit.name}({', '.join(['cx', 'depth', *args])});\n}}"
+    )
+
+
+def program_tables(code: Bytecode) -> list[str]:
+    instructions, functions, first = [], [], 0
+    for i, f in enumerate(code.functions):
+        where = f", {PurePath(f.span.file).name}:{f.span.line}" if f.span.line else ""
+        branch = " (a branch)" if i >= len(code.numbers) else ""
+        instructions += [f"    // function {i}: {f.name}{branch}{where}"]
+        instructions += [f"    {entry(x)},  // {k} {x.about}" for k, x in enumerate(f.instructions)]
+        functions.append(function(f, first))
+        first += len(f.instructions)
+    branches, operands = [], list(code.operands)
+    for b in code.branches:
+        branches.append(f"    {{{b.function}, {len(operands)}, {len(b.operands)}, {b.to}}},")
+        operands += b.operands
+    return [
+        *("constexpr vm::Instruction kInstructions[] = {", *instructions, "};"),
+        *("constexpr int32_t kOperands[] = {", *wrapped(operands or [0]), "};"),
+        *("constexpr vm::Slot kConstants[] = {", *wrapped(code.constants or [0]), "};"),
+        *("constexpr vm::Function kFunctions[] = {", *functions, "};"),
+        *("constexpr vm::Branch kBranches[] = {", *(branches or ["    {0, 0, 0, 0},"]), "};"),
+    ]
+
+
+def entry(x: Instruction) -> str:
+    return f"{{Opcode::{x.op}, {int(x.tensors)}, {x.to}, {x.a}, {x.b}, {x.c}, {x.d}}}"
+
+
+def function(f: Function, first: int) -> str:
+    return f"    {{{c_string(f.name)}, {first}, {f.registers}, {len(f.order)}, {f.tensors}}},"
+
+
+def wrapped(values: Iterable[int], width: int = 24) -> list[str]:
+    numbers = [f"{v}" if v > -(2**63) else "INT64_MIN" for v in values]
+    return [f"    {', '.join(numbers[k : k + width])}," for k in range(0, len(numbers), width)]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeAlias
 
 from backends.acrobat.ir.ops import OPS, Fusion
 from backends.acrobat.kernels.packing import Packing
 from backends.acrobat.kernels.reference import parameters
+from backends.acrobat.kernels.schedule import Schedule
 from backends.acrobat.kernels.spec import Kernel, Mode
 from backends.acrobat.kernels.target import CpuTarget
 
@@ -19,6 +20,9 @@ class Emitted:
     """A compiled kernel. It may be called for any range of rows and of its `parts` (column groups), from several threads."""
 
     symbol: str
+    kernel: str
+    """The symbol that the kernel has with its default schedule: names it whatever its schedule."""
+    schedule: Schedule
     object_bytes: bytes
     parts: int
     scratch_size: int
@@ -30,29 +34,51 @@ class Emitted:
     declaration: str
 
 
-def emit(kernel: Kernel, out_mode: Mode, target: CpuTarget) -> Emitted:
-    """Compile one kernel."""
-    return emit_all([(kernel, out_mode)], target)[0]
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A kernel as it runs launches of `rows` rows and more, up to the next variant's."""
+
+    rows: int
+    emitted: Emitted
 
 
-def emit_all(requests: Sequence[tuple[Kernel, Mode]], target: CpuTarget) -> list[Emitted]:
-    """Compile kernels, each for the way its results are placed. The first call in a process imports TVM."""
-    return [_emit(kernel, out_mode, target) for kernel, out_mode in requests]
+Schedules: TypeAlias = tuple[tuple[int, Schedule], ...]
+"""The schedules of a kernel's variants, each with the number of rows it begins at; the first begins at 0."""
 
 
 @cache
-def _emit(kernel: Kernel, out_mode: Mode, target: CpuTarget) -> Emitted:
+def emit(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: Schedule | None = None) -> Emitted:
+    """Compile a kernel for the way its results are placed, by default with the default schedule. The first call in a process
+    imports TVM."""
     from backends.acrobat.kernels import templates  # imports TVM, which takes seconds
 
-    name = symbol(kernel, out_mode, target)
-    made = templates.compile_kernel(kernel, out_mode, name, target)
+    schedule = schedule or Schedule.default(kernel, target)
+    name = symbol(kernel, out_mode, target, schedule)
+    made = templates.write_kernel(kernel, out_mode, name, target, schedule)
     declaration = f"int32_t {name}({', '.join(parameters(kernel, out_mode))});"
-    return Emitted(name, made.object_bytes, made.parts, made.scratch_size, made.packs, flops(kernel), declaration)
+    return Emitted(
+        symbol=name,
+        kernel=symbol(kernel, out_mode, target),
+        schedule=schedule,
+        object_bytes=templates.compile_kernel(name, made, target),
+        parts=made.parts,
+        scratch_size=made.scratch_size,
+        packs=made.packs,
+        flops_per_row=flops(kernel),
+        declaration=declaration,
+    )
 
 
-def symbol(kernel: Kernel, out_mode: Mode, target: CpuTarget) -> str:
-    """A C name, the same for equal kernels only."""
-    digest = hashlib.sha256(repr((kernel, out_mode, target)).encode()).hexdigest()[:8]
+def variants(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedules: Schedules = ()) -> tuple[Variant, ...]:
+    """A kernel compiled with each of its schedules, by default with the default one."""
+    wanted = schedules or ((0, Schedule.default(kernel, target)),)
+    return tuple(Variant(rows, emit(kernel, out_mode, target, schedule)) for rows, schedule in wanted)
+
+
+def symbol(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: Schedule | None = None) -> str:
+    """A C name, the same for equal kernels only; without a schedule that of the default one."""
+    tuned = () if schedule in (None, Schedule.default(kernel, target)) else (schedule,)
+    digest = hashlib.sha256(repr((kernel, out_mode, target, *tuned)).encode()).hexdigest()[:8]
     return "k_" + "".join(c if c.isalnum() else "_" for c in kernel.name) + f"_{digest}"
 
 

@@ -22,6 +22,10 @@ CUMULATIVE = (
     "specialise",
 )
 """The order in which the cumulative ablation turns the switches on (paper: the ablation figure's, then ours)."""
+CURVE = (0, 8, 16, 32, 64, 128)
+"""Trials of the tuning curve."""
+SAMPLE_SEED = 7919
+"""Added to a cell's seed to draw the mini-batch that is profiled."""
 
 
 class Acrobat:
@@ -29,6 +33,9 @@ class Acrobat:
 
     `ablation` measures several settings as cells of their own: `alone` everything on and each switch off by itself,
     `cumulative` everything off and the switches turned on one after the other.
+
+    `tune` is the number of schedules to try; `curve` measures several numbers of trials, each with and without a profile, as
+    cells. `profile`: trials are guided by the profile of a mini-batch of other instances (of a data file: of the first).
     """
 
     name = "acrobat"
@@ -47,10 +54,18 @@ class Acrobat:
         phases: bool = True,
         checked: bool = False,
         ablation: Literal["none", "alone", "cumulative"] = "none",
+        tune: int | Literal["curve"] = 0,
+        profile: bool = True,
     ) -> None:
+        if tune != "curve" and tune < 0:
+            raise ValueError(f"tune={tune}: the number of schedules to try, 0 or more, or curve")
+        if tune == "curve" and ablation != "none":
+            raise ValueError(f"tune=curve and ablation={ablation} are measured one at a time: leave one of them out")
         self.target = target
         self.checked = checked
         self.ablation = ablation
+        self.tune = tune
+        self.profile = profile
         self.options = Options(
             specialise, constant_work, fold_sums, horizontal, vertical, coarsen, gather_fusion, hoist, phases
         )
@@ -70,6 +85,8 @@ class Acrobat:
                 {"ablation": "none", **{switch: k < on for k, switch in enumerate(CUMULATIVE)}}
                 for on in range(len(CUMULATIVE) + 1)
             ]
+        if self.tune == "curve":
+            return [{"tune": trials, "profile": profile} for profile in (True, False) for trials in CURVE]
         return [{}]
 
     def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Compiled:
@@ -77,9 +94,18 @@ class Acrobat:
         from backends.acrobat.errors import CompileError
         from workloads.spec import loaded
 
+        trials = CURVE[-1] if self.tune == "curve" else self.tune
+        sample = workload.instances(size, seed + SAMPLE_SEED, batch_size) if trials and self.profile else None
         try:
             return Compiled(
-                compile(loaded(workload, size, seed), threads=self.target.threads, options=self.options, checked=self.checked)
+                compile(
+                    loaded(workload, size, seed),
+                    threads=self.target.threads,
+                    options=self.options,
+                    checked=self.checked,
+                    tune=trials,
+                    sample=sample,
+                )
             )
         except CompileError as error:
             raise Unsupported(str(error)) from error

@@ -3,7 +3,7 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from backends.acrobat.codegen.cpp import Names, Types, c_string
 from backends.acrobat.codegen.functions import Facts, FunctionWriter
@@ -13,7 +13,7 @@ from backends.acrobat.codegen.writers import Writers
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.types import TensorT
 from backends.acrobat.ir.visitor import walk
-from backends.acrobat.kernels.emit import Emitted
+from backends.acrobat.kernels.emit import Variant
 
 
 def collect_units(program: n.Program) -> Units:
@@ -32,10 +32,10 @@ def classes_of(program: n.Program) -> list[tuple[str, str]]:
 
 
 class Module:
-    """`source` is the C++ text; `packed` lists the (kernel symbol, parameter, weight) whose packed forms the loader must
-    supply, `weights` the names of the weights in the order of `Context::weights`, `outputs` the types of the result tensors."""
+    """`source` is the C++ text; `packed` lists the (weight, JSON of its packing) that the loader must supply, `weights` the
+    names of the weights in the order of `Context::weights`, `outputs` the types of the result tensors."""
 
-    def __init__(self, program: n.Program, facts: Facts, units: Units, emitted: Mapping[Request, Emitted]) -> None:
+    def __init__(self, program: n.Program, facts: Facts, units: Units, emitted: Mapping[Request, Sequence[Variant]]) -> None:
         types = Types(program.datatypes)
         self.classes = classes_of(program)
         self.weights = list(program.weights)
@@ -50,7 +50,8 @@ class Module:
         heads = [functions.signature(f) + ";" for f in program.functions.values()]
         read = readers.read(entry.params[0].type, "o")
         collect, build = writers.collect(entry.result, "r"), writers.build(entry.result, "r")
-        declarations = {emitted[r].symbol: emitted[r].declaration for r in units.requests()}
+        kernels = [v.emitted for r in units.requests() for v in emitted[r]]
+        declarations = {e.symbol: e.declaration for e in kernels}
         runs = "\n\n".join(f"{writer.record(code)}\n\n{writer.run(code)}" for code in units)
         waits = program.entry in facts.waits
         result, instance = types.cpp(entry.result), types.cpp(entry.params[0].type)

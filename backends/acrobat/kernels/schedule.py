@@ -115,8 +115,9 @@ def rest_rows(rows: int) -> tuple[int, ...]:
     """The tiles for the rest beside a tile of `rows`: one for each number of rows there can be, up to 6. (Where only one
     number is left to a tile, LLVM sees it, so 7 rows cost 7 in a tile of 8.)
 
-    Measured against tiles of 4, 2 and 1 rows on Zen 5, two TreeLSTM and GRU kernels, hidden 256, time for 3, 5, 6, 7, 13 and
-    29 rows: 0.97, 0.67, 0.77, 0.88, 0.81, 0.90; for 0.05 to 0.1 s more of compiling."""
+    Measured against tiles of 4, 2 and 1 rows on Zen 5, kernels of TreeLSTM and NestedRNN, hidden 256, time for 5, 6, 7, 13 and
+    29 rows: 0.67, 0.77, 0.88, 0.81, 0.90; for 3 rows 0.96 to 1.06, where reading the weights takes most of it. A kernel takes
+    0.07 to 0.12 s more to compile."""
     return tuple(r for r in (8, 6, 5, 4, 3, 2, 1) if r < rows - 1 or r == 1 < rows)
 
 

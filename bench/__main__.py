@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import hydra
 from omegaconf import DictConfig
 from rich.console import Console
 
-from bench import table
+from bench import machine, table
 from bench.campaign import Campaign
 from bench.compose import CONFIG, register
 from bench.config import read
 from bench.registry import ConfigError
+from bench.report import curve
 from bench.status import Exit
 
 
@@ -25,7 +27,12 @@ def main() -> None:
     @hydra.main(version_base=None, config_path="../conf", config_name=CONFIG)
     def job(composed: DictConfig) -> None:
         try:
-            table.show(campaign.run(read(composed)), console)
+            config = read(composed)
+            rows = campaign.run(config)
+            table.show(rows, console)
+            if config.measure.stored:
+                for path in curve.draw(rows, Path(config.results_dir).resolve() / machine.name() / "figures"):
+                    console.print(f"written: {path}", markup=False, highlight=False, soft_wrap=True)
         except ConfigError as error:
             refused.append(error)
             print(f"error: {error}", file=sys.stderr)

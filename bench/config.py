@@ -113,6 +113,8 @@ def variants(base: Part, target: Target) -> Sequence[Part]:
         overrides = cls(target, **base.options).variants()
     except ImportError:
         return [base]
+    except ValueError as error:
+        raise ConfigError(f"backend.{base.name}: {error}") from error
     return [replace(base, options={**base.options, **override}) for override in overrides]
 
 

@@ -22,9 +22,16 @@ CUMULATIVE: Mapping[str, Sequence[str]] = {
     "gather fusion": ("gather_fusion",),
     "horizontal fusion": ("horizontal", "fold_sums"),
     "constant work": ("constant_work", "invariants", "tables"),
+    "tuned": (),
 }
 """The steps of the cumulative ablation and the switches each adds (paper: the ablation figure's order, then ours). The first
-runs a vendor's kernels, all others generated ones; before inline depth, depths come from the dataflow."""
+runs a vendor's kernels, all others generated ones; before inline depth, depths come from the dataflow. The last tries schedules
+of kernels, `TRIALS` of them, under a profile's guidance."""
+TRIALS = 64
+CURVE = (0, 8, 16, 32, 64, 128)
+"""Trials of the tuning curve."""
+SAMPLE_SEED = 7919
+"""Added to a cell's seed to draw the mini-batch that is profiled."""
 
 
 class Acrobat:
@@ -34,6 +41,9 @@ class Acrobat:
     `kernels=vendor` is the unfused mode: `Options` says what it turns off. `ablation` measures several settings as cells of
     their own: `alone` everything on and each switch off by itself, `cumulative` the steps of `CUMULATIVE`, of which `step`
     names the one that a cell is and changes nothing.
+
+    `tune` is the number of schedules to try; `curve` measures several numbers of trials, each with and without a profile, as
+    cells. `profile`: trials are guided by the profile of a mini-batch of other instances (of a data file: of the first).
     """
 
     name = "acrobat"
@@ -59,10 +69,18 @@ class Acrobat:
         codegen: Codegen = "aot",
         checked: bool = False,
         ablation: Literal["none", "alone", "cumulative"] = "none",
+        tune: int | Literal["curve"] = 0,
+        profile: bool = True,
     ) -> None:
+        if tune != "curve" and tune < 0:
+            raise ValueError(f"tune={tune}: the number of schedules to try, 0 or more, or curve")
+        if tune == "curve" and ablation != "none":
+            raise ValueError(f"tune=curve and ablation={ablation} are measured one at a time: leave one of them out")
         self.target = target
         self.checked = checked
         self.ablation = ablation
+        self.tune = tune
+        self.profile = profile
         self.options = Options(
             specialise=specialise,
             tables=tables,
@@ -101,6 +119,8 @@ class Acrobat:
             return [{"ablation": "none", **({switch: False} if switch else {})} for switch in ("", *SWITCHES)]
         if self.ablation == "cumulative":
             return steps()
+        if self.tune == "curve":
+            return [{"tune": trials, "profile": profile} for profile in (True, False) for trials in CURVE]
         return [{}]
 
     def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Compiled:
@@ -108,9 +128,18 @@ class Acrobat:
         from backends.acrobat.errors import CompileError
         from workloads.spec import loaded
 
+        trials = CURVE[-1] if self.tune == "curve" else self.tune
+        sample = workload.instances(size, seed + SAMPLE_SEED, batch_size) if trials and self.profile else None
         try:
             return Compiled(
-                compile(loaded(workload, size, seed), threads=self.target.threads, options=self.options, checked=self.checked)
+                compile(
+                    loaded(workload, size, seed),
+                    threads=self.target.threads,
+                    options=self.options,
+                    checked=self.checked,
+                    tune=trials,
+                    sample=sample,
+                )
             )
         except CompileError as error:
             raise Unsupported(str(error)) from error
@@ -119,10 +148,12 @@ class Acrobat:
 def steps() -> list[dict[str, Any]]:
     """The options of each step of the cumulative ablation: those of the steps before with its own turned on."""
     made: list[dict[str, Any]] = []
+    how: dict[str, Any]
     on = set(ALWAYS)
     for step, switches in CUMULATIVE.items():
         on.update(switches)
         how = {"kernels": "generated" if made else "vendor", "executor": "inline" if "hoist" in on else "dataflow"}
+        how |= {"tune": TRIALS if step == "tuned" else 0}
         made.append({"ablation": "none", "step": step, **how, **{switch: switch in on for switch in SWITCHES}})
     return made
 

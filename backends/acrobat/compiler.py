@@ -8,24 +8,32 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from torch import nn
 
 from backends.acrobat.codegen.build import RUNTIME, cached, compile_model, compiler
+from backends.acrobat.codegen.build import cache_folder as default_folder
 from backends.acrobat.codegen.executable import MEMORY_LIMIT, Executable
 from backends.acrobat.codegen.module import Module, classes_of, collect_units
+from backends.acrobat.codegen.units import Request
 from backends.acrobat.codegen.vm_module import VmModule
 from backends.acrobat.frontend import build as build_program
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.printer import print_program
-from backends.acrobat.kernels.emit import emit_all
+from backends.acrobat.kernels.emit import Schedules, symbol, variants
 from backends.acrobat.kernels.target import CpuTarget
 from backends.acrobat.options import Options
 from backends.acrobat.passes.constants import evaluate_derived
 from backends.acrobat.pipeline import Observe, facts_for, optimise
+from backends.acrobat.tuning.tune import tune as tuned
+
+NO_SCHEDULES: Mapping[Request, Schedules] = MappingProxyType({})
 
 
 def compile(
@@ -34,6 +42,8 @@ def compile(
     threads: int = 1,
     options: Options | None = None,
     checked: bool = False,
+    tune: int = 0,
+    sample: Sequence[Any] | None = None,
     memory_limit: int = MEMORY_LIMIT,
     cache_folder: Path | None = None,
     observe: Observe | None = None,
@@ -42,34 +52,71 @@ def compile(
 
     The parameters' values are those of this moment. `checked` makes every run verify that operands are computed before
     they are used; `memory_limit` (bytes) bounds each arena of a mini-batch; `observe(name, program)` is called after each pass.
+
+    `tune` is how many schedules of kernels are tried beside the default ones, on this machine, at about half a second each
+    (paper: auto-scheduling); what is measured is kept in the cache folder. With `sample`, a mini-batch like those to come,
+    that is run first, and its profile tells which kernels to spend the trials on and at which numbers of rows (paper:
+    profile-guided optimization). Without one, all kernels are tried at 64 rows. With `tune=0` the sample is not used.
+
     Raises CompileError with all that is outside the language, BuildError if there is no usable C++ compiler or, with
-    `Options(kernels="vendor")`, no library.
+    `Options(kernels="vendor")`, no library, ValueError for a `tune` or a `sample` that cannot be.
     """
+    if isinstance(tune, bool) or not isinstance(tune, int) or tune < 0:
+        raise ValueError(f"tune={tune!r}: the number of schedules to try, 0 or more")
+    if tune and sample is not None and len(sample) == 0:
+        raise ValueError("the sample has no instance to profile: give one mini-batch, or None to tune without a profile")
     options = (options or Options()).effective()
     program = optimise(build_program(module), options, observe)
     target = CpuTarget.detect()
-    key = build_key(program, options, target)
-    folder = cached(key, lambda scratch: build(program, options, target, scratch), cache_folder)
     cases = {(d.name, c.name): c.cls for d in program.datatypes.values() for c in d.cases}
-    return Executable(
-        folder,
-        {**program.values, **evaluate_derived(program)},
-        [cases[c] for c in classes_of(program)],
-        threads=threads,
-        checked=checked,
-        gather_fusion=options.gather_fusion,
-        executor=options.executor,
-        memory_limit=memory_limit,
-    )
+    weights = {**program.values, **evaluate_derived(program)}
+
+    def executable(schedules: Mapping[Request, Schedules], threads: int = 1, checked: bool = False) -> Executable:
+        return Executable(
+            cached(
+                build_key(program, options, target, schedules),
+                lambda scratch: build(program, options, target, scratch, schedules),
+                cache_folder,
+            ),
+            weights,
+            [cases[c] for c in classes_of(program)],
+            threads=threads,
+            checked=checked,
+            gather_fusion=options.gather_fusion,
+            executor=options.executor,
+            memory_limit=memory_limit,
+        )
+
+    schedules: Mapping[Request, Schedules] = {}
+    if tune:
+        profile = None
+        if sample is not None:
+            untuned = executable({})
+            profile = untuned.profile(sample)
+            untuned.close()
+        requests = collect_units(program).requests()
+        schedules = tuned(requests, target, tune, profile, threads, (cache_folder or default_folder()) / "tuning")
+    return executable(schedules, threads, checked)
 
 
-def build(program: Program, options: Options, target: CpuTarget, folder: Path, flags: Sequence[str] = ()) -> None:
-    """Kernels, generated code, shared object and manifest of a finished program, in `folder`."""
+def build(
+    program: Program,
+    options: Options,
+    target: CpuTarget,
+    folder: Path,
+    schedules: Mapping[Request, Schedules] = NO_SCHEDULES,
+    flags: Sequence[str] = (),
+) -> None:
+    """Kernels, generated code, shared object and manifest of a finished program, in `folder`. `schedules` has those of the
+    kernels that are tuned."""
     units = collect_units(program)
     requests = units.requests()
-    emitted = dict(zip(requests, emit_all([(r.kernel, r.out_mode) for r in requests], target, options.kernels), strict=True))
+    emitted = {r: variants(r.kernel, r.out_mode, target, schedules.get(r, ()), options.kernels) for r in requests}
+    kernels = {v.emitted.symbol: v.emitted for each in emitted.values() for v in each}
     objects = []
-    for e in {e.symbol: e for e in emitted.values() if e.object_bytes}.values():
+    for e in kernels.values():
+        if e.source:
+            continue
         objects.append(folder / f"{e.symbol}.o")
         objects[-1].write_bytes(e.object_bytes)
     generate = VmModule if options.codegen == "vm" else Module
@@ -77,24 +124,29 @@ def build(program: Program, options: Options, target: CpuTarget, folder: Path, f
     (folder / "model.cpp").write_text(module.source)
     (folder / "program.txt").write_text(print_program(program))
     compile_model(folder / "model.cpp", objects, folder / "model.so", flags)
-    packs = {e.symbol: e.packs for e in emitted.values()}
     manifest = {
         "weights": module.weights,
-        "packed": [{"weight": w, "description": packs[symbol][param]} for symbol, param, w in module.packed],
+        "packed": [{"weight": w, "description": json.loads(packing)} for w, packing in module.packed],
         "outputs": [{"shape": t.shape, "dtype": t.dtype} for t in module.outputs],
-        "library": any(e.source for e in emitted.values()),
-        "kernels": {e.symbol: {"flops_per_row": e.flops_per_row, "parts": e.parts} for e in emitted.values()},
+        "library": any(e.source for e in kernels.values()),
+        "kernels": {
+            name: {"flops_per_row": e.flops_per_row, "parts": e.parts, "schedule": asdict(e.schedule)}
+            for name, e in kernels.items()
+        },
     }
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=1))
 
 
-def build_key(program: Program, options: Options, target: CpuTarget) -> str:
+def build_key(
+    program: Program, options: Options, target: CpuTarget, schedules: Mapping[Request, Schedules] = NO_SCHEDULES
+) -> str:
     """A hash of all that the build's result depends on."""
     text = "\n".join(
         [
             print_program(program),
             repr((options.hoist, options.phases, options.ghosts, options.kernels, options.codegen)),
             repr(target),
+            repr(sorted((symbol(r.kernel, r.out_mode, target), repr(each)) for r, each in schedules.items())),
             source_hash(),
             tool_version(),
             sys.version,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -98,10 +99,21 @@ class Executable:
 
     def schedule(self, instances: Sequence[Any]) -> list[tuple[int, int, str, int]]:
         """Runs a mini-batch and gives its launches in order: (phase, depth, kernel, rows)."""
+        return [(phase, depth, kernel, rows) for phase, depth, kernel, _, rows in self._launches(instances)]
+
+    def profile(self, instances: Sequence[Any]) -> dict[str, Counter[int]]:
+        """Runs a mini-batch and gives for each kernel, named by its symbol with the default schedule, how many of its
+        launches had how many rows."""
+        found: dict[str, Counter[int]] = {}
+        for _, _, _, symbol, rows in self._launches(instances):
+            found.setdefault(symbol, Counter())[rows] += 1
+        return found
+
+    def _launches(self, instances: Sequence[Any]) -> list[tuple[int, int, str, str, int]]:
         self._lib.acrobat_set_logging(self._session, 1)
         try:
             self(instances)
-            launches: list[tuple[int, int, str, int]] = self._lib.acrobat_log(self._session)
+            launches: list[tuple[int, int, str, str, int]] = self._lib.acrobat_log(self._session)
             return launches
         finally:
             self._lib.acrobat_set_logging(self._session, 0)

@@ -13,7 +13,7 @@ from backends.acrobat.codegen.writers import Writers
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.types import TensorT
 from backends.acrobat.ir.visitor import walk
-from backends.acrobat.kernels.emit import Emitted
+from backends.acrobat.kernels.emit import Variant
 
 
 def collect_units(program: n.Program) -> Units:
@@ -32,10 +32,10 @@ def classes_of(program: n.Program) -> list[tuple[str, str]]:
 
 
 class Module:
-    """`source` is the C++ text; `packed` lists the (kernel symbol, parameter, weight) whose packed forms the loader must
-    supply, `weights` the names of the weights in the order of `Context::weights`, `outputs` the types of the result tensors."""
+    """`source` is the C++ text; `packed` lists the (weight, JSON of its packing) that the loader must supply, `weights` the
+    names of the weights in the order of `Context::weights`, `outputs` the types of the result tensors."""
 
-    def __init__(self, program: n.Program, facts: Facts, units: Units, emitted: Mapping[Request, Emitted]) -> None:
+    def __init__(self, program: n.Program, facts: Facts, units: Units, emitted: Mapping[Request, Sequence[Variant]]) -> None:
         types, classes = Types(program.datatypes), classes_of(program)
         self.weights = list(program.weights)
         readers, writers = Readers(types, classes), Writers(types, classes)
@@ -96,10 +96,10 @@ class Module:
 
 
 def opening(
-    title: str, units: Units, emitted: Mapping[Request, Emitted], includes: Sequence[str] = ("boundary.h",)
+    title: str, units: Units, emitted: Mapping[Request, Sequence[Variant]], includes: Sequence[str] = ("boundary.h",)
 ) -> list[str]:
     """The start of a generated unit, up to the namespace of everything that is the model's own."""
-    kernels = {emitted[r].symbol: emitted[r] for r in units.requests()}
+    kernels = {v.emitted.symbol: v.emitted for r in units.requests() for v in emitted[r]}
     return [
         f"// {title} Generated: do not edit.",
         "#include <cmath>",

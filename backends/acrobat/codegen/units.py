@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from backends.acrobat.codegen.cpp import Names, c_string, identifier
 from backends.acrobat.ir.nodes import Launch, Weight
-from backends.acrobat.kernels.emit import Emitted
+from backends.acrobat.kernels.emit import Emitted, Variant
 from backends.acrobat.kernels.spec import Block, Kernel, Mode, Param, Step, displacements
 
 
@@ -145,9 +146,9 @@ def required_lists(kernel: Kernel, args: Mapping[str, str]) -> set[str]:
 class UnitWriter:
     """C++ for recording and running units, given the emitted kernels."""
 
-    def __init__(self, emitted: Mapping[Request, Emitted]) -> None:
+    def __init__(self, emitted: Mapping[Request, Sequence[Variant]]) -> None:
         self.emitted = emitted
-        self.packed: dict[tuple[str, str, str], int] = {}  # (kernel symbol, param, weight) -> index into Context::packed
+        self.packed: dict[tuple[str, str], int] = {}  # (weight, JSON of its packing) -> index into Context::packed
 
     def record(self, code: UnitCode) -> str:
         """The function that records one call and gives the address of its result row."""
@@ -190,13 +191,15 @@ class UnitWriter:
             lines += [f"    const int64_t* {operand(p.name)} = cx.operand({column}.data, {column}.size, {elements(p)});"]
         flops, size = [], []
         for call in code.calls:
-            kernel, emitted = call.request.kernel, self.emitted[call.request]
+            kernel, emitted = call.request.kernel, self.emitted[call.request][0].emitted
             rows = f"bucket.starts[{code.groups.index(call.over)}].data[bucket.rows]" if call.over else "bucket.rows"
-            lines += [f"    cx.count({c_string(kernel.name)}, {rows}, {float(emitted.flops_per_row)});"]
+            lines += [
+                f"    cx.count({c_string(kernel.name)}, {c_string(emitted.kernel)}, {rows}, {float(emitted.flops_per_row)});"
+            ]
             share = f"double({rows}) / double(bucket.rows)" if call.over else "1"
             flops.append(f"{float(emitted.flops_per_row)} * {share}" if call.over else f"{float(emitted.flops_per_row)}")
             size.append(f"{row_bytes(kernel)} * {share}" if call.over else f"{row_bytes(kernel)}")
-        if self.emitted[code.calls[0].request].source:
+        if self.emitted[code.calls[0].request][0].emitted.source:
             return "\n".join([*lines, *self._run_library(code, code.calls[0]), "}"])
         lines += [f"    const double row_bytes = {' + '.join(size)};", f"    const double row_flops = {' + '.join(flops)};"]
         lines += [
@@ -216,9 +219,11 @@ class UnitWriter:
 
     def _run_library(self, code: UnitCode, call: Call) -> list[str]:
         """A kernel that calls a library runs once for all rows, which each thread takes a share of."""
-        kernel, emitted = call.request.kernel, self.emitted[call.request]
+        kernel, (variant,) = call.request.kernel, self.emitted[call.request]
+        emitted = variant.emitted
+        weights = self._weights(code, call)
         args = [
-            f"cx.packed[{self._pack(emitted, p, code.shared[arg])}]" if p.mode is Mode.SHARED else f"all_{operand(arg)}"
+            self._packed(variant, p, weights) if p.mode is Mode.SHARED else f"all_{operand(arg)}"
             for p, arg in zip(kernel.params, call.args, strict=True)
         ]
         args.append("out")
@@ -235,20 +240,22 @@ class UnitWriter:
             lines += [f"cx.scatter(out, bucket.out.data, bucket.rows, {kernel.row_size});"]
         return [f"    {line}" for line in lines]
 
-    def _pack(self, emitted: Emitted, p: Param, weight: Weight) -> int:
-        """The index of the weight as the kernel wants it."""
-        return self.packed.setdefault((emitted.symbol, p.name, weight.name), len(self.packed))
+    @staticmethod
+    def _weights(code: UnitCode, call: Call) -> dict[str, str]:
+        """The weights that a call's shared parameters are."""
+        params = zip(call.request.kernel.params, call.args, strict=True)
+        return {p.name: code.shared[arg].name for p, arg in params if p.mode is Mode.SHARED}
 
     def _call(self, code: UnitCode, k: int, call: Call) -> list[str]:
-        kernel, emitted = call.request.kernel, self.emitted[call.request]
+        kernel = call.request.kernel
         lists = {p.name: i for i, p in enumerate(code.lists)}
         group = code.groups.index(call.over) if call.over else -1
         rows = f"starts_{group}[rows] - starts_{group}[0]" if call.over else "rows"
         lines: list[str] = []
-        args: list[str] = []
+        args: list[str | Param] = []  # a shared one depends on the variant's packing
         for p, arg in zip(kernel.params, call.args, strict=True):
             if p.mode is Mode.SHARED:
-                args.append(f"cx.packed[{self._pack(emitted, p, code.shared[arg])}]")
+                args.append(p)
             elif arg in lists:
                 own = code.groups.index(code.group_of(arg))
                 args += [f"starts_{own}", operand(arg)] if p.mode is Mode.LIST else [f"{operand(arg)} + starts_{own}[0]"]
@@ -270,13 +277,31 @@ class UnitWriter:
             lines.append(f"const int64_t rows_{k} = {rows};")
             lines.append(f"const Tensor row_{k} = cx.address(worker.rows(rows_{k} * {kernel.row_size}));")
             args += [f"row_{k}", f"int64_t{{{kernel.row_size}}}"]
-        lines += [
+        variants = self.emitted[call.request]
+        weights = self._weights(code, call)
+        for i, variant in enumerate(variants):
+            step = self._step(variant.emitted, rows, [self._packed(variant, a, weights) for a in args])
+            if len(variants) == 1:
+                return [*lines, *step]
+            condition = "" if i + 1 == len(variants) else f"if ({rows} < {variants[i + 1].rows}) "
+            lines += [f"{'} else ' if i else ''}{condition}{{", *(f"    {line}" for line in step)]
+        return [*lines, "}"]
+
+    def _packed(self, variant: Variant, arg: str | Param, weights: Mapping[str, str]) -> str:
+        """A kernel's argument; of a shared one the weight in the variant's packing. Equal packings are one."""
+        if isinstance(arg, str):
+            return arg
+        key = (weights[arg.name], json.dumps(variant.emitted.packs[arg.name], sort_keys=True))
+        return f"cx.packed[{self.packed.setdefault(key, len(self.packed))}]"
+
+    @staticmethod
+    def _step(emitted: Emitted, rows: str, args: Sequence[str]) -> list[str]:
+        return [
             f"cx.step(worker, split, {rows}, {emitted.parts}, {emitted.scratch_size * 4},",
             "        [&](int64_t row_begin, int64_t row_end, int part_begin, int part_end, float* scratch) {",
             f"            {emitted.symbol}(cx.base, row_begin, row_end, part_begin, part_end, {', '.join(args)}, scratch);",
             "        });",
         ]
-        return lines
 
     def _intermediate(self, code: UnitCode, k: int, call: Call, p: Param, arg: str, lines: list[str]) -> list[str]:
         """The arguments that pass result `arg` ("k.j") of an earlier call on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
 from backends.acrobat.codegen.bytecode import Bytecode, Function, Instruction
@@ -12,13 +12,13 @@ from backends.acrobat.codegen.functions import Facts
 from backends.acrobat.codegen.module import CLOSING, classes_of, description, opening, unit_section
 from backends.acrobat.codegen.units import Request, UnitCode, Units, UnitWriter
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.kernels.emit import Emitted
+from backends.acrobat.kernels.emit import Variant
 
 
 class VmModule:
     """`source`, `packed`, `weights` and `outputs` as of `Module`."""
 
-    def __init__(self, program: n.Program, facts: Facts, units: Units, emitted: Mapping[Request, Emitted]) -> None:
+    def __init__(self, program: n.Program, facts: Facts, units: Units, emitted: Mapping[Request, Sequence[Variant]]) -> None:
         types = Types(program.datatypes)
         code = Bytecode(program, types, units, facts)
         descriptors = Descriptors(types, classes_of(program))

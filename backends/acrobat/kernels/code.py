@@ -156,11 +156,15 @@ def llvm_target(target: CpuTarget) -> Any:
     return tvm.target.Target({"kind": "llvm", "mtriple": "x86_64-linux-gnu", "mcpu": target.mcpu})
 
 
-def lower(symbol: str, params: Sequence[Any], code: Code, target: CpuTarget) -> Any:
-    """The LLVM module that defines `int32_t symbol(params)`. Pointers are taken not to overlap in what the function writes."""
+def function(symbol: str, params: Sequence[Any], code: Code) -> Any:
+    """`int32_t symbol(params)` in TensorIR. Pointers are taken not to overlap in what the function writes."""
     body = block([*code.scopes[0], tirx.Return(i32(0))])
-    function = tirx.PrimFunc(list(params), body, ret_type=ir.PrimType("int32"))
-    function = function.with_attr("tirx.noalias", True).with_attr("global_symbol", symbol)
+    made = tirx.PrimFunc(list(params), body, ret_type=ir.PrimType("int32"))
+    return made.with_attr("tirx.noalias", True).with_attr("global_symbol", symbol)
+
+
+def lower(symbol: str, function: Any, target: CpuTarget) -> Any:
+    """The LLVM module that defines a function."""
     llvm = llvm_target(target)
     module = tirx.transform.BindTarget(llvm.with_host(llvm))(tvm.IRModule({symbol: function}))
     return tvm.get_global_func("target.build.llvm")(module, llvm)

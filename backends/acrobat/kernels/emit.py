@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeAlias
 
 from backends.acrobat.ir.ops import OPS, Fusion
 from backends.acrobat.kernels import vendor
 from backends.acrobat.kernels.packing import Packing
 from backends.acrobat.kernels.reference import parameters
+from backends.acrobat.kernels.schedule import Schedule
 from backends.acrobat.kernels.spec import Kernel, Mode
 from backends.acrobat.kernels.target import CpuTarget
 from backends.acrobat.options import Kernels
@@ -21,6 +22,9 @@ class Emitted:
     """A kernel and its code. It may be called for any range of rows and of its `parts` (column groups), by several threads."""
 
     symbol: str
+    kernel: str
+    """The symbol that the kernel has with its default schedule: names it whatever its schedule."""
+    schedule: Schedule
     object_bytes: bytes
     """Empty for a kernel that has a `source`."""
     parts: int
@@ -37,40 +41,78 @@ class Emitted:
     """Whether such a kernel wants its operands' and its results' rows next to each other."""
 
 
-def emit(kernel: Kernel, out_mode: Mode, target: CpuTarget) -> Emitted:
-    """Compile one kernel."""
-    return emit_all([(kernel, out_mode)], target)[0]
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A kernel as it runs launches of `rows` rows and more, up to the next variant's."""
+
+    rows: int
+    emitted: Emitted
 
 
-def emit_all(requests: Sequence[tuple[Kernel, Mode]], target: CpuTarget, kernels: Kernels = "generated") -> list[Emitted]:
-    """Compile kernels, each for the way its results are placed; `vendor`: products are calls of a library. The first call
-    in a process imports TVM."""
-    called = [_call(kernel, out_mode) if kernels == "vendor" else None for kernel, out_mode in requests]
-    return [made or _emit(kernel, out_mode, target) for made, (kernel, out_mode) in zip(called, requests, strict=True)]
-
-
-def _call(kernel: Kernel, out_mode: Mode) -> Emitted | None:
-    """The kernel as calls of a library, if it is a product."""
-    name = "vendor" + symbol(kernel, out_mode).removeprefix("k")
-    made = vendor.call(kernel, out_mode, name)
-    if made is None:
-        return None
-    return Emitted(name, b"", made.parts, 0, dict(made.packs), flops(kernel), "", made.source, made.adjacent)
+Schedules: TypeAlias = tuple[tuple[int, Schedule], ...]
+"""The schedules of a kernel's variants, each with the number of rows it begins at; the first begins at 0."""
 
 
 @cache
-def _emit(kernel: Kernel, out_mode: Mode, target: CpuTarget) -> Emitted:
+def emit(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: Schedule | None = None) -> Emitted:
+    """Compile a kernel for the way its results are placed, by default with the default schedule. The first call in a process
+    imports TVM."""
     from backends.acrobat.kernels import templates  # imports TVM, which takes seconds
 
-    name = symbol(kernel, out_mode, target)
-    made = templates.compile_kernel(kernel, out_mode, name, target)
+    schedule = schedule or Schedule.default(kernel, target)
+    name = symbol(kernel, out_mode, target, schedule)
+    made = templates.write_kernel(kernel, out_mode, name, target, schedule)
     declaration = f"int32_t {name}({', '.join(parameters(kernel, out_mode))});"
-    return Emitted(name, made.object_bytes, made.parts, made.scratch_size, made.packs, flops(kernel), declaration)
+    return Emitted(
+        symbol=name,
+        kernel=symbol(kernel, out_mode, target),
+        schedule=schedule,
+        object_bytes=templates.compile_kernel(name, made, target),
+        parts=made.parts,
+        scratch_size=made.scratch_size,
+        packs=made.packs,
+        flops_per_row=flops(kernel),
+        declaration=declaration,
+    )
 
 
-def symbol(kernel: Kernel, out_mode: Mode, target: CpuTarget | None = None) -> str:
-    """A C name, the same for equal kernels only."""
-    digest = hashlib.sha256(repr((kernel, out_mode, target)).encode()).hexdigest()[:8]
+def variants(
+    kernel: Kernel, out_mode: Mode, target: CpuTarget, schedules: Schedules = (), kernels: Kernels = "generated"
+) -> tuple[Variant, ...]:
+    """A kernel compiled with each of its schedules, by default with the default one; with `kernels="vendor"`, calls of a
+    library if it is a product."""
+    called = _call(kernel, out_mode, target) if kernels == "vendor" else None
+    if called:
+        return (Variant(0, called),)
+    wanted = schedules or ((0, Schedule.default(kernel, target)),)
+    return tuple(Variant(rows, emit(kernel, out_mode, target, schedule)) for rows, schedule in wanted)
+
+
+def _call(kernel: Kernel, out_mode: Mode, target: CpuTarget) -> Emitted | None:
+    """The kernel as calls of a library, if it is a product."""
+    name = "vendor" + symbol(kernel, out_mode, target).removeprefix("k")
+    made = vendor.call(kernel, out_mode, name)
+    if made is None:
+        return None
+    return Emitted(
+        symbol=name,
+        kernel=symbol(kernel, out_mode, target),
+        schedule=Schedule.default(kernel, target),
+        object_bytes=b"",
+        parts=made.parts,
+        scratch_size=0,
+        packs=dict(made.packs),
+        flops_per_row=flops(kernel),
+        declaration="",
+        source=made.source,
+        adjacent=made.adjacent,
+    )
+
+
+def symbol(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: Schedule | None = None) -> str:
+    """A C name, the same for equal kernels only; without a schedule that of the default one."""
+    tuned = () if schedule in (None, Schedule.default(kernel, target)) else (schedule,)
+    digest = hashlib.sha256(repr((kernel, out_mode, target, *tuned)).encode()).hexdigest()[:8]
     return "k_" + "".join(c if c.isalnum() else "_" for c in kernel.name) + f"_{digest}"
 
 

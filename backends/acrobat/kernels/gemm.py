@@ -2,16 +2,15 @@
 epilogue there.
 
 The weight is packed in panels of one vector of units, all gates of a unit side by side, so a tile holds whole lanes (`plan`).
-Loops: groups of panels (a part of the kernel; they stay in the second-level cache) > tiles of panels > tiles of rows >
-reduction. A tile of 8 rows and 2 or 3 vectors has 16 to 24 accumulators, enough to cover the latency of FMA, and needs few
-enough loads. The rows that are left over go through one more tile, the smallest that holds them (4, 2 or 1 rows, wider
-instead); where it has more rows than are left, the last row is computed several times over. That costs less than taking the
-rest bit by bit: a pass over the weights for 1 or 2 rows is bound by reading them.
+Loops: groups of panels (a part of the kernel; they stay in the second-level cache) > tiles of panels > tiles of rows (or the
+other way round) > reduction. A tile of 8 rows and 2 or 3 vectors has 16 to 24 accumulators, enough to cover the latency of
+FMA, and needs few enough loads. The rows that are left over go through one more tile, the smallest that holds them, wider
+instead; where it has more rows than are left, the last row is computed several times over. That costs less than taking the
+rest bit by bit: a pass over the weights for 1 or 2 rows is bound by reading them. All sizes are the schedule's.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from tvm import tirx
@@ -21,97 +20,38 @@ from backends.acrobat.kernels.epilogue import EpilogueWriter, Site
 from backends.acrobat.kernels.interface import Interface, walk
 from backends.acrobat.kernels.packing import PLAIN, Packing, panels
 from backends.acrobat.kernels.plan import Gemm
+from backends.acrobat.kernels.schedule import PREFETCH_ROWS, Schedule, Tile, panel_count
 from backends.acrobat.kernels.spec import Kernel, Mode
 from backends.acrobat.kernels.vectors import first_lanes, load_vector, splat, store_vector, typed
 
-GROUP = 4
-"""Panels in a part, at most."""
-BLOCK_ELEMENTS = 1 << 17
-"""Elements of the input that a block of rows has: half of a second-level cache of 1 MB, the rest is for panels and results."""
-MIN_BLOCK = 48
-
-
-@dataclass(frozen=True)
-class Tile:
-    rows: int
-    panels: int
-
-
-@dataclass(frozen=True)
-class Tiling:
-    """`tiles` by falling number of rows: the first is for all rows but the rest, the smallest that holds it for the rest."""
-
-    tiles: tuple[Tile, ...]
-    panels: int
-    group: int
-
-    @property
-    def parts(self) -> int:
-        return self.panels // self.group
-
-
-MAIN = {
-    16: {
-        1: Tile(8, 2),
-        2: Tile(8, 1),
-        3: Tile(8, 1),
-        4: Tile(6, 1),
-        5: Tile(4, 1),
-        6: Tile(4, 1),
-        7: Tile(3, 1),
-        8: Tile(3, 1),
-    },
-    8: {1: Tile(6, 2), 2: Tile(6, 1), 3: Tile(4, 1), 4: Tile(3, 1), 5: Tile(2, 1), 6: Tile(2, 1), 7: Tile(1, 1), 8: Tile(1, 1)},
-}
-"""By vector length and gates. 16 lanes have 32 registers, 8 lanes 16."""
-ACCUMULATORS = {16: 24, 8: 12}
-
-
-def tiling(gates: int, units: int, lanes: int) -> Tiling:
-    count = -(-units // lanes)
-    if count > GROUP:
-        count += count % 2
-    group = next(g for g in (GROUP, 2, 1) if count % g == 0)
-    main = MAIN[lanes][gates]
-    tiles = [Tile(main.rows, min(main.panels, group))]
-    rows = 4
-    while rows:
-        if rows < main.rows:
-            fitting = [w for w in (1, 2, 4) if w <= group and (w == 1 or rows * w * gates <= ACCUMULATORS[lanes])]
-            tiles.append(Tile(rows, fitting[-1]))
-        rows //= 2
-    return Tiling(tuple(tiles), count, group)
-
 
 class GemmWriter:
-    def __init__(self, code: Code, interface: Interface, plan: Gemm, lanes: int) -> None:
+    def __init__(self, code: Code, interface: Interface, plan: Gemm, lanes: int, schedule: Schedule) -> None:
         self.code = code
         self.interface = interface
         self.plan = plan
         self.lanes = lanes
-        self.tiling = tiling(plan.epilogue.gates, plan.epilogue.units, lanes)
+        self.schedule = schedule
+        self.tiles = schedule.tiles(plan.epilogue.gates, lanes)
+        self.panels = panel_count(plan.epilogue.units, lanes)
+        self.parts = self.panels // schedule.group
         self.epilogue = EpilogueWriter(code, interface, plan.epilogue, lanes)
 
     def write(self) -> None:
-        code, rows, block = self.code, self.plan.rows, self._block()
+        code, rows, block = self.code, self.plan.rows, self.schedule.block
         begin = code.let(times(self.interface.row_begin, rows))
         every = code.let(times(self.interface.row_end - self.interface.row_begin, rows))
         with code.loop(div(plus(every, block - 1), block), "block") as b:
             before = code.let(times(b, block))
             self._rows(code.let(begin + before), code.let(tirx.Min(every - before, i64(block))))
 
-    def _block(self) -> int:
-        """Rows that are taken through all panels before the next ones."""
-        main = self.tiling.tiles[0].rows
-        return max(BLOCK_ELEMENTS // self.plan.depth, MIN_BLOCK) // main * main
-
     def _rows(self, first: Expr, total: Expr) -> None:
         code, rows = self.code, self.plan.rows
-        tiles = self.tiling.tiles
+        tiles = self.tiles
         main = tiles[0]
         left = code.let(mod(total, main.rows))
         with code.loop(self.interface.part_count, "part") as part:
-            panel = code.let(times(self.interface.first_part + part, self.tiling.group))
+            panel = code.let(times(self.interface.first_part + part, self.schedule.group))
             self._panels(main, panel, first, div(total, main.rows))
             if rows % main.rows == 0:
                 return
@@ -121,10 +61,17 @@ class GemmWriter:
                     self._panels(tile, panel, code.let(first + total - left), 1, last if tile.rows - smaller > 1 else None)
 
     def _panels(self, tile: Tile, panel: Expr, first: Expr, count: Expr, last: Expr | None = None) -> None:
-        with self.code.loop(self.tiling.group // tile.panels, "panel") as p:
-            at = self.code.let(plus(panel, times(p, tile.panels)))
-            with self.code.loop(count, "rows") as block:
-                self._tile(tile, self.code.let(plus(first, times(block, tile.rows))), at, last)
+        code, across = self.code, self.schedule.group // tile.panels
+        if self.schedule.order == "rows":
+            with code.loop(count, "rows") as block:
+                row = code.let(plus(first, times(block, tile.rows)))
+                with code.loop(across, "panel") as p:
+                    self._tile(tile, row, code.let(plus(panel, times(p, tile.panels))), last)
+            return
+        with code.loop(across, "panel") as p:
+            at = code.let(plus(panel, times(p, tile.panels)))
+            with code.loop(count, "rows") as block:
+                self._tile(tile, code.let(plus(first, times(block, tile.rows))), at, last)
 
     def _tile(self, tile: Tile, row: Expr, panel: Expr, last: Expr | None) -> None:
         """`last` is the last row there is, where the tile may reach beyond it."""
@@ -160,6 +107,8 @@ class GemmWriter:
                 for p, g in vectors:
                     column = times(plus(times(plus(panel, p), plan.depth), step), gates * lanes)
                     columns.append(code.let(load_vector(weight, plus(column, g * lanes), lanes), typed("float32", lanes)))
+                    if self.schedule.prefetch and tile.rows <= PREFETCH_ROWS:
+                        code.prefetch(weight, plus(column, g * lanes + self.schedule.prefetch * gates * lanes))
                 for i in range(tile.rows):
                     x = splat(load(buffer, plus(plus(starts[i], times(s, segment.step)), k)), lanes)
                     x = code.let(x, typed("float32", lanes))
@@ -183,7 +132,7 @@ class GemmWriter:
 
     def _mask(self, panel: Expr) -> Expr | None:
         units = self.plan.epilogue.units
-        if units == self.tiling.panels * self.lanes:
+        if units == self.panels * self.lanes:
             return None
         left: Any = units - panel * self.lanes
         return first_lanes(left, self.lanes)
@@ -191,6 +140,6 @@ class GemmWriter:
 
 def packs(kernel: Kernel, plan: Gemm, lanes: int) -> dict[str, Packing]:
     """How each shared operand is packed."""
-    packing = panels(plan.epilogue.gates, lanes, tiling(plan.epilogue.gates, plan.epilogue.units, lanes).panels)
+    packing = panels(plan.epilogue.gates, lanes, panel_count(plan.epilogue.units, lanes))
     shared = [p.name for p in kernel.params if p.mode is Mode.SHARED]
     return {name: packing if name in (plan.weight, plan.bias) else PLAIN for name in shared}

@@ -16,15 +16,13 @@ from backends.acrobat.kernels.code import Code, Expr, load, plus, times
 from backends.acrobat.kernels.epilogue import EpilogueWriter, Site
 from backends.acrobat.kernels.interface import Interface, walk
 from backends.acrobat.kernels.plan import Product
+from backends.acrobat.kernels.schedule import Schedule
 from backends.acrobat.kernels.shuffles import row_sums, transpose
 from backends.acrobat.kernels.vectors import first_lanes, load_vector, splat, store_vector, typed
 
-DOT_ROWS = 3
-"""Up to so many rows, transposing costs more than it saves."""
-
 
 class ProductWriter:
-    def __init__(self, code: Code, interface: Interface, plan: Product, lanes: int) -> None:
+    def __init__(self, code: Code, interface: Interface, plan: Product, lanes: int, schedule: Schedule) -> None:
         self.code = code
         self.interface = interface
         self.plan = plan
@@ -32,9 +30,9 @@ class ProductWriter:
         self.epilogue = EpilogueWriter(code, interface, plan.epilogue, lanes)
         self.vector_type = typed("float32", lanes)
         self.outer = plan.along_columns(lanes)
-        self.dots = not self.outer and plan.rows <= DOT_ROWS and plan.left.stride == 1
+        self.schedule = schedule
         self.padded = -(-plan.columns // lanes) * lanes
-        self.scratch_size = 0 if self.outer or self.dots else plan.depth * self.padded
+        self.scratch_size = 0 if self.outer or schedule.dots else plan.depth * self.padded
         self.parts = plan.heads
 
     def write(self) -> None:
@@ -45,7 +43,7 @@ class ProductWriter:
             self.left, self.left_start = self._start(plan.left)
             self.right, self.right_start = self._start(plan.right)
             self.bias: tuple[Any, Expr] | None = interface.operand(plan.bias, self.instance) if plan.bias else None
-            if self.dots:
+            if self.schedule.dots:
                 self._each_vector(1, self._dots)
                 return
             if self.outer:
@@ -55,8 +53,7 @@ class ProductWriter:
                 self._transpose()
                 self.right, self.right_start, self.step = interface.scratch, 0, self.padded
                 self.columns = lambda v: times(v, self.lanes)
-            widest = 2 if plan.rows >= 4 else 4
-            self._each_vector(min(widest, max(1, plan.columns // self.lanes)), self._rows)
+            self._each_vector(self.schedule.panels, self._rows)
 
     def _start(self, operand: Any) -> tuple[Any, Expr]:
         buffer, start = self.interface.operand(operand.param, self.instance)
@@ -74,8 +71,8 @@ class ProductWriter:
             body(full, 1, first_lanes(tail, self.lanes))
 
     def _rows(self, vector: Expr, width: int, mask: Expr | None) -> None:
-        """Outer products for all rows: tiles of 8 (4 without AVX-512), and of each power of two in the rest."""
-        left, tile, done = self.plan.rows, 8 if self.lanes == 16 else 4, 0
+        """Outer products for all rows: tiles of the schedule's rows, then of half as many, and so on, in the rest."""
+        left, tile, done = self.plan.rows, self.schedule.rows, 0
         while left:
             if left >= tile:
                 with self.code.loop(left // tile, "tile") as t:

@@ -1,44 +1,53 @@
-"""The templates, in the order they are tried, and what compiling one gives. Importing this imports TVM."""
+"""The templates, in the order they are tried. Importing this imports TVM."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from backends.acrobat.kernels import gemm
-from backends.acrobat.kernels.code import Code, lower, object_bytes
+from backends.acrobat.kernels.code import Code, function, lower, object_bytes
 from backends.acrobat.kernels.interface import Interface
 from backends.acrobat.kernels.packing import PLAIN, Packing
 from backends.acrobat.kernels.plan import plan_gemm, plan_product
 from backends.acrobat.kernels.product import ProductWriter
 from backends.acrobat.kernels.rowwise import RowWriter
+from backends.acrobat.kernels.schedule import Schedule
 from backends.acrobat.kernels.spec import Kernel, Mode
 from backends.acrobat.kernels.target import CpuTarget
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
-    object_bytes: bytes
+class Written:
+    """A kernel in TensorIR."""
+
+    function: Any
     parts: int
     scratch_size: int
     packs: dict[str, Packing]
 
 
-def compile_kernel(kernel: Kernel, out_mode: Mode, symbol: str, target: CpuTarget) -> Compiled:
+def write_kernel(kernel: Kernel, out_mode: Mode, symbol: str, target: CpuTarget, schedule: Schedule) -> Written:
     code = Code()
     interface = Interface(code, kernel, out_mode)
-    plain = {p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED}
+    packs = {p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED}
     gemm_plan = plan_gemm(kernel, target.lanes)
     product_plan = plan_product(kernel, target.lanes)
     if gemm_plan:
-        writer = gemm.GemmWriter(code, interface, gemm_plan, target.lanes)
+        writer = gemm.GemmWriter(code, interface, gemm_plan, target.lanes, schedule)
         writer.write()
-        parts, scratch, packs = writer.tiling.parts, 0, gemm.packs(kernel, gemm_plan, target.lanes)
+        parts, scratch, packs = writer.parts, 0, gemm.packs(kernel, gemm_plan, target.lanes)
     elif product_plan:
-        product = ProductWriter(code, interface, product_plan, target.lanes)
+        product = ProductWriter(code, interface, product_plan, target.lanes, schedule)
         product.write()
-        parts, scratch, packs = product.parts, product.scratch_size, plain
+        parts, scratch = product.parts, product.scratch_size
     else:
         rows = RowWriter(code, interface, target.lanes)
         rows.write()
-        parts, scratch, packs = 1, rows.scratch_size, plain
-    return Compiled(object_bytes(lower(symbol, interface.params, code, target)), parts, scratch, packs)
+        parts, scratch = 1, rows.scratch_size
+    return Written(function(symbol, interface.params, code), parts, scratch, packs)
+
+
+def compile_kernel(symbol: str, written: Written, target: CpuTarget) -> bytes:
+    """The object file."""
+    return object_bytes(lower(symbol, written.function, target))

@@ -8,7 +8,8 @@ namespace acrobat {
 inline PyObject* log_of(const Session& s) {
     PyObject* list = PyList_New(0);
     for (const Launched& l : s.cx.log) {
-        PyObject* entry = Py_BuildValue("(iLsL)", l.phase, static_cast<long long>(l.depth), l.kernel, static_cast<long long>(l.rows));
+        PyObject* entry =
+            Py_BuildValue("(iLssL)", l.phase, static_cast<long long>(l.depth), l.kernel, l.symbol, static_cast<long long>(l.rows));
         if (!entry || PyList_Append(list, entry) < 0) {
             Py_XDECREF(entry);
             Py_DECREF(list);

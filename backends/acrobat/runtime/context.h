@@ -35,6 +35,7 @@ struct Launched {
     int phase;
     int64_t depth;
     const char* kernel;
+    const char* symbol;  // tells kernels of one name apart
     int64_t rows;
 };
 
@@ -165,11 +166,11 @@ class Context {
 
     // ---- launches
     // A kernel of a unit has been given all its rows.
-    void count(const char* kernel, int64_t rows, double flops_per_row) {
+    void count(const char* kernel, const char* symbol, int64_t rows, double flops_per_row) {
         if (rows == 0) return;
         counters.launches += 1;
         counters.product_flops += flops_per_row * double(rows);
-        if (logging) log.push_back({int(stage - stages.data()), depth_, kernel, rows});
+        if (logging) log.push_back({int(stage - stages.data()), depth_, kernel, symbol, rows});
     }
 
     // Runs body(begin, end, worker, split) over all rows of a unit, in blocks whose operands, intermediates and results

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from backends.acrobat import compile
-from backends.acrobat.backend import CUMULATIVE, Acrobat
+from backends.acrobat.backend import CUMULATIVE, TRIALS, Acrobat
 from backends.acrobat.codegen import blas
 from backends.acrobat.codegen.build import BuildError
 from backends.acrobat.frontend import build
@@ -206,9 +206,10 @@ class TestAblation:
             assert turned == set(CUMULATIVE[after["step"]])
             assert all(after[name] for name in turned)
 
-    def test_the_last_step_is_the_default(self) -> None:
-        last = Acrobat(Target(), ablation="cumulative").variants()[-1]
-        assert Acrobat(Target(), **last).options == Acrobat(Target()).options == Options()
+    def test_the_last_steps_are_the_default_and_it_tuned(self) -> None:
+        *_, default, last = (Acrobat(Target(), **v) for v in Acrobat(Target(), ablation="cumulative").variants())
+        assert default.options == last.options == Acrobat(Target()).options == Options()
+        assert (default.tune, last.tune) == (0, TRIALS)
 
     def test_the_first_is_the_unfused_mode(self) -> None:
         first = Acrobat(Target(), **Acrobat(Target(), ablation="cumulative").variants()[0])

@@ -42,14 +42,9 @@ def cases() -> list:
     return out
 
 
-@pytest.fixture(scope="session")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return str(tmp_path_factory.mktemp("kernels"))
-
-
 @pytest.mark.parametrize(("kernel", "rows"), cases())
-def test_kernel(benchmark: BenchmarkFixture, folder: str, kernel: Kernel, rows: int) -> None:
-    case = Case(kernel, rows, folder)
+def test_kernel(benchmark: BenchmarkFixture, kernel: Kernel, rows: int) -> None:
+    case = Case(kernel, rows)
     fraction, microseconds = case.fraction()
     benchmark.name = f"{benchmark.name}: {fraction:.2f} of peak, {microseconds:.2f} us"
     benchmark.extra_info["fraction of FMA peak"] = round(fraction, 3)

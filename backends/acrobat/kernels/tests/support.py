@@ -17,6 +17,7 @@ from backends.acrobat.ir.ops import OPS
 from backends.acrobat.ir.types import FLOAT, TensorT
 from backends.acrobat.kernels.emit import Emitted, emit
 from backends.acrobat.kernels.packing import pack
+from backends.acrobat.kernels.schedule import Schedule
 from backends.acrobat.kernels.spec import Instr, Kernel, Mode, Param, displacements
 from backends.acrobat.kernels.target import CpuTarget
 
@@ -54,8 +55,8 @@ class Builder:
 
 
 @cache
-def compiled(kernel: Kernel, out_mode: Mode, target: CpuTarget) -> tuple[Emitted, Any]:
-    emitted = emit(kernel, out_mode, target)
+def compiled(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: Schedule | None = None) -> tuple[Emitted, Any]:
+    emitted = emit(kernel, out_mode, target, schedule)
     folder = Path(tempfile.mkdtemp(prefix="acrobat-kernel-"))
     (folder / "k.o").write_bytes(emitted.object_bytes)
     subprocess.run(["g++", "-shared", "-o", str(folder / "k.so"), str(folder / "k.o")], check=True)
@@ -113,6 +114,7 @@ def execute(
     out_mode: Mode = Mode.GATHERED,
     target: CpuTarget = HERE,
     pieces: Sequence[tuple[int, int, int, int]] | None = None,
+    schedule: Schedule | None = None,
 ) -> list[list[np.ndarray]]:
     """Results of each row. `pieces` are the calls (row_begin, row_end, part_begin, part_end) made, by default one for
     everything.
@@ -121,7 +123,7 @@ def execute(
     their place. Checks that nothing outside the result rows is written, nor between results beyond their padding.
     """
     kernel, rows = run.kernel, run.rows
-    emitted, function = compiled(kernel, out_mode, target)
+    emitted, function = compiled(kernel, out_mode, target, schedule)
     rng = np.random.default_rng(rows)
     arrays = {id(a): a for values in run.operands.values() for v in values for a in (v if isinstance(v, list) else [v])}
     room = 64 + sum(a.size + 3 for a in arrays.values()) + 4 * rows * (kernel.row_size + 5)

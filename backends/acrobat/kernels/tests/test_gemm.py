@@ -5,8 +5,8 @@ import pytest
 
 from backends.acrobat.kernels.benchmarks import models
 from backends.acrobat.kernels.fusible import is_gemm, is_product
-from backends.acrobat.kernels.gemm import tiling
 from backends.acrobat.kernels.plan import plan_gemm
+from backends.acrobat.kernels.schedule import Tile, default_gemm, panel_count
 from backends.acrobat.kernels.spec import Kernel, Mode
 from backends.acrobat.kernels.tests.support import HERE, TARGETS, Builder, Run, check, compiled, execute, param, random_run
 
@@ -196,20 +196,28 @@ def test_gates_meet_in_one_lane():
     plan = plan_gemm(models.leaf(256), 16)
     assert plan is not None
     assert (plan.epilogue.gates, plan.epilogue.units, plan.rows, plan.depth) == (3, 256, 1, 256)
-    assert tiling(3, 256, 16).parts == 4
+    assert compiled(models.leaf(256), G, HERE)[0].parts == 4 * 16 // HERE.lanes
 
 
 @pytest.mark.parametrize("lanes", [8, 16])
 @pytest.mark.parametrize("gates", range(1, 9))
-@pytest.mark.parametrize("units", [1, 5, 16, 17, 100, 256, 2304])
-def test_tilings_use_the_registers_and_cover_every_rest(lanes: int, gates: int, units: int):
-    t = tiling(gates, units, lanes)
-    assert t.panels * lanes >= units
-    assert t.panels % t.group == 0
-    for tile in t.tiles:
-        assert t.group % tile.panels == 0
+@pytest.mark.parametrize("units", [1, 5, 16, 17, 100, 256])
+def test_default_tiles_use_the_registers_and_cover_every_rest(lanes: int, gates: int, units: int):
+    plan = plan_gemm(gated(gates, units), lanes)
+    assert plan is not None
+    gates = plan.epilogue.gates
+    schedule = default_gemm(plan, lanes)
+    count = panel_count(plan.epilogue.units, lanes)
+    assert count * lanes >= plan.epilogue.units
+    assert count % schedule.group == 0
+    tiles = schedule.tiles(gates, lanes)
+    assert tiles[0] == Tile(schedule.rows, schedule.panels)
+    for tile in tiles:
+        assert schedule.group % tile.panels == 0
         assert tile.rows * tile.panels * gates <= (24 if lanes == 16 else 12)
-    assert sum(tile.rows for tile in t.tiles[1:]) >= t.tiles[0].rows - 1
+    rows = [tile.rows for tile in tiles]
+    assert rows == sorted(set(rows), reverse=True)
+    assert rows[-1] == 1
 
 
 def test_emission_is_cached_and_named_by_content():

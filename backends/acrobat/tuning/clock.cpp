@@ -4,6 +4,7 @@
 #include <ctime>
 
 using Kernel = int32_t (*)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
+                           int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                            int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
 
 // Seconds this thread has run, so that time given to other programs does not count.
@@ -13,12 +14,14 @@ static double now() {
     return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
 }
 
-// Seconds for one call of the kernel, averaged over `calls`; `a` holds 20 arguments.
-extern "C" double time_kernel(Kernel kernel, const int64_t* a, int64_t calls) {
+// Seconds for one call of the kernel, averaged over `calls`, which take turns with `sets` sets of 32 arguments.
+extern "C" double time_kernel(Kernel kernel, const int64_t* arguments, int64_t sets, int64_t calls) {
     const double start = now();
-    for (int64_t i = 0; i < calls; ++i)
+    for (int64_t i = 0; i < calls; ++i) {
+        const int64_t* a = arguments + 32 * (i % sets);
         kernel(a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11], a[12], a[13], a[14], a[15], a[16], a[17], a[18],
-               a[19]);
+               a[19], a[20], a[21], a[22], a[23], a[24], a[25], a[26], a[27], a[28], a[29], a[30], a[31]);
+    }
     return (now() - start) / double(calls);
 }
 

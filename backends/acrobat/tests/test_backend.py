@@ -1,0 +1,63 @@
+"""ACRoBat's options behind the harness's contract."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backends.acrobat import compiler
+from backends.acrobat.backend import CURVE, Acrobat
+from bench import api
+from bench.contract import Target
+from bench.registry import ConfigError
+from workloads.tests.conftest import spec
+
+
+def cells(*overrides: str) -> list[Any]:
+    return api.cells("workload=treelstm", "size=tiny", "backend=[acrobat]", *overrides)
+
+
+def test_the_curve_is_a_cell_for_each_number_of_trials_with_and_without_a_profile() -> None:
+    found = cells("backend.acrobat.tune=curve", "backend.acrobat.coarsen=false")
+    points = [(c.backend.options["tune"], c.backend.options["profile"]) for c in found]
+    assert sorted(points) == sorted((trials, profile) for trials in CURVE for profile in (True, False))
+    assert all(c.backend.options["coarsen"] is False for c in found)
+    assert len({c.id for c in found}) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (("backend.acrobat.tune=-1",), "backend.acrobat: tune=-1: the number of schedules"),
+        (("backend.acrobat.tune=best",), "does not fit"),
+        (("backend.acrobat.tune=1.5",), "does not fit"),
+        (("backend.acrobat.profile=1",), "does not fit bool"),
+        (("backend.acrobat.tune=curve", "backend.acrobat.ablation=alone"), "one at a time"),
+    ],
+)
+def test_options_refused(overrides: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        cells(*overrides)
+
+
+@pytest.mark.parametrize(("tune", "profile", "sampled"), [(0, True, False), (4, True, True), (4, False, False)])
+def test_the_profile_is_of_other_instances(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tune: int, profile: bool, sampled: bool
+) -> None:
+    seen: dict[str, Any] = {}
+
+    def compile(module: Any, **options: Any) -> Any:
+        seen.update(options)
+        return None
+
+    monkeypatch.setattr(compiler, "compile", compile)
+    workload = spec("treelstm")
+    Acrobat(Target(), tune=tune, profile=profile).compile(workload, "tiny", 3, 5)
+    assert seen["tune"] == tune
+    if not sampled:
+        assert seen["sample"] is None
+        return
+    assert len(seen["sample"]) == 5
+    assert seen["sample"] != workload.instances("tiny", 3, 5)

@@ -1,0 +1,92 @@
+"""Measurements on disk: one JSON file for each kernel, as its template is today, and processor."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+
+from backends.acrobat.kernels.emit import symbol
+from backends.acrobat.kernels.schedule import Schedule
+from backends.acrobat.kernels.spec import Kernel, Mode
+from backends.acrobat.kernels.target import CpuTarget
+from backends.acrobat.tuning.search import Timing
+
+FORMAT = 1
+TEMPLATES = Path(__file__).parent.parent / "kernels"
+
+
+class Measurements:
+    """What is known of one kernel: of the default schedule seconds by rows, of others timings by rows. A file of another
+    format is as none; one that cannot be read is ignored with a warning."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.baseline: dict[int, float] = {}
+        self.timings: dict[Schedule, dict[int, Timing]] = {}
+        try:
+            self._read(json.loads(path.read_text()))
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            self.baseline, self.timings = {}, {}
+            warnings.warn(
+                f"the tuning results in {path} cannot be used ({type(error).__name__}: {error}); they are measured again",
+                stacklevel=2,
+            )
+
+    def _read(self, stored: Mapping) -> None:
+        if stored["format"] != FORMAT:
+            return
+        self.baseline = {int(rows): float(seconds) for rows, seconds in stored["baseline"].items()}
+        for entry in stored["schedules"]:
+            fields = entry["schedule"]
+            schedule = Schedule(**{**fields, "rest": tuple(fields["rest"])})
+            self.timings[schedule] = {int(rows): Timing(*map(float, pair)) for rows, pair in entry["timings"].items()}
+
+    def write(self) -> None:
+        """A reader sees the old file or the new one. Where nothing can be written, there is a warning."""
+        stored = {
+            "format": FORMAT,
+            "baseline": self.baseline,
+            "schedules": [
+                {"schedule": asdict(s), "timings": {rows: (t.default, t.ratio) for rows, t in found.items()}}
+                for s, found in self.timings.items()
+            ],
+        }
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor, scratch = tempfile.mkstemp(prefix=self.path.stem, suffix=".tmp", dir=self.path.parent)
+            with os.fdopen(descriptor, "w") as file:
+                json.dump(stored, file, indent=1)
+            os.replace(scratch, self.path)
+        except OSError as error:
+            warnings.warn(f"the tuning results cannot be kept in {self.path} ({error.strerror})", stacklevel=2)
+
+
+def path_for(folder: Path, kernel: Kernel, out_mode: Mode, target: CpuTarget) -> Path:
+    """Where a kernel's measurements on this machine lie."""
+    text = "\n".join([repr((kernel, out_mode, target)), templates_hash(), processor()])
+    name = symbol(kernel, out_mode, target).rpartition("_")[0]
+    return folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
+
+
+@cache
+def templates_hash() -> str:
+    digest = hashlib.sha256()
+    for path in sorted(TEMPLATES.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+@cache
+def processor() -> str:
+    """The model of this machine's processor."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")

@@ -1,0 +1,198 @@
+"""What a kernel costs on this machine: compiled, loaded, and run on rows scattered over memory, beside the default schedule.
+
+Times are of this thread's own running, so other programs do not count; what they do to caches and clock falls on both, for
+the two take turns. Calls go round several copies of the weights, which together exceed a second-level cache: in a model other
+kernels run in between.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import statistics
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from backends.acrobat.codegen.build import BuildError, compiler
+from backends.acrobat.kernels.emit import Emitted, emit
+from backends.acrobat.kernels.packing import Packing, aligned, pack
+from backends.acrobat.kernels.schedule import Schedule
+from backends.acrobat.kernels.spec import Kernel, Mode, displacements
+from backends.acrobat.kernels.target import CpuTarget
+from backends.acrobat.tuning.search import Timing
+
+ARGUMENTS = 32
+PARTS_AT = 4
+"""Which argument is the end of the range of parts."""
+WEIGHT_BYTES = 4 << 20
+"""What the copies of the weights come to, at least."""
+MAX_COPIES = 64
+TURN_S = 3e-4
+"""A turn of one schedule at one number of rows."""
+ROUNDS = 9
+MORE_ROUNDS = 41
+PROMISING = 0.97
+"""A quotient below which it is measured with more rounds."""
+ITEMS = 2
+"""Items of a list operand, for each row."""
+
+
+class ScheduleWrong(RuntimeError):
+    """A schedule gives other results than the default one: a mistake in its template."""
+
+
+def shared_object(source: Path, target: Path) -> ctypes.CDLL:
+    """The loaded library of one source or object file. Raises BuildError."""
+    command = [compiler(), "-O2", "-march=native", "-shared", "-fPIC", "-o", str(target), str(source)]
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode != 0:
+        raise BuildError(f"the C++ compiler failed on {source}:\n{result.stderr[-4000:]}")
+    return ctypes.CDLL(str(target))
+
+
+@cache
+def clock() -> ctypes.CDLL:
+    """The timing loops, compiled once a process."""
+    with tempfile.TemporaryDirectory(prefix="acrobat-") as folder:
+        library = shared_object(Path(__file__).with_name("clock.cpp"), Path(folder) / "clock.so")
+    library.time_kernel.restype = library.fma_peak.restype = ctypes.c_double
+    library.time_kernel.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64]
+    library.fma_peak.argtypes = [ctypes.c_int64]
+    return library
+
+
+class Loaded:
+    """A compiled kernel in this process."""
+
+    def __init__(self, emitted: Emitted) -> None:
+        self.parts, self.scratch_size, self.packs = emitted.parts, emitted.scratch_size, emitted.packs
+        with tempfile.TemporaryDirectory(prefix="acrobat-") as folder:
+            obj = Path(folder) / f"{emitted.symbol}.o"
+            obj.write_bytes(emitted.object_bytes)
+            self.function = getattr(shared_object(obj, obj.with_suffix(".so")), emitted.symbol)
+
+
+class Weights:
+    """Random values for a kernel's shared operands, packed as it wants them; `copies` of each."""
+
+    def __init__(self, kernel: Kernel, packs: Mapping[str, Packing], bytes_wanted: int = WEIGHT_BYTES) -> None:
+        rng = np.random.default_rng(0)
+        packed = {}
+        for p in kernel.params:
+            if p.mode is Mode.SHARED:
+                w = rng.standard_normal(p.type.shape).astype(np.float32)
+                packed[p.name] = pack(packs[p.name], w / np.float32(max(p.type.shape[-1:], default=1) ** 0.5))
+        size = sum(w.nbytes for w in packed.values())
+        self.copies = min(MAX_COPIES, -(-bytes_wanted // size)) if size else 1
+        self.arrays = {name: [w, *(aligned(w) for _ in range(self.copies - 1))] for name, w in packed.items()}
+
+
+class Operands:
+    """A kernel's arguments for `rows` rows, results in rows one after the other."""
+
+    def __init__(self, kernel: Kernel, out_mode: Mode, rows: int, weights: Weights) -> None:
+        self.rows = rows
+        rng = np.random.default_rng(rows)
+        self.keep: list[np.ndarray] = []
+        places, end = {}, rows * kernel.row_size
+        for p in kernel.params:
+            if p.mode is not Mode.SHARED:
+                size, count = displacements((p.type,))[1], 2 * rows * (ITEMS if p.mode is Mode.LIST else 1)
+                places[p.name] = (end, size, count)
+                end += size * count
+        self.memory = aligned(rng.standard_normal(end).astype(np.float32))
+        self.results = self.memory[: rows * kernel.row_size]
+        sets = []
+        for copy in range(weights.copies):
+            arguments = [self._address(self.memory), 0, rows, 0, 0]
+            for p in kernel.params:
+                if p.mode is Mode.SHARED:
+                    arguments.append(self._address(weights.arrays[p.name][copy]))
+                    continue
+                start, size, count = places[p.name]
+                order = np.random.default_rng(rows + start).permutation(count)
+                if p.mode is Mode.CONTIGUOUS:
+                    arguments += [start, size]
+                elif p.mode is Mode.GATHERED:
+                    arguments.append(self._address(start + size * order[:rows]))
+                else:
+                    arguments.append(self._address(np.arange(rows + 1) * ITEMS))
+                    arguments.append(self._address(start + size * order[: rows * ITEMS]))
+            if out_mode is Mode.GATHERED:
+                arguments.append(self._address(np.arange(rows) * kernel.row_size))
+            else:
+                arguments += [0, kernel.row_size]
+            sets.append(arguments)
+        self.scratch_at = len(sets[0])
+        assert self.scratch_at < ARGUMENTS, kernel.name
+        self.arguments = np.zeros((len(sets), ARGUMENTS), np.int64)
+        self.arguments[:, : self.scratch_at] = sets
+        self.scratch = np.empty(0, np.float32)
+
+    def _address(self, array: np.ndarray) -> int:
+        self.keep.append(array)
+        return array.ctypes.data
+
+    def answers(self, compiled: Loaded) -> np.ndarray:
+        """All results of one call; what is not written is NaN."""
+        self.results[:] = np.nan
+        self.seconds(compiled, 1)
+        return self.results.copy()
+
+    def seconds(self, compiled: Loaded, calls: int) -> float:
+        """For one call."""
+        if len(self.scratch) < compiled.scratch_size + 1:
+            self.scratch = aligned(np.zeros(compiled.scratch_size + 1, np.float32))
+        self.arguments[:, PARTS_AT] = compiled.parts
+        self.arguments[:, self.scratch_at] = self.scratch.ctypes.data
+        return float(clock().time_kernel(compiled.function, self.arguments.ctypes.data, len(self.arguments), calls))
+
+
+class Bench:
+    """One kernel, its default schedule loaded, with operands for each number of rows."""
+
+    def __init__(self, kernel: Kernel, out_mode: Mode, target: CpuTarget, extents: Sequence[int]) -> None:
+        self.kernel, self.out_mode, self.target = kernel, out_mode, target
+        self.default = Loaded(emit(kernel, out_mode, target))
+        weights = Weights(kernel, self.default.packs)
+        self.operands = {rows: Operands(kernel, out_mode, rows, weights) for rows in extents}
+        self.expected = {rows: o.answers(self.default) for rows, o in self.operands.items()}
+        self.calls: dict[int, int] = {}
+        for rows, o in self.operands.items():
+            once = o.seconds(self.default, len(o.arguments))
+            self.calls[rows] = max(len(o.arguments), int(TURN_S / max(once, 1e-9)))
+
+    def baseline(self) -> dict[int, float]:
+        """Seconds of one call with the default schedule, by rows."""
+        return {
+            rows: statistics.median(o.seconds(self.default, self.calls[rows]) for _ in range(ROUNDS))
+            for rows, o in self.operands.items()
+        }
+
+    def measure(self, schedule: Schedule) -> dict[int, Timing]:
+        """The schedule against the default one, by rows. Raises ScheduleWrong."""
+        own = Loaded(emit(self.kernel, self.out_mode, self.target, schedule))
+        assert own.packs == self.default.packs, schedule
+        for rows, o in self.operands.items():
+            if not np.allclose(o.answers(own), self.expected[rows], rtol=1e-4, atol=1e-4, equal_nan=True):
+                raise ScheduleWrong(f"{self.kernel.name}: {schedule} gives other results than the default one for {rows} rows")
+        timings = {rows: self._turns(own, rows, ROUNDS) for rows in self.operands}
+        # What looks like a gain is looked at again, for the best of many is partly the luckiest.
+        for rows, timing in timings.items():
+            if timing.ratio < PROMISING:
+                timings[rows] = self._turns(own, rows, MORE_ROUNDS)
+        return timings
+
+    def _turns(self, own: Loaded, rows: int, rounds: int) -> Timing:
+        """Both schedules in turns; who is first changes from round to round."""
+        operands, calls = self.operands[rows], self.calls[rows]
+        seconds: dict[Loaded, list[float]] = {self.default: [], own: []}
+        for turn in range(rounds):
+            for each in (self.default, own) if turn % 2 else (own, self.default):
+                seconds[each].append(operands.seconds(each, calls))
+        ratios = [mine / usual for mine, usual in zip(seconds[own], seconds[self.default], strict=True)]
+        return Timing(statistics.median(seconds[self.default]), statistics.median(ratios))

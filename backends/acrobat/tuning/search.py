@@ -1,0 +1,130 @@
+"""Which schedules are tried, and which are taken. Knows nothing of how costs are found.
+
+Trials go one by one to the kernel with the largest share of the time for each trial it has had (D'Hondt's rule), so those of
+a smaller budget are the first of a larger one's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from backends.acrobat.kernels.emit import Schedules
+from backends.acrobat.kernels.schedule import Schedule
+
+MARGIN = 0.03
+"""A schedule is taken if it saves this part of the default's time in its range of rows."""
+WORTH = 0.01
+"""A further variant is taken if it saves this part of the kernel's time."""
+MAX_VARIANTS = 3
+MAX_EXTENTS = 8
+"""Numbers of rows that one kernel is measured at."""
+LARGEST_EXTENT = 128
+"""Time grows in proportion from here on: the runtime hands kernels blocks of about so many rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Seconds of one call with the default schedule, and how many times as long another one takes."""
+
+    default: float
+    ratio: float
+
+
+@dataclass(frozen=True)
+class Task:
+    """A kernel to tune: how many calls have how many rows, and the schedules to try, the most promising first."""
+
+    extents: Mapping[int, float]
+    default: Schedule
+    candidates: Sequence[Schedule]
+
+
+class Costs(Protocol):
+    """What schedules cost. Tasks are named by their number."""
+
+    def baseline(self, task: int) -> Mapping[int, float]:
+        """Seconds of one call with the default schedule, at each of the task's numbers of rows."""
+        ...
+
+    def measure(self, task: int, schedule: Schedule) -> Mapping[int, Timing]: ...
+
+
+def extents(launches: Mapping[int, float]) -> dict[int, float]:
+    """Of all numbers of rows those that take most time, each with the calls of itself and of those that are nearest to it."""
+    calls: dict[int, float] = {}
+    for rows, often in launches.items():
+        at = min(rows, LARGEST_EXTENT)
+        calls[at] = calls.get(at, 0.0) + often * rows / at
+    kept = sorted(calls, key=lambda rows: (-calls[rows] * rows, rows))[:MAX_EXTENTS]
+    found = dict.fromkeys(sorted(kept), 0.0)
+    for rows, often in calls.items():
+        nearest = min(found, key=lambda k: (abs(k - rows), k))
+        found[nearest] += often * rows / nearest
+    return found
+
+
+def allocate(shares: Sequence[float], limits: Sequence[int], trials: int) -> list[int]:
+    """How many of the trials each kernel gets, at most its limit; none without a share."""
+    given = [0] * len(shares)
+    for _ in range(trials):
+        open_ones = [i for i, share in enumerate(shares) if share > 0 and given[i] < limits[i]]
+        if not open_ones:
+            break
+        given[max(open_ones, key=lambda i: (shares[i] / (given[i] + 1), -i))] += 1
+    return given
+
+
+def search(tasks: Sequence[Task], trials: int, costs: Costs, guided: bool) -> list[Schedules]:
+    """The schedules for each task. `guided`: trials go where time goes; else evenly to all kernels."""
+    shares = [1.0] * len(tasks)
+    if guided:
+        baselines = [costs.baseline(i) for i in range(len(tasks))]
+        shares = [sum(often * b[rows] for rows, often in t.extents.items()) for t, b in zip(tasks, baselines, strict=True)]
+    found = []
+    for i, (task, count) in enumerate(zip(tasks, allocate(shares, [len(t.candidates) for t in tasks], trials), strict=True)):
+        timings = {schedule: costs.measure(i, schedule) for schedule in task.candidates[:count]}
+        found.append(choose(task, timings))
+    return found
+
+
+def choose(task: Task, timings: Mapping[Schedule, Mapping[int, Timing]]) -> Schedules:
+    """The variants with the least time in sum, at most MAX_VARIANTS, each for a range of rows."""
+    rows = sorted(task.extents)
+    if not timings:
+        return ((0, task.default),)
+
+    def cost(schedule: Schedule, at: int) -> float:
+        """Seconds of all calls with so many rows. The default's own time differs a little from one comparison to another."""
+        usual = min(t[at].default for t in timings.values()) * task.extents[at]
+        return usual if schedule == task.default else usual * timings[schedule][at].ratio
+
+    costs = {s: [cost(s, at) for at in rows] for s in (task.default, *timings)}
+
+    def best(first: int, last: int) -> tuple[float, Schedule]:
+        """Of the schedules for the extents from `first` up to `last`."""
+        usual = sum(costs[task.default][first:last])
+        least, schedule = min(((sum(c[first:last]), s) for s, c in costs.items()), key=lambda pair: pair[0])
+        return (least, schedule) if least <= (1 - MARGIN) * usual else (usual, task.default)
+
+    def split(first: int, variants: int) -> tuple[float, list[tuple[int, Schedule]]]:
+        """The best variants, at most so many, for the extents from `first` on."""
+        whole, schedule = best(first, len(rows))
+        found = (whole, [(first, schedule)])
+        if variants > 1:
+            for middle in range(first + 1, len(rows)):
+                own, schedule = best(first, middle)
+                others, tail = split(middle, variants - 1)
+                if own + others < found[0] - WORTH * total:
+                    found = (own + others, [(first, schedule), *tail])
+        return found
+
+    total = sum(costs[task.default])
+    _, chosen = split(0, MAX_VARIANTS)
+    out: list[tuple[int, Schedule]] = []
+    for first, schedule in chosen:
+        if not out or out[-1][1] != schedule:
+            begin = (rows[first - 1] + rows[first] + 1) // 2 if first else 0
+            out.append((begin, schedule))
+    return tuple(out)

@@ -1,0 +1,219 @@
+"""Tuning from the outside: results stay right, measurements are reused, variants run where they should."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from backends.acrobat import compile, compiler
+from backends.acrobat.kernels.emit import Emitted, Variant, emit
+from backends.acrobat.kernels.schedule import Schedule, grid
+from backends.acrobat.kernels.spec import Kernel, Mode
+from backends.acrobat.kernels.target import CpuTarget
+from backends.acrobat.kernels.tests.support import HERE
+from backends.acrobat.kernels.tests.test_gemm import plain
+from backends.acrobat.tuning import measure, tune
+from backends.acrobat.tuning.measure import Bench, ScheduleWrong
+from backends.acrobat.tuning.search import Timing
+
+
+class Layers(nn.Module):
+    """Words go through an activation, so that their products are no rows of tables."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(9, 20)
+        self.layer = nn.Linear(20, 64)
+        self.step = nn.Linear(64, 64)
+        self.first = nn.Parameter(torch.zeros(64))
+
+
+class Words(Layers):
+    """One kernel, at once for all words of a mini-batch."""
+
+    def forward(self, words: list[int]) -> list[Tensor]:
+        return [torch.tanh(self.layer(torch.relu(self.table.weight[word]))) for word in words]
+
+
+class Chain(Layers):
+    """Another one, for as many instances as have so many words."""
+
+    def forward(self, words: list[int]) -> Tensor:
+        h = self.first + 0.0
+        for word in words:
+            h = torch.sigmoid(self.step(h)) * torch.tanh(self.layer(torch.relu(self.table.weight[word])))
+        return h
+
+
+class Twice(Layers):
+    """Two kernels with one weight."""
+
+    def forward(self, words: list[int]) -> list[tuple[Tensor, Tensor]]:
+        return [
+            (
+                torch.tanh(self.layer(torch.relu(self.table.weight[w]))),
+                torch.sigmoid(self.layer(torch.relu(self.table.weight[w + 1]))),
+            )
+            for w in words
+        ]
+
+
+def words(*lengths: int) -> list[list[int]]:
+    return [[(i + j) % 9 for j in range(n)] for i, n in enumerate(lengths)]
+
+
+def compare(executable: Any, model: nn.Module, instances: Sequence[list[int]]) -> None:
+    with torch.inference_mode():
+        for got, instance in zip(executable(instances), instances, strict=True):
+            torch.testing.assert_close(got, model(instance), rtol=1e-4, atol=1e-5)
+
+
+class Counting(Bench):
+    """Schedules of 1 to 3 rows are said to be fast for few rows, those of 6 for many; nothing is timed."""
+
+    made: ClassVar[list[tuple[str, tuple[int, ...]]]] = []
+    measured = 0
+
+    def __init__(self, kernel: Kernel, out_mode: Mode, target: CpuTarget, extents: Sequence[int]) -> None:
+        self.extents = extents
+        Counting.made.append((kernel.name, tuple(extents)))
+
+    def baseline(self) -> dict[int, float]:
+        return {rows: 1e-6 * rows for rows in self.extents}
+
+    def measure(self, schedule: Schedule) -> dict[int, Timing]:
+        Counting.measured += 1
+        few, many = schedule.rows <= 3, schedule.rows == 6
+        return {rows: Timing(1e-6 * rows, 0.5 if (few if rows <= 4 else many) else 1.1) for rows in self.extents}
+
+
+@pytest.fixture
+def counting(monkeypatch: pytest.MonkeyPatch) -> type[Counting]:
+    monkeypatch.setattr(tune, "Bench", Counting)
+    Counting.made, Counting.measured = [], 0
+    return Counting
+
+
+def test_a_tuned_model_is_right_and_tuned_once(tmp_path: Path, counting: type[Counting]) -> None:
+    model, sample = Chain(), words(1, 2, 2, 3, 5, 9)
+    executable = compile(model, tune=200, sample=sample, cache_folder=tmp_path, checked=True)
+    schedules = [k["schedule"] for k in executable.manifest["kernels"].values()]
+    assert any(s["rows"] == 6 for s in schedules) and any(s["rows"] <= 3 for s in schedules)
+    assert "if (rows < " in executable.source.read_text()
+    for lengths in ((1,), (2, 3), (3, 3, 3, 3), (4,) * 7, (2, 5, 1, 9, 3) * 4):
+        compare(executable, model, words(*lengths))
+    measured, made = counting.measured, list(counting.made)
+    assert 0 < measured <= 200
+    for trials in (200, 20, 1):
+        again = compile(model, tune=trials, sample=sample, cache_folder=tmp_path)
+        assert (again.folder == executable.folder) >= (trials == 200)
+    assert (counting.measured, counting.made) == (measured, made), "no more than before: nothing new is measured"
+    assert compile(model, cache_folder=tmp_path).folder != executable.folder
+
+
+def test_trials_are_bounded_and_go_to_the_rows_that_occur(tmp_path: Path, counting: type[Counting]) -> None:
+    model = Chain()
+    compile(model, tune=5, sample=words(1, 2, 3), cache_folder=tmp_path)
+    assert counting.measured == 5
+    seen = dict(counting.made)
+    untuned = compile(model, cache_folder=tmp_path)
+    profile = untuned.profile(words(1, 2, 3))
+    assert sorted(tuple(sorted(rows)) for rows in profile.values()) == sorted(seen.values())
+    launches = untuned.schedule(words(1, 2, 3))
+    assert sum(sum(counts.values()) for counts in profile.values()) == len(launches)
+    assert {len(entry) for entry in launches} == {4}
+
+
+def test_without_a_profile_all_kernels_are_tried_at_the_estimate(tmp_path: Path, counting: type[Counting]) -> None:
+    compile(Chain(), tune=6, cache_folder=tmp_path)
+    assert counting.measured == 6
+    assert {extents for _, extents in counting.made} == {(tune.ESTIMATE,)}
+    assert len({name for name, _ in counting.made}) == 2
+    text = compile(Chain(), tune=400, cache_folder=tmp_path).source.read_text()
+    assert "if (rows < " not in text, "one schedule serves all rows"
+
+
+def test_a_corrupt_file_is_measured_again(tmp_path: Path, counting: type[Counting]) -> None:
+    compile(Words(), tune=3, cache_folder=tmp_path)
+    (file,) = (tmp_path / "tuning").iterdir()
+    file.write_text('{"format": 1')
+    with pytest.warns(UserWarning, match=str(file)):
+        compile(Words(), tune=3, cache_folder=tmp_path)
+    assert counting.measured == 6
+    assert len(json.loads(file.read_text())["schedules"]) == 3
+
+
+def with_activation(kernel: Kernel, op: str) -> Kernel:
+    return replace(kernel, body=tuple(replace(i, op=op) if i.op == "tanh" else i for i in kernel.body))
+
+
+def test_the_variant_is_chosen_by_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each variant is made another function, so that results tell which one ran."""
+
+    def variants(kernel: Kernel, out_mode: Mode, target: CpuTarget, *_: Any) -> tuple[Variant, ...]:
+        made = emit(kernel, out_mode, target)
+        found = [Variant(0, made)]
+        for rows, op in ((3, "sigmoid"), (6, "relu")):
+            # Another packing too: of its own it must get.
+            other: Emitted = emit(with_activation(kernel, op), out_mode, CpuTarget("x86-64-v3", 8))
+            found.append(Variant(rows, other))
+        return tuple(found)
+
+    monkeypatch.setattr(compiler, "variants", variants)
+    model = Words()
+    executable = compile(model, cache_folder=tmp_path)
+    assert len(executable.manifest["packed"]) == (4 if HERE.lanes == 16 else 2)
+    for rows in (1, 2, 3, 5, 6, 7, 70):
+        want = torch.tanh if rows < 3 else torch.sigmoid if rows < 6 else torch.relu
+        ((instance),) = words(rows)
+        with torch.inference_mode():
+            for got, word in zip(executable([instance])[0], instance, strict=True):
+                torch.testing.assert_close(got, want(model.layer(torch.relu(model.table.weight[word]))), rtol=1e-4, atol=1e-5)
+
+
+def test_equal_packings_are_one(tmp_path: Path) -> None:
+    model = Twice()
+    executable = compile(model, cache_folder=tmp_path)
+    packed = [json.dumps(p, sort_keys=True) for p in executable.manifest["packed"]]
+    assert len(packed) == len(set(packed))
+    with torch.inference_mode():
+        for got, want in zip(executable([[1, 4]])[0], model([1, 4]), strict=True):
+            torch.testing.assert_close(got, want)
+
+
+def test_measuring_finds_quotients_and_checks_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = plain(16, 20)
+    monkeypatch.setattr(measure, "TURN_S", 1e-6)
+    monkeypatch.setattr(measure, "WEIGHT_BYTES", 1)
+    bench = Bench(kernel, Mode.GATHERED, HERE, (1, 9))
+    assert bench.baseline().keys() == {1, 9} and min(bench.baseline().values()) > 0
+    candidates = grid(kernel, HERE, {1: 1.0, 9: 1.0})
+    timings = bench.measure(candidates[0])
+    assert timings.keys() == {1, 9} and min(t.ratio for t in timings.values()) > 0
+    without = replace(kernel, body=tuple(replace(i, args=i.args[:2]) for i in kernel.body))
+    wrong = emit(without, Mode.GATHERED, HERE)
+    monkeypatch.setattr(measure, "emit", lambda *_: replace(wrong, packs=emit(kernel, Mode.GATHERED, HERE).packs))
+    with pytest.raises(ScheduleWrong, match=r"test: Schedule.*other results"):
+        bench.measure(candidates[0])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tune": -1}, "tune=-1"),
+        ({"tune": "curve"}, "tune='curve'"),
+        ({"tune": True}, "tune=True"),
+        ({"tune": 1.5}, "tune=1.5"),
+        ({"tune": 4, "sample": []}, "no instance to profile"),
+    ],
+)
+def test_what_cannot_be_tuned_is_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        compile(Words(), **options)

@@ -159,7 +159,8 @@ class FunctionWriter:
         """The entry's bindings, earlier phases first; one that records nothing goes with the latest it uses."""
         phase: dict[str, int] = {}
         for var, value in bindings:
-            needs = max((phase.get(name, 0) for name in free_vars(value)), default=0)
+            outside = (self.env[name].phase for name in free_vars(value) if name in self.env)
+            needs = max((*outside, *(phase.get(name, 0) for name in free_vars(value))), default=0)
             phase[var.name] = max(needs, self.facts.phase.get(var.name, 0))
         self.phase_of |= phase
         return sorted(bindings, key=lambda b: phase[b[0].name])
@@ -401,6 +402,8 @@ class FunctionWriter:
                 return Value(f"double({c[0]})")
             case "bool":
                 return Value(f"({c[0]} != 0)")
+            case "phase":
+                return Value(c[0], depth)
             case "list.len":
                 return Value(f"{c[0]}.size")
             case "list.get":

@@ -32,6 +32,7 @@ from backends.acrobat.ir.nodes import (
     Weight,
 )
 from backends.acrobat.ir.ops import make_op
+from backends.acrobat.ir.printer import print_program
 from backends.acrobat.ir.types import TensorT
 from backends.acrobat.ir.visitor import (
     Binding,
@@ -61,7 +62,7 @@ def run(program: Program) -> Program:
             name: _Simplifier(f, phases if name == program.entry else {}).function() for name, f in normal.functions.items()
         }
         new = remove_dead(replace(program, functions=functions))
-        if new == program:
+        if print_program(new) == print_program(program):  # `==` recurs along chains, which may be longer than the stack is deep
             return program
         program = new
 

@@ -291,6 +291,8 @@ class _Function:
         step: tuple[str, int] | None = at
         while step is not None:
             value = self.values.get(step[0])
+            if isinstance(value, Field):
+                value = self._definition(value.value)
             if value is not None and not isinstance(value, Field | Tuple | If | Match | Fold | Loop) and value.span.line:
                 if spans and _covers(value.span, spans[-1]):
                     spans.pop()

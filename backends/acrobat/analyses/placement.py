@@ -35,7 +35,7 @@ def misplaced(program: Program, graph: CallGraph) -> list[Problem]:
     """A problem for each marker that stands where it may not."""
     walker = _Walker(program, graph)
     walker.function(program.entry, True, None)
-    return list(walker.problems)
+    return list(walker.problems.values())
 
 
 class _Walker:
@@ -44,7 +44,7 @@ class _Walker:
         self._graph = graph
         self._seen: set[tuple[str, bool, _Wrong | None]] = set()
         self._marked = {name for name, f in program.functions.items() if any(map(is_marker, walk(f.body)))}
-        self.problems: dict[Problem, None] = {}
+        self.problems: dict[Span, Problem] = {}
 
     def function(self, name: str, tail: bool, wrong: _Wrong | None) -> None:
         """`tail`: the entry's result is what this call gives."""
@@ -85,4 +85,4 @@ class _Walker:
     def told(self, span: Span, wrong: _Wrong) -> None:
         called = "is executed" if wrong.calls else "stands"
         where = f" (by the call in line {wrong.calls.line})" if wrong.calls else ""
-        self.problems[Problem(span, f"`phase` {called} {wrong.what}{where}", wrong.advice)] = None
+        self.problems.setdefault(span, Problem(span, f"`phase` {called} {wrong.what}{where}", wrong.advice))

@@ -55,7 +55,7 @@ class _Function:
         self.function = function
         self.units = units
         self.hoisted = set(hoisted)
-        self.phases = dict(phases)
+        self.phases = phases
         self.fuse = fuse
         self.names = Names(names_of(function))
         loops = [node for node in walk(function.body) if isinstance(node, Fold | Loop)]
@@ -350,7 +350,6 @@ def _cat_for_each_product(bindings: list[Binding], tail: Expr, owner: _Function)
                 if isinstance(arg, Var) and arg.name in cats:
                     own = Var(owner.names.fresh(arg.name), arg.type, span=arg.span)
                     owner.hoisted |= {own.name} if arg.name in owner.hoisted else set()
-                    owner.phases |= {own.name: owner.phases[arg.name]} if arg.name in owner.phases else {}
                     out.append((own, cats[arg.name]))
                     args[k] = own
             value = replace(value, args=tuple(args))

@@ -173,6 +173,20 @@ WRONG = {
         "parallel(a, b)",
         "`b` is not independent of `a`: `self.f(x)` (line 62) -> `a[0].item() > 0` (line 63)",
     ),
+    "by a decision for several": (
+        PAIR
+        + "    a = self.f(x)\n    b, c = x, x\n    if a[0].item() > 0:\n        b, c = self.a(x), x + 1\n"
+        + "    a, b = parallel(a, b + c)\n    return a, b",
+        "parallel(a, b + c)",
+        "`b + c` is not independent of `a`: `self.f(x)` (line 62) -> `a[0].item() > 0` (line 64) -> `b + c` (line 66)",
+    ),
+    "by how often a loop runs": (
+        PAIR
+        + "    a = self.f(x)\n    b, n = x, 0\n    while a[0].item() * n < 1:\n        b, n = self.a(x), n + 1\n"
+        + "    return parallel(a, b)",
+        "parallel(a, b)",
+        "`b` is not independent of `a`: `self.f(x)` (line 62) -> `a[0].item() * n < 1` (line 64)",
+    ),
     "in one branch": (
         PAIR
         + "    if len(xs) > 2:\n        a = self.f(x)\n        b = self.a(a)\n    else:\n        a = x\n        b = self.f(x)\n"
@@ -242,6 +256,12 @@ WRONG = {
         "parallel(ys + [self.a(ys[0])])",
         "the elements of `ys + [self.a(ys[0])]` are not independent: `self.a(ys[0])` uses `[self.f(w) for w in ws]`: "
         "`[self.f(w) for w in ws]` (line 62) -> `self.a(ys[0])` (line 63)",
+    ),
+    "an element of the others, which a function gives": (
+        LIST + "    ys = self.split(ws)\n    return parallel([self.a(ys[0])] + ys)",
+        "parallel([self.a(ys[0])] + ys)",
+        "the elements of `[self.a(ys[0])] + ys` are not independent: `self.a(ys[0])` uses `self.split(ws)`: "
+        "`self.split(ws)` (line 62) -> `self.a(ys[0])` (line 63)",
     ),
     "written out": (
         LIST + "    a = self.f(ws[0])\n    return parallel([a, self.f(a)])",

@@ -163,10 +163,10 @@ def test_arms_of_a_marked_value() -> None:
     chain, one, many = Chain(), Chain(), Chain()
     late = mark(chain, "late", tree)
     leaf = one.end(one("w", op("tanh", X)))
-    node = many.end(many("v", op("tanh", mark(many, "later", by_their_number(many, children)))))
+    node = many.end(many("v", op("tanh", by_their_number(many, mark(many, "later", children)))))
     body = Match(late, (Arm("Leaf", (Var("word", INT),), leaf), Arm("Node", (children,), node)), H)
     p = program(function("forward", (X, tree), chain.end(body)), datatypes=TREES)
-    assert of(p).of == {"w": 1, "scaled": 1, "v": 2}
+    assert of(p).of == {"w": 1, "scaled": 2, "v": 2}
 
 
 def by_their_number(chain: Chain, children: Var) -> Var:

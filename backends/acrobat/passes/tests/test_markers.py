@@ -138,6 +138,25 @@ def test_nor_one_kernel_or_block() -> None:
     assert phases_of(p) == {"sum": 0}
 
 
+PIECES = """\
+entry forward
+
+def forward(instance: (f32[8], f32[8], f32[16, 8])) -> f32[8]
+  x: f32[8] = instance[0]
+  y: f32[8] = instance[1]
+  m: f32[16, 8] = instance[2]
+  z: f32[16, 8] = host phase(m)
+  both: f32[16] = cat(x, y, dim=0)
+  product: f32[8] = matmul(both, {m})
+  product
+"""
+
+
+def test_pieces_are_put_together_in_their_phase() -> None:
+    assert sorted(phases_of(after(PIECES.format(m="z"), vertical.run, coarsen.run)).values()) == [0, 1]
+    assert sorted(phases_of(after(PIECES.format(m="m"), vertical.run, coarsen.run)).values()) == [0]
+
+
 CAT = entry(
     """\
   z: f32[8] = host phase(y)

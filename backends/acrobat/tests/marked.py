@@ -23,8 +23,8 @@ class Cells(nn.Module):
         return [self.embedding.weight[word] for word in sentence]
 
     def scan(self, cell: nn.Linear, xs: list[Tensor]) -> list[Tensor]:
-        state = self.start
-        states = []
+        state: Tensor = self.start
+        states: list[Tensor] = []
         for x in xs:
             state = torch.tanh(cell(x + state))
             states.append(state)
@@ -139,6 +139,20 @@ class Exits(Cells):
         if state[0].item() > 0:
             return self.first(state)
         return self.classifier(state)
+
+
+class LateBranches(Cells):
+    """Branches that end the model, after a boundary, with what a phase in the middle has made."""
+
+    def forward(self, sentence: list[int]) -> Tensor:
+        states = phase(self.scan(self.first, self.words(sentence)))
+        made = [torch.tanh(self.second(state)) for state in states]
+        if len(made) > 2:
+            middle = made[1]
+            return self.classifier(middle) * phase(self.first(middle))
+        if len(made) > 1:
+            return made[0] + self.classifier(made[1])
+        return self.start
 
 
 class Sideways(Cells):

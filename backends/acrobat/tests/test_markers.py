@@ -118,6 +118,14 @@ def test_branches_in_which_the_model_ends_have_phases_of_their_own(cache: Path) 
     assert len([n for p, _, _, n in found if p == 1]) <= 2  # one launch for each of the two ends
 
 
+def test_what_a_phase_has_made_is_used_in_it_by_the_branches_after(cache: Path) -> None:
+    found = schedule(marked.LateBranches, SENTENCES, cache)
+    long, short = sum(len(s) > 2 for s in SENTENCES), sum(len(s) == 2 for s in SENTENCES)
+    widths = rows(found)
+    assert [set(level) for level in widths[1]] == [{sum(map(len, SENTENCES))}, {long, short}]
+    assert widths[2] == [[long]]
+
+
 OFF = [[], ["coarsen"], ["vertical", "coarsen"], ["horizontal"], ["fold_sums"], ["hoist"], ["specialise"]]
 
 

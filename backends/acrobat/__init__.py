@@ -1,11 +1,13 @@
-"""ACRoBat: an auto-batching compiler for dynamic PyTorch models (Fegade et al., MLSys 2024). `compile` is the only public
-name."""
+"""ACRoBat: an auto-batching compiler for dynamic PyTorch models (Fegade et al., MLSys 2024). `compile` is what it does;
+`phase` and `parallel` are annotations that a model may have."""
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["compile"]
+from backends.acrobat.markers import parallel, phase
+
+__all__ = ["compile", "parallel", "phase"]
 
 
 def __getattr__(name: str) -> Any:

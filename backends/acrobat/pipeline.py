@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from backends.acrobat.analyses.alignment import Alignment, alignment
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import static_depths
+from backends.acrobat.analyses.independence import dependent
 from backends.acrobat.analyses.phases import phases
+from backends.acrobat.analyses.placement import misplaced
 from backends.acrobat.analyses.waits import Waits
 from backends.acrobat.codegen.functions import Facts
+from backends.acrobat.errors import CompileError
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.options import Options
@@ -21,6 +24,7 @@ from backends.acrobat.passes import (
     horizontal,
     inline,
     invariants,
+    markers,
     simplify,
     specialise,
     tables,
@@ -39,8 +43,12 @@ class Pass:
 
 def passes(options: Options) -> list[Pass]:
     return [
+        # What `parallel` states has been checked; phase markers are for those who want phases.
+        Pass("markers", lambda p: markers.erase(p, phases=options.phases)),
         # Straight-line code is then seen whole by everything after.
         Pass("inline", lambda p: inline.run(p, weights=options.specialise)),
+        # Branches in which a marked entry ends have phases of their own; only now those of its helpers are there.
+        Pass("open tail", markers.open_tail),
         # Copies and projections left by inlining would hide equal operands.
         Pass("simplify", simplify.run),
         # Weights become operands that fusion may share; it must see calls before loops are reshaped.
@@ -64,8 +72,10 @@ def passes(options: Options) -> list[Pass]:
 
 
 def optimise(program: Program, options: Options, observe: Observe | None = None) -> Program:
-    """All passes that are on. Raises what the verifier raises if one of them breaks the program."""
+    """All passes that are on. Raises CompileError for `phase` and `parallel` where they cannot be, and what the verifier raises
+    if a pass breaks the program."""
     verify(program)
+    check_markers(program)
     for p in passes(options.effective()):
         if not p.on:
             continue
@@ -74,6 +84,13 @@ def optimise(program: Program, options: Options, observe: Observe | None = None)
         if observe is not None:
             observe(p.name, program)
     return program
+
+
+def check_markers(program: Program) -> None:
+    """Raises CompileError with every `phase` out of place and every `parallel` that states what is not so."""
+    graph = CallGraph(program)
+    if problems := [*misplaced(program, graph), *dependent(program, graph)]:
+        raise CompileError(problems)
 
 
 def facts_for(program: Program, options: Options) -> Facts:

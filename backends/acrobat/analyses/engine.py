@@ -371,7 +371,7 @@ class _Run(Generic[V]):
                 return args[0]
             case "list.concat" | "list.append":
                 return _join(self.lattice, args[0], args[1])
-            case "zip":
+            case "zip" | "phase" | "parallel":
                 return tuple(leaf for arg in args for leaf in arg)
             case "enumerate":
                 return (self.lattice.host(node, ()), *args[0])

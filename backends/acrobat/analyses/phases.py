@@ -3,6 +3,8 @@
 Instances finish a recursion or loop at different depths; what each does with its results would then run at as many depths. So
 a boundary lies before work that uses a dynamic result of a recursion or loop: there all instances start at one depth again.
 Independent siblings (a forward and a backward scan) share a phase, and straight-line work stays in the phase of what it uses.
+
+Where the model has `phase` markers, boundaries lie there and nowhere else.
 """
 
 from __future__ import annotations
@@ -12,14 +14,15 @@ from dataclasses import dataclass
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import Static, is_work
-from backends.acrobat.ir.nodes import Call, Expr, Fold, If, Let, Loop, Match, Program, Var
+from backends.acrobat.analyses.waits import Waits
+from backends.acrobat.ir.nodes import Call, Expr, Fold, Host, If, Let, Loop, Match, Program, Var
 from backends.acrobat.ir.visitor import free_vars, walk
 
 
 @dataclass(frozen=True)
 class Phases:
     """`of`: variable -> phase, for each binding of the entry function's top level (and of the arms of its tail) that holds
-    tensor work; the others record nothing. `count` is at least 1."""
+    tensor work, or with markers waits; the others record nothing. `count` is at least 1."""
 
     of: Mapping[str, int]
 
@@ -29,6 +32,8 @@ class Phases:
 
 
 def phases(program: Program, graph: CallGraph, static: Static) -> Phases:
+    if is_marked(program):
+        return Phases(marked_phases(program, graph))
     entry = program.functions[program.entry]
     kinds = Kinds(program, graph)
     of: dict[str, int] = {}
@@ -60,6 +65,49 @@ def phases(program: Program, graph: CallGraph, static: Static) -> Phases:
 
     chain(entry.body)
     return Phases(of)
+
+
+def is_marker(expr: Expr) -> bool:
+    return isinstance(expr, Host) and expr.op == "phase"
+
+
+def is_marked(program: Program) -> bool:
+    """Whether the entry, into which all functions with markers are inlined, has any."""
+    return any(map(is_marker, walk(program.functions[program.entry].body)))
+
+
+def marked_phases(program: Program, graph: CallGraph) -> Mapping[str, int]:
+    """`Phases.of` as the markers say: what uses a marker's result, as data or to decide where to go on, comes a phase after
+    what made its argument; other work comes as early as its operands allow. Empty without markers: phases are then found for
+    the finished program only, and hinder no pass."""
+    if not is_marked(program):
+        return {}
+    kinds, waits = Kinds(program, graph), Waits(program, graph)
+    of: dict[str, int] = {}
+    ready: dict[str, int] = {}
+
+    def earliest(expr: Expr) -> int:
+        return max((ready.get(name, 0) for name in free_vars(expr)), default=0)
+
+    def chain(expr: Expr, decided: int) -> None:
+        """`decided` is the phase in which it is known that the instance comes here."""
+        while isinstance(expr, Let):
+            phase = earliest(expr.value)
+            if kinds.works(expr.value) or waits.may_wait(expr.value):
+                phase = of[expr.var.name] = max(phase, decided)
+            ready[expr.var.name] = phase + is_marker(expr.value)
+            expr = expr.body
+        match expr:
+            case If(cond, then, orelse):
+                chain(then, max(decided, earliest(cond)))
+                chain(orelse, max(decided, earliest(cond)))
+            case Match(value, arms):
+                for arm in arms:
+                    ready.update((var.name, earliest(value)) for var in arm.vars)
+                    chain(arm.body, max(decided, earliest(value)))
+
+    chain(program.functions[program.entry].body, 0)
+    return of
 
 
 class Kinds:

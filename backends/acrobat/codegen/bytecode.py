@@ -345,6 +345,11 @@ class _Body:
         self.emit(Opcode.Start, register := self.fresh(), self.segment, self.ghosts)
         return [register]
 
+    def ghosts_of(self, branch: n.If | n.Match, target: int | None) -> tuple[int, ...]:
+        if self.function.name == self.code.program.entry and not self.child and target is None:
+            return (0,) * (2 if isinstance(branch, n.If) else len(branch.arms))  # nothing follows
+        return self.facts.alignment.ghosts(self.function.name, branch)
+
     def pad(self, arm: n.Expr, ghosts: int) -> None:
         """Ghost operators: an arm's work begins so many levels later."""
         if not ghosts:
@@ -362,7 +367,7 @@ class _Body:
         bindings, result = lets(expr)
         entry = self.function.name == self.code.program.entry and not self.child and target is None
         if entry:
-            phase = phase_of_each(bindings, self.facts.phase)
+            phase = phase_of_each(bindings, self.facts.phase, {name: v.phase for name, v in self.env.items()})
             self.phase_of |= phase
             bindings = sorted(bindings, key=lambda b: phase[b[0].name])
         ordered = list(groups(bindings, self.facts.waits, self.phase_of if entry else None))
@@ -401,7 +406,7 @@ class _Body:
         match expr:
             case n.If(cond, then, orelse):
                 self.about = describe("", "If", expr.span)
-                ghosts = self.facts.alignment.ghosts(self.function.name, expr)
+                ghosts = self.ghosts_of(expr, target)
                 skip = self.emit(Opcode.JumpUnless, a=self.atom(cond))
                 with self.scope():
                     self.pad(then, ghosts[0])
@@ -447,7 +452,7 @@ class _Body:
         if len(cases) > 1:
             table = self.code.pool([0] * len(cases))
             switch = self.emit(Opcode.Switch, a=value, c=table)
-        ghosts = self.facts.alignment.ghosts(self.function.name, expr)
+        ghosts = self.ghosts_of(expr, target)
         for arm, levels in zip(expr.arms, ghosts, strict=True):
             number = next(i for i, c in enumerate(cases) if c.name == arm.case)
             with self.scope():
@@ -592,6 +597,8 @@ class _Body:
             self.emit(Opcode.ToInt if floats else Opcode.Move, to, self.atom(args[0]))
         elif op == "float":
             self.emit(Opcode.Move, to, self.as_float(args[0]))
+        elif op == "phase":  # the marker itself does nothing: what uses it stands in a later phase
+            self.emit(Opcode.Move, to, self.atom(args[0]))
         elif op == "zip":
             self.made_of(Opcode.Zip, to, args)
         else:

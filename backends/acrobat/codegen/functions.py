@@ -160,7 +160,7 @@ class FunctionWriter:
 
     def by_phase(self, bindings: list[tuple[n.Var, n.Expr]]) -> list[tuple[n.Var, n.Expr]]:
         """The entry's bindings, earlier phases first."""
-        phase = phase_of_each(bindings, self.facts.phase)
+        phase = phase_of_each(bindings, self.facts.phase, {name: v.phase for name, v in self.env.items()})
         self.phase_of |= phase
         return sorted(bindings, key=lambda b: phase[b[0].name])
 
@@ -217,14 +217,14 @@ class FunctionWriter:
         """Statements for a branching expression in tail position of `finish`."""
         match expr:
             case n.If(cond, then, orelse):
-                ghosts = self.ghosts_of(expr)
+                ghosts = self.ghosts_of(expr, finish)
                 self.line(f"if ({self.atom(cond).code}) {{")
                 self.block(then, finish, ghosts[0])
                 self.line("} else {")
                 self.block(orelse, finish, ghosts[1])
                 self.line("}")
             case n.Match(value, arms):
-                self.match(value, arms, finish, self.ghosts_of(expr))
+                self.match(value, arms, finish, self.ghosts_of(expr, finish))
             case n.Let():
                 self.body(expr, finish)
             case n.Var() | n.Lit() | n.Weight():
@@ -242,8 +242,10 @@ class FunctionWriter:
         self.indent -= 1
         self.env, self.current_phase, self.ghosts = env, phase, before
 
-    def ghosts_of(self, branch: n.If | n.Match) -> tuple[int, ...]:
+    def ghosts_of(self, branch: n.If | n.Match, finish: Finish) -> tuple[int, ...]:
         assert self.function is not None
+        if self.function.name == self.program.entry and finish == self.returns:
+            return (0,) * (2 if isinstance(branch, n.If) else len(branch.arms))  # nothing follows
         return self.facts.alignment.ghosts(self.function.name, branch)
 
     def pad(self, arm: n.Expr, ghosts: int) -> None:
@@ -445,6 +447,8 @@ class FunctionWriter:
                 return Value(f"double({c[0]})")
             case "bool":
                 return Value(f"({c[0]} != 0)")
+            case "phase":
+                return Value(c[0], depth)
             case "list.len":
                 return Value(f"{c[0]}.size")
             case "list.get":

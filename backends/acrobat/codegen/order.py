@@ -10,11 +10,12 @@ from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import Binding, free_vars, walk
 
 
-def phase_of_each(bindings: Sequence[Binding], phase: Mapping[str, int]) -> dict[str, int]:
-    """The phase of each binding of the entry function; one that records nothing goes with the latest it uses."""
+def phase_of_each(bindings: Sequence[Binding], phase: Mapping[str, int], outside: Mapping[str, int]) -> dict[str, int]:
+    """The phase of each binding of the entry function; one that records nothing goes with the latest it uses. `outside` has
+    the phases of what was bound before."""
     of: dict[str, int] = {}
     for var, value in bindings:
-        needs = max((of.get(name, 0) for name in free_vars(value)), default=0)
+        needs = max((of.get(name, outside.get(name, 0)) for name in free_vars(value)), default=0)
         of[var.name] = max(needs, phase.get(var.name, 0))
     return of
 

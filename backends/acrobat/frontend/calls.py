@@ -7,15 +7,18 @@ import builtins
 import dataclasses
 import functools
 import types
+from dataclasses import replace
 from typing import Any
 
 import torch
 
+from backends.acrobat import markers
 from backends.acrobat.frontend import modules
 from backends.acrobat.frontend.conditions import truth
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.lists import extremum, fold, iterable, list_of, total
 from backends.acrobat.frontend.operators import as_int
+from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.tensors import Call, Refused, shape_of, torch_name
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -41,6 +44,8 @@ from backends.acrobat.frontend.values import (
 )
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TupleT
+
+PURE = "write `x = phase(x)`, with what the phase before has made: work that uses the new `x` is of the next phase"
 
 
 def call(f: Frame, node: ast.Call, hint: str) -> Value:
@@ -129,6 +134,8 @@ def _function(f: Frame, node: ast.Call, value: Any, args: list[Value], kwargs: d
         if args and isinstance(args[0], Held):
             return _stacked(f, node, args[0], name, Call(name, args, kwargs))
         return f.tensors.call(name, Call(name, args, kwargs))
+    if value is markers.phase or value is markers.parallel:
+        return _marked(f, node, value, args, kwargs)
     if isinstance(value, types.FunctionType):
         if value.__module__.startswith("torch."):
             return f.problem(node, f"`{written}` is not an operation of the language", "LANGUAGE.md lists the operations")
@@ -140,6 +147,53 @@ def _function(f: Frame, node: ast.Call, value: Any, args: list[Value], kwargs: d
     if callable(value) and getattr(builtins, name, None) is value:
         return _builtin(f, node, name, args, kwargs, hint)
     return f.problem(node, f"`{written}` is not in the language", "LANGUAGE.md lists the functions and operations")
+
+
+def marker_of(f: Frame, node: ast.expr) -> Any:
+    """`phase` or `parallel`, if the expression calls it; else None."""
+    callee = f.borrowed(node.func) if isinstance(node, ast.Call) else None
+    found = callee.value if isinstance(callee, Static) else None
+    return found if found is markers.phase or found is markers.parallel else None
+
+
+def _marked(f: Frame, node: ast.Call, marker: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """`phase` and `parallel`. An operand has the span of its argument, by which messages name it."""
+    name = marker.__name__
+    if kwargs:
+        return f.problem(node, f"`{name}` takes no keyword arguments")
+    if marker is markers.phase and not args:
+        return f.problem(node, "`phase()` without a value begins no phase", PURE)
+    if any(nothing_known(a) for a in args):
+        return unknown()
+    if (
+        marker is markers.phase
+        and len(args) == 1
+        and (known(args[0])[0] or isinstance(args[0], Dyn) and f.is_weight(args[0].atom))
+    ):
+        return f.problem(node, "this is the same for all instances, and there from the start: no phase makes it", PURE)
+    if marker is markers.parallel and (not args or len(args) == 1 and not is_list(args[0])):
+        return f.problem(node, "`parallel` takes several values, or one list", "write `parallel(a, b)` or `parallel(xs)`")
+    types = [type_of(a) for a in args]
+    if any(map(contains_unknown, types)):
+        return guess(types[0]) if len(args) == 1 else TupleV(tuple(map(guess, types)))
+    atoms = tuple(replace(f.atom(a), span=span_of(written, f.file)) for a, written in zip(args, node.args, strict=True))
+    if marker is markers.phase and len(args) > 1:
+        atoms = (f.atom(TupleV(tuple(args))),)
+    result = f.bind(n.Host(name, atoms, types[0] if len(args) == 1 else TupleT(tuple(types)), span=f.span), name)
+    if len(args) == 1:
+        return _written_out(f, result, args[0])
+    parts = f.components(result)
+    assert parts is not None
+    return TupleV(tuple(_written_out(f, part, a) for part, a in zip(parts, args, strict=True)))  # type: ignore[arg-type]
+
+
+def _written_out(f: Frame, result: Dyn, value: Value) -> Dyn:
+    """A marked list; if its elements are known one by one, so are those of the result."""
+    items = f.display(value) if is_list(value) else None
+    if items is not None and isinstance(result.atom, n.Var) and isinstance(result.type, ListT):
+        t = result.type.item
+        f.displays[result.atom.name] = tuple(f.host("list.get", [result, Static(i)], t, "element") for i in range(len(items)))
+    return result
 
 
 def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value]) -> Value:

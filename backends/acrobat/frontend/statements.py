@@ -8,8 +8,10 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from backends.acrobat import markers
 from backends.acrobat.frontend import loops
 from backends.acrobat.frontend.annotations import AnnotationError
+from backends.acrobat.frontend.calls import PURE, marker_of
 from backends.acrobat.frontend.conditions import decide
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.lists import append
@@ -129,7 +131,10 @@ def _dispatch(f: Frame, s: ast.stmt) -> None:
             append(f, s, owner, item)
         case ast.Expr(value):
             v = f.expression(value)
-            if not nothing_known(v):
+            marker = marker_of(f, value)
+            if marker is markers.phase and not nothing_known(v):
+                f.problem(s, "the result of `phase` is not used, so no work is of its phase", PURE)
+            elif marker is not markers.parallel and not nothing_known(v):
                 f.problem(s, "this statement has no effect", "the language is pure: assign the value, or leave it out")
         case ast.With(items, body) if all(harmless(i.context_expr) for i in items):
             straight(f, body)

@@ -465,6 +465,12 @@ def _zip_type(types: Sequence[Type]) -> Type:
     return ListT(TupleT(tuple(_item([t]) for t in types)))
 
 
+def _parallel_type(types: Sequence[Type]) -> Type:
+    if len(types) == 1 and not isinstance(types[0], ListT):
+        raise ShapeError(f"parallel takes several values or one list, got ({text(types)})")
+    return types[0] if len(types) == 1 else TupleT(tuple(types))
+
+
 _HOST: list[tuple[str, str, Callable[[Sequence[Type]], Type], Callable[..., Any]]] = [
     ("add", "ss", _number, lambda a, b: a + b),
     ("sub", "ss", _number, lambda a, b: a - b),
@@ -500,6 +506,9 @@ _HOST: list[tuple[str, str, Callable[[Sequence[Type]], Type], Callable[..., Any]
     ("range", "iii", lambda t: ListT(INT), lambda start, stop, step: list(range(start, stop, step))),
     ("zip", "l*", _zip_type, lambda *lists: list(zip(*lists, strict=False))),
     ("enumerate", "l", lambda t: ListT(TupleT((INT, _item(t)))), lambda xs: list(enumerate(xs))),
+    # The language's annotations: identities, which say when work runs and what is independent.
+    ("phase", "x", lambda t: t[0], lambda x: x),
+    ("parallel", "x*", _parallel_type, lambda *xs: xs[0] if len(xs) == 1 else xs),
 ]
 HOST: dict[str, HostDef] = {
     name: HostDef(name, _host_type(name, operands, result), meaning) for name, operands, result, meaning in _HOST

@@ -6,12 +6,13 @@ operands of another; so does a `Map` of kernels whose items a kernel of the bloc
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import static_depths
+from backends.acrobat.analyses.phases import marked_phases
 from backends.acrobat.ir.nodes import (
     Atom,
     Expr,
@@ -39,13 +40,15 @@ from backends.acrobat.passes.units import Units, param_name, unit_name, value_na
 def run(program: Program, hoist: bool = True) -> Program:
     """`program` with straight lines of kernels as Launches of blocks. With `hoist`, kernels of static depth stay apart."""
     program = remove_dead(program)
-    static = static_depths(program, CallGraph(program)).depths if hoist else {}
+    graph = CallGraph(program)
+    static = static_depths(program, graph).depths if hoist else {}
+    phases = marked_phases(program, graph)
     kernels = [n.unit for f in program.functions.values() for n in walk(f.body) if isinstance(n, Launch)]
     units = Units(kernels)
     functions = {}
     for name, function in program.functions.items():
         hoisted = frozenset(var for owner, var in static if owner == name)
-        functions[name] = _Function(function, units, hoisted).coarse()
+        functions[name] = _Function(function, units, hoisted, phases if name == program.entry else {}).coarse()
     return remove_dead(replace(program, functions=functions))
 
 
@@ -65,10 +68,11 @@ def _launches_kernel(expr: Expr) -> bool:
 
 
 class _Function:
-    def __init__(self, function: Function, units: Units, hoisted: frozenset[str]) -> None:
+    def __init__(self, function: Function, units: Units, hoisted: frozenset[str], phases: Mapping[str, int]) -> None:
         self.function = function
         self.units = units
         self.hoisted = hoisted
+        self.phases = phases
         self.names = Names(names_of(function))
 
     def coarse(self) -> Function:
@@ -86,7 +90,7 @@ class _Chain:
         self.tail = tail
         self.values = [value for _, value in bindings]
         self.at = {var.name: i for i, (var, _) in enumerate(bindings)}
-        self.groups = Groups(bindings)
+        self.groups = Groups(bindings, owner.phases)
         self.users = self.groups.users
         self.in_tail = {self.at[name] for name in free_vars(tail) if name in self.at}
         self.per_item = {i: found for i, value in enumerate(self.values) if (found := self.as_per_item(i, value))}

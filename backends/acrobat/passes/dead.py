@@ -1,7 +1,8 @@
 """Removal of what has no part in the result: bindings, parameters, functions and weights.
 
 The language is pure, so what is not used need not be computed. A wait is kept, though: that an instance waits for a tensor is
-part of what its model says, and simulated decisions read no number from it.
+part of what its model says, and simulated decisions read no number from it. So is a phase marker: one alone says where phases
+begin in all of the model.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.phases import is_marker
 from backends.acrobat.analyses.waits import Waits
 from backends.acrobat.ir.nodes import Call, Expr, Program, Weight
 from backends.acrobat.ir.visitor import free_vars, from_lets, lets, map_bodies, walk
@@ -65,7 +67,7 @@ def _live(expr: Expr, needed: Mapping[str, frozenset[int]], waits: Waits) -> Exp
     used = set(free_vars(result))
     kept = []
     for var, value in reversed(bindings):
-        if var.name in used or waits.may_wait(value):
+        if var.name in used or waits.may_wait(value) or is_marker(value):
             value = _live(value, needed, waits)
             used |= free_vars(value)
             kept.append((var, value))

@@ -6,7 +6,7 @@ Each merge keeps the chain's quotient acyclic: a group that is convex by itself 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from backends.acrobat.analyses.dependence import Dependence
 from backends.acrobat.analyses.depth import is_work
@@ -17,9 +17,9 @@ from backends.acrobat.ir.visitor import Binding, free_vars, walk
 
 class Groups:
     """A partition of `bindings`, at first each alone. A group is named by one of its members: `of[i]` is that of binding `i`;
-    `users[i]` are the bindings that use it."""
+    `users[i]` are the bindings that use it. `phases` are those of the bindings that markers have given one."""
 
-    def __init__(self, bindings: Sequence[Binding]) -> None:
+    def __init__(self, bindings: Sequence[Binding], phases: Mapping[str, int]) -> None:
         self.dependence = Dependence(bindings)
         self.of = list(range(len(bindings)))
         self._members = {i: [i] for i in range(len(bindings))}
@@ -30,6 +30,7 @@ class Groups:
                 self._after[j].add(i)
         self._works = [works(value) for _, value in bindings]
         self._names = [var.name for var, _ in bindings]
+        self._phases = [phases.get(var.name) if work else None for (var, _), work in zip(bindings, self._works, strict=True)]
         self.users: list[list[int]] = [sorted(self._after[i]) for i in range(len(bindings))]
         self._sources, self._ready = _timing(bindings, self._works)
 
@@ -46,8 +47,10 @@ class Groups:
         return frozenset().union(*(self._ready[i] for i in self._members[group]))
 
     def can_merge(self, groups: Collection[int]) -> bool:
-        """Whether no path leaves the groups and comes back to them."""
+        """Whether the groups are of one phase, and no path leaves them and comes back to them."""
         merged = set(groups)
+        if len({self._phases[i] for g in merged for i in self._members[g]} - {None}) > 1:
+            return False
         seen = set().union(*(self._after[g] for g in merged)) - merged
         pending = list(seen)
         while pending:

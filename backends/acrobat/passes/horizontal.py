@@ -1,19 +1,21 @@
 """Horizontal fusion: products of one input with several weights (gates; q, k and v) become one with packed weights.
 
-First a sum of two products becomes one product of both inputs side by side, where that takes hoisting from neither; then
+First a sum of two products becomes one product of both inputs side by side, where that takes hoisting, or the phase that a
+marker says, from neither; then
 products of the same input are packed and their results sliced out of the common one. What is packed is checked for dependence.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.dependence import Dependence
 from backends.acrobat.analyses.depth import static_depths
+from backends.acrobat.analyses.phases import marked_phases
 from backends.acrobat.ir.nodes import Atom, Expr, Function, Op, Program, Span, Var, Weight
 from backends.acrobat.ir.ops import make_op
 from backends.acrobat.ir.types import TensorT
@@ -26,20 +28,23 @@ from backends.acrobat.passes.derivations import Derivations
 
 def run(program: Program, hoist: bool = True) -> Program:
     """`program` with its products packed. With `hoist`, one of static depth stays apart from one without."""
-    static = static_depths(program, CallGraph(program)).depths if hoist else {}
+    graph = CallGraph(program)
+    static = static_depths(program, graph).depths if hoist else {}
+    phases = marked_phases(program, graph)
     packing = Derivations(program)
     functions = {}
     for name, function in program.functions.items():
         hoisted = frozenset(var for owner, var in static if owner == name)
-        functions[name] = _Function(function, packing, hoisted).packed()
+        functions[name] = _Function(function, packing, hoisted, phases if name == program.entry else {}).packed()
     return remove_dead(replace(program, functions=functions, weights=packing.weights, derived=packing.derived))
 
 
 class _Function:
-    def __init__(self, function: Function, packing: Derivations, hoisted: frozenset[str]) -> None:
+    def __init__(self, function: Function, packing: Derivations, hoisted: frozenset[str], phases: Mapping[str, int]) -> None:
         self._function = function
         self._packing = packing
         self._hoisted = hoisted
+        self._phases = phases
         self._names = Names(names_of(function))
 
     def packed(self) -> Function:
@@ -63,8 +68,8 @@ class _Function:
         for var, value in bindings:
             sides = [_product(values[a.name]) for a in _summands(value) if a.name in values and uses[a.name] == 1]
             left, right = sides if len(sides) == 2 else (None, None)
-            hoisted = {a.name in self._hoisted for a in _summands(value)}
-            if left and right and left.type == right.type and len(hoisted) == 1:
+            places = {(a.name in self._hoisted, self._phases.get(a.name)) for a in _summands(value)}
+            if left and right and left.type == right.type and len(places) == 1:
                 x, y = left.args[0], right.args[0]
                 if x == y:
                     cats[x, y] = cast(Var, x)

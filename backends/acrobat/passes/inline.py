@@ -1,6 +1,7 @@
 """Functions that do not call themselves become part of their callers, so that passes see straight-line code whole.
 
-Recursive functions stay, and so does what is large and called from several sites, lest the program grow without bound.
+Recursive functions stay, and so does what is large and called from several sites, lest the program grow without bound, unless
+it has a phase marker, which divides the entry function.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.phases import is_marker
 from backends.acrobat.ir.nodes import Call, Function, Let, Lit, Program, Var, Weight
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.passes.dead import remove_dead
@@ -21,7 +23,9 @@ def run(program: Program, weights: bool = True) -> Program:
     """`program` in normal form, its non-recursive functions inlined and nothing left that is not used. A copy of a function is
     also a specialisation of it; without `weights`, functions that are called with different weights stay one function."""
     graph = CallGraph(program)
-    kept = frozenset() if weights else _several_weights(program)
+    marked = {name for name, f in program.functions.items() if any(map(is_marker, walk(f.body)))}
+    marked = {name for name in program.functions if graph.reachable(name) & marked}
+    kept = frozenset() if weights else _several_weights(program) - marked
     bodies: dict[str, Function] = {}
     functions = {}
     for component in graph.components:
@@ -30,7 +34,7 @@ def run(program: Program, weights: bool = True) -> Program:
             single = len(graph.sites(name)) <= 1
             if name in kept or name in graph.recursive or name == program.entry:
                 continue
-            if single or _size(functions[name]) <= LARGE:
+            if single or name in marked or _size(functions[name]) <= LARGE:
                 bodies[name] = functions[name]
     return remove_dead(replace(program, functions={name: functions[name] for name in program.functions}))
 

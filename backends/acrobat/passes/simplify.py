@@ -6,8 +6,11 @@ lists that are only there to be mapped over again, and additions of a bias to a 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
+from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.phases import marked_phases
 from backends.acrobat.ir.nodes import (
     Atom,
     Expr,
@@ -29,6 +32,7 @@ from backends.acrobat.ir.nodes import (
     Weight,
 )
 from backends.acrobat.ir.ops import make_op
+from backends.acrobat.ir.printer import print_program
 from backends.acrobat.ir.types import TensorT
 from backends.acrobat.ir.visitor import (
     Binding,
@@ -52,9 +56,13 @@ from backends.acrobat.passes.normal import normalise
 def run(program: Program) -> Program:
     """`program` in normal form and simplified, until nothing changes any more."""
     while True:
-        functions = {name: _Simplifier(normalise(f)).function() for name, f in program.functions.items()}
+        normal = replace(program, functions={name: normalise(f) for name, f in program.functions.items()})
+        phases = marked_phases(normal, CallGraph(normal))
+        functions = {
+            name: _Simplifier(f, phases if name == program.entry else {}).function() for name, f in normal.functions.items()
+        }
         new = remove_dead(replace(program, functions=functions))
-        if new == program:
+        if print_program(new) == print_program(program):  # `==` recurs along chains, which may be longer than the stack is deep
             return program
         program = new
 
@@ -75,8 +83,9 @@ class _Numbers(Names):
 
 
 class _Simplifier:
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, phases: Mapping[str, int]) -> None:
         self._function = function
+        self._phases = phases
         self._names = Names(names_of(function))
         self._defined = {node.var.name: node.value for node in walk(function.body) if isinstance(node, Let)}
         self._uses: dict[str, int] = {}
@@ -107,7 +116,7 @@ class _Simplifier:
         out: list[Binding] = []
         copies: dict[str, Atom] = {}
         for var, value in bindings:
-            value = self._simplified(substitute(value, copies))
+            value = self._simplified(var, substitute(value, copies))
             if isinstance(value, Var | Lit | Weight):
                 copies[var.name] = value
                 continue
@@ -134,7 +143,7 @@ class _Simplifier:
         """The definition of a variable that is used just once."""
         return self._definition(atom) if isinstance(atom, Var) and self._uses.get(atom.name) == 1 else None
 
-    def _simplified(self, value: Expr) -> Expr:
+    def _simplified(self, var: Var, value: Expr) -> Expr:
         match value:
             case Host("list.get", (xs, Lit(int(index)))):
                 known = self._definition(xs)
@@ -143,9 +152,9 @@ class _Simplifier:
             case Op("list_sum", (xs,)):
                 return self._sum_of_few(value, xs)
             case Op("add", (a, b)):
-                return self._biased(value, a, b) or self._biased(value, b, a) or value
+                return self._biased(var, value, a, b) or self._biased(var, value, b, a) or value
             case Map():
-                return self._mapped_twice(value)
+                return self._mapped_twice(var, value)
         return value
 
     def _sum_of_few(self, value: Op, xs: Atom) -> Expr:
@@ -154,20 +163,27 @@ class _Simplifier:
             return value
         return known.items[0] if len(known.items) == 1 else replace(make_op("add", known.items), span=value.span)
 
-    def _biased(self, value: Op, product: Atom, bias: Atom) -> Expr | None:
+    def _apart(self, var: Var, operand: Atom) -> bool:
+        """Whether markers put a variable and its operand in different phases."""
+        return isinstance(operand, Var) and self._phases.get(var.name) != self._phases.get(operand.name)
+
+    def _biased(self, var: Var, value: Op, product: Atom, bias: Atom) -> Expr | None:
         """`linear(x, W) + b` with the bias in the product."""
         linear = self._only_use(product)
         if not isinstance(linear, Op) or linear.op != "linear" or len(linear.args) != 2 or not isinstance(bias, Weight):
+            return None
+        if self._apart(var, product):
             return None
         weight = linear.args[1].type
         if not isinstance(weight, TensorT) or bias.type != TensorT(weight.shape[:1]):
             return None
         return replace(make_op("linear", (*linear.args, bias)), span=linear.span)
 
-    def _mapped_twice(self, value: Map) -> Expr:
-        """`[g(y) for y in [f(x) for x in xs]]` with one loop, if f calls nothing: its depth is then the same for all x."""
+    def _mapped_twice(self, var: Var, value: Map) -> Expr:
+        """`[g(y) for y in [f(x) for x in xs]]` with one loop, if f calls nothing: its depth is then the same for all x. Markers
+        may put f and g in different phases."""
         inner = self._only_use(value.iterable)
-        if not isinstance(inner, Map) or not _straight(inner.body):
+        if not isinstance(inner, Map) or not _straight(inner.body) or self._apart(var, value.iterable):
             return value
         bindings, tail = lets(inner.body)
         if isinstance(tail, Tuple):

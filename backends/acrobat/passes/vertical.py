@@ -7,11 +7,12 @@ Groups grow on the dependence graph of a let chain, not in source order, so bind
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import static_depths
+from backends.acrobat.analyses.phases import marked_phases
 from backends.acrobat.ir.nodes import Atom, Expr, Field, Fold, Function, Launch, Lit, Loop, Op, Program, Var, Weight
 from backends.acrobat.ir.ops import OPS, Fusion
 from backends.acrobat.ir.types import ListT, TensorT, TupleT
@@ -27,12 +28,14 @@ def run(program: Program, fuse: bool = True, hoist: bool = True) -> Program:
     """`program` with Launches of kernels in place of operations; without `fuse`, one kernel for each. With `hoist`, operations
     that have a static depth share no kernel with others, which would take it from them."""
     program = remove_dead(program)
-    static = static_depths(program, CallGraph(program)).depths if hoist else {}
+    graph = CallGraph(program)
+    static = static_depths(program, graph).depths if hoist else {}
+    phases = marked_phases(program, graph)
     units = Units()
     functions = {}
     for name, function in program.functions.items():
         hoisted = frozenset(var for owner, var in static if owner == name)
-        functions[name] = _Function(function, units, hoisted, fuse).fused()
+        functions[name] = _Function(function, units, hoisted, phases if name == program.entry else {}, fuse).fused()
     return replace(program, functions=functions)
 
 
@@ -46,10 +49,13 @@ def _computes(expr: Expr) -> bool:
 
 
 class _Function:
-    def __init__(self, function: Function, units: Units, hoisted: frozenset[str], fuse: bool) -> None:
+    def __init__(
+        self, function: Function, units: Units, hoisted: frozenset[str], phases: Mapping[str, int], fuse: bool
+    ) -> None:
         self.function = function
         self.units = units
         self.hoisted = set(hoisted)
+        self.phases = phases
         self.fuse = fuse
         self.names = Names(names_of(function))
         loops = [node for node in walk(function.body) if isinstance(node, Fold | Loop)]
@@ -87,7 +93,7 @@ class _Chain:
         self.bindings = _cat_for_each_product(bindings, tail, owner) if owner.fuse else bindings
         self.values = [value for _, value in self.bindings]
         self.at = {var.name: i for i, (var, _) in enumerate(self.bindings)}
-        self.groups = Groups(self.bindings)
+        self.groups = Groups(self.bindings, owner.phases)
         self.users = self.groups.users
         self.in_tail = {self.at[name] for name in free_vars(tail) if name in self.at}
 

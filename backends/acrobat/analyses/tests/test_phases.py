@@ -6,11 +6,11 @@ import pytest
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import static_depths
-from backends.acrobat.analyses.phases import Phases, phases
+from backends.acrobat.analyses.phases import Phases, marked_phases, phases
 from backends.acrobat.analyses.tests.chain import TREES, Chain, H, call, function, host, lit, op, program
 from backends.acrobat.analyses.tests.models import birnn, treelstm
-from backends.acrobat.ir.nodes import Arm, Field, Fold, If, Map, Match, Program, Tuple, Var
-from backends.acrobat.ir.types import BOOL, INT, DataT, ListT, TupleT
+from backends.acrobat.ir.nodes import Arm, Field, Fold, Host, If, Item, Map, Match, Program, Tuple, Var
+from backends.acrobat.ir.types import BOOL, FLOAT, INT, DataT, ListT, TensorT, TupleT
 
 X = Var("x", H)
 XS = Var("xs", ListT(H))
@@ -116,3 +116,65 @@ def test_recursion_that_only_hands_on_is_no_stage() -> None:
     r = chain("got", call("walk", H, X, Var("cond", BOOL)))
     p = program(function("forward", (X, Var("cond", BOOL)), chain.end(chain("out", op("tanh", r)))), walk)
     assert of(p).of == {"out": 0}
+
+
+def mark(chain: Chain, name: str, value: Var) -> Var:
+    return chain(name, Host("phase", (value,), value.type))
+
+
+def test_markers_are_the_only_boundaries() -> None:
+    chain = Chain()
+    first = fold(chain, "first", chain("a", op("tanh", X)))
+    second = fold(chain, "second", first)
+    late = mark(chain, "late", second)
+    b = chain("b", op("add", late, first))
+    side = chain("side", op("tanh", first))
+    third = fold(chain, "third", b)
+    c = chain("c", op("add", mark(chain, "again", third), side))
+    found = of(program(function("forward", (X, XS), chain.end(c))))
+    assert found.of == {"a": 0, "first": 0, "second": 0, "b": 1, "side": 0, "third": 1, "c": 2}
+    assert found.count == 3
+
+
+def test_what_a_marker_holds_passes_on_through_lists_tuples_and_numbers() -> None:
+    chain = Chain()
+    xs = mark(chain, "late", XS)
+    size = chain("size", host("list.len", INT, xs))
+    scaled = chain("scaled", op("mul", X, chain("number", op("scalar", size, type=TensorT(())))))
+    t = chain("t", Tuple((scaled, X), TupleT((H, H))))
+    both = mark(chain, "both", t)
+    out = chain("out", op("add", chain("right", Field(both, 1, H)), X))
+    assert of(program(function("forward", (X, XS), chain.end(out)))).of == {"scaled": 1, "out": 2}
+
+
+def test_a_wait_stands_in_the_phase_of_what_it_waits_for_and_decides_the_phase_of_the_branches() -> None:
+    then, orelse, chain = Chain(), Chain(), Chain()
+    score = chain("score", op("sum", chain("a", op("tanh", X)), dim=0, type=TensorT(())))
+    number = chain("number", Item(mark(chain, "late", score), FLOAT))
+    cond = chain("cond", host("gt", BOOL, number, lit(0.0)))
+    before = then.end(then("before", op("tanh", X)))
+    after = orelse.end(orelse("after", op("tanh", mark(orelse, "later", X))))
+    p = program(function("forward", (X,), chain.end(If(cond, before, after, H))))
+    assert of(p).of == {"a": 0, "score": 0, "number": 1, "before": 1, "after": 1}
+
+
+def test_arms_of_a_marked_value() -> None:
+    tree, children = Var("tree", DataT("Tree")), Var("children", ListT(DataT("Tree")))
+    chain, one, many = Chain(), Chain(), Chain()
+    late = mark(chain, "late", tree)
+    leaf = one.end(one("w", op("tanh", X)))
+    node = many.end(many("v", op("tanh", by_their_number(many, mark(many, "later", children)))))
+    body = Match(late, (Arm("Leaf", (Var("word", INT),), leaf), Arm("Node", (children,), node)), H)
+    p = program(function("forward", (X, tree), chain.end(body)), datatypes=TREES)
+    assert of(p).of == {"w": 1, "scaled": 2, "v": 2}
+
+
+def by_their_number(chain: Chain, children: Var) -> Var:
+    """A tensor that is scaled by the number of children."""
+    size = chain("number", op("scalar", chain("size", host("list.len", INT, children)), type=TensorT(())))
+    return chain("scaled", op("mul", X, size))
+
+
+def test_a_program_without_markers_has_no_phases_yet() -> None:
+    p = treelstm()
+    assert marked_phases(p, CallGraph(p)) == {}

@@ -15,6 +15,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from backends import acrobat
+from backends.acrobat import parallel, phase
+
 WIDTH = 4
 SCALE = 0.5
 
@@ -928,6 +931,23 @@ class Nested(Base):
     def forward(self, p: Plain) -> tuple[list[Tensor], float, list[int]]:
         n, f = p.pair
         return [r @ self.start for r in p.rows], n * f, [1 if flag else 0 for flag in p.flags]
+
+
+class Annotations(Base):
+    instances = samples(0, 1, 4)
+
+    def forward(self, s: Sample) -> tuple[list[Tensor], Tensor, tuple[Tensor, Tensor], int]:
+        rows = parallel([self.a(s.x * i) for i in range(s.n)])
+        a, b = parallel(self.a(s.x), self.step(s.x))
+        parallel(rows, a)
+        (rows, c), n = phase((rows, a + b), s.n)
+        both = acrobat.phase([a, c])
+        for row in rows:
+            c = c + row
+        return rows, torch.cat(both), (both[1], c), n
+
+    def step(self, x: Tensor) -> Tensor:
+        return torch.tanh(phase(self.a(x)))
 
 
 class BareTensor(Base):

@@ -323,6 +323,10 @@ def test_only_moves_of_one_tensor_are_views() -> None:
         ("list.append", ([4], 5), [4, 5], ListT(INT)),
         ("zip", ([4, 5], [0.5, 1.5, 2.5]), [(4, 0.5), (5, 1.5)], ListT(TupleT((INT, FLOAT)))),
         ("enumerate", ([4, 5],), [(0, 4), (1, 5)], ListT(TupleT((INT, INT)))),
+        ("phase", (4,), 4, INT),
+        ("phase", ([4, 5],), [4, 5], ListT(INT)),
+        ("parallel", (4, 0.5), (4, 0.5), TupleT((INT, FLOAT))),
+        ("parallel", ([4, 5],), [4, 5], ListT(INT)),
     ],
 )
 def test_host_operations(op: str, args: tuple[Any, ...], value: Any, t: Type) -> None:

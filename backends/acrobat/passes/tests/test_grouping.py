@@ -58,7 +58,7 @@ def forward(xs: list[f32[4]]) -> (f32[4], f32[4])
 
 def groups(text: str) -> tuple[Groups, dict[str, int]]:
     bindings, _ = lets(after(text).functions["forward"].body)
-    return Groups(bindings), {var.name: i for i, (var, _) in enumerate(bindings)}
+    return Groups(bindings, {}), {var.name: i for i, (var, _) in enumerate(bindings)}
 
 
 def test_two_groups_may_not_wait_for_each_other() -> None:

@@ -1,0 +1,528 @@
+"""Whether what `parallel` states is so: that its arguments, or the elements of its list, do not use each other's results.
+
+Dependence is followed backwards through the variables of a function, into the branches and around the loops they come from; the
+components of a call's result are told apart by looking into the function called. What comes from outside, as a parameter or a
+field of one, is taken as it is. A list is taken to the elements and lists it is made of; the elements of a comprehension are
+independent by themselves, those of a list that a loop or a recursion builds are if it carries no work from one to the next.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.phases import Kinds
+from backends.acrobat.errors import Problem
+from backends.acrobat.ir.nodes import (
+    Call,
+    Expr,
+    Field,
+    Fold,
+    Function,
+    Host,
+    If,
+    Item,
+    Launch,
+    ListOf,
+    Loop,
+    Map,
+    Match,
+    Op,
+    Program,
+    Span,
+    Tuple,
+    Var,
+)
+from backends.acrobat.ir.types import ListT, TupleT
+from backends.acrobat.ir.visitor import binders, bodies, lets, operands, walk
+
+Say = Callable[[Problem], None]
+Path = tuple[tuple[int, int], ...]
+Seen = frozenset[tuple[str, str]]
+"""(function, list variable), and (function, "") for a call."""
+
+ADVICE = "leave `parallel` out, or compute each from what was there before: what is independent runs side by side without it"
+LONG = 6
+"""Chains with more links are shortened in the middle."""
+
+
+def dependent(program: Program, graph: CallGraph) -> list[Problem]:
+    """A problem for each `parallel` that states what is not so."""
+    whole = _Whole(program, graph)
+    return [problem for name in program.functions for problem in whole.of(name).problems()]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What a list is made of: an element, or a list of further elements. `path` says in which branches, of two of which only
+    one is taken; `outside` that it comes from outside, and so was there before."""
+
+    name: str
+    span: Span
+    path: Path
+    outside: bool
+
+    def excludes(self, other: _Part) -> bool:
+        taken = dict(other.path)
+        return any(taken.get(choice, branch) != branch for choice, branch in self.path)
+
+
+class _Whole:
+    """The functions of the program, and which components of their results use which others."""
+
+    def __init__(self, program: Program, graph: CallGraph) -> None:
+        self._program = program
+        self._kinds = Kinds(program, graph)
+        self._functions: dict[str, _Function] = {}
+        self._chains: dict[tuple[str, int, int], list[str] | None] = {}
+
+    def of(self, name: str) -> _Function:
+        if name not in self._functions:
+            self._functions[name] = _Function(self, self._program.functions[name])
+        return self._functions[name]
+
+    def works(self, expr: Expr) -> bool:
+        return isinstance(expr, Item) or isinstance(expr, Op | Launch | Call) and self._kinds.works(expr)
+
+    def component_uses(self, name: str, i: int, j: int) -> list[str] | None:
+        """The chain by which component `i` of the function's result uses component `j`, or is part of it."""
+        key = name, i, j
+        if key not in self._chains:
+            self._chains[key] = None  # a recursion adds nothing
+            f = self.of(name)
+            targets = {t for v in f.component(f.result, j) for t in f.made_of(v)}
+            for start in f.component(f.result, i):
+                if (chain := f.chain(start, targets, itself=True)) is not None:
+                    self._chains[key] = chain
+        return self._chains[key]
+
+
+class _Function:
+    """The variables of one function. A variable that only renames another stands for it: `same`."""
+
+    def __init__(self, whole: _Whole, function: Function) -> None:
+        self._whole = whole
+        self.function = function
+        self.result = function.body
+        self.same: dict[str, str] = {}
+        self.values: dict[str, Expr] = {}
+        self._sources: dict[str, tuple[str, ...]] = {}  # what the elements of a list, or the fields of a union, come from
+        self._carried: dict[str, tuple[Fold | Loop, int]] = {}
+        self._loops: dict[str, tuple[int, ...]] = {}  # the loops, from outside in, in whose bodies a variable is bound
+        self._markers: list[tuple[Host, tuple[int, ...]]] = []
+        self._spans: dict[str, Span] = {}
+        numbers: dict[object, str] = {}
+        for p in function.params:
+            self._bound(p, ())
+        self._scan(function.body, (), numbers)
+
+    # ---- reading the function
+
+    def _bound(self, var: Var, loops: tuple[int, ...]) -> None:
+        self._loops[var.name] = loops
+        self._spans.setdefault(var.name, var.span)
+
+    def _scan(self, expr: Expr, loops: tuple[int, ...], numbers: dict[object, str]) -> None:
+        bindings, tail = lets(expr)
+        for var, value in bindings:
+            self._spans[var.name] = value.span
+            self._bound(var, loops)
+            self.values[var.name] = value
+            self._inside(value, loops, numbers)
+            if isinstance(value, Var):
+                self.same[var.name] = self.name(value)
+            elif isinstance(value, Field | Host):
+                known = self._known(value)
+                key = (type(value), getattr(value, "op", None) or value.index, tuple(map(self._key, operands(value))))  # type: ignore[union-attr]
+                self.same[var.name] = known or numbers.setdefault(key, var.name)
+        self._inside(tail, loops, numbers)
+
+    def _key(self, atom: Expr) -> object:
+        return self.name(atom) if isinstance(atom, Var) else atom
+
+    def _known(self, value: Field | Host) -> str | None:
+        """The variable that the value is."""
+        if isinstance(value, Field) and isinstance(value.value, Var):
+            whole = self.values.get(self.name(value.value))
+            items = whole.items if isinstance(whole, Tuple) else whole.args if _is_parallel(whole) else ()  # type: ignore[union-attr]
+            if items and isinstance(item := items[value.index], Var):
+                return self.name(item)
+        if (
+            isinstance(value, Host)
+            and value.op in ("phase", "parallel")
+            and len(value.args) == 1
+            and isinstance(value.args[0], Var)
+        ):
+            return self.name(value.args[0])
+        return None
+
+    def _inside(self, expr: Expr, loops: tuple[int, ...], numbers: dict[object, str]) -> None:
+        match expr:
+            case Host("parallel"):
+                self._markers.append((expr, loops))
+            case Map(var, iterable) | Fold(var, iterable):
+                self._sources[var.name] = self._names([iterable])
+                self._bound(var, loops if isinstance(expr, Map) else (*loops, id(expr)))
+            case Match(value, arms):
+                for var in (v for arm in arms for v in arm.vars):
+                    self._sources[var.name] = self._names([value])
+                    self._bound(var, loops)
+        if isinstance(expr, Fold | Loop):
+            loops = (*loops, id(expr))
+            for i, var in enumerate(expr.vars):
+                self._carried[var.name] = expr, i
+                self._bound(var, loops)
+        for body in bodies(expr):
+            self._scan(body, loops, numbers)
+
+    def name(self, var: Var) -> str:
+        return self.same.get(var.name, var.name)
+
+    def _names(self, exprs: Sequence[Expr]) -> tuple[str, ...]:
+        return tuple(self.name(e) for e in exprs if isinstance(e, Var))
+
+    # ---- dependence
+
+    def component(self, expr: Expr, i: int | None) -> list[str]:
+        """The variables that component `i` of a value is, in any branch; with None those that the value is."""
+        _, tail = lets(expr)
+        match tail:
+            case Var() if i is None:
+                return [self.name(tail)]
+            case Tuple(items) if i is not None:
+                return [*self._names([items[i]])]
+            case If() | Match():
+                return [name for body in bodies(tail) for name in self.component(body, i)]
+            case Fold(vars=carried) | Loop(vars=carried) if i is not None:
+                return [carried[i].name]
+            case Host("parallel", values) if i is not None and len(values) > 1:
+                return [*self._names([values[i]])]
+            case Var():
+                value = self.values.get(self.name(tail))
+                if isinstance(value, Tuple | If | Match | Fold | Loop) or _is_parallel(value):
+                    return self.component(value, i)  # type: ignore[arg-type]
+                return [self.name(tail) if i is None else self._field(tail, i)]
+        return [*self._names(operands(tail))]
+
+    def _field(self, whole: Var, i: int) -> str:
+        """The variable that holds component `i`; one is made up if the function has none."""
+        for name, value in self.values.items():
+            if isinstance(value, Field) and value.index == i and self._key(value.value) == self.name(whole):
+                return self.name(Var(name, value.type))
+        made = f"{self.name(whole)}[{i}]"
+        assert isinstance(whole.type, TupleT)
+        self.values[made] = Field(Var(self.name(whole), whole.type), i, whole.type.items[i], span=whole.span)
+        self._loops[made] = self._loops[self.name(whole)]
+        return made
+
+    def uses(self, name: str) -> list[tuple[str, int | None]]:
+        """The variables that one is computed from directly, each with the loop around which it comes from an earlier round."""
+        if name in self._carried:
+            loop, i = self._carried[name]
+            back = self.component(loop.body, i)
+            if isinstance(loop, Loop):
+                back += self.component(loop.cond, None)
+            return [*((n, None) for n in self._names([loop.init[i]])), *((n, id(loop)) for n in back)]
+        if name in self._sources:
+            return [(n, None) for n in self._sources[name]]
+        value = self.values.get(name)
+        if value is None:
+            return []
+        found: list[str] = []
+        if isinstance(value, Field) and isinstance(value.value, Var):
+            whole = self.values.get(self.name(value.value))
+            if isinstance(whole, If | Match):
+                found = [*self._names(operands(whole))]
+            found += self.component(value.value, value.index)
+            found = [n for n in found if n != name] or [self.name(value.value)]
+        elif isinstance(value, Fold | Loop):
+            found = [v.name for v in value.vars]
+        else:
+            found = [*self._names(operands(value))]
+            for body in bodies(value):
+                found += (
+                    self.component(body, None) if not isinstance(lets(body)[1], Tuple) else self._names(operands(lets(body)[1]))
+                )
+        return [(n, None) for n in found]
+
+    def chain(self, start: str, targets: set[str], loops: tuple[int, ...] = (), itself: bool = False) -> list[str] | None:
+        """How `start` comes to use one of `targets`: text for each step, the target's own first. `loops` are those around the
+        place that asks: what they have bound in an earlier round is another value."""
+        came: dict[tuple[str, int], tuple[str, int] | None] = {(start, len(loops)): None}
+        pending = [(start, len(loops))]
+        while pending:
+            at = pending.pop(0)
+            name, rounds = at
+            if name in targets and (itself or name != start) and self._common(name, loops) <= rounds:
+                return self._told(at, came)
+            if (inner := self._in_call(name, targets)) is not None:
+                return [*inner, *self._told(at, came)]
+            for used, back in self.uses(name):
+                left = min(rounds, loops.index(back)) if back in loops else rounds
+                if (used, left) not in came:
+                    came[used, left] = at
+                    pending.append((used, left))
+        return None
+
+    def _common(self, name: str, loops: tuple[int, ...]) -> int:
+        """How many of the loops a variable is bound in."""
+        return sum(loop in self._loops.get(name, ()) for loop in loops)
+
+    def _in_call(self, name: str, targets: set[str]) -> list[str] | None:
+        """The chain inside a function that gives both `name` and one of the targets."""
+        value = self.values.get(name)
+        if not isinstance(value, Field) or not isinstance(value.value, Var):
+            return None
+        call = self.values.get(self.name(value.value))
+        for other in (self.values.get(t) for t in targets):
+            if isinstance(call, Call) and isinstance(other, Field) and self._key(other.value) == self.name(value.value):
+                if other.index != value.index:
+                    found = self._whole.component_uses(call.function, value.index, other.index)
+                    if found is not None:
+                        return found
+        return None
+
+    def _told(self, at: tuple[str, int], came: dict[tuple[str, int], tuple[str, int] | None]) -> list[str]:
+        """The steps from `at` back to the start, as the source has them."""
+        spans: list[Span] = []
+        step: tuple[str, int] | None = at
+        while step is not None:
+            value = self.values.get(step[0])
+            if isinstance(value, Field):
+                value = self._definition(value.value)
+            if value is not None and not isinstance(value, Field | Tuple | If | Match | Fold | Loop) and value.span.line:
+                if spans and _covers(value.span, spans[-1]):
+                    spans.pop()
+                if value.span not in spans:
+                    spans.append(value.span)
+            step = came[step]
+        return [f"{source(s)} (line {s.line})" for s in spans]
+
+    def made_of(self, name: str, other: str = "") -> set[str]:
+        """The variables that hold the result `name`, or a part of it that is not part of `other` too: a use of one is a use of
+        the result."""
+        found: set[str] = set()
+        pending = [name]
+        shared = self.made_of(other) if other else set[str]()
+        while pending:
+            name = pending.pop()
+            if name in found:
+                continue
+            found.add(name)
+            value = self.values.get(name)
+            whole = self._definition(value.value) if isinstance(value, Field) else value
+            inside: list[str] = []
+            if isinstance(whole, If | Match | Fold | Loop):
+                own = {v.name for node in walk(whole) for v in binders(node)}
+                index = value.index if isinstance(value, Field) else None
+                inside = [n for n in self.component(whole, index) if n in own]
+            elif isinstance(value, Tuple | ListOf) or isinstance(value, Host) and value.op in ("list.append", "list.concat"):
+                inside = [*self._names(operands(value))]
+            pending += [n for n in inside if self._computed(n) and n not in shared]
+        return found
+
+    def _definition(self, atom: Expr) -> Expr | None:
+        return self.values.get(self.name(atom)) if isinstance(atom, Var) else None
+
+    def _computed(self, name: str) -> bool:
+        """Whether the function itself computes the value, rather than reading it from what it is given."""
+        value = self.values.get(name)
+        if isinstance(value, Field) and isinstance(value.value, Var):
+            return self._computed(self.name(value.value))
+        if isinstance(value, Host):
+            return any(self._computed(n) for n in self._names(value.args))
+        return value is not None or name in self._carried
+
+    # ---- lists
+
+    def part(self, name: str, span: Span, path: Path = ()) -> _Part:
+        """`span` is where it is written if the function does not say."""
+        value = self.values.get(name)
+        own = value.span if value is not None and value.span.line else span
+        return _Part(name, own, path, outside=not self._computed(name))
+
+    def parts(self, name: str, span: Span, seen: Seen, say: Say, path: Path = ()) -> Iterator[_Part]:
+        """What a list is made of. `seen` are lists that are being looked at already; `say` takes what is wrong within."""
+        if (self.function.name, name) in seen:
+            return
+        seen |= {(self.function.name, name)}
+
+        def further(atoms: Sequence[Expr]) -> Iterator[_Part]:
+            for n in self._names([a for a in atoms if isinstance(a.type, ListT)]):
+                yield from self.parts(n, span, seen, say, path)
+
+        def elements(atoms: Sequence[Expr]) -> Iterator[_Part]:
+            for a in atoms:
+                if isinstance(a, Var):
+                    yield self.part(self.name(a), a.span, path)
+
+        if name in self._carried:
+            yield from self._of_loop(name, span, seen, say, path)
+            return
+        value = self.values.get(name)
+        whole, index = (self._definition(value.value), value.index) if isinstance(value, Field) else (value, None)
+        match whole:
+            case If() | Match():
+                for i, body in enumerate(bodies(whole)):
+                    for n in self._ends(body, index):
+                        yield from self.parts(n, span, seen, say, (*path, (id(whole), i)))
+            case Call():
+                yield from self._of_call(name, whole, index, span, seen, say, path)
+            case Fold() | Loop() if index is not None:
+                yield from self.parts(whole.vars[index].name, span, seen, say, path)
+            case ListOf(items):
+                yield from elements(items)
+            case Host("list.append", (xs, x)):
+                yield from further([xs])
+                yield from elements([x])
+            case Host("zip", lists):
+                for part in further(lists):
+                    yield _Part(name, span, path, part.outside)
+            case Host(op, args) if op != "list.get":
+                yield from further(args)
+            case _:
+                yield self.part(name, span, path)
+
+    def _ends(self, body: Expr, i: int | None) -> list[str]:
+        """As `component`, of a body that is taken by itself: what ends it in further branches is not looked into."""
+        _, tail = lets(body)
+        if isinstance(tail, Var):
+            value = self._definition(tail)
+            if i is None or isinstance(value, Tuple):
+                return self.component(tail, i)
+            return [self._field(tail, i)]
+        return self.component(tail, i)
+
+    def _of_loop(self, name: str, span: Span, seen: Seen, say: Say, path: Path) -> Iterator[_Part]:
+        """A list that a loop carries. Where it grows, its elements are from different rounds."""
+        loop, i = self._carried[name]
+        ends = self._ends(loop.body, i)
+        grows = any(self._grows(n, name) for n in ends)
+        for n in self._names([loop.init[i]]):
+            yield from self.parts(n, span, seen, say, path if grows else (*path, (id(loop), 0)))
+        for n in ends:
+            new = [*self.parts(n, span, seen, say, path if grows else (*path, (id(loop), 1)))]
+            for part in new if grows else ():
+                if (found := self._carries(part.name, loop)) is not None:
+                    carried, chain = found
+                    what = f"the elements of {source(span)} are not independent: the loop in line {loop.span.line} carries"
+                    say(Problem(span, f"{what} `{carried}` from one to the next, by {_joined(chain)}", ADVICE))
+                    return
+            yield from new
+
+    def _grows(self, name: str, carried: str) -> bool:
+        """Whether a list has the elements of `carried`."""
+        value = self.values.get(name)
+        if name == carried:
+            return True
+        if isinstance(value, Host) and value.op in ("list.append", "list.concat", "list.slice", "list.reverse"):
+            return any(self._grows(n, carried) for n in self._names(value.args))
+        whole, index = (self._definition(value.value), value.index) if isinstance(value, Field) else (value, None)
+        if isinstance(whole, Fold | Loop) and index is not None:
+            return any(self._grows(n, carried) for n in self._names([whole.init[index]]))
+        return isinstance(whole, If | Match) and any(self._grows(n, carried) for n in self.component(whole, index))
+
+    def _carries(self, element: str, loop: Fold | Loop) -> tuple[str, list[str]] | None:
+        """A variable of the loop through which work of one round comes to the element of a later one, and that work."""
+        reached, pending = {element}, [element]
+        while pending:
+            new = {n for n, _ in self.uses(pending.pop())} - reached
+            reached |= new
+            pending += new
+        for var in loop.vars:
+            if var.name not in reached:
+                continue
+            came: dict[tuple[str, int], tuple[str, int] | None] = {(var.name, 0): None}
+            steps = [(var.name, 0)]
+            while steps:
+                at = steps.pop(0)
+                for used, _ in self.uses(at[0]):
+                    worked = int(at[1] or self._whole.works(self.values.get(used, var)))
+                    if used == var.name and worked:
+                        return _plain(var.name, loop.span), self._told(at, came)
+                    if (used, worked) not in came:
+                        came[used, worked] = at
+                        steps.append((used, worked))
+        return None
+
+    def _of_call(
+        self, name: str, call: Call, index: int | None, span: Span, seen: Seen, say: Say, path: Path
+    ) -> Iterator[_Part]:
+        """A list that a function gives: problems within the function are told here, what it is given is looked at there."""
+        callee = self._whole.of(call.function)
+        if (call.function, "") in seen:  # a recursion
+            yield self.part(name, span, path)
+            return
+        inner = seen | {(call.function, "")}
+        parts = [p for n in callee.component(callee.result, index) for p in callee.parts(n, span, inner, say)]
+        callee.check_pairs(parts, (), source(span), span, say)
+        given = {p.name for p in parts}
+        for param, arg in zip(callee.function.params, call.args, strict=True):
+            if isinstance(arg, Var) and param.name in given:
+                yield from self.parts(self.name(arg), span, seen, say, path)
+        if not given or any(not p.outside for p in parts):
+            yield self.part(name, span, path)
+
+    # ---- the markers
+
+    def problems(self) -> list[Problem]:
+        found: dict[Problem, None] = {}
+
+        def say(problem: Problem) -> None:
+            found.setdefault(problem)
+
+        for marker, loops in self._markers:
+            if len(marker.args) > 1:
+                names = [(self.name(a), a.span) for a in marker.args if isinstance(a, Var)]
+                parts = [_Part(name, span, (), not self._computed(name)) for name, span in names]
+                self.check_pairs(parts, loops, "", marker.span, say)
+            elif isinstance(marker.args[0], Var):
+                xs = marker.args[0]
+                parts = [*self.parts(self.name(xs), xs.span, frozenset(), say)]
+                self.check_pairs(parts, loops, source(xs.span), marker.span, say)
+        return list(found)
+
+    def check_pairs(self, parts: Sequence[_Part], loops: tuple[int, ...], whole: str, span: Span, say: Say) -> None:
+        """Arguments, or the parts of the list `whole`, that use each other."""
+        for user in parts:
+            for used in parts:
+                if user.name == used.name or used.outside or user.excludes(used):
+                    continue
+                if (chain := self.chain(user.name, self.made_of(used.name, user.name), loops)) is not None:
+                    head = f"the elements of {whole} are not independent: " if whole else ""
+                    verb = "uses" if whole else "is not independent of"
+                    say(Problem(span, f"{head}{source(user.span)} {verb} {source(used.span)}: {_joined(chain)}", ADVICE))
+                    break
+
+
+def _is_parallel(value: Expr | None) -> bool:
+    return isinstance(value, Host) and value.op == "parallel" and len(value.args) > 1
+
+
+def _covers(outer: Span, inner: Span) -> bool:
+    """Whether one text is part of the other."""
+    starts = (outer.line, outer.column) <= (inner.line, inner.column)
+    return outer.file == inner.file and starts and (inner.end_line, inner.end_column) <= (outer.end_line, outer.end_column)
+
+
+def _joined(chain: list[str]) -> str:
+    if len(chain) > LONG:
+        chain = [*chain[: LONG // 2], "...", *chain[-(LONG // 2) :]]
+    return " -> ".join(chain)
+
+
+def source(span: Span) -> str:
+    """The text of a span in its file, cut at the line's end."""
+    line = linecache.getline(span.file, span.line)
+    end = span.end_column if span.end_line == span.line else None
+    return f"`{line[span.column : end].strip()}`" + ("..." if end is None else "")
+
+
+def _plain(name: str, span: Span) -> str:
+    """A variable's name without the number that made it unique."""
+    lines = [linecache.getline(span.file, i) for i in range(span.line, span.end_line + 1)]
+    own = any(re.search(rf"\b{re.escape(name)}\b", line) for line in lines)
+    return name if own else re.sub(r"_\d+$", "", name)

@@ -1,0 +1,88 @@
+"""Where `phase` markers may stand: where every instance comes once, or not at all because it has ended elsewhere.
+
+That is the top level of the entry function and of what it calls there, and branches in which the entry ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.phases import is_marker
+from backends.acrobat.errors import Problem
+from backends.acrobat.ir.nodes import Call, Expr, Fold, If, Loop, Map, Match, Program, Span, Var
+from backends.acrobat.ir.visitor import bodies, lets, walk
+
+
+@dataclass(frozen=True, slots=True)
+class _Wrong:
+    """Why there can be no marker at some place. `calls`: the call from there that leads to the marker, if any."""
+
+    what: str
+    advice: str
+    calls: Span | None = None
+
+
+LOOP = _Wrong("in a loop, to which an instance comes any number of times", "put it after the loop, on what the loop has made")
+COMPREHENSION = _Wrong("in a comprehension, which makes any number of elements", "put it on the list: `xs = phase(xs)`")
+BRANCH = _Wrong(
+    "in a branch after which the instance goes on, and others take another branch",
+    "put it before or after the branches, or end each branch with `return`",
+)
+
+
+def misplaced(program: Program, graph: CallGraph) -> list[Problem]:
+    """A problem for each marker that stands where it may not."""
+    walker = _Walker(program, graph)
+    walker.function(program.entry, True, None)
+    return list(walker.problems.values())
+
+
+class _Walker:
+    def __init__(self, program: Program, graph: CallGraph) -> None:
+        self._program = program
+        self._graph = graph
+        self._seen: set[tuple[str, bool, _Wrong | None]] = set()
+        self._marked = {name for name, f in program.functions.items() if any(map(is_marker, walk(f.body)))}
+        self.problems: dict[Span, Problem] = {}
+
+    def function(self, name: str, tail: bool, wrong: _Wrong | None) -> None:
+        """`tail`: the entry's result is what this call gives."""
+        if wrong is None and name in self._graph.recursive:
+            wrong = _Wrong(f"in `{name}`, which calls itself", "put it where the recursion's result is used")
+        key = name, tail, wrong
+        if key not in self._seen and self._graph.reachable(name) & self._marked:
+            self._seen.add(key)
+            self.chain(self._program.functions[name].body, tail, wrong)
+
+    def chain(self, expr: Expr, tail: bool, wrong: _Wrong | None) -> None:
+        bindings, end = lets(expr)
+        for i, (var, value) in enumerate(bindings):
+            last = i == len(bindings) - 1 and isinstance(end, Var) and end.name == var.name
+            self.value(value, tail and last, wrong)
+        self.value(end, tail, wrong)
+
+    def value(self, expr: Expr, tail: bool, wrong: _Wrong | None) -> None:
+        if is_marker(expr):
+            if wrong is not None:
+                self.told(expr.span, wrong)  # type: ignore[union-attr]
+            return
+        if isinstance(expr, Call):
+            if wrong is not None and wrong.calls is None:
+                wrong = _Wrong(wrong.what, wrong.advice, expr.span)
+            self.function(expr.function, tail, wrong)
+            return
+        match expr:
+            case If() | Match():
+                wrong = wrong or (None if tail else BRANCH)
+            case Map():
+                wrong = wrong or COMPREHENSION
+            case Fold() | Loop():
+                wrong = wrong or LOOP
+        for body in bodies(expr):
+            self.chain(body, tail, wrong)
+
+    def told(self, span: Span, wrong: _Wrong) -> None:
+        called = "is executed" if wrong.calls else "stands"
+        where = f" (by the call in line {wrong.calls.line})" if wrong.calls else ""
+        self.problems.setdefault(span, Problem(span, f"`phase` {called} {wrong.what}{where}", wrong.advice))

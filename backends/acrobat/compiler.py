@@ -8,7 +8,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -20,11 +20,14 @@ from backends.acrobat.codegen.module import Module, classes_of, collect_units
 from backends.acrobat.frontend import build as build_program
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.printer import print_program
-from backends.acrobat.kernels.emit import emit_all
+from backends.acrobat.kernels.emit import Emitted, emit_all
+from backends.acrobat.kernels.spec import Kernel, Mode
 from backends.acrobat.kernels.target import CpuTarget
 from backends.acrobat.options import Options
 from backends.acrobat.passes.constants import evaluate_derived
 from backends.acrobat.pipeline import Observe, facts_for, optimise
+
+Emit = Callable[[Sequence[tuple[Kernel, Mode]], CpuTarget], list[Emitted]]
 
 
 def compile(
@@ -36,18 +39,21 @@ def compile(
     memory_limit: int = MEMORY_LIMIT,
     cache_folder: Path | None = None,
     observe: Observe | None = None,
+    flags: Sequence[str] = (),
+    emit: Emit = emit_all,
 ) -> Executable:
     """Compile `module`, whose `forward` takes one instance, for mini-batches on this machine's CPU.
 
     The parameters' values are those of this moment. `checked` makes every run verify that operands are computed before
     they are used; `memory_limit` (bytes) bounds each arena of a mini-batch; `observe(name, program)` is called after each pass.
+    `flags` are further ones for the C++ compiler, `emit` makes the kernels (both for tests).
     Raises CompileError with all that is outside the language, BuildError if there is no usable C++ compiler.
     """
     options = options or Options()
     program = optimise(build_program(module), options, observe)
     target = CpuTarget.detect()
-    key = build_key(program, options, target)
-    folder = cached(key, lambda scratch: build(program, options, target, scratch), cache_folder)
+    key = build_key(program, options, target, flags, emit)
+    folder = cached(key, lambda scratch: build(program, options, target, scratch, flags, emit), cache_folder)
     cases = {(d.name, c.name): c.cls for d in program.datatypes.values() for c in d.cases}
     return Executable(
         folder,
@@ -60,11 +66,13 @@ def compile(
     )
 
 
-def build(program: Program, options: Options, target: CpuTarget, folder: Path, flags: Sequence[str] = ()) -> None:
+def build(
+    program: Program, options: Options, target: CpuTarget, folder: Path, flags: Sequence[str] = (), emit: Emit = emit_all
+) -> None:
     """Kernels, generated code, shared object and manifest of a finished program, in `folder`."""
     units = collect_units(program)
     requests = units.requests()
-    emitted = dict(zip(requests, emit_all([(r.kernel, r.out_mode) for r in requests], target), strict=True))
+    emitted = dict(zip(requests, emit([(r.kernel, r.out_mode) for r in requests], target), strict=True))
     objects = []
     for e in {e.symbol: e for e in emitted.values()}.values():
         objects.append(folder / f"{e.symbol}.o")
@@ -83,13 +91,14 @@ def build(program: Program, options: Options, target: CpuTarget, folder: Path, f
     (folder / "manifest.json").write_text(json.dumps(manifest, indent=1))
 
 
-def build_key(program: Program, options: Options, target: CpuTarget) -> str:
+def build_key(program: Program, options: Options, target: CpuTarget, flags: Sequence[str] = (), emit: Emit = emit_all) -> str:
     """A hash of all that the build's result depends on."""
     text = "\n".join(
         [
             print_program(program),
             repr((options.hoist, options.phases)),
             repr(target),
+            repr((tuple(flags), emit.__module__, emit.__qualname__)),
             source_hash(),
             tool_version(),
             sys.version,

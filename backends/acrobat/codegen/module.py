@@ -120,7 +120,7 @@ class Module:
                 *(f"        out[{i}].elements = {width(t)};" for i, t in enumerate(writers.tensors)),
                 "        return out;",
                 "    }",
-                "    static void collect([[maybe_unused]] std::vector<Outgoing>& out, const Result& r) {",
+                "    static void collect([[maybe_unused]] Session& s, [[maybe_unused]] std::vector<Outgoing>& out, const Result& r) {",
                 f"        (void)r;  {collect}",
                 "    }",
                 "    static PyObject* build(Session& s, std::vector<Outgoing>& out, const Result& r) {",

@@ -78,6 +78,7 @@ class Context {
         : host("structure", memory_limit),
           tensors("tensor", memory_limit),
           pool(threads),
+          memory_limit_(memory_limit),
           checked_(checked),
           gather_fusion_(gather_fusion) {
         for (int i = 0; i < threads; ++i) workers_.emplace_back(memory_limit);
@@ -116,6 +117,15 @@ class Context {
         return t;
     }
 
+    // ---- interruption
+    // Called now and then; throws if the user wants the run to end.
+    void (*poll)() = [] {};
+    // In whatever may go on for ever without recording work.
+    void tick() const {
+        if ((++ticks_ & 0xff) == 0) [[unlikely]]
+            poll();
+    }
+
     // ---- recursion
     void measure_stack() {
         // Finding the main thread's stack means reading the process's memory map: once a thread is enough.
@@ -131,6 +141,7 @@ class Context {
         stack_limit_ = limit;
     }
     void guard(const char* what) const {
+        tick();
         char here;
         if (&here < stack_limit_) [[unlikely]]
             throw ResourceError(std::string(what) + " is nested too deeply for this thread's stack: the recursion may not end, or "
@@ -194,17 +205,18 @@ class Context {
         }
     }
 
-    // Explicit gather: the rows are copied next to each other, and the table made to say so.
+    // Explicit gather: the rows are copied next to each other, each from a cache line of its own, and the table made to say so.
     const int64_t* operand(const int64_t* table, int64_t rows, int64_t elements) {
         if (gather_fusion_ || rows < 2) return table;
         const auto from = Clock::now();
         bool adjacent = true;
-        for (int64_t i = 1; i < rows && adjacent; ++i) adjacent = table[i] == table[i - 1] + elements;
+        const int64_t stride = (elements + 15) / 16 * 16;  // an instance's tensor may end right after its elements
+        for (int64_t i = 1; i < rows && adjacent; ++i) adjacent = table[i] == table[i - 1] + stride;
         if (adjacent) return table;
-        const Tensor copy = place(rows * elements);
+        const Tensor copy = place(rows * stride);
         int64_t* moved = host.make<int64_t>(size_t(rows));
         for (int64_t i = 0; i < rows; ++i) {
-            moved[i] = copy + i * elements;
+            moved[i] = copy + i * stride;
             std::memcpy(pointer(moved[i]), pointer(table[i]), size_t(elements) * 4);
         }
         counters.gathered_bytes += double(rows * elements * 4);
@@ -222,7 +234,7 @@ class Context {
         if (stages.empty()) {
             units_ = units;
             stages.resize(size_t(phases));
-            for (Stage& s : stages) s.set_up(units, count, static_levels);
+            for (Stage& s : stages) s.set_up(units, count, static_levels, memory_limit_);
         }
         for (Stage& s : stages) s.reset();
         stage = &stages[0];
@@ -237,6 +249,7 @@ class Context {
         for (int p = 0; p <= last; ++p) {
             stage = &stages[size_t(p)];
             stage->drain([&](int64_t depth, int unit, Bucket& bucket) {
+                poll();
                 depth_ = depth;
                 if (checked_) check(units_[unit], bucket);
                 counters.nodes += double(bucket.rows);
@@ -280,6 +293,8 @@ class Context {
     const char* stack_limit_ = nullptr;
     std::deque<Worker> workers_;
     std::vector<bool> produced_;
+    mutable uint32_t ticks_ = 0;
+    size_t memory_limit_;
     bool checked_;
     bool gather_fusion_;
 };

@@ -90,7 +90,8 @@ struct Bucket {
 // The work recorded in one program phase.
 class Stage {
    public:
-    void set_up(const Unit* units, int count, int64_t static_levels) {
+    void set_up(const Unit* units, int count, int64_t static_levels, size_t memory_limit) {
+        memory_limit_ = memory_limit;
         units_ = units;
         count_ = count;
         static_levels_ = static_levels;
@@ -117,7 +118,7 @@ class Stage {
             extend(level);
         std::unique_ptr<Bucket>& b = table_[slot];
         if (!b) [[unlikely]]
-            b = std::make_unique<Bucket>(units_[unit]);
+            b = make(units_[unit]);
         return *b;
     }
 
@@ -140,7 +141,22 @@ class Stage {
     void extend(int64_t level) {
         levels_ = level + 1;
         const size_t wanted = size_t(levels_) * size_t(count_);
-        if (table_.size() < wanted) table_.resize(std::max(wanted, 2 * table_.size()));
+        if (table_.size() < wanted) {
+            const size_t size = std::max(wanted, 2 * table_.size());
+            take((size - table_.size()) * sizeof(table_[0]));
+            table_.resize(size);
+        }
+    }
+
+    // A loop that does not end records one level after the other, and they take more memory than their results.
+    std::unique_ptr<Bucket> make(const Unit& unit) {
+        constexpr size_t column = sizeof(Column) + 16 * sizeof(int64_t);  // as it begins
+        take(sizeof(Bucket) + column * size_t(unit.operands + 1 + unit.groups + unit.lists));
+        return std::make_unique<Bucket>(unit);
+    }
+    void take(size_t bytes) {
+        if (bytes > memory_limit_ - taken_) full("the schedule", taken_, bytes, memory_limit_);
+        taken_ += bytes;
     }
 
     const Unit* units_ = nullptr;
@@ -148,6 +164,8 @@ class Stage {
     int64_t static_levels_ = 0;
     int64_t base_ = 0;
     int64_t levels_ = 0;
+    size_t taken_ = 0;
+    size_t memory_limit_ = 0;
     std::vector<std::unique_ptr<Bucket>> table_;
 };
 

@@ -72,7 +72,8 @@ class Readers:
     def _tuple(self, type: TupleT, items: tuple[Type, ...]) -> list[str]:
         n = len(items)
         reads = [f"    std::get<{i}>(value) = {self.read(t, f'PyTuple_GET_ITEM(o, {i})')};" for i, t in enumerate(items)]
-        lines = [f'if (!PyTuple_Check(o) || PyTuple_GET_SIZE(o) != {n}) mismatch(o, "a tuple of {n} elements", PyTuple_Check(o) ? PyTuple_GET_SIZE(o) : -1);']
+        lines = ["const Py_ssize_t elements = PyTuple_Check(o) ? PyTuple_GET_SIZE(o) : -1;"]
+        lines += [f'if (elements != {n}) mismatch(o, "a tuple of {n} elements", elements);']
         lines += [f"{self.types.cpp(type)} value;", "int at = 0;", "try {"]
         for i, read in enumerate(reads):
             lines += [f"    at = {i};", read]

@@ -124,7 +124,10 @@ class Join {
     template <class Start>
     void fork(Start&& start) noexcept {
         try {
-            start();
+            if (error_)  // the parent will fail in any case
+                end_child(nullptr);
+            else
+                start();
         } catch (...) {
             end_child(std::current_exception());
         }

@@ -110,7 +110,12 @@ def build(module: Any, folder: Path, kernels: str = "tvm") -> Path:
     from backends.acrobat.options import Options
     from backends.acrobat.pipeline import optimise
 
-    program, options, target, flags = optimise(build_program(module), Options()), Options(), CpuTarget.detect(), (*FLAGS, *TAIL_CALLS)
+    program, options, target, flags = (
+        optimise(build_program(module), Options()),
+        Options(),
+        CpuTarget.detect(),
+        (*FLAGS, *TAIL_CALLS),
+    )
     emit = KERNELS[kernels]
     key = build_key(program, options, target, flags, emit)
     return cached(key, lambda scratch: build(program, options, target, scratch, flags, emit), folder)
@@ -131,7 +136,12 @@ def exercise(name: str, folder: Path, kernels: str) -> None:
     wanted = [eager(model, batch) for batch in batches]
     good = batches[2]
     tensors: list[torch.Tensor] = []
-    thin = map_tensors(lambda t: (tensors.append(t), t[..., :1])[1], good[0])
+
+    def shrink(t: torch.Tensor) -> torch.Tensor:
+        tensors.append(t)
+        return t[..., :1]
+
+    thin = map_tensors(shrink, good[0])
     malformed = [None, object(), 10**30, "text", *([thin] if tensors else [])]
     many = edges(name) + draw(name, 12, seed=3)
     while len(many) < 20_000:

@@ -21,6 +21,17 @@ def test_a_workload(cache: Path, name: str) -> None:
 
 MISTAKES = {
     "none": ("for (int i = 0; i < 64; ++i) row[i] = 1; next[0] = row[63];", ""),
+    "none: a piece of parallel work may throw": (
+        """acrobat::Pool pool(2);
+           pool.begin();
+           auto fails = [](int piece, int) { if (piece % 3 == 1) throw std::runtime_error("piece"); };
+           for (int i = 0; i < 100; ++i) try { pool.run(7, fails); return 1; } catch (const std::runtime_error&) {}
+           std::atomic<int> done = 0;
+           pool.run(7, [&](int, int) { done += 1; });
+           pool.end();
+           if (done != 7) return 1;""",
+        "",
+    ),
     "past the end": ("row[64] = 1;", "use-after-poison"),
     "before the start": ("next[-1] = 1;", "use-after-poison"),
     "after a reset": ("arena.reset(); row[0] = 1;", "use-after-poison"),
@@ -36,7 +47,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("mistakes")
     cases = "\n".join(f"case {i}: {{ {body} break; }}" for i, (body, _) in enumerate(MISTAKES.values()))
     (folder / "main.cpp").write_text(
-        f"""#include "coroutine.h"
+        f"""#include <cstdlib>
+        #include "coroutine.h"
         int main(int, char** arguments) {{
             acrobat::Arena arena("test", size_t{{1}} << 30);
             acrobat::Frames frames(arena);

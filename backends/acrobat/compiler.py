@@ -8,12 +8,12 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 from torch import nn
 
@@ -26,14 +26,18 @@ from backends.acrobat.codegen.vm_module import VmModule
 from backends.acrobat.frontend import build as build_program
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.printer import print_program
-from backends.acrobat.kernels.emit import Schedules, symbol, variants
+from backends.acrobat.kernels.emit import Schedules, Variant, symbol, variants
+from backends.acrobat.kernels.spec import Kernel, Mode
 from backends.acrobat.kernels.target import CpuTarget
-from backends.acrobat.options import Options
+from backends.acrobat.options import Kernels, Options
 from backends.acrobat.passes.constants import evaluate_derived
 from backends.acrobat.pipeline import Observe, facts_for, optimise
 from backends.acrobat.tuning.tune import tune as tuned
 
 NO_SCHEDULES: Mapping[Request, Schedules] = MappingProxyType({})
+
+Emit: TypeAlias = Callable[[Kernel, Mode, CpuTarget, Schedules, Kernels], tuple[Variant, ...]]
+"""What makes a kernel with its schedules: `kernels.emit.variants`, or a test's own."""
 
 
 def compile(
@@ -47,6 +51,8 @@ def compile(
     memory_limit: int = MEMORY_LIMIT,
     cache_folder: Path | None = None,
     observe: Observe | None = None,
+    flags: Sequence[str] = (),
+    emit: Emit = variants,
 ) -> Executable:
     """Compile `module`, whose `forward` takes one instance, for mini-batches on this machine's CPU.
 
@@ -57,6 +63,8 @@ def compile(
     (paper: auto-scheduling); what is measured is kept in the cache folder. With `sample`, a mini-batch like those to come,
     that is run first, and its profile tells which kernels to spend the trials on and at which numbers of rows (paper:
     profile-guided optimization). Without one, all kernels are tried at 64 rows. With `tune=0` the sample is not used.
+
+    `flags` are further ones for the C++ compiler, `emit` makes the kernels (both for tests).
 
     Raises CompileError with all that is outside the language, BuildError if there is no usable C++ compiler or, with
     `Options(kernels="vendor")`, no library, ValueError for a `tune` or a `sample` that cannot be.
@@ -74,8 +82,8 @@ def compile(
     def executable(schedules: Mapping[Request, Schedules], threads: int = 1, checked: bool = False) -> Executable:
         return Executable(
             cached(
-                build_key(program, options, target, schedules),
-                lambda scratch: build(program, options, target, scratch, schedules),
+                build_key(program, options, target, schedules, flags, emit),
+                lambda scratch: build(program, options, target, scratch, schedules, flags, emit),
                 cache_folder,
             ),
             weights,
@@ -106,12 +114,13 @@ def build(
     folder: Path,
     schedules: Mapping[Request, Schedules] = NO_SCHEDULES,
     flags: Sequence[str] = (),
+    emit: Emit = variants,
 ) -> None:
     """Kernels, generated code, shared object and manifest of a finished program, in `folder`. `schedules` has those of the
     kernels that are tuned."""
     units = collect_units(program)
     requests = units.requests()
-    emitted = {r: variants(r.kernel, r.out_mode, target, schedules.get(r, ()), options.kernels) for r in requests}
+    emitted = {r: emit(r.kernel, r.out_mode, target, schedules.get(r, ()), options.kernels) for r in requests}
     kernels = {v.emitted.symbol: v.emitted for each in emitted.values() for v in each}
     objects = []
     for e in kernels.values():
@@ -138,7 +147,12 @@ def build(
 
 
 def build_key(
-    program: Program, options: Options, target: CpuTarget, schedules: Mapping[Request, Schedules] = NO_SCHEDULES
+    program: Program,
+    options: Options,
+    target: CpuTarget,
+    schedules: Mapping[Request, Schedules] = NO_SCHEDULES,
+    flags: Sequence[str] = (),
+    emit: Emit = variants,
 ) -> str:
     """A hash of all that the build's result depends on."""
     text = "\n".join(
@@ -147,6 +161,7 @@ def build_key(
             repr((options.hoist, options.phases, options.ghosts, options.kernels, options.codegen)),
             repr(target),
             repr(sorted((symbol(r.kernel, r.out_mode, target), repr(each)) for r, each in schedules.items())),
+            repr((tuple(flags), emit.__module__, emit.__qualname__)),
             source_hash(),
             tool_version(),
             sys.version,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -34,7 +35,8 @@ COUNTERS = (
         "library_calls",
     ),
 )
-MEMORY_LIMIT = 16 << 30
+MEMORY_LIMIT = min(16 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+"""Bytes of each arena: where a mini-batch outgrows the machine it gets an error, not the machine."""
 ALIGN = 64
 
 
@@ -53,7 +55,13 @@ class Executable:
         memory_limit: int = MEMORY_LIMIT,
     ) -> None:
         """`folder` is a finished build, `weights` all weights of the program (float32), `classes` those of its manifest.
-        Raises BuildError if the kernels call a library and there is none."""
+
+        Raises ValueError for `threads` or a `memory_limit` below 1, RuntimeError if the system has not that many threads,
+        BuildError if the kernels call a library and there is none.
+        """
+        self._session: int | None = None
+        if threads < 1 or memory_limit < 1:
+            raise ValueError(f"threads={threads} and memory_limit={memory_limit} must be at least 1")
         self.folder = folder
         self.manifest = json.loads((folder / "manifest.json").read_text())
         self._lib = library(folder / "model.so")
@@ -83,9 +91,15 @@ class Executable:
         return self.folder / "model.cpp"
 
     def __call__(self, instances: Sequence[Any]) -> list[Any]:
-        """Raises InstanceError for an instance that does not fit, ResourceError when memory or the stack runs out."""
-        outputs: list[Any] = self._lib.acrobat_run(self._session, instances, self._allocate)
+        """Raises InstanceError for an instance that does not fit, ResourceError when memory or the stack runs out, RuntimeError
+        when called during a call of its own or after `close`."""
+        outputs: list[Any] = self._lib.acrobat_run(self._open(), instances, self._allocate)
         return outputs
+
+    def _open(self) -> int:
+        if self._session is None:
+            raise RuntimeError("this executable was closed; compile the model again")
+        return self._session
 
     def _allocate(self, index: int, count: int) -> tuple[int, tuple[torch.Tensor, ...]]:
         shape, dtype = self._outputs[index]
@@ -94,7 +108,7 @@ class Executable:
 
     def counters(self) -> dict[str, float]:
         """About the last mini-batch: milliseconds, counts and bytes by the names in `COUNTERS`."""
-        values = self._lib.acrobat_counters(self._session)
+        values = self._lib.acrobat_counters(self._open())
         return {name: values[i] for i, name in enumerate(COUNTERS)}
 
     def schedule(self, instances: Sequence[Any]) -> list[tuple[int, int, str, int]]:
@@ -110,7 +124,7 @@ class Executable:
         return found
 
     def _launches(self, instances: Sequence[Any]) -> list[tuple[int, int, str, str, int]]:
-        self._lib.acrobat_set_logging(self._session, 1)
+        self._lib.acrobat_set_logging(self._open(), 1)
         try:
             self(instances)
             launches: list[tuple[int, int, str, str, int]] = self._lib.acrobat_log(self._session)

@@ -419,19 +419,19 @@ class FunctionWriter:
         values = [self.atom(a) for a in args]
         c = [v.code for v in values]
         depth = self.join_depths([v.depth for v in values]) if self.types.has_tensor(type) else ""
-        infix = {"add": "+", "sub": "-", "mul": "*", "bitand": "&", "bitor": "|", "bitxor": "^", "shl": "<<", "shr": ">>"}
+        infix = {"add": "+", "sub": "-", "mul": "*", "bitand": "&", "bitor": "|", "bitxor": "^"}
         compare = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
         floats = any(a.type == ScalarT("float") for a in args)
+        if op in ("add", "sub", "mul", "neg", "shl", "shr") and not floats:
+            return Value(f"acrobat::{op}({', '.join(c)})")  # checked
         if op in infix or op in compare:
             return Value(f"({c[0]} {(infix | compare)[op]} {c[1]})")
         match op:
             case "div":
-                return Value(f"(double({c[0]}) / double({c[1]}))")
+                return Value(f"acrobat::div(double({c[0]}), double({c[1]}))")
             case "floordiv" | "mod":
-                if floats:
-                    q = f"std::floor(double({c[0]}) / double({c[1]}))"
-                    return Value(q if op == "floordiv" else f"(double({c[0]}) - {q} * double({c[1]}))")
-                return Value(f"acrobat::{op}({c[0]}, {c[1]})")
+                number = "double" if floats else "int64_t"
+                return Value(f"acrobat::{op}({number}({c[0]}), {number}({c[1]}))")
             case "neg":
                 return Value(f"(-{c[0]})")
             case "not":
@@ -440,9 +440,9 @@ class FunctionWriter:
                 cpp = self.types.cpp(type)
                 return Value(f"std::{op}({{{', '.join(f'{cpp}({x})' for x in c)}}})")
             case "abs":
-                return Value(f"std::abs({c[0]})")
+                return Value(f"std::abs({c[0]})" if floats else f"acrobat::abs({c[0]})")
             case "int":
-                return Value(f"int64_t({c[0]})")
+                return Value(f"acrobat::to_int({c[0]})" if floats else f"int64_t({c[0]})")
             case "float":
                 return Value(f"double({c[0]})")
             case "bool":
@@ -521,7 +521,7 @@ class FunctionWriter:
             self.line("co_return;")
             self.indent -= 1
             self.line("};")
-            self.line(f"{loop} {child}({join}, {index});")
+            self.line(f"{loop} {join}.fork([&] {{ {child}({join}, {index}); }});")
             self.line(f"co_await {join};")
         else:
             self.line(loop + " {")
@@ -618,6 +618,7 @@ class FunctionWriter:
         names = self.carried(expr.vars, expr.init)
         self.line("for (;;) {")
         self.indent += 1
+        self.line("cx.tick();")
         self.body(expr.cond, lambda v: self.line(f"if (!({v.code})) break;"))
         self.rebind(names, expr.body)
         self.indent -= 1
@@ -649,5 +650,5 @@ class FunctionWriter:
             self.line("};")
             self.env = env
             self.put(var.name, name, depth)
-            self.line(f"{child}({join});")
+            self.line(f"{join}.fork([&] {{ {child}({join}); }});")
         self.line(f"co_await {join};")

@@ -72,7 +72,8 @@ class Readers:
     def _tuple(self, type: TupleT, items: tuple[Type, ...]) -> list[str]:
         n = len(items)
         reads = [f"    std::get<{i}>(value) = {self.read(t, f'PyTuple_GET_ITEM(o, {i})')};" for i, t in enumerate(items)]
-        lines = [f'if (!PyTuple_Check(o) || PyTuple_GET_SIZE(o) != {n}) mismatch(o, "a tuple of {n} elements");']
+        lines = ["const Py_ssize_t elements = PyTuple_Check(o) ? PyTuple_GET_SIZE(o) : -1;"]
+        lines += [f'if (elements != {n}) mismatch(o, "a tuple of {n} elements", elements);']
         lines += [f"{self.types.cpp(type)} value;", "int at = 0;", "try {"]
         for i, read in enumerate(reads):
             lines += [f"    at = {i};", read]
@@ -87,13 +88,11 @@ class Readers:
 
     def _data(self, type: DataT) -> list[str]:
         data = self.types.datatypes[type.name]
-        lines = ['s.cx.guard("the instance");']
         if data.optional:
             some = data.case("Some")
             cpp = self.types.case(type, "Some")
             inner = some.fields[0][1]
             return [
-                *lines,
                 "if (o == Py_None) {",
                 f"    auto* none = s.cx.host.make<{self.types.case(type, 'None')}>(1);",
                 f"    none->tag = {self.types.tag(type, 'None')};",
@@ -104,6 +103,7 @@ class Readers:
                 f"v->{field_name('value')} = {self.read(inner, 'o')};",
                 "return v;",
             ]
+        lines = ["const Path::Level level(s.path, s.cx, o);"]
         for exact in (True, False):
             # A subclass is read as the dataclass it extends, after all exact matches failed.
             for case in data.cases:
@@ -116,7 +116,7 @@ class Readers:
                     body += ['    const char* at = "";', "    try {"]
                     for k, (name, t) in enumerate(fields):
                         body += [f"        at = {c_string('.' + name)};"]
-                        body += [f"        v->{field_name(name)} = {self.read(t, f'cls.field(o, {k})')};"]
+                        body += [f"        v->{field_name(name)} = {self.read(t, f'cls.field(o, {k}, s.kept)')};"]
                     body += ["    } catch (ReadError& e) {", "        e.within(at);", "        throw;", "    }"]
                 lines += [f"if (const Class& cls = s.classes[{index}]; {same}) {{", *body, "    return v;", "}"]
         wanted = " or ".join(f"a {c.name}" for c in data.cases)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from backends.acrobat.codegen.cpp import Names, c_string, identifier
 from backends.acrobat.ir.nodes import Launch, Weight
 from backends.acrobat.kernels.emit import Emitted, Variant
-from backends.acrobat.kernels.spec import Block, Kernel, Mode, Param, Step, displacements
+from backends.acrobat.kernels.spec import Block, Kernel, Mode, Param, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,5 +359,5 @@ def operand(param: str) -> str:
 
 
 def elements(p: Param) -> int:
-    """4-byte elements a copy of the operand takes, padded."""
-    return displacements((p.type,))[1]
+    """4-byte elements of the operand."""
+    return p.type.size * (2 if p.type.dtype == "int64" else 1)

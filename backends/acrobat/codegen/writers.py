@@ -30,7 +30,7 @@ class Writers:
                 return f"out[{self._tensor(type)}].tensors.push_back({value});"
             case _:
                 self._need(type)
-                return f"collect_{self.types.suffix(type)}(out, {value});"
+                return f"collect_{self.types.suffix(type)}(s, out, {value});"
 
     def build(self, type: Type, value: str) -> str:
         """An expression for a new reference (null: a Python error is set)."""
@@ -59,16 +59,16 @@ class Writers:
 
     def _collect(self, type: Type) -> str:
         cpp, suffix = self.types.cpp(type), self.types.suffix(type)
-        lines = [f"static void collect_{suffix}(std::vector<Outgoing>& out, {cpp} const& v) {{"]
+        lines = [f"static void collect_{suffix}(Session& s, std::vector<Outgoing>& out, {cpp} const& v) {{"]
         match type:
             case ListT(item):
                 inner = self.collect(item, "item")
-                lines += [f"    for (const auto& item : v) {{ {inner} }}"] if inner else ["    (void)out, (void)v;"]
+                lines += [f"    for (const auto& item : v) {{ {inner} }}"] if inner else ["    (void)s, (void)out, (void)v;"]
             case TupleT(items):
                 inner_lines = [self.collect(t, f"std::get<{i}>(v)") for i, t in enumerate(items)]
-                lines += [f"    {line}" for line in inner_lines if line] or ["    (void)out, (void)v;"]
+                lines += [f"    {line}" for line in inner_lines if line] or ["    (void)s, (void)out, (void)v;"]
             case DataT(name):
-                lines += ["    (void)out;", "    switch (v->tag) {"]
+                lines += ['    s.cx.guard("the result");', "    (void)out;", "    switch (v->tag) {"]
                 for case in self.types.datatypes[name].cases:
                     lines += [f"        case {self.types.tag(type, case.name)}: {{"]
                     lines += [f"            [[maybe_unused]] auto* c = static_cast<{self.types.case(type, case.name)}*>(v);"]

@@ -1,5 +1,8 @@
 // Bump arenas, reset between mini-batches. What does not fit opens another block; at the next reset the blocks become one,
 // so that a steady workload allocates nothing.
+//
+// Under AddressSanitizer what is not taken is poisoned, and a gap is left after each piece: reading what a reset has given back
+// and running from one piece into the next are seen as on the heap.
 #pragma once
 
 #include <sys/mman.h>
@@ -12,7 +15,22 @@
 
 #include "errors.h"
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
 namespace acrobat {
+
+// Says to AddressSanitizer which memory may be used; nothing without it.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr size_t kGap = 64;
+inline void forbid(const void* p, size_t bytes) { __asan_poison_memory_region(p, bytes); }
+inline void allow(const void* p, size_t bytes) { __asan_unpoison_memory_region(p, bytes); }
+#else
+inline constexpr size_t kGap = 0;
+inline void forbid(const void*, size_t) {}
+inline void allow(const void*, size_t) {}
+#endif
 
 class Arena {
    public:
@@ -27,23 +45,27 @@ class Arena {
     // `bytes` of uninitialised memory, aligned to a multiple of `align` (a power of two, at most kAlign).
     void* take(size_t bytes, size_t align = kAlign) {
         char* at = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(cursor_) + align - 1) & ~(uintptr_t(align) - 1));
-        if (at + bytes > end_) [[unlikely]]
+        if (bytes + kGap > size_t(end_ - at)) [[unlikely]]
             return take_from_new_block(bytes);
-        cursor_ = at + bytes;
+        cursor_ = at + bytes + kGap;
+        allow(at, bytes);
         return at;
     }
 
     template <class T>
     T* make(size_t count) {
+        if (count > kMost / sizeof(T)) [[unlikely]]
+            too_much(kMost);
         return static_cast<T*>(take(count * sizeof(T), alignof(T)));
     }
 
     // A point to come back to: what was taken after it is given back, unless a new block was opened since.
     char* mark() const { return cursor_; }
     void release_to(char* mark) {
-        if (!blocks_.empty() && mark >= blocks_.back().start && mark <= cursor_) {
+        if (!blocks_.empty() && mark >= blocks_.back().start && mark < cursor_) {
             high_water_ = std::max(high_water_, used());
             cursor_ = mark;
+            forbid(cursor_, size_t(end_ - cursor_));
         }
     }
 
@@ -52,9 +74,12 @@ class Arena {
         if (blocks_.size() > 1) {
             const size_t total = reserved_;
             release();
-            open(total);
+            map(total);  // if the system has less by now, the next mini-batch begins small
         }
-        if (!blocks_.empty()) cursor_ = blocks_.back().start;
+        if (!blocks_.empty()) {
+            cursor_ = blocks_.back().start;
+            forbid(cursor_, size_t(end_ - cursor_));
+        }
     }
 
     size_t used() const {
@@ -80,33 +105,41 @@ class Arena {
         char* start;
         size_t size;
     };
+    static constexpr size_t kMost = size_t{1} << 60;  // no machine has as much; sums of a few of these do not overflow
 
     void* take_from_new_block(size_t bytes) {
-        open(std::max({bytes + kAlign, kFirst, reserved_}));
+        if (bytes > kMost) too_much(bytes);
+        const size_t size = (std::max({bytes + kAlign + kGap, kFirst, reserved_}) + kFirst - 1) / kFirst * kFirst;
+        if (reserved_ + size > limit_) too_much(size);
+        if (!map(size))
+            throw ResourceError("the system has no " + std::to_string(size >> 20) + " MiB left for the " + name_ + " arena");
         char* at = cursor_;
-        cursor_ += bytes;
+        cursor_ += bytes + kGap;
+        allow(at, bytes);
         return at;
     }
 
-    void open(size_t bytes) {
-        bytes = (bytes + kFirst - 1) / kFirst * kFirst;
-        if (reserved_ + bytes > limit_)
-            throw ResourceError("the " + name_ + " arena is full: " + std::to_string(reserved_ >> 20) + " MiB are in use, " +
-                                std::to_string(bytes >> 20) + " MiB more were needed and its limit is " +
-                                std::to_string(limit_ >> 20) + " MiB; use a smaller mini-batch or raise memory_limit");
+    [[noreturn]] void too_much(size_t bytes) const { full("the " + name_ + " arena", reserved_, bytes, limit_); }
+
+    // Opens a block of `bytes`, a multiple of kFirst; false if the system has no more memory.
+    bool map(size_t bytes) {
         void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (p == MAP_FAILED)
-            throw ResourceError("the system has no " + std::to_string(bytes >> 20) + " MiB left for the " + name_ + " arena");
+        if (p == MAP_FAILED) return false;
         // Rows are gathered from all over the arena: huge pages keep that from missing the TLB.
         madvise(p, bytes, MADV_HUGEPAGE);
         blocks_.push_back({static_cast<char*>(p), bytes});
         reserved_ += bytes;
         cursor_ = static_cast<char*>(p);
         end_ = cursor_ + bytes;
+        forbid(p, bytes);
+        return true;
     }
 
     void release() {
-        for (const Block& b : blocks_) munmap(b.start, b.size);
+        for (const Block& b : blocks_) {
+            allow(b.start, b.size);  // the addresses may come back as another mapping
+            munmap(b.start, b.size);
+        }
         blocks_.clear();
         reserved_ = 0;
         cursor_ = end_ = nullptr;

@@ -40,9 +40,12 @@ int guarded(Body&& body) {
 #define ACROBAT_EXPORT(Model)                                                                                              \
     ACROBAT_DOOR void* acrobat_create(int threads, uint64_t memory_limit, int checked, int gather_fusion, int executor,    \
                                       float* base) {                                                                       \
-        auto* s = new acrobat::Session(threads, memory_limit, checked != 0, gather_fusion != 0,                            \
-                                       static_cast<acrobat::Executor>(executor));                                          \
-        s->cx.base = base;                                                                                                 \
+        acrobat::Session* s = nullptr;                                                                                     \
+        acrobat::guarded([&] {                                                                                             \
+            s = new acrobat::Session(threads, memory_limit, checked != 0, gather_fusion != 0,                              \
+                                     static_cast<acrobat::Executor>(executor));                                            \
+            s->cx.base = base;                                                                                             \
+        });                                                                                                                \
         return s;                                                                                                          \
     }                                                                                                                      \
     ACROBAT_DOOR void acrobat_destroy(void* s) { delete static_cast<acrobat::Session*>(s); }                               \

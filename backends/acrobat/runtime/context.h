@@ -82,6 +82,7 @@ class Context {
         : host("structure", memory_limit),
           tensors("tensor", memory_limit),
           pool(threads),
+          memory_limit_(memory_limit),
           checked_(checked),
           gather_fusion_(gather_fusion),
           executor_(executor) {
@@ -126,6 +127,15 @@ class Context {
         return t;
     }
 
+    // ---- interruption
+    // Called now and then; throws if the user wants the run to end.
+    void (*poll)() = [] {};
+    // In whatever may go on for ever without recording work.
+    void tick() const {
+        if ((++ticks_ & 0xff) == 0) [[unlikely]]
+            poll();
+    }
+
     // ---- recursion
     void measure_stack() {
         // Finding the main thread's stack means reading the process's memory map: once a thread is enough.
@@ -141,6 +151,7 @@ class Context {
         stack_limit_ = limit;
     }
     void guard(const char* what) const {
+        tick();
         char here;
         if (&here < stack_limit_) [[unlikely]]
             throw ResourceError(std::string(what) + " is nested too deeply for this thread's stack: the recursion may not end, or "
@@ -221,11 +232,12 @@ class Context {
         }
     }
 
-    // Explicit gather: the rows are copied next to each other, and the table made to say so.
+    // Explicit gather: the rows are copied next to each other, each from a cache line of its own, and the table made to say so.
     const int64_t* operand(const int64_t* table, int64_t rows, int64_t elements) {
         if (gather_fusion_) return table;
         const auto began = Clock::now();
-        const int64_t* together = adjacent(table, rows, elements);
+        const int64_t stride = (elements + 15) / 16 * 16;  // an instance's tensor may end right after its elements
+        const int64_t* together = adjacent(table, rows, stride);
         if (together != table) copy(table, together, rows, elements, began);
         return together;
     }
@@ -270,7 +282,7 @@ class Context {
             units_ = units;
             unit_count_ = count;
             stages.resize(size_t(phases));
-            for (Stage& s : stages) s.set_up(units, count, static_levels);
+            for (Stage& s : stages) s.set_up(units, count, static_levels, memory_limit_);
         }
         for (Stage& s : stages) s.reset();
         stage = &stages[0];
@@ -284,6 +296,7 @@ class Context {
         Stage* const recording = stage;
         const double copied = counters.copy_ms;
         const auto run = [&](int64_t depth, int unit, Bucket& bucket) {
+            poll();
             depth_ = depth;
             if (checked_) check(units_[unit], bucket);
             counters.nodes += double(bucket.rows);
@@ -350,6 +363,8 @@ class Context {
     const char* stack_limit_ = nullptr;
     std::deque<Worker> workers_;
     std::vector<bool> produced_;
+    mutable uint32_t ticks_ = 0;
+    size_t memory_limit_;
     bool checked_;
     bool gather_fusion_;
     Executor executor_;

@@ -21,9 +21,13 @@ class Frames {
 
     void* take(size_t bytes) {
         const size_t size = (bytes + 63) / 64;
+        if (level > kDeepest) [[unlikely]]
+            throw ResourceError("calls that wait are nested more than " + std::to_string(kDeepest) +
+                                " deep: the recursion may not end");
         if (size < free_.size() && free_[size]) {
             void* frame = free_[size];
             free_[size] = *static_cast<void**>(frame);
+            allow(frame, size * 64);
             return frame;
         }
         return arena_.take(size * 64);
@@ -33,13 +37,22 @@ class Frames {
         if (size >= free_.size()) free_.resize(size + 1, nullptr);
         *static_cast<void**>(frame) = free_[size];
         free_[size] = frame;
+        forbid(static_cast<void**>(frame) + 1, size * 64 - sizeof(void*));
     }
     // The arena was reset: forget what lay in it.
-    void reset() { free_.assign(free_.size(), nullptr); }
+    void reset() {
+        free_.assign(free_.size(), nullptr);
+        level = 0;
+    }
 
     static inline thread_local Frames* current = nullptr;
 
+    int64_t level = 0;  // how many calls lie between the running coroutine and its instance's first
+
    private:
+    // Far beyond what any instance needs, and little enough to be found and unwound at once.
+    static constexpr int64_t kDeepest = 1 << 18;
+
     Arena& arena_;
     std::vector<void*> free_;
 };
@@ -83,9 +96,13 @@ class [[nodiscard]] Task {
     bool await_ready() const noexcept { return false; }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> caller) noexcept {
         handle_.promise().caller = caller;
+        Frames::current->level += 1;
         return handle_;
     }
-    T await_resume() { return result(); }
+    T await_resume() {
+        Frames::current->level -= 1;
+        return result();
+    }
 
     void start() { handle_.resume(); }
     bool done() const { return handle_.done(); }
@@ -101,11 +118,26 @@ class [[nodiscard]] Task {
 // A parent awaits the join after starting its children; the last child to end resumes it.
 class Join {
    public:
-    explicit Join(int64_t children) : pending_(children) {}
+    explicit Join(int64_t children) : pending_(children), level_(Frames::current->level) {}
+
+    // Starts a child. Where there is no memory for its frame, the children before it must still end before the parent does.
+    template <class Start>
+    void fork(Start&& start) noexcept {
+        try {
+            if (error_)  // the parent will fail in any case
+                end_child(nullptr);
+            else
+                start();
+        } catch (...) {
+            end_child(std::current_exception());
+        }
+        Frames::current->level = level_;
+    }
 
     bool await_ready() const noexcept { return pending_ == 0; }
     void await_suspend(std::coroutine_handle<> parent) noexcept { parent_ = parent; }
     void await_resume() {
+        Frames::current->level = level_;
         if (error_) std::rethrow_exception(error_);
     }
 
@@ -116,6 +148,7 @@ class Join {
 
    private:
     int64_t pending_;
+    int64_t level_;
     std::coroutine_handle<> parent_ = nullptr;
     std::exception_ptr error_;
 };
@@ -157,22 +190,39 @@ class Waiting {
         Context& cx;
         Stage* stage = nullptr;
         int64_t instance = 0;
+        int64_t level = 0;
 
         bool await_ready() const noexcept { return false; }
         void await_suspend(std::coroutine_handle<> self) {
             stage = cx.stage;
             instance = cx.instance;
+            level = Frames::current->level;
             queue.push(*this, self);
         }
-        void await_resume() noexcept {
+        void await_resume() {
             cx.stage = stage;
             cx.instance = instance;
+            Frames::current->level = level;
+            if (queue.cancelled_) throw Cancelled{};
         }
     };
 
+    // Ends a coroutine whose mini-batch has failed elsewhere.
+    struct Cancelled {};
+
     Wait wait(Context& cx) { return {*this, cx}; }
     bool empty() const { return handles_.empty(); }
-    void clear() { handles_.clear(), stages_.clear(); }
+    void clear() {
+        handles_.clear(), stages_.clear();
+        cancelled_ = false;
+    }
+
+    // All that wait end by an exception, innermost first. (Destroying the outermost instead would take the stack of all levels,
+    // and a forked child has no owner to destroy it.)
+    void cancel(Context& cx) {
+        cancelled_ = true;
+        while (!empty()) resume(cx, int(cx.stages.size()));
+    }
 
     // Resumes all that wait in a phase up to and including `last`; those that wait again meanwhile stay for the next round.
     void resume(Context& cx, int last) {
@@ -204,6 +254,7 @@ class Waiting {
     }
     std::vector<std::coroutine_handle<>> handles_;
     std::vector<Stage*> stages_;
+    bool cancelled_ = false;
 };
 
 }  // namespace acrobat

@@ -73,8 +73,8 @@ inline Slot read_list(Session& s, const Types& t, const Type& type, PyObject* o)
 }
 
 inline Slot read_tuple(Session& s, const Types& t, const Type& type, PyObject* o) {
-    if (!PyTuple_Check(o) || PyTuple_GET_SIZE(o) != type.count)
-        mismatch(o, "a tuple of " + std::to_string(type.count) + " elements");
+    const Py_ssize_t elements = PyTuple_Check(o) ? PyTuple_GET_SIZE(o) : -1;
+    if (elements != type.count) mismatch(o, "a tuple of " + std::to_string(type.count) + " elements", elements);
     Slot* tuple = s.cx.host.make<Slot>(size_t(type.count));
     int32_t i = 0;
     try {
@@ -87,7 +87,6 @@ inline Slot read_tuple(Session& s, const Types& t, const Type& type, PyObject* o
 }
 
 inline Slot read_optional(Session& s, const Types& t, const Type& type, PyObject* o) {
-    s.cx.guard("the instance");
     Slot* value = s.cx.host.make<Slot>(2);
     value[0] = o == Py_None ? 1 - type.index : type.index;
     if (o != Py_None) value[1] = read(s, t, type.first, o);
@@ -101,7 +100,7 @@ inline Slot read_case(Session& s, const Types& t, const Type& type, int32_t numb
     value[0] = number;
     int32_t i = 0;
     try {
-        for (; i < c.count; ++i) value[1 + i] = read(s, t, t.parts[c.first + i].type, cls.field(o, size_t(i)));
+        for (; i < c.count; ++i) value[1 + i] = read(s, t, t.parts[c.first + i].type, cls.field(o, size_t(i), s.kept));
     } catch (ReadError& e) {
         e.within(t.parts[c.first + i].path);
         throw;
@@ -110,7 +109,7 @@ inline Slot read_case(Session& s, const Types& t, const Type& type, int32_t numb
 }
 
 inline Slot read_union(Session& s, const Types& t, const Type& type, PyObject* o) {
-    s.cx.guard("the instance");
+    const Path::Level level(s.path, s.cx, o);
     const auto cls = [&](int32_t number) { return s.classes[size_t(t.cases[type.first + number].cls)].type; };
     for (int32_t k = 0; k < type.count; ++k)
         if (Py_TYPE(o) == cls(k)) return read_case(s, t, type, k, o);
@@ -140,23 +139,24 @@ inline Slot read(Session& s, const Types& t, int32_t number, PyObject* o) {
 // ---- to Python
 
 // Notes the tensors of a value, in the order `build` takes them.
-inline void collect(std::vector<Outgoing>& out, const Types& t, int32_t number, Slot v) {
+inline void collect(Session& s, std::vector<Outgoing>& out, const Types& t, int32_t number, Slot v) {
     const Type& type = t.types[number];
     if (!type.tensors) return;
     switch (type.kind) {
         case Kind::Tensor: out[size_t(type.index)].tensors.push_back(v); break;
         case Kind::List:
-            for (const Slot item : items(v)) collect(out, t, type.first, item);
+            for (const Slot item : items(v)) collect(s, out, t, type.first, item);
             break;
         case Kind::Tuple:
-            for (int32_t i = 0; i < type.count; ++i) collect(out, t, t.parts[type.first + i].type, slots(v)[i]);
+            for (int32_t i = 0; i < type.count; ++i) collect(s, out, t, t.parts[type.first + i].type, slots(v)[i]);
             break;
         case Kind::Optional:
-            if (slots(v)[0] == type.index) collect(out, t, type.first, slots(v)[1]);
+            if (slots(v)[0] == type.index) collect(s, out, t, type.first, slots(v)[1]);
             break;
         case Kind::Union: {
+            s.cx.guard("the result");
             const Case& c = t.cases[type.first + slots(v)[0]];
-            for (int32_t i = 0; i < c.count; ++i) collect(out, t, t.parts[c.first + i].type, slots(v)[1 + i]);
+            for (int32_t i = 0; i < c.count; ++i) collect(s, out, t, t.parts[c.first + i].type, slots(v)[1 + i]);
             break;
         }
         default: break;

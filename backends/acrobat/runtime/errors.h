@@ -1,6 +1,7 @@
 // Errors of a run. Each carries what the user can act on; the C boundary turns them into Python exceptions.
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 
@@ -15,6 +16,12 @@ struct InstanceError : std::runtime_error {
 struct ResourceError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
+
+[[noreturn]] inline void full(const std::string& what, size_t used, size_t more, size_t limit) {
+    throw ResourceError(what + " is full: " + std::to_string(used >> 20) + " MiB are in use, " + std::to_string(more >> 20) +
+                        " MiB more were needed and its limit is " + std::to_string(limit >> 20) +
+                        " MiB; use a smaller mini-batch or raise memory_limit, unless a loop or recursion does not end");
+}
 
 // A depth rule was violated (checked mode only): a defect of the compiler, never of the model.
 struct ScheduleError : std::logic_error {

@@ -5,9 +5,11 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <thread>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #if defined(__x86_64__)
@@ -25,17 +27,14 @@ inline void relax() {
 class Pool {
    public:
     explicit Pool(int threads) : threads_(threads) {
-        for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
-    }
-    ~Pool() {
-        {
-            std::lock_guard lock(mutex_);
-            stop_ = true;
-            awake_.store(true);
+        try {
+            for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
+        } catch (...) {  // the system has no more threads
+            stop();
+            throw;
         }
-        wake_.notify_all();
-        for (auto& w : workers_) w.join();
     }
+    ~Pool() { stop(); }
 
     int threads() const { return threads_; }
 
@@ -52,7 +51,7 @@ class Pool {
         if (threads_ > 1) awake_.store(false, std::memory_order_release);
     }
 
-    // Calls task(piece, thread) for each piece in [0, pieces), on all threads; returns when all are done.
+    // Calls task(piece, thread) for each piece in [0, pieces), on all threads; returns when all are done. Throws what a call threw.
     template <class Task>
     void run(int pieces, Task&& task) {
         if (threads_ == 1 || pieces == 1) {
@@ -66,11 +65,23 @@ class Pool {
         ticket_.store(generation << 32 | uint64_t(pieces) << 16, std::memory_order_release);
         take(0, generation);
         for (int spins = 0; done_.load(std::memory_order_acquire) != pieces; ++spins) spin(spins);
+        if (error_) [[unlikely]]
+            std::rethrow_exception(std::exchange(error_, nullptr));
     }
 
     static constexpr int kMaxPieces = 0xffff;
 
    private:
+    void stop() {
+        {
+            std::lock_guard lock(mutex_);
+            stop_ = true;
+            awake_.store(true);
+        }
+        wake_.notify_all();
+        for (auto& w : workers_) w.join();
+    }
+
     static void spin(int& spins) {
         relax();
         // A core that another program holds would otherwise keep us waiting for its whole time slice.
@@ -87,7 +98,12 @@ class Pool {
         uint64_t ticket = ticket_.load(std::memory_order_acquire);
         while ((ticket >> 32) == generation && (ticket & 0xffff) < (ticket >> 16 & 0xffff)) {
             if (ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel)) {
-                call_(data_, int(ticket & 0xffff), thread);
+                try {
+                    call_(data_, int(ticket & 0xffff), thread);
+                } catch (...) {  // the launch must end on all threads before its data goes
+                    std::lock_guard lock(mutex_);
+                    if (!error_) error_ = std::current_exception();
+                }
                 done_.fetch_add(1, std::memory_order_acq_rel);
                 ticket = ticket_.load(std::memory_order_acquire);
             }
@@ -124,6 +140,7 @@ class Pool {
     alignas(64) std::atomic<int> done_{0};
     void (*call_)(void*, int, int) = nullptr;
     void* data_ = nullptr;
+    std::exception_ptr error_;  // written before `done_` is raised, read after it is complete
 };
 
 }  // namespace acrobat

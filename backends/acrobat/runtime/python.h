@@ -6,6 +6,8 @@
 #include <Python.h>
 #include <structmember.h>
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -41,10 +43,52 @@ inline PyObject* checked(PyObject* o) {
     return o;
 }
 
+inline std::string type_name(PyObject* o) { return Py_TYPE(o)->tp_name; }
+
+// The exception that is set, which is cleared; null if there is none.
+inline PyObject* take_exception() {
+#if PY_VERSION_HEX >= 0x030c0000
+    return PyErr_GetRaisedException();
+#else
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    if (!type) return nullptr;
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (traceback) PyException_SetTraceback(value, traceback);
+    Py_DECREF(type);
+    Py_XDECREF(traceback);
+    return value;
+#endif
+}
+
+// Sets an exception, with the one it comes from.
+inline void set_error(PyObject* type, const std::string& message, PyObject* cause = nullptr) {
+    PyErr_SetString(type, message.c_str());
+    if (!cause) return;
+    PyObject* raised = take_exception();
+    Py_INCREF(cause);
+    PyException_SetCause(raised, cause);
+#if PY_VERSION_HEX >= 0x030c0000
+    PyErr_SetRaisedException(raised);
+#else
+    Py_INCREF(Py_TYPE(raised));
+    PyErr_Restore(reinterpret_cast<PyObject*>(Py_TYPE(raised)), raised, PyException_GetTraceback(raised));
+#endif
+}
+
+// `ValueError: what it says`
+inline std::string exception_text(PyObject* exception) {
+    Ref text(PyObject_Str(exception));
+    const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    if (!utf8) PyErr_Clear();
+    return type_name(exception) + ": " + (utf8 ? utf8 : "?");
+}
+
 // What does not fit, and where: the path is put together while the error passes through the readers.
 struct ReadError {
     std::string path;
     std::string message;
+    Ref cause{};  // the Python exception behind it, if there is one
 
     void within(const std::string& part) {
         static const std::string more = " ... ";
@@ -55,7 +99,53 @@ struct ReadError {
     }
 };
 
-inline std::string type_name(PyObject* o) { return Py_TYPE(o)->tp_name; }
+// The objects that are being read, one within the other. An object is compared with those around it (Brent's algorithm: of these only
+// the one at the last power of two of the depth), which finds what contains itself within a few turns. Otherwise the turns would
+// go on until the stack ends, and each may read as much as the memory holds.
+class Path {
+   public:
+    void begin() {
+        const char here = 0;
+        near_ = &here - kNear;
+        depth_ = 0;
+    }
+
+    class Level {
+       public:
+        Level(Path& path, const Context& cx, PyObject* o) : path_(path) {
+            const char here = 0;
+            deep_ = &here < path.near_;
+            if (deep_) [[unlikely]]
+                path.enter(cx, o);
+        }
+        Level(const Level&) = delete;
+        Level& operator=(const Level&) = delete;
+        ~Level() {
+            if (deep_) [[unlikely]]
+                --path_.depth_;
+        }
+
+       private:
+        Path& path_;
+        bool deep_;
+    };
+
+   private:
+    static constexpr ptrdiff_t kNear = 8 << 10;  // bytes of stack: objects nested less deeply are not compared
+
+    void enter(const Context& cx, PyObject* o) {
+        cx.guard("the instance");
+        if (std::has_single_bit(uint64_t(depth_ + 1)))
+            mark_[std::bit_width(uint64_t(depth_ + 1)) - 1] = o;
+        else if (mark_[std::bit_width(uint64_t(depth_ + 1)) - 1] == o)
+            throw ReadError{"", "this " + type_name(o) + " contains itself"};
+        ++depth_;
+    }
+
+    const char* near_ = nullptr;
+    int64_t depth_ = 0;
+    PyObject* mark_[64] = {};
+};
 
 // A dataclass of the model and where its fields lie.
 struct Class {
@@ -66,6 +156,15 @@ struct Class {
     };
     std::vector<Field> fields;
     bool slots_only = false;
+
+    Class() = default;
+    Class(Class&& other) noexcept
+        : type(std::exchange(other.type, nullptr)), fields(std::move(other.fields)), slots_only(other.slots_only) {}
+    ~Class() {
+        if (!type) return;
+        for (const Field& f : fields) Py_DECREF(f.name);
+        Py_DECREF(type);
+    }
 
     void set(PyObject* cls, const std::vector<const char*>& names) {
         type = reinterpret_cast<PyTypeObject*>(cls);
@@ -99,8 +198,8 @@ struct Class {
         return checked(PyObject_Vectorcall(reinterpret_cast<PyObject*>(type), arguments.data(), arguments.size(), nullptr));
     }
 
-    // Borrowed: the instance holds it.
-    PyObject* field(PyObject* o, size_t i) const {
+    // Borrowed: the instance holds it, or `kept` if a property has made it.
+    PyObject* field(PyObject* o, size_t i, std::vector<Ref>& kept) const {
         const Field& f = fields[i];
         if (f.offset >= 0) {
             PyObject* value = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(o) + f.offset);
@@ -108,22 +207,30 @@ struct Class {
         }
         Ref value(PyObject_GetAttr(o, f.name));
         if (!value) {
-            PyErr_Clear();
-            throw ReadError{"", "a " + type_name(o) + " without its field `" + PyUnicode_AsUTF8(f.name) + "`"};
+            if (!PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError{};  // Ctrl-C and the like
+            const bool missing = PyErr_ExceptionMatches(PyExc_AttributeError);
+            Ref cause(take_exception());
+            const std::string name = std::string("`") + PyUnicode_AsUTF8(f.name) + "`";
+            throw ReadError{"", missing ? "a " + type_name(o) + " without its field " + name
+                                        : "the field " + name + " of " + type_name(o) + " raised " + exception_text(cause.get()),
+                            std::move(cause)};
         }
-        if (Py_REFCNT(value.get()) < 2)
-            throw ReadError{"", "the field `" + std::string(PyUnicode_AsUTF8(f.name)) + "` of " + type_name(o) + " is made anew on each access"};
-        return value.get();
+        if (Py_REFCNT(value.get()) > 1) return value.get();
+        kept.push_back(std::move(value));
+        return kept.back().get();
     }
 };
 
-[[noreturn]] inline void mismatch(PyObject* o, const std::string& wanted) {
-    throw ReadError{"", "expected " + wanted + ", got " + (o == Py_None ? std::string("None") : "a value of type " + type_name(o))};
+[[noreturn]] inline void mismatch(PyObject* o, const std::string& wanted, Py_ssize_t elements = -1) {
+    throw ReadError{"", "expected " + wanted + ", got " +
+                            (o == Py_None    ? "None"
+                             : elements >= 0 ? "one of " + std::to_string(elements)
+                                             : "a value of type " + type_name(o))};
 }
 
 inline int64_t read_int(PyObject* o) {
     if (!PyLong_Check(o)) [[unlikely]] {
-        if (PyObject_HasAttrString(o, "__index__")) {
+        if (PyIndex_Check(o)) {
             Ref index(PyNumber_Index(o));
             if (index) return read_int(index.get());
             PyErr_Clear();
@@ -188,7 +295,7 @@ class TensorReader {
         if (!api_) throw PythonError{};
     }
 
-    // Address of a float32 CPU tensor of exactly this shape; one that is not contiguous is copied.
+    // Address of a float32 CPU tensor of exactly this shape; one that is not contiguous or not aligned is copied.
     Tensor read(Context& cx, PyObject* o, const int64_t* shape, int ndim) const {
         if (!PyObject_TypeCheck(o, cls_)) mismatch(o, "a Tensor of shape " + shape_text(shape, ndim));
         dlpack::Tensor t{};
@@ -211,12 +318,14 @@ class TensorReader {
             count *= shape[i];
         }
         const float* data = reinterpret_cast<const float*>(static_cast<const char*>(t.data) + t.byte_offset);
-        if (contiguous) return cx.address(data);
+        const bool aligned = reinterpret_cast<uintptr_t>(data) % alignof(float) == 0;  // bytes taken as floats need not be
+        if (contiguous && aligned) return cx.address(data);
         float* copy = static_cast<float*>(cx.host.take(size_t(count) * 4));
         for (int64_t i = 0; i < count; ++i) {
-            int64_t rest = i, at = 0;
-            for (int d = ndim - 1; d >= 0; --d) at += rest % shape[d] * t.strides[d], rest /= shape[d];
-            copy[i] = data[at];
+            int64_t at = contiguous ? i : 0;
+            if (!contiguous)
+                for (int64_t d = ndim - 1, rest = i; d >= 0; --d) at += rest % shape[d] * t.strides[d], rest /= shape[d];
+            std::memcpy(copy + i, reinterpret_cast<const char*>(data) + at * 4, 4);
         }
         return cx.address(copy);
     }

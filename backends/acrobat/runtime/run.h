@@ -16,6 +16,7 @@ struct Session {
         : cx(threads, memory_limit, checked, gather_fusion, executor), frames(cx.host) {}
 
     Context cx;
+    Path path;
     Frames frames;
     Waiting waiting;
     std::vector<Class> classes;
@@ -23,9 +24,24 @@ struct Session {
     PyObject* instance_error = PyExc_ValueError;
     PyObject* resource_error = PyExc_RuntimeError;
     PyObject* schedule_error = PyExc_AssertionError;
+    std::vector<Ref> kept;  // field values that nothing else holds, until the run ends
+    bool running = false;
 };
 
 namespace detail {
+
+// What goes wrong while recorded work runs concerns no single instance.
+constexpr int64_t kAll = -1;
+
+inline void execute(Context& cx, int last) {
+    cx.instance = kAll;
+    cx.execute(last);
+}
+
+// Signals, of which Ctrl-C is one, and exceptions that a handler has raised before.
+inline void poll() {
+    if (PyErr_Occurred() || PyErr_CheckSignals() != 0) throw PythonError{};
+}
 
 // Waiting instances: all run until each has ended or waits, then what is recorded runs and they go on. A phase runs when no
 // instance is in an earlier one, so an instance that is ahead waits for the others (paper: phase barrier).
@@ -34,16 +50,24 @@ void run_waiting(Session& s, const std::vector<Instance>& instances, std::vector
     Context& cx = s.cx;
     std::vector<Task<Result>> tasks;
     tasks.reserve(instances.size());
-    for (size_t i = 0; i < instances.size(); ++i) {
-        cx.instance = int64_t(i);
-        cx.stage = &cx.stages[0];
-        tasks.push_back(Model::forward(s, instances[i]));
-        tasks.back().start();
-    }
-    while (!s.waiting.empty()) {
-        const int phase = s.waiting.first_phase(cx);
-        cx.execute(phase);
-        s.waiting.resume(cx, phase);
+    try {
+        for (size_t i = 0; i < instances.size(); ++i) {
+            cx.instance = int64_t(i);
+            cx.stage = &cx.stages[0];
+            s.frames.level = 0;
+            tasks.push_back(Model::forward(s, instances[i]));
+            tasks.back().start();
+        }
+        while (!s.waiting.empty()) {
+            const int phase = s.waiting.first_phase(cx);
+            execute(cx, phase);
+            s.waiting.resume(cx, phase);
+        }
+    } catch (...) {
+        const int64_t failed = cx.instance;
+        s.waiting.cancel(cx);
+        cx.instance = failed;
+        throw;
     }
     for (size_t i = 0; i < tasks.size(); ++i) {
         cx.instance = int64_t(i);
@@ -60,8 +84,10 @@ PyObject* run(Session& s, PyObject* list, PyObject* allocate) {
     cx.reset(Model::units, Model::unit_count, Model::phases, Model::static_levels);
     s.frames.reset();
     s.waiting.clear();
-    Frames::current = &s.frames;
+    cx.poll = poll;
     cx.measure_stack();
+    s.path.begin();
+    cx.instance = kAll;
 
     Ref sequence(checked(PySequence_Fast(list, "the mini-batch must be a list of instances")));
     const Py_ssize_t count = PySequence_Fast_GET_SIZE(sequence.get());
@@ -89,19 +115,26 @@ PyObject* run(Session& s, PyObject* list, PyObject* allocate) {
         } else {
             for (Py_ssize_t i = 0; i < count; ++i) {
                 cx.instance = i;
+                cx.poll();
                 cx.stage = &cx.stages[0];
                 results.push_back(Model::forward(s, instances[size_t(i)]));
             }
         }
-        cx.execute(Model::phases - 1);
+        execute(cx, Model::phases - 1);
     }
     const auto ran = Clock::now();
 
     std::vector<Outgoing> outgoing = Model::outgoing();
-    for (const Result& r : results) Model::collect(outgoing, r);
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        cx.instance = i;
+        Model::collect(s, outgoing, results[size_t(i)]);
+    }
     fetch(cx, allocate, outgoing);
     Ref output(checked(PyList_New(count)));
-    for (Py_ssize_t i = 0; i < count; ++i) PyList_SET_ITEM(output.get(), i, checked(Model::build(s, outgoing, results[size_t(i)])));
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        cx.instance = i;
+        PyList_SET_ITEM(output.get(), i, checked(Model::build(s, outgoing, results[size_t(i)])));
+    }
     const auto fetched = Clock::now();
 
     Counters& c = cx.counters;
@@ -119,20 +152,41 @@ PyObject* run(Session& s, PyObject* list, PyObject* allocate) {
 // The boundary: C++ errors become Python exceptions that name the instance; the session stays usable.
 template <class Model>
 PyObject* run(Session& s, PyObject* list, PyObject* allocate) {
-    const auto where = [&] { return "instance " + std::to_string(s.cx.instance); };
+    if (s.running) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "this executable is running already: it was called from another thread, a signal handler, or a property of "
+                        "an instance; compile a second one for that");
+        return nullptr;
+    }
+    struct Running {
+        Session& s;
+        Frames* const outer = Frames::current;  // of another model, which a property or a signal handler has interrupted
+        explicit Running(Session& session) : s(session) {
+            s.running = true;
+            Frames::current = &s.frames;
+        }
+        ~Running() {
+            s.kept.clear();
+            Frames::current = outer;
+            s.running = false;
+        }
+    } running(s);
+    const auto where = [&] { return s.cx.instance < 0 ? "the mini-batch" : "instance " + std::to_string(s.cx.instance); };
     try {
         return detail::run<Model>(s, list, allocate);
     } catch (const PythonError&) {
     } catch (const ReadError& e) {
-        PyErr_SetString(s.instance_error, (where() + (e.path.empty() ? "" : ", at " + e.path) + ": " + e.message).c_str());
+        set_error(s.instance_error, where() + (e.path.empty() ? "" : ", at " + e.path) + ": " + e.message, e.cause.get());
     } catch (const InstanceError& e) {
-        PyErr_SetString(s.instance_error, (where() + ": " + e.what()).c_str());
+        set_error(s.instance_error, where() + ": " + e.what());
     } catch (const ResourceError& e) {
-        PyErr_SetString(s.resource_error, (where() + ": " + e.what()).c_str());
+        s.cx.stages.clear();  // the schedule may be what has grown
+        set_error(s.resource_error, where() + ": " + e.what());
     } catch (const std::bad_alloc&) {
-        PyErr_SetString(PyExc_MemoryError, (where() + ": the system is out of memory").c_str());
+        s.cx.stages.clear();
+        set_error(PyExc_MemoryError, where() + ": the system is out of memory");
     } catch (const std::exception& e) {
-        PyErr_SetString(s.schedule_error, e.what());
+        set_error(s.schedule_error, e.what());
     }
     return nullptr;
 }

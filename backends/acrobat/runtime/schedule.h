@@ -113,7 +113,8 @@ inline int64_t padded(int64_t depth, int64_t levels) { return depth ? depth + le
 // The work recorded in one program phase.
 class Stage {
    public:
-    void set_up(const Unit* units, int count, int64_t static_levels) {
+    void set_up(const Unit* units, int count, int64_t static_levels, size_t memory_limit) {
+        memory_limit_ = memory_limit;
         units_ = units;
         count_ = count;
         static_levels_ = static_levels;
@@ -148,7 +149,7 @@ class Stage {
             extend(segment, level);
         std::unique_ptr<Bucket>& b = segments_[segment].table[level * size_t(count_) + size_t(unit)];
         if (!b) [[unlikely]]
-            b = std::make_unique<Bucket>(units_[unit]);
+            b = make(units_[unit]);
         return *b;
     }
 
@@ -197,7 +198,22 @@ class Stage {
         Segment& s = segments_[segment];
         s.levels = std::max(s.levels, level + 1);
         const size_t wanted = s.levels * size_t(count_);
-        if (s.table.size() < wanted) s.table.resize(std::max(wanted, 2 * s.table.size()));
+        if (s.table.size() < wanted) {
+            const size_t size = std::max(wanted, 2 * s.table.size());
+            take((size - s.table.size()) * sizeof(s.table[0]));
+            s.table.resize(size);
+        }
+    }
+
+    // A loop that does not end records one level after the other, and they take more memory than their results.
+    std::unique_ptr<Bucket> make(const Unit& unit) {
+        constexpr size_t column = sizeof(Column) + 16 * sizeof(int64_t);  // as it begins
+        take(sizeof(Bucket) + column * size_t(unit.operands + 1 + unit.groups + unit.lists));
+        return std::make_unique<Bucket>(unit);
+    }
+    void take(size_t bytes) {
+        if (bytes > memory_limit_ - taken_) full("the schedule", taken_, bytes, memory_limit_);
+        taken_ += bytes;
     }
 
     const Unit* units_ = nullptr;
@@ -207,6 +223,8 @@ class Stage {
     size_t used_ = 0;      // segments
     int64_t passed_ = 0;   // levels that have run
     std::vector<Segment> segments_;
+    size_t taken_ = 0;
+    size_t memory_limit_ = 0;
 };
 
 }  // namespace acrobat

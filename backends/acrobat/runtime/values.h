@@ -1,6 +1,7 @@
 // Values of the generated program: tensors by address, lists, and the depth that goes with them.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -100,8 +101,10 @@ List<T> concat(Arena& arena, const List<T>& a, const List<T>& b) {
 
 inline List<int64_t> range(Arena& arena, int64_t start, int64_t stop, int64_t step) {
     if (step == 0) throw InstanceError("range() with step 0");
-    const int64_t count = step > 0 ? (stop > start ? (stop - start + step - 1) / step : 0)
-                                   : (start > stop ? (start - stop - step - 1) / -step : 0);
+    // In unsigned numbers, where the distance between any two ints fits.
+    const uint64_t distance = step > 0 ? uint64_t(stop) - uint64_t(start) : uint64_t(start) - uint64_t(stop);
+    const uint64_t stride = step > 0 ? uint64_t(step) : -uint64_t(step);
+    const int64_t count = (step > 0 ? stop > start : start > stop) ? int64_t((distance - 1) / stride + 1) : 0;
     List<int64_t> out = make_list<int64_t>(arena, count);
     for (int64_t i = 0; i < count; ++i) out.data[i] = start + i * step;
     return out;
@@ -122,16 +125,64 @@ List<std::tuple<int64_t, T>> enumerate(Arena& arena, const List<T>& list) {
     return out;
 }
 
-// Python's floor division and modulo.
+// ---- Python's arithmetic on ints; what does not fit into 64 bits is an error, never another number.
+[[noreturn]] inline void too_large() { throw InstanceError("the result of integer arithmetic does not fit into 64 bits"); }
+
+inline int64_t add(int64_t a, int64_t b) {
+    int64_t r;
+    if (__builtin_add_overflow(a, b, &r)) [[unlikely]]
+        too_large();
+    return r;
+}
+inline int64_t sub(int64_t a, int64_t b) {
+    int64_t r;
+    if (__builtin_sub_overflow(a, b, &r)) [[unlikely]]
+        too_large();
+    return r;
+}
+inline int64_t mul(int64_t a, int64_t b) {
+    int64_t r;
+    if (__builtin_mul_overflow(a, b, &r)) [[unlikely]]
+        too_large();
+    return r;
+}
+inline int64_t neg(int64_t a) { return sub(0, a); }
+inline int64_t abs(int64_t a) { return a < 0 ? neg(a) : a; }
+inline int64_t shr(int64_t a, int64_t b) {
+    if (b < 0) throw InstanceError("negative shift count");
+    return a >> std::min<int64_t>(b, 63);
+}
+inline int64_t shl(int64_t a, int64_t b) {
+    if (b < 0) throw InstanceError("negative shift count");
+    if (a == 0) return 0;
+    const int64_t r = b > 62 ? 0 : int64_t(uint64_t(a) << b);
+    if (b > 62 || r >> b != a) [[unlikely]]
+        too_large();
+    return r;
+}
 inline int64_t floordiv(int64_t a, int64_t b) {
     if (b == 0) throw InstanceError("integer division by zero");
+    if (b == -1) return neg(a);
     const int64_t q = a / b;
     return q - ((a % b != 0) & ((a < 0) != (b < 0)));
 }
 inline int64_t mod(int64_t a, int64_t b) {
     if (b == 0) throw InstanceError("integer modulo by zero");
+    if (b == -1) return 0;
     const int64_t r = a % b;
     return r + ((r != 0) & ((r < 0) != (b < 0)) ? b : 0);
+}
+
+// ---- and on floats.
+inline double div(double a, double b) {
+    if (b == 0) throw InstanceError("division by zero");
+    return a / b;
+}
+inline double floordiv(double a, double b) { return std::floor(div(a, b)); }
+inline double mod(double a, double b) { return a - floordiv(a, b) * b; }
+inline int64_t to_int(double a) {
+    if (!(a >= -0x1p63 && a < 0x1p63)) throw InstanceError("int() of " + std::to_string(a));
+    return int64_t(a);
 }
 
 }  // namespace acrobat

@@ -291,6 +291,7 @@ Construct: {
 }
 
 Jump:
+    if (i->d < 0) cx.tick();
     i += i->d;
     DISPATCH();
 JumpUnless:
@@ -383,21 +384,21 @@ ReadFloat:
     PUT_FLOAT(*cx.pointer(A));
     NEXT();
 
-    BINARY(AddInt, int64_t, a + b)
-    BINARY(SubInt, int64_t, a - b)
-    BINARY(MulInt, int64_t, a * b)
+    BINARY(AddInt, int64_t, acrobat::add(a, b))
+    BINARY(SubInt, int64_t, acrobat::sub(a, b))
+    BINARY(MulInt, int64_t, acrobat::mul(a, b))
     BINARY(FloorDivInt, int64_t, floordiv(a, b))
     BINARY(ModInt, int64_t, mod(a, b))
-    UNARY(NegInt, int64_t, -a)
-    UNARY(AbsInt, int64_t, std::abs(a))
+    UNARY(NegInt, int64_t, neg(a))
+    UNARY(AbsInt, int64_t, acrobat::abs(a))
     BINARY(MinInt, int64_t, std::min({a, b}))
     BINARY(MaxInt, int64_t, std::max({a, b}))
     BINARY(AddFloat, double, a + b)
     BINARY(SubFloat, double, a - b)
     BINARY(MulFloat, double, a * b)
-    BINARY(DivFloat, double, a / b)
-    BINARY(FloorDivFloat, double, std::floor(a / b))
-    BINARY(ModFloat, double, a - std::floor(a / b) * b)
+    BINARY(DivFloat, double, acrobat::div(a, b))
+    BINARY(FloorDivFloat, double, floordiv(a, b))
+    BINARY(ModFloat, double, mod(a, b))
     UNARY(NegFloat, double, -a)
     UNARY(AbsFloat, double, std::abs(a))
     BINARY(MinFloat, double, std::min({a, b}))
@@ -405,10 +406,10 @@ ReadFloat:
     BINARY(BitAnd, int64_t, a & b)
     BINARY(BitOr, int64_t, a | b)
     BINARY(BitXor, int64_t, a ^ b)
-    BINARY(ShiftLeft, int64_t, a << b)
-    BINARY(ShiftRight, int64_t, a >> b)
+    BINARY(ShiftLeft, int64_t, shl(a, b))
+    BINARY(ShiftRight, int64_t, shr(a, b))
     UNARY(Not, int64_t, !a)
-    UNARY(ToInt, double, int64_t(a))
+    UNARY(ToInt, double, to_int(a))
     UNARY(ToFloat, int64_t, double(a))
     BINARY(EqInt, int64_t, a == b)
     BINARY(NeInt, int64_t, a != b)
@@ -499,17 +500,10 @@ Task<Register> fiber(Session& s, Frame* frame) {
         const Branch* branch = code.branches + i.c;
         s.cx.guard(code.functions[branch->function].name);
         Register* r = f.top->registers();
-        const auto start = [](Join& join, auto&& starts) {
-            try {
-                starts();
-            } catch (...) {  // the others may be on their way: it ends as one that failed
-                join.end_child(std::current_exception());
-            }
-        };
         if (pause == Pause::forks) {
             Join join(i.d);
             for (int32_t k = 0; k < i.d; ++k)
-                start(join, [&] { child<code>(join, s, fork<code>(s, f.top, branch[k]), r + branch[k].to); });
+                join.fork([&] { child<code>(join, s, fork<code>(s, f.top, branch[k]), r + branch[k].to); });
             co_await join;
         } else {
             const Items source = items(r[i.a].value);
@@ -517,7 +511,7 @@ Task<Register> fiber(Session& s, Frame* frame) {
             r[i.to] = {boxed(s.cx.host, make_list<Slot>(s.cx.host, source.size)), 0};
             Join join(source.size);
             for (int64_t k = 0; k < source.size; ++k)
-                start(join, [&] {
+                join.fork([&] {
                     Frame* element = fork<code>(s, f.top, *branch);
                     element->registers()[branch->count] = {source.data[k], depth};
                     item<code>(join, s, element, r + i.to, k);
@@ -545,7 +539,7 @@ struct Interpreted {
             return f.result;
         }
     }
-    static void collect(std::vector<Outgoing>& out, const Register& r) { vm::collect(out, code.types, code.result, r.value); }
+    static void collect(Session& s, std::vector<Outgoing>& out, const Register& r) { vm::collect(s, out, code.types, code.result, r.value); }
     static PyObject* build(Session& s, std::vector<Outgoing>& out, const Register& r) {
         return vm::build(s, out, code.types, code.result, r.value);
     }

@@ -1,0 +1,72 @@
+"""Two workloads under the sanitizers, and that the sanitizers see what goes wrong in the runtime's own memory."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from backends.acrobat.codegen.build import RUNTIME, compiler
+from backends.acrobat.tests import sanitize
+
+pytestmark = pytest.mark.skipif(sanitize.unavailable() is not None, reason=str(sanitize.unavailable()))
+
+
+@pytest.mark.parametrize("name", ["treelstm", "drnn"])
+def test_a_workload(cache: Path, name: str) -> None:
+    result = sanitize.check(name, cache / "sanitized")
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+MISTAKES = {
+    "none": ("for (int i = 0; i < 64; ++i) row[i] = 1; next[0] = row[63];", ""),
+    "none: a piece of parallel work may throw": (
+        """acrobat::Pool pool(2);
+           pool.begin();
+           auto fails = [](int piece, int) { if (piece % 3 == 1) throw std::runtime_error("piece"); };
+           for (int i = 0; i < 100; ++i) try { pool.run(7, fails); return 1; } catch (const std::runtime_error&) {}
+           std::atomic<int> done = 0;
+           pool.run(7, [&](int, int) { done += 1; });
+           pool.end();
+           if (done != 7) return 1;""",
+        "",
+    ),
+    "past the end": ("row[64] = 1;", "use-after-poison"),
+    "before the start": ("next[-1] = 1;", "use-after-poison"),
+    "after a reset": ("arena.reset(); row[0] = 1;", "use-after-poison"),
+    "in a block that was given back": ("arena.take(2 << 20); arena.reset(); row[0] = 1;", "AddressSanitizer"),
+    "a coroutine's frame that has ended": ("frames.give(frame, 128); frame[64] = 1;", "use-after-poison"),
+    "an int that overflows": ("volatile int n = 0x7fffffff; n = n + 1;", "signed integer overflow"),
+}
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Makes the mistake whose number is its argument."""
+    folder = tmp_path_factory.mktemp("mistakes")
+    cases = "\n".join(f"case {i}: {{ {body} break; }}" for i, (body, _) in enumerate(MISTAKES.values()))
+    (folder / "main.cpp").write_text(
+        f"""#include <cstdlib>
+        #include "coroutine.h"
+        int main(int, char** arguments) {{
+            acrobat::Arena arena("test", size_t{{1}} << 30);
+            acrobat::Frames frames(arena);
+            char* row = static_cast<char*>(arena.take(64));
+            char* next = static_cast<char*>(arena.take(64));
+            char* frame = static_cast<char*>(frames.take(128));
+            switch (std::atoi(arguments[1])) {{ {cases} }}
+            (void)row, (void)next, (void)frame;
+        }}"""
+    )
+    command = [compiler(), "-std=c++20", *sanitize.FLAGS, f"-I{RUNTIME}", "main.cpp", "-o", "main", "-lpthread"]
+    subprocess.run(command, cwd=folder, check=True)
+    return folder / "main"
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_the_sanitizers_stop(program: Path, mistake: str) -> None:
+    number, (_, report) = list(MISTAKES).index(mistake), MISTAKES[mistake]
+    result = subprocess.run([program, str(number)], env=sanitize.options(), capture_output=True, text=True)
+    assert result.returncode == (sanitize.FOUND if report else 0), result.stderr
+    assert report in result.stderr

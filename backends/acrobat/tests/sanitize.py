@@ -72,9 +72,9 @@ def unavailable() -> str | None:
         return str(error)
     if "clang" in Path(name).name:
         return f"{name} is not g++, whose sanitizers these are; name one in CXX"
-    for library in (*preloaded(), library_path("libubsan.so")):
-        if not library.is_absolute() or not library.exists():
-            return f"{name} has no {library.name}; install the sanitizers of this compiler (libasan and libubsan)"
+    for library in ("libasan.so", "libubsan.so", "libstdc++.so"):
+        if not library_path(library).is_absolute():
+            return f"{name} has no {library}; install the sanitizers of this compiler (libasan and libubsan)"
     return None
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,9 +12,10 @@ import pytest
 from backends.acrobat.codegen.build import RUNTIME, compiler
 from backends.acrobat.tests import sanitize
 
-pytestmark = pytest.mark.skipif(sanitize.unavailable() is not None, reason=str(sanitize.unavailable()))
+needed = pytest.mark.skipif(sanitize.unavailable() is not None, reason=str(sanitize.unavailable()))
 
 
+@needed
 @pytest.mark.parametrize("name", ["treelstm", "drnn"])
 def test_a_workload(cache: Path, name: str) -> None:
     result = sanitize.check(name, cache / "sanitized")
@@ -64,9 +67,25 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "main"
 
 
+@needed
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_the_sanitizers_stop(program: Path, mistake: str) -> None:
     number, (_, report) = list(MISTAKES).index(mistake), MISTAKES[mistake]
     result = subprocess.run([program, str(number)], env=sanitize.options(), capture_output=True, text=True)
     assert result.returncode == (sanitize.FOUND if report else 0), result.stderr
     assert report in result.stderr
+
+
+def test_a_compiler_without_sanitizers_is_named(tmp_path: Path) -> None:
+    bare = tmp_path / "bare-g++"
+    bare.write_text("#!/bin/sh\n")
+    bare.chmod(0o755)
+    result = subprocess.run(
+        [sys.executable, "-m", "backends.acrobat.tests.sanitize", "treelstm"],
+        cwd=sanitize.ROOT,
+        env={**os.environ, "CXX": str(bare)},
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 2, result.stderr
+    assert "bare-g++ has no libasan.so; install the sanitizers" in result.stderr

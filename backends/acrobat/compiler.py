@@ -8,15 +8,17 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from torch import nn
 
 from backends.acrobat.codegen.build import RUNTIME, cached, compile_model, compiler
 from backends.acrobat.codegen.executable import MEMORY_LIMIT, Executable
-from backends.acrobat.codegen.module import Module, classes_of, collect_units
+from backends.acrobat.codegen.module import DOOR, Module, classes_of, collect_units
 from backends.acrobat.frontend import build as build_program
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.printer import print_program
@@ -43,11 +45,38 @@ def compile(
     they are used; `memory_limit` (bytes) bounds each arena of a mini-batch; `observe(name, program)` is called after each pass.
     Raises CompileError with all that is outside the language, BuildError if there is no usable C++ compiler.
     """
+    return compile_program(
+        build_program(module),
+        threads=threads,
+        options=options,
+        checked=checked,
+        memory_limit=memory_limit,
+        cache_folder=cache_folder,
+        observe=observe,
+    )
+
+
+def compile_program(
+    program: Program,
+    *,
+    threads: int = 1,
+    options: Options | None = None,
+    checked: bool = False,
+    memory_limit: int = MEMORY_LIMIT,
+    cache_folder: Path | None = None,
+    observe: Observe | None = None,
+) -> Executable:
+    """`compile` from the front end's result on."""
     options = options or Options()
-    program = optimise(build_program(module), options, observe)
+    program = optimise(program, options, observe)
     target = CpuTarget.detect()
     key = build_key(program, options, target)
     folder = cached(key, lambda scratch: build(program, options, target, scratch), cache_folder)
+    return load(program, options, folder, threads=threads, checked=checked, memory_limit=memory_limit)
+
+
+def load(program: Program, options: Options, folder: Path, *, threads: int, checked: bool, memory_limit: int) -> Executable:
+    """A finished program from its build in `folder`."""
     cases = {(d.name, c.name): c.cls for d in program.datatypes.values() for c in d.cases}
     return Executable(
         folder,
@@ -60,27 +89,43 @@ def compile(
     )
 
 
-def build(program: Program, options: Options, target: CpuTarget, folder: Path, flags: Sequence[str] = ()) -> None:
-    """Kernels, generated code, shared object and manifest of a finished program, in `folder`."""
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A program before the C++ compiler has seen it: its translation unit, the kernels' objects by symbol, its manifest."""
+
+    module: Module
+    objects: Mapping[str, bytes]
+    manifest: Mapping[str, Any]
+
+
+def generate(program: Program, options: Options, target: CpuTarget, door: str = DOOR) -> Generated:
+    """Kernels, generated code and manifest of a finished program. `door` begins the names of the functions that its shared
+    object offers."""
     units = collect_units(program)
     requests = units.requests()
     emitted = dict(zip(requests, emit_all([(r.kernel, r.out_mode) for r in requests], target), strict=True))
-    objects = []
-    for e in {e.symbol: e for e in emitted.values()}.values():
-        objects.append(folder / f"{e.symbol}.o")
-        objects[-1].write_bytes(e.object_bytes)
-    module = Module(program, facts_for(program, options), units, emitted)
-    (folder / "model.cpp").write_text(module.source)
-    (folder / "program.txt").write_text(print_program(program))
-    compile_model(folder / "model.cpp", objects, folder / "model.so", flags)
+    module = Module(program, facts_for(program, options), units, emitted, door)
     packs = {e.symbol: e.packs for e in emitted.values()}
     manifest = {
+        "door": door,
         "weights": module.weights,
         "packed": [{"weight": w, "description": packs[symbol][param]} for symbol, param, w in module.packed],
         "outputs": [{"shape": t.shape, "dtype": t.dtype} for t in module.outputs],
         "kernels": {e.symbol: {"flops_per_row": e.flops_per_row, "parts": e.parts} for e in emitted.values()},
     }
-    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1))
+    return Generated(module, {e.symbol: e.object_bytes for e in emitted.values()}, manifest)
+
+
+def build(program: Program, options: Options, target: CpuTarget, folder: Path, flags: Sequence[str] = ()) -> None:
+    """Kernels, generated code, shared object and manifest of a finished program, in `folder`."""
+    generated = generate(program, options, target)
+    objects = [folder / f"{symbol}.o" for symbol in generated.objects]
+    for path, content in zip(objects, generated.objects.values(), strict=True):
+        path.write_bytes(content)
+    (folder / "model.cpp").write_text(generated.module.source)
+    (folder / "program.txt").write_text(print_program(program))
+    compile_model(folder / "model.cpp", objects, folder / "model.so", flags)
+    (folder / "manifest.json").write_text(json.dumps(generated.manifest, indent=1))
 
 
 def build_key(program: Program, options: Options, target: CpuTarget) -> str:

@@ -31,11 +31,20 @@ def classes_of(program: n.Program) -> list[tuple[str, str]]:
     return [(d.name, c.name) for d in program.datatypes.values() if not d.optional for c in d.cases]
 
 
-class Module:
-    """`source` is the C++ text; `packed` lists the (kernel symbol, parameter, weight) whose packed forms the loader must
-    supply, `weights` the names of the weights in the order of `Context::weights`, `outputs` the types of the result tensors."""
+DOOR = "acrobat"
+"""What the names of a shared object's functions begin with."""
 
-    def __init__(self, program: n.Program, facts: Facts, units: Units, emitted: Mapping[Request, Emitted]) -> None:
+INCLUDES = ("#include <cmath>", "#include <tuple>", "", '#include "boundary.h"', "")
+
+
+class Module:
+    """`source` is the C++ text, `body` what it has after the includes; `packed` lists the (kernel symbol, parameter, weight)
+    whose packed forms the loader must supply, `weights` the names of the weights in the order of `Context::weights`,
+    `outputs` the types of the result tensors."""
+
+    def __init__(
+        self, program: n.Program, facts: Facts, units: Units, emitted: Mapping[Request, Emitted], door: str = DOOR
+    ) -> None:
         types = Types(program.datatypes)
         self.classes = classes_of(program)
         self.weights = list(program.weights)
@@ -56,14 +65,8 @@ class Module:
         result, instance = types.cpp(entry.result), types.cpp(entry.params[0].type)
         self.outputs: list[TensorT] = writers.tensors
         self.packed = list(writer.packed)
-        self.source = "\n".join(
+        self.body = "\n".join(
             [
-                f"// The model {program.entry}, compiled ahead of time. Generated: do not edit.",
-                "#include <cmath>",
-                "#include <tuple>",
-                "",
-                '#include "boundary.h"',
-                "",
                 "// ---- kernels",
                 'extern "C" {',
                 *declarations.values(),
@@ -130,10 +133,12 @@ class Module:
                 "",
                 "}  // namespace",
                 "",
-                "ACROBAT_EXPORT(Model)",
+                f"ACROBAT_EXPORT(Model, {door})",
                 "",
             ]
         )
+        title = f"// The model {program.entry}, compiled ahead of time. Generated: do not edit."
+        self.source = "\n".join([title, *INCLUDES, self.body])
 
     @staticmethod
     def _fields(program: n.Program, cls: tuple[str, str]) -> str:

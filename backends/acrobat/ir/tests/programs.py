@@ -15,7 +15,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod, sqrt
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -59,13 +59,23 @@ class Sample:
     instances: tuple[Any, ...]
 
 
-@st.composite
-def samples(draw: st.DrawFn, waits: bool = False, instances: int = 3) -> Sample:
-    """A program with its weights and some instances. `waits`: it may branch on numbers read from tensors."""
-    maker = _Maker(draw, waits)
+Choose: TypeAlias = Callable[[int], int]
+"""Of so many options, which: `choose(n)` lies in [0, n), and 0 tends to be the plainest."""
+
+
+def sample(choose: Choose, waits: bool = False, instances: int = 3) -> Sample:
+    """A program with its weights and some instances, a function of the choices made. `waits`: it may branch on numbers read
+    from tensors."""
+    maker = _Maker(choose, waits)
     program = maker.program()
     entry = program.functions["forward"].params[0].type
     return Sample(program, tuple(maker.instance(entry, 3) for _ in range(instances)))
+
+
+@st.composite
+def samples(draw: st.DrawFn, waits: bool = False, instances: int = 3) -> Sample:
+    """`sample` with hypothesis's choices."""
+    return sample(lambda options: draw(st.integers(0, options - 1)), waits, instances)
 
 
 def programs(waits: bool = False) -> st.SearchStrategy[Program]:
@@ -117,9 +127,9 @@ class _Scope:
 
 
 class _Maker:
-    def __init__(self, draw: st.DrawFn, waits: bool) -> None:
-        self.draw, self.waits = draw, waits
-        self.random = np.random.default_rng(draw(st.integers(0, 2**16)))
+    def __init__(self, choose: Choose, waits: bool) -> None:
+        self.choose, self.waits = choose, waits
+        self.random = np.random.default_rng(choose(2**16))
         self.d = self.pick([2, 3, 4])
         self.vector, self.matrix = TensorT((self.d,)), TensorT((self.d, self.d))
         self.weights: dict[str, TensorT] = {}
@@ -131,10 +141,10 @@ class _Maker:
     # ---- choices
 
     def pick(self, options: Sequence[Any]) -> Any:
-        return self.draw(st.sampled_from(options))
+        return options[self.choose(len(options))]
 
     def upto(self, most: int) -> int:
-        return self.draw(st.integers(0, most))
+        return self.choose(most + 1)
 
     def often(self) -> bool:
         return self.upto(3) > 0
@@ -474,7 +484,9 @@ class _Maker:
                 n = prod(shape)
                 scope.op("reshape", [x], bound, shape=self.pick([(n,), (1, n), (n, 1)] + ([(2, n // 2)] if n % 2 == 0 else [])))
             case "permute":
-                scope.op("permute", [x], bound, dims=tuple(self.draw(st.permutations(range(len(shape))))))
+                left = list(range(len(shape)))
+                dims = tuple(left.pop(self.upto(len(left) - 1)) for _ in shape)
+                scope.op("permute", [x], bound, dims=dims)
             case name:
                 y = self.make(scope, TensorT(shape))
                 scope.op(name, [x, y], max(bound, scope.bound(y)), dim=dim)

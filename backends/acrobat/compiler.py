@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from torch import nn
 from backends.acrobat.codegen.build import RUNTIME, cached, compile_model, compiler
 from backends.acrobat.codegen.build import cache_folder as default_folder
 from backends.acrobat.codegen.executable import MEMORY_LIMIT, Executable
-from backends.acrobat.codegen.module import Module, classes_of, collect_units
+from backends.acrobat.codegen.module import DOOR, Module, classes_of, collect_units
 from backends.acrobat.codegen.units import Request
 from backends.acrobat.codegen.vm_module import VmModule
 from backends.acrobat.frontend import build as build_program
@@ -69,31 +69,48 @@ def compile(
     Raises CompileError with all that is outside the language, BuildError if there is no usable C++ compiler or, with
     `Options(kernels="vendor")`, no library, ValueError for a `tune` or a `sample` that cannot be.
     """
+    return compile_program(
+        build_program(module),
+        threads=threads,
+        options=options,
+        checked=checked,
+        tune=tune,
+        sample=sample,
+        memory_limit=memory_limit,
+        cache_folder=cache_folder,
+        observe=observe,
+        flags=flags,
+        emit=emit,
+    )
+
+
+def compile_program(
+    program: Program,
+    *,
+    threads: int = 1,
+    options: Options | None = None,
+    checked: bool = False,
+    tune: int = 0,
+    sample: Sequence[Any] | None = None,
+    memory_limit: int = MEMORY_LIMIT,
+    cache_folder: Path | None = None,
+    observe: Observe | None = None,
+    flags: Sequence[str] = (),
+    emit: Emit = variants,
+) -> Executable:
+    """`compile` from the front end's result on."""
     if isinstance(tune, bool) or not isinstance(tune, int) or tune < 0:
         raise ValueError(f"tune={tune!r}: the number of schedules to try, 0 or more")
     if tune and sample is not None and len(sample) == 0:
         raise ValueError("the sample has no instance to profile: give one mini-batch, or None to tune without a profile")
     options = (options or Options()).effective()
-    program = optimise(build_program(module), options, observe)
+    program = optimise(program, options, observe)
     target = CpuTarget.detect()
-    cases = {(d.name, c.name): c.cls for d in program.datatypes.values() for c in d.cases}
-    weights = {**program.values, **evaluate_derived(program)}
 
     def executable(schedules: Mapping[Request, Schedules], threads: int = 1, checked: bool = False) -> Executable:
-        return Executable(
-            cached(
-                build_key(program, options, target, schedules, flags, emit),
-                lambda scratch: build(program, options, target, scratch, schedules, flags, emit),
-                cache_folder,
-            ),
-            weights,
-            [cases[c] for c in classes_of(program)],
-            threads=threads,
-            checked=checked,
-            gather_fusion=options.gather_fusion,
-            executor=options.executor,
-            memory_limit=memory_limit,
-        )
+        key = build_key(program, options, target, schedules, flags, emit)
+        folder = cached(key, lambda scratch: build(program, options, target, scratch, schedules, flags, emit), cache_folder)
+        return load(program, options, folder, threads=threads, checked=checked, memory_limit=memory_limit)
 
     schedules: Mapping[Request, Schedules] = {}
     if tune:
@@ -107,33 +124,48 @@ def compile(
     return executable(schedules, threads, checked)
 
 
-def build(
+def load(program: Program, options: Options, folder: Path, *, threads: int, checked: bool, memory_limit: int) -> Executable:
+    """A finished program from its build in `folder`."""
+    cases = {(d.name, c.name): c.cls for d in program.datatypes.values() for c in d.cases}
+    return Executable(
+        folder,
+        {**program.values, **evaluate_derived(program)},
+        [cases[c] for c in classes_of(program)],
+        threads=threads,
+        checked=checked,
+        gather_fusion=options.gather_fusion,
+        executor=options.executor,
+        memory_limit=memory_limit,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A program before the C++ compiler has seen it: its translation unit, the kernels' objects by symbol, its manifest."""
+
+    module: Module | VmModule
+    objects: Mapping[str, bytes]
+    manifest: Mapping[str, Any]
+
+
+def generate(
     program: Program,
     options: Options,
     target: CpuTarget,
-    folder: Path,
     schedules: Mapping[Request, Schedules] = NO_SCHEDULES,
-    flags: Sequence[str] = (),
     emit: Emit = variants,
-) -> None:
-    """Kernels, generated code, shared object and manifest of a finished program, in `folder`. `schedules` has those of the
-    kernels that are tuned."""
+    door: str = DOOR,
+) -> Generated:
+    """Kernels, generated code and manifest of a finished program. `schedules` has those of the kernels that are tuned; `door`
+    begins the names of the functions that its shared object offers."""
     units = collect_units(program)
     requests = units.requests()
     emitted = {r: emit(r.kernel, r.out_mode, target, schedules.get(r, ()), options.kernels) for r in requests}
     kernels = {v.emitted.symbol: v.emitted for each in emitted.values() for v in each}
-    objects = []
-    for e in kernels.values():
-        if e.source:
-            continue
-        objects.append(folder / f"{e.symbol}.o")
-        objects[-1].write_bytes(e.object_bytes)
-    generate = VmModule if options.codegen == "vm" else Module
-    module = generate(program, facts_for(program, options), units, emitted)
-    (folder / "model.cpp").write_text(module.source)
-    (folder / "program.txt").write_text(print_program(program))
-    compile_model(folder / "model.cpp", objects, folder / "model.so", flags)
+    module_of = VmModule if options.codegen == "vm" else Module
+    module = module_of(program, facts_for(program, options), units, emitted, door)
     manifest = {
+        "door": door,
         "weights": module.weights,
         "packed": [{"weight": w, "description": json.loads(packing)} for w, packing in module.packed],
         "outputs": [{"shape": t.shape, "dtype": t.dtype} for t in module.outputs],
@@ -143,7 +175,27 @@ def build(
             for name, e in kernels.items()
         },
     }
-    (folder / "manifest.json").write_text(json.dumps(manifest, indent=1))
+    return Generated(module, {e.symbol: e.object_bytes for e in kernels.values() if not e.source}, manifest)
+
+
+def build(
+    program: Program,
+    options: Options,
+    target: CpuTarget,
+    folder: Path,
+    schedules: Mapping[Request, Schedules] = NO_SCHEDULES,
+    flags: Sequence[str] = (),
+    emit: Emit = variants,
+) -> None:
+    """Kernels, generated code, shared object and manifest of a finished program, in `folder`."""
+    generated = generate(program, options, target, schedules, emit)
+    objects = [folder / f"{symbol}.o" for symbol in generated.objects]
+    for path, content in zip(objects, generated.objects.values(), strict=True):
+        path.write_bytes(content)
+    (folder / "model.cpp").write_text(generated.module.source)
+    (folder / "program.txt").write_text(print_program(program))
+    compile_model(folder / "model.cpp", objects, folder / "model.so", flags)
+    (folder / "manifest.json").write_text(json.dumps(generated.manifest, indent=1))
 
 
 def build_key(

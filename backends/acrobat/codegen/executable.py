@@ -8,12 +8,14 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import torch
 
 from backends.acrobat.codegen import blas
+from backends.acrobat.codegen.module import DOOR
 from backends.acrobat.errors import InstanceError, ResourceError, ScheduleError
 from backends.acrobat.kernels.packing import pack
 from backends.acrobat.options import Executor
@@ -64,7 +66,7 @@ class Executable:
             raise ValueError(f"threads={threads} and memory_limit={memory_limit} must be at least 1")
         self.folder = folder
         self.manifest = json.loads((folder / "manifest.json").read_text())
-        self._lib = library(folder / "model.so")
+        self._lib = library(folder / "model.so", self.manifest["door"])
         names = self.manifest["weights"]
         self._blas = blas.find() if self.manifest["library"] else None
         self._raw = Buffers([np.ascontiguousarray(weights[name], np.float32) for name in names])
@@ -160,9 +162,10 @@ class Buffers:
         return self._memory.ctypes.data + self._starts[index]
 
 
-def library(path: Path) -> ctypes.PyDLL:
-    """The shared object with its functions' types declared."""
+def library(path: Path, door: str = DOOR) -> SimpleNamespace:
+    """The shared object's functions with their types declared. `door` stands for `acrobat` in their names there."""
     lib = ctypes.PyDLL(str(path))
+    functions = SimpleNamespace()
     void, obj, integer = ctypes.c_void_p, ctypes.py_object, ctypes.c_int
     declare = {
         "acrobat_create": (void, [integer, ctypes.c_uint64, integer, integer, integer, void]),
@@ -178,6 +181,7 @@ def library(path: Path) -> ctypes.PyDLL:
         "acrobat_log": (obj, [void]),
     }
     for name, (result, arguments) in declare.items():
-        function = getattr(lib, name)
+        function = getattr(lib, name.replace(DOOR, door, 1))
         function.restype, function.argtypes = result, arguments
-    return lib
+        setattr(functions, name, function)
+    return functions

@@ -31,11 +31,25 @@ def classes_of(program: n.Program) -> list[tuple[str, str]]:
     return [(d.name, c.name) for d in program.datatypes.values() if not d.optional for c in d.cases]
 
 
-class Module:
-    """`source` is the C++ text; `packed` lists the (weight, JSON of its packing) that the loader must supply, `weights` the
-    names of the weights in the order of `Context::weights`, `outputs` the types of the result tensors."""
+DOOR = "acrobat"
+"""What the names of a shared object's functions begin with."""
 
-    def __init__(self, program: n.Program, facts: Facts, units: Units, emitted: Mapping[Request, Sequence[Variant]]) -> None:
+
+class Module:
+    """`source` is the C++ text, `body` what it has after the includes; `packed` lists the (weight, JSON of its packing) that
+    the loader must supply, `weights` the names of the weights in the order of `Context::weights`, `outputs` the types of the
+    result tensors."""
+
+    includes = ("boundary.h",)
+
+    def __init__(
+        self,
+        program: n.Program,
+        facts: Facts,
+        units: Units,
+        emitted: Mapping[Request, Sequence[Variant]],
+        door: str = DOOR,
+    ) -> None:
         types, classes = Types(program.datatypes), classes_of(program)
         self.weights = list(program.weights)
         readers, writers = Readers(types, classes), Writers(types, classes)
@@ -50,9 +64,9 @@ class Module:
         result, instance = types.cpp(entry.result), types.cpp(entry.params[0].type)
         self.outputs: list[TensorT] = writers.tensors
         unit_writer = UnitWriter(emitted)
-        self.source = "\n".join(
+        self.body = "\n".join(
             [
-                *opening(f"The model {program.entry}, compiled ahead of time.", units, emitted),
+                *opening(units, emitted),
                 "// ---- structures",
                 types.declarations(),
                 "",
@@ -89,24 +103,23 @@ class Module:
                 f"        (void)s, (void)out, (void)r;  return {build};",
                 "    }",
                 "};",
-                *CLOSING,
+                *closing(door),
             ]
         )
         self.packed = list(unit_writer.packed)
+        self.source = source(f"The model {program.entry}, compiled ahead of time.", self.includes, self.body)
 
 
-def opening(
-    title: str, units: Units, emitted: Mapping[Request, Sequence[Variant]], includes: Sequence[str] = ("boundary.h",)
-) -> list[str]:
+def source(title: str, includes: Sequence[str], body: str) -> str:
+    """A translation unit of its own."""
+    lines = [f"// {title} Generated: do not edit.", "#include <cmath>", "#include <tuple>", ""]
+    return "\n".join([*lines, *(f'#include "{name}"' for name in includes), "", body])
+
+
+def opening(units: Units, emitted: Mapping[Request, Sequence[Variant]]) -> list[str]:
     """The start of a generated unit, up to the namespace of everything that is the model's own."""
     kernels = {v.emitted.symbol: v.emitted for r in units.requests() for v in emitted[r]}
     return [
-        f"// {title} Generated: do not edit.",
-        "#include <cmath>",
-        "#include <tuple>",
-        "",
-        *(f'#include "{name}"' for name in includes),
-        "",
         "// ---- kernels",
         'extern "C" {',
         *(k.declaration for k in kernels.values() if not k.source),
@@ -152,7 +165,9 @@ def description(program: n.Program, facts: Facts, units: Units, outputs: Sequenc
     ]
 
 
-CLOSING = ("", "}  // namespace", "", "ACROBAT_EXPORT(Model)", "")
+def closing(door: str) -> tuple[str, ...]:
+    """The end of a generated unit."""
+    return ("", "}  // namespace", "", f"ACROBAT_EXPORT(Model, {door})", "")
 
 
 def width(type: TensorT) -> int:

@@ -9,16 +9,25 @@ from backends.acrobat.codegen.bytecode import Bytecode, Function, Instruction
 from backends.acrobat.codegen.cpp import Types, c_string
 from backends.acrobat.codegen.descriptors import Descriptors
 from backends.acrobat.codegen.functions import Facts
-from backends.acrobat.codegen.module import CLOSING, classes_of, description, opening, unit_section
+from backends.acrobat.codegen.module import DOOR, classes_of, closing, description, opening, source, unit_section
 from backends.acrobat.codegen.units import Request, UnitCode, Units, UnitWriter
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.kernels.emit import Variant
 
 
 class VmModule:
-    """`source`, `packed`, `weights` and `outputs` as of `Module`."""
+    """`source`, `body`, `packed`, `weights` and `outputs` as of `Module`."""
 
-    def __init__(self, program: n.Program, facts: Facts, units: Units, emitted: Mapping[Request, Sequence[Variant]]) -> None:
+    includes = ("boundary.h", "vm.h")
+
+    def __init__(
+        self,
+        program: n.Program,
+        facts: Facts,
+        units: Units,
+        emitted: Mapping[Request, Sequence[Variant]],
+        door: str = DOOR,
+    ) -> None:
         types = Types(program.datatypes)
         code = Bytecode(program, types, units, facts)
         descriptors = Descriptors(types, classes_of(program))
@@ -29,9 +38,9 @@ class VmModule:
         self.outputs = descriptors.tensors
         records = [f"record_{unit.name}_of" for unit in units] or ["nullptr"]
         waits = "true" if program.entry in facts.waits else "false"
-        self.source = "\n".join(
+        self.body = "\n".join(
             [
-                *opening(f"The model {program.entry}, to be interpreted.", units, emitted, ("boundary.h", "vm.h")),
+                *opening(units, emitted),
                 *unit_section(units, unit_writer),
                 "// ---- the same of registers",
                 *map(thunk, units),
@@ -53,10 +62,11 @@ class VmModule:
                 f"struct Model : vm::Interpreted<kCode, {waits}> {{",
                 *description(program, facts, units, self.outputs),
                 "};",
-                *CLOSING,
+                *closing(door),
             ]
         )
         self.packed = list(unit_writer.packed)
+        self.source = source(f"The model {program.entry}, to be interpreted.", self.includes, self.body)
 
 
 def thunk(unit: UnitCode) -> str:

@@ -1,4 +1,5 @@
 // The one door between Python and a compiled model: a narrow C interface, instantiated by the generated code for its `Model`.
+// The functions' names begin with `door`, so that one shared object may hold several models.
 #pragma once
 
 #include "run.h"
@@ -37,8 +38,8 @@ int guarded(Body&& body) {
 
 #define ACROBAT_DOOR extern "C" __attribute__((visibility("default")))
 
-#define ACROBAT_EXPORT(Model)                                                                                              \
-    ACROBAT_DOOR void* acrobat_create(int threads, uint64_t memory_limit, int checked, int gather_fusion, int executor,    \
+#define ACROBAT_EXPORT(Model, door)                                                                                              \
+    ACROBAT_DOOR void* door##_create(int threads, uint64_t memory_limit, int checked, int gather_fusion, int executor,    \
                                       float* base) {                                                                       \
         acrobat::Session* s = nullptr;                                                                                     \
         acrobat::guarded([&] {                                                                                             \
@@ -48,24 +49,24 @@ int guarded(Body&& body) {
         });                                                                                                                \
         return s;                                                                                                          \
     }                                                                                                                      \
-    ACROBAT_DOOR void acrobat_destroy(void* s) { delete static_cast<acrobat::Session*>(s); }                               \
-    ACROBAT_DOOR void acrobat_set_gemm(void* s, void* sgemm, int wide, void* get_threads, void* set_threads) {             \
+    ACROBAT_DOOR void door##_destroy(void* s) { delete static_cast<acrobat::Session*>(s); }                               \
+    ACROBAT_DOOR void door##_set_gemm(void* s, void* sgemm, int wide, void* get_threads, void* set_threads) {             \
         static_cast<acrobat::Session*>(s)->cx.gemm.set(sgemm, wide != 0, get_threads, set_threads);                        \
     }                                                                                                                      \
-    ACROBAT_DOOR void acrobat_add_weight(void* s, const float* w) {                                                        \
+    ACROBAT_DOOR void door##_add_weight(void* s, const float* w) {                                                        \
         auto& cx = static_cast<acrobat::Session*>(s)->cx;                                                                  \
         cx.weights.push_back(cx.address(w));                                                                               \
     }                                                                                                                      \
-    ACROBAT_DOOR void acrobat_add_packed(void* s, const float* w) {                                                        \
+    ACROBAT_DOOR void door##_add_packed(void* s, const float* w) {                                                         \
         static_cast<acrobat::Session*>(s)->cx.packed.push_back(w);                                                         \
     }                                                                                                                      \
-    ACROBAT_DOOR int acrobat_add_class(void* session, PyObject* cls) {                                                     \
+    ACROBAT_DOOR int door##_add_class(void* session, PyObject* cls) {                                                      \
         return acrobat::guarded([&] {                                                                                      \
             auto& classes = static_cast<acrobat::Session*>(session)->classes;                                              \
             classes.emplace_back().set(cls, Model::fields(classes.size() - 1));                                            \
         });                                                                                                                \
     }                                                                                                                      \
-    ACROBAT_DOOR int acrobat_set_python(void* session, PyObject* tensor, PyObject* instance_error, PyObject* resource_error, \
+    ACROBAT_DOOR int door##_set_python(void* session, PyObject* tensor, PyObject* instance_error, PyObject* resource_error,\
                                         PyObject* schedule_error) {                                                        \
         return acrobat::guarded([&] {                                                                                      \
             auto& s = *static_cast<acrobat::Session*>(session);                                                            \
@@ -75,11 +76,11 @@ int guarded(Body&& body) {
             s.schedule_error = schedule_error;                                                                             \
         });                                                                                                                \
     }                                                                                                                      \
-    ACROBAT_DOOR PyObject* acrobat_run(void* s, PyObject* instances, PyObject* allocate) {                                 \
+    ACROBAT_DOOR PyObject* door##_run(void* s, PyObject* instances, PyObject* allocate) {                                  \
         return acrobat::run<Model>(*static_cast<acrobat::Session*>(s), instances, allocate);                               \
     }                                                                                                                      \
-    ACROBAT_DOOR const double* acrobat_counters(void* s) {                                                                 \
+    ACROBAT_DOOR const double* door##_counters(void* s) {                                                                  \
         return reinterpret_cast<const double*>(&static_cast<acrobat::Session*>(s)->cx.counters);                           \
     }                                                                                                                      \
-    ACROBAT_DOOR void acrobat_set_logging(void* s, int on) { static_cast<acrobat::Session*>(s)->cx.logging = on != 0; }    \
-    ACROBAT_DOOR PyObject* acrobat_log(void* s) { return acrobat::log_of(*static_cast<acrobat::Session*>(s)); }
+    ACROBAT_DOOR void door##_set_logging(void* s, int on) { static_cast<acrobat::Session*>(s)->cx.logging = on != 0; }     \
+    ACROBAT_DOOR PyObject* door##_log(void* s) { return acrobat::log_of(*static_cast<acrobat::Session*>(s)); }

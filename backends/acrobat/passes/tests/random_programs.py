@@ -13,10 +13,11 @@ from backends.acrobat.ir.visitor import from_lets, lets
 
 
 def live_samples(waits: bool = False) -> st.SearchStrategy[Sample]:
-    return samples(waits).map(lambda s: replace(s, program=_all_used(s.program)))
+    return samples(waits).map(lambda s: replace(s, program=all_used(s.program)))
 
 
-def _all_used(program: Program) -> Program:
+def all_used(program: Program) -> Program:
+    """The program with an entry that returns the tuple of all that it binds."""
     entry = program.functions[program.entry]
     bindings, tail = lets(entry.body)
     bindings.append((Var("tail", tail.type), tail))

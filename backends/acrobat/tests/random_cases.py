@@ -1,0 +1,46 @@
+"""Random programs as cases: a program with its instances, the options it is compiled with, and whether the front end reads it.
+A case is a function of its seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from random import Random
+from typing import Any
+
+from backends.acrobat.ir.tests.programs import Sample, sample
+from backends.acrobat.options import Options
+from backends.acrobat.passes.tests.random_programs import all_used
+
+AXES: dict[str, tuple[Any, ...]] = {
+    **{f.name: (True, False) for f in fields(Options) if isinstance(f.default, bool)},
+    "executor": ("inline", "dataflow", "agenda"),
+    "codegen": ("aot", "vm"),
+}
+"""What options are drawn from: the values of each, the default first."""
+INSTANCES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    seed: int
+    sample: Sample
+    options: Options
+    written: bool
+    """Whether the program is written as Python, which the front end reads again."""
+
+
+def case_of(seed: int, fixed: Mapping[str, Any] | None = None) -> Case:
+    """The case of a seed. `fixed` are options that are not drawn."""
+    choose = Random(seed).randrange
+    options = dict(fixed or {})
+    for _ in range(choose(3)):
+        axis = list(AXES)[choose(len(AXES))]
+        options.setdefault(axis, AXES[axis][1 + choose(len(AXES[axis]) - 1)])
+    written, waits, live, again = choose(3) == 0, choose(3) > 0, choose(4) > 0, choose(2) > 0
+    made = sample(choose, waits, 1 + choose(INSTANCES))
+    if live:
+        made = replace(made, program=all_used(made.program))
+    if again:
+        made = replace(made, instances=(*made.instances, made.instances[0]))
+    return Case(seed, made, Options(**options), written)

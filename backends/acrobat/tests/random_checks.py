@@ -1,0 +1,196 @@
+"""What is checked of a random case: each way of running it against the interpreter, in float64, on the program as drawn."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+
+from backends.acrobat.codegen.build import BuildError
+from backends.acrobat.compiler import Generated
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.ir.nodes import Program
+from backends.acrobat.ir.printer import print_program
+from backends.acrobat.ir.verifier import verify
+from backends.acrobat.pipeline import optimise
+from backends.acrobat.tests.native_batches import build_batch, generated, loaded
+from backends.acrobat.tests.python_source import eagerly, load_source, moved, python_source, weights_of
+from backends.acrobat.tests.random_cases import Case
+
+FAST = ("-O0",)
+BUILD = "C++ compiler"
+EXACT = 1e-9
+NUMBER = re.compile(r"\d[\d.e+-]*")
+TOLERANCE = 1e-3
+"""The generator's programs move tensors by at most 1e-4 when weights are rounded to float32; what is wrong is so by more."""
+X = TypeVar("X")
+
+
+class Wrong(AssertionError):
+    """A result that is not the interpreter's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    case: Case
+    stage: str
+    """Where it went wrong: generator, eager, front end, passes, code generation, C++ compiler, run."""
+    message: str
+
+    @property
+    def kind(self) -> str:
+        """The same for findings that are likely one defect."""
+        lines = self.message.strip().splitlines() or [""]
+        errors = [line.partition("error: ")[2] for line in lines if "error: " in line] if self.stage == BUILD else []
+        return f"{self.stage}: {NUMBER.sub('#', (errors or lines[-1:])[0])[:60]}"
+
+    def __str__(self) -> str:
+        case = self.case
+        return "\n".join(
+            [
+                f"seed {case.seed}: {self.stage}: {self.message.strip()}",
+                f"options: {case.options}",
+                f"instances: {case.sample.instances!r}",
+                print_program(case.sample.program),
+                *(["as Python:", _source(case)] if case.written and self.stage != "printing Python" else []),
+            ]
+        )
+
+
+@dataclass
+class _Running:
+    """A case on its way through the stages, with the program that is compiled in the end."""
+
+    case: Case
+    program: Program
+    instances: Sequence[Any]
+    want: list[Any]
+    finding: Finding | None = field(default=None)
+
+    def at(self, stage: str, work: Callable[[], X]) -> X | None:
+        """`work()`, its failure being a finding."""
+        try:
+            return work()
+        except Wrong as error:
+            self.finding = Finding(self.case, stage, str(error))
+        except Exception:
+            self.finding = Finding(self.case, stage, traceback.format_exc())
+        return None
+
+
+def check_cases(cases: Sequence[Case], folder: Path, flags: Sequence[str] = FAST) -> list[Finding]:
+    """What is wrong with the cases, built together in `folder` (which is made), at most one finding each."""
+    running = []
+    for case in cases:
+        r = _Running(case, case.sample.program, case.sample.instances, [])
+        running.append(r)
+        r.at("generator", partial(_interpreted, r))
+        if r.finding is None and case.written:
+            _written(r, folder)
+        if r.finding is None:
+            r.at("passes", partial(_optimised, r))
+    ready = [r for r in running if r.finding is None]
+    members: list[Generated] = []
+    for r in list(ready):
+        member = r.at("code generation", partial(generated, r.program, r.case.options, len(members)))
+        if member is None:
+            ready.remove(r)
+        else:
+            members.append(member)
+    if ready:
+        try:
+            build_batch(members, folder / "all", flags)
+        except BuildError as error:
+            if len(ready) == 1:
+                ready[0].finding = Finding(ready[0].case, BUILD, str(error))
+            else:
+                alone = [f for k, r in enumerate(ready) for f in check_cases([r.case], folder / str(k), flags)]
+                return [r.finding for r in running if r.finding] + alone
+        else:
+            for i, r in enumerate(ready):
+                r.at("run", partial(_run, r, folder / "all", i))
+    return [r.finding for r in running if r.finding]
+
+
+def _interpreted(r: _Running) -> None:
+    verify(r.program)
+    interpreter = Interpreter(r.program)
+    r.want = [interpreter.run(instance) for instance in r.instances]
+
+
+def _written(r: _Running, folder: Path) -> None:
+    """The case as Python source, run eagerly and by the front end, whose program then takes the place of the one drawn."""
+    module = r.at("printing Python", lambda: load_source(_source(r.case), folder / "written", f"random_{r.case.seed}"))
+    if module is None:
+        return
+    model = module.Model(weights_of(r.program))
+
+    def eager() -> None:
+        for i, (instance, want) in enumerate(zip(r.instances, r.want, strict=True)):
+            same(eagerly(model, moved(instance, module, torch.float64)), want, f"instance {i}, ", EXACT)
+
+    def front_end() -> None:
+        program = build(model.float())
+        verify(program)
+        interpreter = Interpreter(program)
+        instances = [moved(i, module, torch.float32) for i in r.instances]
+        for i, (instance, want) in enumerate(zip(instances, r.want, strict=True)):
+            same(interpreter.run(instance), want, f"instance {i}, ", EXACT)
+        r.program, r.instances = program, instances
+
+    r.at("eager", eager)
+    if r.finding is None:
+        r.at("front end", front_end)
+
+
+def _source(case: Case) -> str:
+    return python_source(case.sample.program, Random(case.seed).randrange)
+
+
+def _optimised(r: _Running) -> None:
+    r.program = optimise(r.program, r.case.options)
+
+
+def _run(r: _Running, folder: Path, index: int) -> None:
+    """The mini-batch, then the same backwards in the memory of the first, then one instance alone."""
+    executable = loaded(r.program, r.case.options, folder, index)
+    for order in (range(len(r.want)), range(len(r.want))[::-1], range(1)):
+        got = executable([r.instances[i] for i in order])
+        for i, g in zip(order, got, strict=True):
+            same(g, r.want[i], f"instance {i}, ")
+    executable.close()
+
+
+def same(got: Any, want: Any, path: str = "", tolerance: float = TOLERANCE) -> None:
+    """Raises Wrong unless `got` is what the interpreter gave: structures and whole numbers equal, classes by name, tensors
+    and floats close."""
+    if isinstance(want, np.ndarray):
+        if not isinstance(got, (torch.Tensor, np.ndarray)) or tuple(got.shape) != want.shape:
+            raise Wrong(f"{path}: a tensor of shape {want.shape} is right, not {got!r}")
+        array = got.detach().numpy() if isinstance(got, torch.Tensor) else got
+        if not np.allclose(array, want, rtol=tolerance, atol=tolerance):
+            raise Wrong(f"{path}: right is\n{want!r}, not\n{array!r}")
+    elif isinstance(want, (list, tuple)):
+        if type(got) is not type(want) or len(got) != len(want):
+            raise Wrong(f"{path}: right is {want!r}, not {got!r}")
+        for i, (g, w) in enumerate(zip(got, want, strict=True)):
+            same(g, w, f"{path}[{i}]", tolerance)
+    elif is_dataclass(want):
+        if type(got).__name__ != type(want).__name__:
+            raise Wrong(f"{path}: right is {want!r}, not {got!r}")
+        for f in fields(want):
+            same(getattr(got, f.name), getattr(want, f.name), f"{path}.{f.name}", tolerance)
+    elif isinstance(want, float):
+        if type(got) is not float or abs(got - want) > tolerance * (1 + abs(want)):
+            raise Wrong(f"{path}: right is {want!r}, not {got!r}")
+    elif type(got) is not type(want) or got != want:
+        raise Wrong(f"{path}: right is {want!r}, not {got!r}")

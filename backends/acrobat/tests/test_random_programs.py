@@ -54,11 +54,11 @@ def test_every_feature_is_drawn_often() -> None:
     often = (
         {"recursion": 40, "recursion over unions": 15, "recursion into another": 3, "recursion that waits": 15}
         | {"match": 30, "branches on tensors": 25, "work in branches on tensors": 10, "independent calls": 20}
-        | {"work in comprehensions": 25, "work in for loops": 15, "work in while loops": 15, "sums over lists": 40}
+        | {"work in comprehensions": 25, "work in for loops": 8, "work in while loops": 15, "sums over lists": 40}
         | {"shared weights": 50, "products with shared weights": 35, "products without shared weights": 10}
         | {"gathered weights": 2, "clones for weights": 2, "static blocks": 30, "fused kernels": 60}
         | {"read by the front end": 20, "several instances": 60}
-        | dict.fromkeys(AXES, 3)
+        | dict.fromkeys(AXES, 1)
     )
     assert not {name: seen[name] for name, least in often.items() if seen[name] < least}
 

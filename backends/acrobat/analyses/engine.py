@@ -250,7 +250,7 @@ class _Run(Generic[V]):
             function = self.program.functions[self.task[1]]
             value = self.expr(function.body)
             key = (*self.task, "")  # no variable is called "": the result
-            if self.raise_(key, value, function.result, widen=function.name in self.graph.recursive):
+            if self.raise_(key, value, function.result, self.widens(function.name)):
                 self.results[self.task] = self.variables[key]
                 self.pending.update(self.readers[self.task])
         self.variables = {key: value for key, value in self.variables.items() if key[2]}
@@ -262,9 +262,13 @@ class _Run(Generic[V]):
         if risen:
             self.results[task] = (self.lattice.bottom,) * self.layout.size(function.result)
         for param, arg in zip(function.params, args, strict=True):
-            risen |= self.raise_((*task, param.name), arg, param.type, widen=function.name in self.graph.recursive)
+            risen |= self.raise_((*task, param.name), arg, param.type, self.widens(function.name))
         if risen:
             self.pending[task] = None
+
+    def widens(self, function: str) -> bool:
+        """Whether the function's result may come back as its argument. Where call sites are joined it does in `f(f(x))`."""
+        return function in self.graph.recursive or not self.sensitive
 
     def raise_(self, key: tuple[Context, str, str], value: Value[V], t: Type, widen: bool) -> bool:
         """Join `value` into the state; whether that changed it."""

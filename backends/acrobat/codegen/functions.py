@@ -552,7 +552,7 @@ class FunctionWriter:
 
     def results(self, var: n.Var, variables: tuple[n.Var, ...], names: list[tuple[str, str]], type: Type) -> Value:
         name, depth = self.declare(var)
-        self.line(f"const {self.types.cpp(type)} {name}({', '.join(x for x, _ in names)});")
+        self.line(f"const auto {name} = {self.types.cpp(type)}({', '.join(x for x, _ in names)});")
         if depth:
             self.line(f"const int64_t {depth} = {self.join_depths([d for _, d in names])};")
         return Value(name, depth)

@@ -199,6 +199,11 @@ def _unrolled(f: Frame, s: ast.For | ast.While | ast.If | ast.Match, xs: TupleV,
     return from_item(0)
 
 
+def _computed(value: Value) -> bool:
+    """Whether a value is one of the program, or a tuple that holds such: an only arm may have bound it."""
+    return isinstance(value, Dyn) or (isinstance(value, TupleV) and any(map(_computed, value.items)))
+
+
 def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], Value]) -> None:
     """Run a branching statement and bring the names its arms assign back into scope."""
     names = assigned([s])
@@ -226,7 +231,7 @@ def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], 
         if not some:
             continue
         same = all(v == some[0] for v in some)
-        if same and (not isinstance(some[0], Dyn) or some[0] == before.get(name)):
+        if same and (some[0] == before.get(name) or not _computed(some[0])):
             fixed[name] = some[0]
             continue
         try:

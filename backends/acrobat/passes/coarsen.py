@@ -275,8 +275,10 @@ class _BlockWriter:
         self.out += [self.chain.bindings[m] for m in leaving if m not in results]
 
     def leaves(self, m: int) -> bool:
-        """Whether something outside the block uses the value (and not only its fields, which are members too)."""
-        return m in self.chain.in_tail or any(j not in self.inside for j in self.chain.users[m])
+        """Whether something outside the block uses the value, or a view of it (its fields are members too)."""
+        return m in self.chain.in_tail or any(
+            j not in self.inside or (is_view(self.chain.values[j]) and self.leaves(j)) for j in self.chain.users[m]
+        )
 
     def base(self, m: int) -> int:
         """The launch, or field of one, in whose memory the member's value lies."""

@@ -260,15 +260,18 @@ class _Chain:
                 made = _Builder(self, (alone,)).made({alone})
             exposed |= set(made.exposed)
             self.launch(made, out)
-            views = [i for i in members if is_view(self.values[i]) and i not in made.exposed]
-            out += [self.bindings[i] for i in views if self.leaves(i, members)]
-        return from_lets(out, self.tail)
+            out += [self.bindings[i] for i in members if is_view(self.values[i]) and i not in made.exposed]
+        return from_lets(self.without_idle_views(out), self.tail)
 
-    def leaves(self, i: int, members: list[int]) -> bool:
-        """Whether something outside the group uses the view, or a view of it."""
-        return i in self.in_tail or any(
-            j not in members or is_view(self.values[j]) and self.leaves(j, members) for j in self.users[i]
-        )
+    def without_idle_views(self, bindings: list[Binding]) -> list[Binding]:
+        """Kernels have taken in the views that nothing uses any more, perhaps with the value that they were views of."""
+        used = set(free_vars(self.tail))
+        kept = []
+        for var, value in reversed(bindings):
+            if var.name in used or not is_view(value):
+                used |= free_vars(value)
+                kept.append((var, value))
+        return kept[::-1]
 
     def launch(self, made: _Made, out: list[Binding]) -> None:
         kernel = self.owner.units.share(made.kernel)

@@ -6,22 +6,30 @@ import re
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
 
 from backends.acrobat.codegen.build import BuildError
+from backends.acrobat.compiler import Generated
+from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.printer import print_program
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.pipeline import optimise
 from backends.acrobat.tests.native_batches import build_batch, generated, loaded
+from backends.acrobat.tests.python_source import eagerly, load_source, moved, python_source, weights_of
 from backends.acrobat.tests.random_cases import Case
 
 FAST = ("-O0",)
+BUILD = "C++ compiler"
+EXACT = 1e-9
+NUMBER = re.compile(r"\d[\d.e+-]*")
 TOLERANCE = 1e-3
 """The generator's programs move tensors by at most 1e-4 when weights are rounded to float32; what is wrong is so by more."""
 X = TypeVar("X")
@@ -41,17 +49,19 @@ class Finding:
     @property
     def kind(self) -> str:
         """The same for findings that are likely one defect."""
-        last = self.message.strip().splitlines()[-1] if self.message.strip() else ""
-        return f"{self.stage}: {re.sub(r'[0-9.e+-]+', '#', last)[:60]}"
+        lines = self.message.strip().splitlines() or [""]
+        errors = [line.partition("error: ")[2] for line in lines if "error: " in line] if self.stage == BUILD else []
+        return f"{self.stage}: {NUMBER.sub('#', (errors or lines[-1:])[0])[:60]}"
 
     def __str__(self) -> str:
         case = self.case
         return "\n".join(
             [
-                f"{case.name}: {self.stage}: {self.message.strip()}",
+                f"seed {case.seed}: {self.stage}: {self.message.strip()}",
                 f"options: {case.options}",
                 f"instances: {case.sample.instances!r}",
                 print_program(case.sample.program),
+                *(["as Python:", _source(case)] if case.written and self.stage != "printing Python" else []),
             ]
         )
 
@@ -83,13 +93,15 @@ def check_cases(cases: Sequence[Case], folder: Path, flags: Sequence[str] = FAST
     for case in cases:
         r = _Running(case, case.sample.program, case.sample.instances, [])
         running.append(r)
-        r.at("generator", lambda r=r: _interpreted(r))
+        r.at("generator", partial(_interpreted, r))
+        if r.finding is None and case.written:
+            _written(r, folder)
         if r.finding is None:
-            r.at("passes", lambda r=r: _optimised(r))
+            r.at("passes", partial(_optimised, r))
     ready = [r for r in running if r.finding is None]
-    members = []
+    members: list[Generated] = []
     for r in list(ready):
-        member = r.at("code generation", lambda r=r: generated(r.program, r.case.options, len(members)))
+        member = r.at("code generation", partial(generated, r.program, r.case.options, len(members)))
         if member is None:
             ready.remove(r)
         else:
@@ -99,13 +111,13 @@ def check_cases(cases: Sequence[Case], folder: Path, flags: Sequence[str] = FAST
             build_batch(members, folder / "all", flags)
         except BuildError as error:
             if len(ready) == 1:
-                ready[0].finding = Finding(ready[0].case, "C++ compiler", str(error))
+                ready[0].finding = Finding(ready[0].case, BUILD, str(error))
             else:
                 alone = [f for k, r in enumerate(ready) for f in check_cases([r.case], folder / str(k), flags)]
                 return [r.finding for r in running if r.finding] + alone
         else:
             for i, r in enumerate(ready):
-                r.at("run", lambda r=r, i=i: _run(r, folder / "all", i))
+                r.at("run", partial(_run, r, folder / "all", i))
     return [r.finding for r in running if r.finding]
 
 
@@ -113,6 +125,35 @@ def _interpreted(r: _Running) -> None:
     verify(r.program)
     interpreter = Interpreter(r.program)
     r.want = [interpreter.run(instance) for instance in r.instances]
+
+
+def _written(r: _Running, folder: Path) -> None:
+    """The case as Python source, run eagerly and by the front end, whose program then takes the place of the one drawn."""
+    module = r.at("printing Python", lambda: load_source(_source(r.case), folder / "written", f"random_{r.case.seed}"))
+    if module is None:
+        return
+    model = module.Model(weights_of(r.program))
+
+    def eager() -> None:
+        for i, (instance, want) in enumerate(zip(r.instances, r.want, strict=True)):
+            same(eagerly(model, moved(instance, module, torch.float64)), want, f"instance {i}, ", EXACT)
+
+    def front_end() -> None:
+        program = build(model.float())
+        verify(program)
+        interpreter = Interpreter(program)
+        instances = [moved(i, module, torch.float32) for i in r.instances]
+        for i, (instance, want) in enumerate(zip(instances, r.want, strict=True)):
+            same(interpreter.run(instance), want, f"instance {i}, ", EXACT)
+        r.program, r.instances = program, instances
+
+    r.at("eager", eager)
+    if r.finding is None:
+        r.at("front end", front_end)
+
+
+def _source(case: Case) -> str:
+    return python_source(case.sample.program, Random(case.seed).randrange)
 
 
 def _optimised(r: _Running) -> None:

@@ -62,6 +62,17 @@ def test_bug_3_an_empty_list_of_elements_gives_no_depth_from_nothing() -> None:
     assert depths(program(function("forward", (X,), chain.end(out)))).depths == {("forward", "total"): 0, ("forward", "out"): 1}
 
 
+def test_a_function_of_its_own_result_is_dynamic() -> None:
+    """Call sites are joined, so in `f(f(x))` the depth rises without end, as in a recursion."""
+    inner, outer = Chain(), Chain()
+    once = outer("once", call("f", H, X))
+    p = program(
+        function("f", (X,), inner.end(inner("y", op("tanh", X)))),
+        function("forward", (X,), outer.end(outer("twice", call("f", H, once)))),
+    )
+    assert depths(p).depths == {} and depths(p).dynamic("forward", "twice")
+
+
 def test_a_work_with_two_call_sites_has_one_depth_and_its_users_see_it() -> None:
     """Merging depths over contexts only at the end would put `late` at 1, above the 3 that its operand really has."""
     n = Var("n", INT)

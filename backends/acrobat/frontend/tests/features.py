@@ -237,6 +237,16 @@ class MatchStatement(Base):
         return x * count
 
 
+class OnlyCase(Base):
+    """What the only arm computes stays in use, also inside a tuple."""
+
+    def forward(self, s: Sample) -> tuple[Tensor, int]:
+        match s:
+            case Sample(x, n):
+                pair = (torch.tanh(x), n + 1)
+        return pair
+
+
 class MatchNumber(Base):
     def forward(self, s: Sample) -> int:
         match s.n, s.n % 2:

@@ -169,7 +169,7 @@ class _Maker:
         return Program(functions, self.datatypes, self.weights, values=self.values)
 
     def types(self) -> None:
-        names = [f"D{i}" for i in range(self.upto(2))]
+        names = [f"D{i}" for i in range(self.pick([0, 1, 2, 2]))]
         plain: list[Type] = [INT, self.vector, BOOL, FLOAT, TupleT((INT, self.vector)), ListT(INT), ListT(self.vector)]
         if self.often():
             inner = self.pick([INT, self.vector, *map(DataT, names)])
@@ -182,12 +182,13 @@ class _Maker:
         for name in names:
             cases = tuple(
                 self.case(f"{name}{letter}", plain if letter == "A" else plain + 3 * rich)
-                for letter in "ABC"[: 1 + self.upto(2)]
+                for letter in "ABC"[: self.pick([1, 2, 3, 3])]
             )
             self.datatypes[name] = DataType(name, cases)
 
     def case(self, name: str, types: Sequence[Type]) -> Case:
-        fields = tuple((f"f{i}", self.pick(types)) for i in range(self.upto(3)))
+        least = 0 if name.endswith("A") else 1
+        fields = tuple((f"f{i}", self.pick(types)) for i in range(least + self.upto(3 - least)))
         cls = dataclasses.make_dataclass(name, [(f, object) for f, _ in fields], frozen=True)
         return Case(name, fields, cls)
 
@@ -201,7 +202,9 @@ class _Maker:
         if self.upto(1):
             params.append(Var("n", INT))
         result = self.some_type()
-        self.functions.append(Function(name, tuple(params), result, self.body(self.scope(params), result, 4)))
+        scope = self.scope(params)
+        self.weighted(scope)
+        self.functions.append(Function(name, tuple(params), result, self.body(scope, result, 4)))
 
     def walk(self) -> None:
         """One function for each union, which recurs over its parts."""
@@ -222,10 +225,17 @@ class _Maker:
                     if self.often():
                         self.embedded(arm, v)
                     self.recur(arm, v)
+                self.weighted(arm)
                 arms.append(Arm(case.name, variables, self.body(arm, header.result, 3)))
             match = Match(header.params[0], tuple(arms), header.result)
             finished.append(dataclasses.replace(header, body=from_lets(scope.bindings, match)))
         self.functions += finished
+
+    def weighted(self, scope: _Scope) -> None:
+        """Products with the matrices that the function is called with."""
+        for w in [v for v in scope.vars if v.type == self.matrix]:
+            x = scope.small(self.make(scope, self.vector))
+            scope.op("linear", [x, w], self.d + 1.0)
 
     def embedded(self, scope: _Scope, part: Var) -> None:
         """A vector of what a part of the instance holds, so that the tensor work after it hangs on the instance."""
@@ -267,16 +277,19 @@ class _Maker:
     def countdown(self) -> None:
         """A function that calls itself with a number less by one."""
         n, h = Var("n", INT), Var("h", self.vector)
-        scope = self.scope([n, h])
+        params = (n, h, Var("w", self.matrix)) if self.upto(1) else (n, h)
+        scope = self.scope(params)
         done = scope.host("le", n, Lit(0, INT))
         more = scope.inner()
         less = more.host("sub", n, Lit(1, INT))
+        self.weighted(more)
         self.steps(more, 3)
-        state = self.make(more, self.vector)
-        again = Call("countdown", (less, more.small(state)), self.vector)
+        state = self.joined(more) or self.make(more, self.vector)
+        header = Function("countdown", params, self.vector, h)
+        again = self.called(more, header, less, more.small(state))
         stop = scope.inner()
         body = If(done, self.body(stop, self.vector, 1), from_lets(more.bindings, again), self.vector)
-        self.functions.append(Function("countdown", (n, h), self.vector, from_lets(scope.bindings, body)))
+        self.functions.append(Function("countdown", params, self.vector, from_lets(scope.bindings, body)))
 
     def forward(self) -> None:
         unions = [DataT(name) for name in self.datatypes]
@@ -290,8 +303,12 @@ class _Maker:
             self.embedded(scope, part)
             self.recur(scope, part)
         for callee in scope.callees:
-            if not callee.name.startswith("walk") and self.often():
-                self.call_of(scope, callee)
+            if not callee.name.startswith("walk"):
+                for _ in range(self.upto(2)):
+                    self.call_of(scope, callee)
+        for kind in (self.loop, self.folded, self.mapped):
+            if self.upto(2) == 2:
+                kind(scope)
         result = self.pick([self.vector, TupleT((self.vector, INT)), ListT(self.vector), self.some_type()])
         self.functions.append(Function("forward", (param,), result, self.body(scope, result, 8)))
 
@@ -616,7 +633,8 @@ class _Maker:
         cond = from_lets(test.bindings, Host("lt", (i, stop), BOOL))
         self.steps(inner, 3)
         after = inner.host("add", i, Lit(1, INT))
-        state = tuple(inner.small(self.make(inner, t)) for t in types)
+        total = self.joined(inner)
+        state = tuple(inner.small(self.make(inner, t)) if total is None else self.holding(inner, total, t) for t in types)
         t = TupleT((INT, *types))
         body = from_lets(inner.bindings, Tuple((after, *state), t))
         self.opened(scope, scope.bind("looped", Loop((i, *variables), (Lit(0, INT), *init), cond, body, t)))
@@ -644,7 +662,13 @@ class _Maker:
     def called(self, scope: _Scope, callee: Function, *args: Atom) -> Call:
         """A call with `args` and what else it takes; matrices are weights more often than not."""
         rest = callee.params[len(args) :]
-        more = [self.weight(p.type) if p.type == self.matrix and self.often() else self.make(scope, p.type) for p in rest]
+        more: list[Atom] = []
+        for p in rest:
+            own = [v for v in scope.vars if v == p]
+            if own and self.often():  # a recursion mostly hands on what it has got
+                more.append(own[0])
+            else:
+                more.append(self.weight(p.type) if p.type == self.matrix and self.often() else self.make(scope, p.type))
         return Call(callee.name, (*args, *(scope.small(a) for a in more)), callee.result)
 
     def wait(self, scope: _Scope) -> None:

@@ -222,3 +222,19 @@ def test_views_of_intermediates_are_read_inside_the_block() -> None:
     unit = next(node.unit for node in walk(fused(text).functions["forward"].body) if isinstance(node, Launch))
     assert isinstance(unit, Block)
     assert [i.op for i in unit.steps[-1].kernel.body] == ["slice", "softmax"]
+
+
+def test_a_view_of_a_view_that_leaves_the_block_stays_whole() -> None:
+    """`one` was left without `second`, of which it is a view."""
+    text = """\
+entry forward
+weight w: f32[3, 3]
+
+def forward(x: f32[3]) -> (f32[], f32[1])
+  product: f32[3] = matmul(x, @w)
+  second: f32[] = index(product, dim=0, i=1)
+  one: f32[1] = reshape(second, shape=(1,))
+  mean: f32[] = mean(one, dim=0, keepdim=False)
+  (mean, one)
+"""
+    assert blocks(after(text, vertical.run, coarsen.run)) == [["forward_product", "forward_mean_1"]]

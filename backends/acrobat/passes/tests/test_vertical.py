@@ -289,6 +289,25 @@ def test_views_of_operands_stay_addresses() -> None:
     assert left == ["row", "reshape", "index", "index"]
 
 
+def test_a_view_on_the_way_to_a_result_does_not_stay_behind() -> None:
+    """`one` is a result of the kernel that computes `y`; `last`, of which it is a view, was left outside without `y`."""
+    text = """\
+entry forward
+
+def forward(xs: list[f32[3]]) -> (f32[], f32[1])
+  total: f32[3] = list_sum(xs, nonempty=False)
+  y: f32[3] = tanh(total)
+  last: f32[] = index(y, dim=0, i=2)
+  one: f32[1] = reshape(last, shape=(1,))
+  mean: f32[] = mean(one, dim=0, keepdim=False)
+  out: f32[1] = tanh(one)
+  (mean, out)
+"""
+    program = after(text, vertical.run)
+    assert kernels(program) == [["one", "out"], ["mean"]]
+    assert not any(isinstance(node, Op) for node in walk(program.functions["forward"].body))
+
+
 @pytest.mark.parametrize("text", [GRU, CONVEX, CROSSED, RECURRENT, VIEWS])
 def test_off_is_a_kernel_for_each_operation(text: str) -> None:
     before, program = after(text), after(text, partial(vertical.run, fuse=False))

@@ -1,0 +1,487 @@
+"""A program of the core IR as the source of an ordinary PyTorch model: what the front end may be given for it.
+
+Unions become dataclasses, functions methods (or static methods, or functions of the module), maps comprehensions or loops that
+append, and so on; where Python has several ways to say a thing, `choose` takes one. All that the generator of random programs
+draws has a Python form; launches of kernels have none, so the program is one that no pass has changed.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import linecache
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from backends.acrobat.ir.nodes import (
+    Arm,
+    Atom,
+    Call,
+    Construct,
+    Expr,
+    Field,
+    Fold,
+    Function,
+    Host,
+    If,
+    Item,
+    ListOf,
+    Lit,
+    Loop,
+    Map,
+    Match,
+    Op,
+    Program,
+    Tuple,
+    Var,
+    Weight,
+)
+from backends.acrobat.ir.tests.programs import Choose
+from backends.acrobat.ir.types import DataT, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.ir.visitor import bodies, free_vars, lets, operands, walk
+
+HEAD = """\
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import Annotated, TypeAlias
+
+import torch
+from torch import Tensor, nn
+"""
+Destination = Callable[[str], str]
+"""The statement that hands a value on: an assignment or a return."""
+BINARY = (
+    {"add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%"}
+    | {"bitand": "&", "bitor": "|", "bitxor": "^", "shl": "<<", "shr": ">>"}
+    | {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+)
+
+
+def python_source(program: Program, choose: Choose) -> str:
+    """The text of a module with a class `Model`, which takes the weights' values by their names."""
+    return _Source(program, choose).text()
+
+
+def load_source(text: str, folder: Path, name: str) -> ModuleType:
+    """The module, from a file of its own in `folder` so that its source can be read."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.py"
+    path.write_text(text)
+    linecache.checkcache(str(path))
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def eagerly(model: nn.Module, instance: Any) -> Any:
+    """What the model gives for an instance in float64."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)
+    try:
+        with torch.no_grad():
+            return model.double()(instance)
+    finally:
+        torch.set_default_dtype(before)
+
+
+def moved(value: Any, module: ModuleType, dtype: torch.dtype) -> Any:
+    """An instance with the classes of `module`, by their names, and tensors of `dtype`."""
+    if isinstance(value, torch.Tensor):
+        return value.to(dtype)
+    if isinstance(value, (list, tuple)):
+        return type(value)(moved(v, module, dtype) for v in value)
+    if is_dataclass(value):
+        cls = getattr(module, type(value).__name__)
+        return cls(*(moved(getattr(value, f.name), module, dtype) for f in fields(value)))
+    return value
+
+
+def weight_name(name: str) -> str:
+    return "w_" + "".join(c if c.isalnum() else "_" for c in name)
+
+
+class _Source:
+    """The module: what all functions of it share."""
+
+    def __init__(self, program: Program, choose: Choose) -> None:
+        self.program, self.choose = program, choose
+        self.homes = {name: self._home(f) for name, f in program.functions.items()}
+        self.methods: list[str] = []
+        self.free: list[str] = []
+        self.helpers = 0
+
+    def _home(self, f: Function) -> str:
+        """Where a function stands: what uses weights or calls others needs the model."""
+        # A map's body may become a method.
+        if f.name == self.program.entry or any(isinstance(node, (Call, Weight, Map)) for node in walk(f.body)):
+            return "method"
+        homes = ["method", "static", "module"]
+        return homes[self.choose(len(homes))]
+
+    def text(self) -> str:
+        for f in self.program.functions.values():
+            self.add(f.name, self.homes[f.name], f.params, f.result, f.body)
+        weights = [
+            f'        self.{weight_name(w)} = nn.Parameter(torch.from_numpy(values["{w}"]))' for w in self.program.weights
+        ]
+        model = ["class Model(nn.Module):", "    def __init__(self, values):", "        super().__init__()", *weights, ""]
+        return "\n".join([HEAD, *self._unions(), *self.free, *model, *self.methods])
+
+    def _unions(self) -> list[str]:
+        lines = []
+        for data in self.program.datatypes.values():
+            if data.optional:
+                continue
+            for case in data.cases:
+                lines += ["", "@dataclass(frozen=True)", f"class {case.name}:"]
+                lines += [f"    {name}: {self.exact(t)}" for name, t in case.fields] or ["    pass"]
+                lines.append("")
+        for data in self.program.datatypes.values():
+            if not data.optional:
+                lines += ["", f"{data.name}: TypeAlias = {' | '.join(c.name for c in data.cases)}", ""]
+        return lines
+
+    # ---- types
+
+    def exact(self, t: Type) -> str:
+        """An annotation with the shapes of tensors."""
+        return self.type(t, True)
+
+    def type(self, t: Type, exact: bool = False) -> str:
+        match t:
+            case TensorT(shape):
+                return f"Annotated[Tensor, {', '.join(map(str, shape))}]" if exact and shape else "Tensor"
+            case ScalarT(kind):
+                return kind
+            case TupleT(items):
+                return f"tuple[{', '.join(self.type(i, exact) for i in items) or '()'}]"
+            case ListT(item):
+                return f"list[{self.type(item, exact)}]"
+            case DataT(name):
+                data = self.program.datatypes[name]
+                return f"{self.exact(data.case('Some').fields[0][1])} | None" if data.optional else name
+        raise AssertionError(t)
+
+    # ---- functions
+
+    def add(self, name: str, home: str, params: Sequence[Var], result: Type, body: Expr) -> None:
+        writer = _Body(self, body)
+        exact = self.choose(3) == 0 or name == self.program.entry
+        heads = [f"{writer.name(p)}: {self.type(p.type, exact)}" for p in params]
+        if home == "method":
+            heads = ["self", *heads]
+        # A list that may be empty on all paths needs its items' shape.
+        lines = [f"def {name}({', '.join(heads)}) -> {self.exact(result)}:"]
+        lines += ["    " + line for line in writer.lines(body, lambda value: f"return {value}")]
+        if home == "module":
+            self.free += ["", *lines, ""]
+            return
+        lines = ["@staticmethod", *lines] if home == "static" else lines
+        self.methods += ["    " + line for line in lines] + [""]
+
+    def called(self, function: str) -> str:
+        return function if self.homes[function] == "module" else f"self.{function}"
+
+    def helper(self) -> str:
+        self.helpers += 1
+        return f"each_{self.helpers}"
+
+
+class _Body:
+    """The statements of one function. `inline` holds the text of variables that are not assigned: they are used once."""
+
+    def __init__(self, source: _Source, body: Expr) -> None:
+        self.source, self.choose = source, source.choose
+        self.inline: dict[str, str] = {}
+        self.uses = Counter(node.name for node in walk(body) if isinstance(node, Var))
+
+    # ---- statements
+
+    def lines(self, expr: Expr, to: Destination) -> list[str]:
+        """Statements that compute `expr` and hand it on."""
+        out: list[str] = []
+        bindings, tail = lets(expr)
+        for i, (var, value) in enumerate(bindings):
+            later = [v for _, v in bindings[i + 1 :]] + [tail]
+            if self._inlined(var, value, later):
+                self.inline[var.name] = f"({self.value(value)})"
+                continue
+            out += self.statement(value, self._assigned(var, value))
+        if isinstance(tail, ListOf) and not tail.items:  # its type is told where it is made
+            empty = f"v_empty_{self.choose(2**16)}"
+            return [*out, f"{empty}: {self.source.exact(tail.type)} = []", to(empty)]
+        return out + self.statement(tail, to)
+
+    def _inlined(self, var: Var, value: Expr, later: Sequence[Expr]) -> bool:
+        """Whether a value stands where it is used: once, and not inside a body."""
+        if not isinstance(value, (Op, Host, Field, Tuple, Call, Item, ListOf, Construct)) or self._untyped(value):
+            return False
+        direct = sum(a == var for v in later for a in operands(v)) if self.uses[var.name] == 1 else 0
+        return direct == 1 and self.choose(2) == 1
+
+    def _untyped(self, value: Expr) -> bool:
+        """Whether the text of a value does not tell its type: empty lists, and optionals."""
+        data = self.source.program.datatypes.get(value.type.name) if isinstance(value.type, DataT) else None
+        return (isinstance(value, ListOf) and not value.items) or (data is not None and data.optional)
+
+    def _assigned(self, var: Var, value: Expr) -> Destination:
+        name = self.name(var)
+        if self._untyped(value):
+            return lambda text: f"{name}: {self.source.exact(var.type)} = {text}"
+        return lambda text: f"{name} = {text}"
+
+    def statement(self, value: Expr, to: Destination) -> list[str]:
+        match value:
+            case If(cond=cond, then=then, orelse=orelse):
+                if self.choose(3) == 1 and (text := self.expression(value)) is not None:
+                    return [to(text)]
+                rest = self.lines(orelse, to)
+                if to("").startswith("return") and self.choose(2) == 1:
+                    return [f"if {self.atom(cond)}:", *indented(self.lines(then, to)), *rest]
+                return [f"if {self.atom(cond)}:", *indented(self.lines(then, to)), "else:", *indented(rest)]
+            case Match(value=subject, arms=arms):
+                return self.match(subject, arms, to)
+            case Map():
+                return self.map(value, to)
+            case Fold(var=var, iterable=iterable):
+                body = self.lines(value.body, lambda text: f"{self.targets(value.vars)} = {text}")
+                loop = [f"for {self.name(var)} in {self.atom(iterable)}:", *indented(body)]
+                return [*self.initial(value), *loop, to(self.display(value.vars))]
+            case Loop(cond=cond):
+                body = self.lines(value.body, lambda text: f"{self.targets(value.vars)} = {text}")
+                if self.choose(3) > 0 and (test := self.expression(cond)) is not None:
+                    loop = [f"while {test}:", *indented(body)]
+                else:
+                    stop = self.lines(cond, lambda text: f"if not ({text}):")
+                    loop = ["while True:", *indented([*stop, "    break", *body])]
+                return [*self.initial(value), *loop, to(self.display(value.vars))]
+        return [to(self.value(value))]
+
+    def initial(self, node: Fold | Loop) -> list[str]:
+        return [f"{self.name(v)} = {self.atom(a)}" for v, a in zip(node.vars, node.init, strict=True)]
+
+    def targets(self, variables: Sequence[Var]) -> str:
+        return ", ".join(map(self.name, variables)) + ("," if len(variables) == 1 else "")
+
+    def display(self, variables: Sequence[Var]) -> str:
+        return f"({self.targets(variables)})"
+
+    def match(self, subject: Atom, arms: Sequence[Arm], to: Destination) -> list[str]:
+        assert isinstance(subject.type, DataT)
+        data = self.source.program.datatypes[subject.type.name]
+        if data.optional:
+            return self.optional(subject, {arm.case: arm for arm in arms}, to)
+        out = [f"match {self.atom(subject)}:"]
+        for k, arm in enumerate(arms):
+            names = [self.name(v) for v in arm.vars]
+            if self.choose(2) == 1:
+                names = [f"{f}={v}" for (f, _), v in zip(data.case(arm.case).fields, names, strict=True)]
+            pattern = f"{arm.case}({', '.join(names)})"
+            if not arm.vars and k and k == len(arms) - 1 and self.choose(2) == 1:
+                pattern = "_"
+            out += [f"    case {pattern}:", *indented(indented(self.lines(arm.body, to)))]
+        return out
+
+    def optional(self, subject: Atom, arms: Mapping[str, Arm], to: Destination) -> list[str]:
+        some = arms["Some"]
+        (held,) = some.vars
+        if isinstance(subject, Var) and subject.name not in self.inline and self.choose(2) == 1:
+            name = self.atom(subject)
+            filled = indented([f"{self.name(held)} = {name}", *self.lines(some.body, to)])
+            empty = indented(self.lines(arms["None"].body, to))
+            if self.choose(2) == 1:
+                return [f"if {name} is None:", *empty, "else:", *filled]
+            return [f"if {name} is not None:", *filled, "else:", *empty]
+        filled = indented(indented(self.lines(some.body, to)))
+        empty = indented(indented(self.lines(arms["None"].body, to)))
+        return [f"match {self.atom(subject)}:", "    case None:", *empty, f"    case {self.name(held)}:", *filled]
+
+    def map(self, node: Map, to: Destination) -> list[str]:
+        each, xs = self.name(node.var), self.atom(node.iterable)
+        way = self.choose(3)
+        if way > 0 and (text := self.expression(node)) is not None:
+            return [to(text)]
+        if way == 1:
+            assert isinstance(node.type, ListT)
+            captured = self.captured(node)
+            helper = self.source.helper()
+            self.source.add(helper, "method", (node.var, *captured), node.type.item, node.body)
+            arguments = ", ".join([each, *(self.name(v) for v in captured)])
+            return [to(f"[self.{helper}({arguments}) for {each} in {xs}]")]
+        made = f"{each}_out"
+        body = self.lines(node.body, lambda text: f"{made}.append({text})")
+        loop = [f"for {each} in {xs}:", *indented(body)]
+        return [f"{made}: {self.source.exact(node.type)} = []", *loop, to(made)]
+
+    def captured(self, node: Map) -> list[Var]:
+        names = free_vars(node.body) - {node.var.name}
+        found = {inner.name: inner for inner in walk(node.body) if isinstance(inner, Var)}
+        return [found[name] for name in sorted(names)]
+
+    # ---- expressions
+
+    def expression(self, expr: Expr) -> str | None:
+        """The text of a body as one expression, if each of its variables is used at most once and outside of bodies."""
+        bindings, tail = lets(expr)
+        before = dict(self.inline)
+        for var, value in bindings:
+            if self.uses[var.name] > 1 or self._untyped(value):
+                text = None
+            else:
+                text = self._expression(value)
+            if text is None:
+                self.inline = before
+                return None
+            self.inline[var.name] = f"({text})"
+        text = None if self._untyped(tail) else self._expression(tail)
+        if text is None:
+            self.inline = before
+        return text
+
+    def _expression(self, value: Expr) -> str | None:
+        match value:
+            case If(cond=cond, then=then, orelse=orelse):
+                a, b = self.expression(then), self.expression(orelse)
+                return None if a is None or b is None else f"({a} if {self.atom(cond)} else {b})"
+            case Map(var=var, iterable=iterable, body=body):
+                inside = self.expression(body)
+                return None if inside is None else f"[{inside} for {self.name(var)} in {self.atom(iterable)}]"
+        return None if bodies(value) else self.value(value)
+
+    def name(self, var: Var) -> str:
+        return "v_" + "".join(c if c.isalnum() else "_" for c in var.name)
+
+    def atom(self, atom: Atom) -> str:
+        match atom:
+            case Var(name):
+                return self.inline.get(name) or self.name(atom)
+            case Lit(value):
+                return f"({value!r})" if not isinstance(value, bool) and value < 0 else repr(value)
+            case Weight(name):
+                return f"self.{weight_name(name)}"
+        raise AssertionError(atom)
+
+    def value(self, value: Expr) -> str:
+        match value:
+            case Var() | Lit() | Weight():
+                return self.atom(value)
+            case Op():
+                return self.op(value)
+            case Host():
+                return self.host(value)
+            case Item(tensor=t):
+                return f"{self.atom(t)}.item()"
+            case Tuple(items=items):
+                return "(" + "".join(f"{self.atom(i)}, " for i in items) + ")"
+            case Field(value=pair, index=index):
+                return f"{self.atom(pair)}[{index}]"
+            case ListOf(items=items):
+                return f"[{', '.join(map(self.atom, items))}]"
+            case Construct(case=case, args=args, type=DataT(name)):
+                if self.source.program.datatypes[name].optional:
+                    return self.atom(args[0]) if args else "None"
+                return f"{case}({', '.join(map(self.atom, args))})"
+            case Call(function=function, args=args):
+                return f"{self.source.called(function)}({', '.join(map(self.atom, args))})"
+        raise AssertionError(f"{type(value).__name__} has no Python form")
+
+    def host(self, node: Host) -> str:
+        a = [self.atom(x) for x in node.args]
+        if node.op in BINARY:
+            return f"{a[0]} {BINARY[node.op]} {a[1]}"
+        match node.op:
+            case "neg":
+                return f"-{a[0]}"
+            case "not":
+                return f"not {a[0]}"
+            case "list.len":
+                return f"len({a[0]})"
+            case "list.get":
+                return f"{a[0]}[{a[1]}]"
+            case "list.slice":
+                return f"{a[0]}[{a[1]}:{a[2]}]"
+            case "list.reverse":
+                return self.one(f"{a[0]}[::-1]", f"list(reversed({a[0]}))")
+            case "list.concat":
+                return f"{a[0]} + {a[1]}"
+            case "list.append":
+                return f"{a[0]} + [{a[1]}]"
+            case "range" | "zip" | "enumerate":
+                return f"list({node.op}({', '.join(a)}))"
+        return f"{node.op}({', '.join(a)})"
+
+    def op(self, node: Op) -> str:
+        assert isinstance(node.type, TensorT)
+        a, attrs, shape = [self.atom(x) for x in node.args], dict(node.attrs), node.type.shape
+        if node.op in BINARY:
+            return f"{a[0]} {BINARY[node.op]} {a[1]}"
+        dim = attrs.get("dim")
+        match node.op:
+            case "maximum" | "minimum":
+                both = [f"torch.tensor(float({t}))" if isinstance(x, Lit) else t for x, t in zip(node.args, a, strict=True)]
+                return f"torch.{node.op}({', '.join(both)})"
+            case "neg":
+                return f"-{a[0]}"
+            case "gelu":
+                return f"nn.functional.gelu({a[0]})"
+            case "linear":
+                plain = f"{a[0]} @ {a[1]}.T" + (f" + {a[2]}" if len(a) > 2 else "")
+                return self.one(f"nn.functional.linear({', '.join(a)})", plain)
+            case "matmul":
+                return self.one(f"{a[0]} @ {a[1]}", f"torch.matmul({a[0]}, {a[1]})")
+            case "cat" | "stack":
+                return f"torch.{node.op}([{', '.join(a)}], dim={dim})"
+            case "slice":
+                start, stop = attrs["start"], attrs["stop"]
+                return self.one(
+                    f"{a[0]}.narrow({dim}, {start}, {stop - start})", f"{a[0]}[{':, ' * attrs['dim']}{start}:{stop}]"
+                )
+            case "index":
+                return self.one(f"{a[0]}.select({dim}, {attrs['i']})", f"{a[0]}[{':, ' * attrs['dim']}{attrs['i']}]")
+            case "reshape":
+                return f"{a[0]}.reshape({', '.join(map(str, shape)) or '()'})"
+            case "permute":
+                return f"{a[0]}.permute({', '.join(map(str, attrs['dims']))})"
+            case "softmax":
+                return self.one(f"torch.softmax({a[0]}, dim={dim})", f"{a[0]}.softmax({dim})")
+            case "layer_norm":
+                return f"nn.functional.layer_norm({a[0]}, ({shape[-1]},), {a[1]}, {a[2]}, {attrs['eps']})"
+            case "sum" | "mean" | "max":
+                keep = f", keepdim={bool(attrs.get('keepdim'))}"
+                return f"{a[0]}.{'amax' if node.op == 'max' else node.op}(dim={dim}{keep})"
+            case "list_sum":
+                if attrs.get("nonempty"):
+                    return self.one(f"reduce(torch.add, {a[0]})", f"torch.stack({a[0]}).sum(0)")
+                return f"sum({a[0]}, torch.zeros({', '.join(map(str, shape)) or '()'}))"
+            case "row":
+                return f"{a[0]}[{a[1]}]"
+            case "scalar":
+                return f"torch.tensor(float({a[0]}))"
+            case "full":
+                return f"torch.full({shape}, {float(attrs['value'])})"
+        return self.one(f"torch.{node.op}({a[0]})", f"{a[0]}.{node.op}()")
+
+    def one(self, *ways: str) -> str:
+        return ways[self.choose(len(ways))]
+
+
+def indented(lines: Sequence[str]) -> list[str]:
+    return ["    " + line for line in lines]
+
+
+def weights_of(program: Program) -> dict[str, np.ndarray]:
+    """Copies of the values that `Model` takes: its parameters must not share memory with the program's."""
+    return {name: np.array(value) for name, value in program.values.items()}

@@ -1,0 +1,155 @@
+"""Random programs through the whole compiler, compared with the interpreter; `scripts/random-programs` tries more of them.
+
+A failure tells the seeds and the programs. `scripts/random-programs --seed SEED --count 1` finds it again and makes it smaller;
+with the seed and count of a chunk it tells which program it was that ended the process.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from backends.acrobat.ir.nodes import Match, Op
+from backends.acrobat.ir.tests.programs import Sample
+from backends.acrobat.ir.visitor import walk
+from backends.acrobat.passes.dead import remove_dead
+from backends.acrobat.pipeline import optimise
+from backends.acrobat.tests import fuzz
+from backends.acrobat.tests.random_cases import AXES, Case, case_of
+from backends.acrobat.tests.random_checks import FAST, Finding, Wrong, check_cases, same
+from backends.acrobat.tests.random_features import features
+from backends.acrobat.tests.smaller_programs import smaller
+
+PROGRAMS = 300
+CHUNK = 20
+AS_SHIPPED = 5
+"""Of so many chunks one is compiled with the optimisations of real builds."""
+
+
+@pytest.mark.parametrize("chunk", range(PROGRAMS // CHUNK))
+def test_compiled_programs_give_what_the_interpreter_gives(chunk: int, tmp_path: Path) -> None:
+    first = chunk * CHUNK
+    flags = () if chunk % AS_SHIPPED == 0 else FAST
+    findings = check_cases([case_of(seed) for seed in range(first, first + CHUNK)], tmp_path / "build", flags)
+    assert not findings, "\n\n".join(map(str, findings))
+
+
+def test_every_feature_is_drawn_often() -> None:
+    """Counted on finished programs, of which there are 100 here."""
+    seen: Counter[str] = Counter()
+    for seed in range(100):
+        case = case_of(seed)
+        seen.update(features(optimise(case.sample.program, case.options)))
+        seen.update(name for name, values in AXES.items() if getattr(case.options, name) != values[0])
+        seen["read by the front end"] += case.written
+        seen["several instances"] += len(case.sample.instances) > 1
+    often = (
+        {"recursion": 40, "recursion over unions": 15, "recursion into another": 3, "recursion that waits": 15}
+        | {"match": 30, "branches on tensors": 25, "work in branches on tensors": 10, "independent calls": 20}
+        | {"work in comprehensions": 25, "work in for loops": 15, "work in while loops": 15, "sums over lists": 40}
+        | {"shared weights": 50, "products with shared weights": 35, "products without shared weights": 10}
+        | {"gathered weights": 2, "clones for weights": 2, "static blocks": 30, "fused kernels": 60}
+        | {"read by the front end": 20, "several instances": 60}
+        | dict.fromkeys(AXES, 3)
+    )
+    assert not {name: seen[name] for name, least in often.items() if seen[name] < least}
+
+
+# ---- what finds and shrinks
+
+
+def test_what_differs_is_seen() -> None:
+    tensor = np.zeros(2)
+    for want, got in [
+        (tensor, tensor + 0.01),
+        (tensor, np.zeros(3)),
+        (tensor, np.array([np.nan, 0])),
+        (True, 1),
+        (2, 3),
+        (0.5, 0.6),
+        ([1], [1, 2]),
+        ((1,), [1]),
+        ((tensor, 1), (tensor, 2)),
+    ]:
+        with pytest.raises(Wrong):
+            same(got, want)
+        same(want, want)
+
+
+def test_findings_tell_the_seed_the_options_and_the_program() -> None:
+    case = case_of(3)
+    text = str(Finding(case, "run", "instance 0: right is 1, not 2"))
+    assert text.startswith("seed 3: run: instance 0: right is 1, not 2\noptions: Options(")
+    assert "\ndef forward(instance: " in text
+    one, other = (Finding(case, "run", f"instance {n}: right is {n}, not 2") for n in (0, 31))
+    assert one.kind == other.kind != Finding(case, "passes", one.message).kind
+
+
+def test_programs_become_small() -> None:
+    """Whatever else it has: a program that matches and computes a product in one function, for a use."""
+
+    def fails(sample: Sample) -> bool:
+        sample = replace(sample, program=remove_dead(sample.program))
+        kinds = [
+            {node.op if isinstance(node, Op) else type(node) for node in walk(f.body)}
+            for f in sample.program.functions.values()
+        ]
+        return any({Match, "linear"} <= k for k in kinds)
+
+    drawn = [s for s in (case_of(seed).sample for seed in range(40)) if fails(s)]
+    assert len(drawn) > 3
+    for sample in drawn[:4]:
+        small = smaller(sample, fails, 300)
+        assert fails(small) and len(small.instances) == 1
+        assert sum(1 for f in small.program.functions.values() for node in walk(f.body) if isinstance(node, Op)) <= 10
+
+
+def test_a_program_that_ends_the_process_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    def checked(cases: Sequence[Case], folder: Path, flags: Sequence[str]) -> list[Finding]:
+        if any(case.seed == 3 for case in cases):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return [Finding(case, "run", "wrong") for case in cases if case.seed == 25]
+
+    monkeypatch.setattr(fuzz, "check_cases", checked)
+    found = [f for _, findings in fuzz.search(map(case_of, range(40)), 2, FAST) for f in findings]
+    assert sorted((f.case.seed, f.stage, f.message) for f in found) == [
+        (3, "process", "died of SIGKILL"),
+        (25, "run", "wrong"),
+    ]
+
+
+def test_a_program_without_end_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(cases: Sequence[Case], folder: Path, flags: Sequence[str]) -> list[Finding]:
+        while True:
+            signal.pause()
+
+    monkeypatch.setattr(fuzz, "check_cases", endless)
+    monkeypatch.setattr(fuzz, "DEADLINE_S", 1)
+    ((_, (found,)),) = fuzz.search(iter([case_of(0)]), 1, FAST)
+    assert (found.stage, found.message) == ("process", "no end within 1 s")
+
+
+def test_the_command_writes_findings_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def checked(cases: Sequence[Case], folder: Path, flags: Sequence[str]) -> list[Finding]:
+        return [Finding(case, "run", "wrong") for case in cases if case.seed == 7]
+
+    monkeypatch.setattr(fuzz, "check_cases", checked)
+    arguments: list[Any] = ["--folder", str(tmp_path), "--shrink", "5", "--option", "hoist=false"]
+    assert fuzz.main(["--seed", "0", "--count", "5", *arguments]) == 0
+    assert fuzz.main(["--seed", "5", "--count", "5", *arguments]) == 1
+    assert "5 programs, 1 findings of 1 kinds" in capsys.readouterr().out
+    text = (tmp_path / "seed-7.txt").read_text()
+    assert text.startswith("scripts/random-programs --seed 7 --count 1 --option hoist=False\n")
+    assert "==== shrunk" in text and "hoist=False" in text
+    with pytest.raises(SystemExit):
+        fuzz.main(["--option", "nothing=1"])

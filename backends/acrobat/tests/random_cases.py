@@ -6,18 +6,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from random import Random
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 from backends.acrobat.ir.tests.programs import Sample, sample
 from backends.acrobat.options import Options
 from backends.acrobat.passes.tests.random_programs import all_used
 
-AXES: dict[str, tuple[Any, ...]] = {
-    **{f.name: (True, False) for f in fields(Options) if isinstance(f.default, bool)},
-    "executor": ("inline", "dataflow", "agenda"),
-    "codegen": ("aot", "vm"),
-}
-"""What options are drawn from: the values of each, the default first."""
+
+def _axes() -> dict[str, tuple[Any, ...]]:
+    types = get_type_hints(Options)
+    values = {f.name: get_args(types[f.name]) or (True, False) for f in fields(Options)}
+    return {f.name: (f.default, *(v for v in values[f.name] if v != f.default)) for f in fields(Options)}
+
+
+AXES = _axes()
+"""What options are drawn from: the values of each switch (a bool or a `Literal`), the default first."""
 INSTANCES = 6
 
 
@@ -43,4 +46,4 @@ def case_of(seed: int, fixed: Mapping[str, Any] | None = None) -> Case:
         made = replace(made, program=all_used(made.program))
     if again:
         made = replace(made, instances=(*made.instances, made.instances[0]))
-    return Case(seed, made, Options(**options), written)
+    return Case(seed, made, Options(**options).effective(), written)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 Point = dict[str, Any]
 
+FEWEST = 3
+"""Values of an option that make a curve; two are a switch."""
+
 
 def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
     """For each option that variants differ along, `<workload>-<size>-<batch>-<option>` as png, pdf and csv in `folder`."""
@@ -45,6 +48,8 @@ def curves(rows: Sequence[Row]) -> dict[str, list[Point]]:
         if not counted:
             continue
         along = max(counted, key=lambda name: len({o[name] for o in options}))
+        if len({o[along] for o in options}) < FEWEST:
+            continue
         others = [name for name in varying if name != along]
         found.setdefault(along, []).extend(sorted((_point(row, along, others) for row in own), key=lambda p: p[along]))
     return found

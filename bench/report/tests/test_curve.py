@@ -49,8 +49,8 @@ def test_points_are_by_the_number_and_lines_by_the_rest() -> None:
 
 
 def test_what_failed_is_no_point() -> None:
-    rows = [row(1.0, trials=0), row(1.0, Status.FAILED, trials=8), row(2.0, trials=16)]
-    assert [p["trials"] for p in curves(rows)["trials"]] == [0, 16]
+    rows = [row(1.0, trials=0), row(1.0, Status.FAILED, trials=8), row(2.0, trials=16), row(2.0, trials=32)]
+    assert [p["trials"] for p in curves(rows)["trials"]] == [0, 16, 32]
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,10 @@ def test_what_failed_is_no_point() -> None:
         [row(1.0, strategy=n) for n in (1, 2, 3)],
         [row(1.0, guided=g) for g in (True, False)],
         [row(1.0, name="a"), row(2.0, name="b", trials=8)],
+        [row(1.0, trials=t) for t in (0, 64)],
         [row(1.0, Status.FAILED, trials=n) for n in (1, 2, 3)],
     ],
-    ids=["one", "numbers that are names", "a switch", "two systems", "none measured"],
+    ids=["one", "numbers that are names", "a switch", "two systems", "two values", "none measured"],
 )
 def test_other_variants_make_no_curve(rows: list[Row], tmp_path: Path) -> None:
     assert curves(rows) == {}

@@ -12,6 +12,7 @@ from backends.acrobat.ir.tests.programs import Sample, sample
 from backends.acrobat.options import Options
 from backends.acrobat.passes.tests.random_programs import all_used
 
+
 def _axes() -> dict[str, tuple[Any, ...]]:
     types = get_type_hints(Options)
     values = {f.name: get_args(types[f.name]) or (True, False) for f in fields(Options)}

@@ -304,7 +304,7 @@ def forward(xs: list[f32[3]]) -> (f32[], f32[1])
   (mean, out)
 """
     program = after(text, vertical.run)
-    assert kernels(program) == [["one", "out"], ["mean"]]
+    assert kernels(program) == [["total", "y", "last", "one", "out"], ["mean"]]
     assert not any(isinstance(node, Op) for node in walk(program.functions["forward"].body))
 
 

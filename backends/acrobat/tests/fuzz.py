@@ -124,10 +124,12 @@ def shrunk(finding: Finding, attempts: int, flags: Sequence[str]) -> Finding:
     return best
 
 
-def write(finding: Finding, small: Finding, folder: Path, command: str) -> Path:
+def write(finding: Finding, small: Finding | None, folder: Path, command: str) -> Path:
+    """`small` is None where another of its kind was made small."""
     path = folder / f"seed-{finding.case.seed}.txt"
     folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"{command}\n\n==== shrunk\n\n{small}\n\n==== as drawn\n\n{finding}\n")
+    shrunk = f"==== shrunk\n\n{small}\n\n" if small else ""
+    path.write_text(f"{command}\n\n{shrunk}==== as drawn\n\n{finding}\n")
     return path
 
 
@@ -169,7 +171,7 @@ def run(seed: int, count: int, jobs: int, fixed: Mapping[str, Any], flags: Seque
         checked += size
         for finding in findings:
             kinds[finding.kind] += 1
-            small = shrunk(finding, shrink, flags) if kinds[finding.kind] == 1 else finding
+            small = shrunk(finding, shrink, flags) if kinds[finding.kind] == 1 else None
             more = "".join(f" --option {name}={value}" for name, value in fixed.items())
             path = write(finding, small, folder, f"scripts/random-programs --seed {finding.case.seed} --count 1{more}")
             print(f"seed {finding.case.seed}: {finding.kind} ({path})", flush=True)

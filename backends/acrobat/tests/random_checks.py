@@ -49,9 +49,13 @@ class Finding:
     @property
     def kind(self) -> str:
         """The same for findings that are likely one defect."""
-        lines = self.message.strip().splitlines() or [""]
-        errors = [line.partition("error: ")[2] for line in lines if "error: " in line] if self.stage == BUILD else []
-        return f"{self.stage}: {NUMBER.sub('#', (errors or lines[-1:])[0])[:60]}"
+        lines = self.message.strip().splitlines()
+        what = lines[-1] if lines[0].startswith("Traceback") else lines[0]
+        if self.stage == BUILD:
+            what = next((line.partition("error: ")[2] for line in lines if "error: " in line), what)
+        elif what.startswith("instance "):  # where in the result is no part of what is wrong
+            what = "a wrong result"
+        return f"{self.stage}: {NUMBER.sub('#', what)[:60]}"
 
     def __str__(self) -> str:
         case = self.case

@@ -33,7 +33,7 @@ from backends.acrobat.ir.nodes import (
     Program,
     Weight,
 )
-from backends.acrobat.ir.visitor import free_vars, lets, walk
+from backends.acrobat.ir.visitor import bodies, free_vars, lets, walk
 
 LONGEST = 4
 """Levels of the longest arm that others are padded to (the original's limit)."""
@@ -50,7 +50,7 @@ class Alignment:
 
     def ghosts(self, function: str, branch: If | Match) -> tuple[int, ...]:
         """By how many levels each arm is padded."""
-        arms = [branch.then, branch.orelse] if isinstance(branch, If) else [arm.body for arm in branch.arms]
+        arms = bodies(branch)
         if self.levels is None:
             return (0,) * len(arms)
         found = [self.levels.of(function, arm) for arm in arms]
@@ -80,18 +80,7 @@ def alignment(program: Program, graph: CallGraph, static: Static, waits: Waits) 
 
 def chains(expr: Expr) -> Sequence[Expr]:
     """All let chains in an expression: itself, and the bodies of its branches and loops."""
-    bodies = [expr]
-    for node in walk(expr):
-        match node:
-            case If(_, then, orelse):
-                bodies += [then, orelse]
-            case Match(_, arms):
-                bodies += [arm.body for arm in arms]
-            case Map(_, _, body) | Fold(_, _, _, _, body):
-                bodies.append(body)
-            case Loop(_, _, cond, body):
-                bodies += [cond, body]
-    return bodies
+    return [expr, *(body for node in walk(expr) if not isinstance(node, Let) for body in bodies(node))]
 
 
 class Levels:
@@ -129,10 +118,8 @@ class Levels:
             case Call(callee):
                 level = start + self._function(callee)
                 return level, level
-            case If(_, then, orelse):
-                return self._joined(function, [then, orelse], known)
-            case Match(_, arms):
-                return self._joined(function, [arm.body for arm in arms], known)
+            case If() | Match():
+                return self._joined(function, bodies(value), known)
             case Map(var, _, body):
                 return self._chain(function, body, {**known, var.name: start})
             case Fold(_, _, _, _, body) | Loop(_, _, _, body):

@@ -24,6 +24,7 @@ from backends.acrobat.kernels.fusible import LANES
 from backends.acrobat.kernels.plan import MAX_GATES
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.derivations import Derivations
+from backends.acrobat.passes.products import product
 
 
 def run(program: Program, hoist: bool = True) -> Program:
@@ -66,7 +67,7 @@ class _Function:
         out: list[Binding] = []
         joined: set[str] = set()
         for var, value in bindings:
-            sides = [_product(values[a.name]) for a in _summands(value) if a.name in values and uses[a.name] == 1]
+            sides = [product(values[a.name]) for a in _summands(value) if a.name in values and uses[a.name] == 1]
             left, right = sides if len(sides) == 2 else (None, None)
             places = {(a.name in self._hoisted, self._phases.get(a.name)) for a in _summands(value)}
             if left and right and left.type == right.type and len(places) == 1:
@@ -99,8 +100,8 @@ class _Function:
         """Products of one input, packed where the first of them stood."""
         of_input: dict[Atom, list[int]] = {}
         for i, (_, value) in enumerate(bindings):
-            if product := _product(value):
-                of_input.setdefault(product.args[0], []).append(i)
+            if linear := product(value):
+                of_input.setdefault(linear.args[0], []).append(i)
         dependence = Dependence(bindings)
         first: dict[int, list[int]] = {}
         for same in of_input.values():
@@ -129,19 +130,12 @@ class _Function:
         var = Var(self._names.fresh("packed"), whole.type, span=whole.span)
         out: list[Binding] = [(var, whole)]
         at = 0
-        for part, product in zip(group, products, strict=True):
-            stop = at + _shape(product)[-1]
+        for part, each in zip(group, products, strict=True):
+            stop = at + _shape(each)[-1]
             attrs = {"dim": len(_shape(whole)) - 1, "start": at, "stop": stop}
-            out.append((part[0], replace(make_op("slice", (var,), attrs), span=product.span)))
+            out.append((part[0], replace(make_op("slice", (var,), attrs), span=each.span)))
             at = stop
         return out
-
-
-def _product(value: Expr) -> Op | None:
-    """The value if it is a product with a weight."""
-    if not isinstance(value, Op) or value.op != "linear" or isinstance(value.args[0], Weight):
-        return None
-    return value if all(isinstance(a, Weight) for a in value.args[1:]) else None
 
 
 def _shape(value: Expr) -> tuple[int, ...]:

@@ -8,8 +8,9 @@ A loop that has no round wastes what was computed for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from backends.acrobat.ir.nodes import Atom, Expr, Fold, Function, If, Let, Lit, Loop, Op, Program, Var
 from backends.acrobat.ir.ops import OPS, Fusion
@@ -18,6 +19,9 @@ from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.derivations import Derivations
 from backends.acrobat.passes.normal import normalise
 from backends.acrobat.passes.products import Products, parts, product
+
+First: TypeAlias = Mapping[str, int | float | bool]
+"""The carried variables whose value in the first round is known."""
 
 
 def run(program: Program) -> Program:
@@ -50,8 +54,8 @@ class _Function:
             v.name for node in walk(loop.body) for v in (*binders(node), *([node.var] if isinstance(node, Let) else []))
         }
         changing |= {v.name for v in loop.vars} | ({loop.var.name} if isinstance(loop, Fold) else set())
-        invariant = self._invariant(loop, changing)
         first = {v.name: a.value for v, a in zip(loop.vars, loop.init, strict=True) if isinstance(a, Lit)}
+        invariant = self._invariant(loop, changing, first)
 
         def visit(body: Expr) -> Expr:
             bindings, tail = lets(body)
@@ -68,19 +72,17 @@ class _Function:
 
         return replace(loop, body=visit(loop.body))
 
-    def _taken(self, value: Expr, first: dict[str, int | float | bool], visit: object) -> Expr:
+    def _taken(self, value: Expr, first: First, visit: Callable[[Expr], Expr]) -> Expr:
         """A branch whose first outcome is known, with that outcome's arm visited."""
         if not isinstance(value, If) or not isinstance(value.cond, Var) or value.cond.name not in first:
             return value
-        assert callable(visit)
         if first[value.cond.name]:
             return replace(value, then=visit(value.then))
         return replace(value, orelse=visit(value.orelse))
 
-    def _invariant(self, loop: Fold | Loop, changing: set[str]) -> set[str]:
+    def _invariant(self, loop: Fold | Loop, changing: set[str], first: First) -> set[str]:
         """The variables of the body's work that leave: products and reductions of what does not change, and the work that
         leads to them or, if it does not change either, follows from them."""
-        first = {v.name: a.value for v, a in zip(loop.vars, loop.init, strict=True) if isinstance(a, Lit)}
         same: dict[str, Op] = {}
         for var, value in self._certain(loop.body, first):
             if isinstance(value, Op) and OPS[value.op].fusion is not Fusion.ADDRESS:
@@ -95,7 +97,7 @@ class _Function:
                 leaving |= free_vars(op) & same.keys()
         return leaving
 
-    def _certain(self, body: Expr, first: dict[str, int | float | bool]) -> Iterator[Binding]:
+    def _certain(self, body: Expr, first: First) -> Iterator[Binding]:
         """The bindings that the first round evaluates."""
         bindings, tail = lets(body)
         for var, value in [*bindings, (Var("", tail.type), tail)]:

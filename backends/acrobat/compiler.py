@@ -134,6 +134,7 @@ def load(program: Program, options: Options, folder: Path, *, threads: int, chec
         threads=threads,
         checked=checked,
         gather_fusion=options.gather_fusion,
+        defer=options.defer,
         executor=options.executor,
         memory_limit=memory_limit,
     )

@@ -36,6 +36,8 @@ class Options:
     """Stages of `forward` are phases: the next stage starts when every instance has recorded the one before."""
     ghosts: bool = True
     """The shorter arm of a branch is padded, and loops within a wait end together, so that what follows batches."""
+    defer: bool = True
+    """When calls wait, only what they wait for runs; deeper work stays recorded and meets what is recorded later."""
     executor: Executor = "inline"
     """How depths are found: `inline` by counters in the generated code, `dataflow` from each operation's operands as it is
     recorded, `agenda` not at all: what is ready runs, the unit of the lowest average depth first (DyNet's agenda)."""

@@ -99,12 +99,13 @@ def facts_for(program: Program, options: Options) -> Facts:
     static = static_depths(program, graph)
     stages = phases(program, graph, static)
     waits = Waits(program, graph)
+    phase = dict(stages.of) if options.phases else {}
     return Facts(
         static_depth=dict(static.depths) if options.hoist else {},
         static_levels=static.base if options.hoist else 0,
-        phase=dict(stages.of) if options.phases else {},
+        phase=phase,
         phases=stages.count if options.phases else 1,
         waits=waits.functions,
-        alignment=alignment(program, graph, static, waits) if options.ghosts else Alignment(),
+        alignment=alignment(program, graph, static, waits, phase) if options.ghosts else Alignment(),
         recursive=frozenset(name for name in program.functions if name in graph.recursive),
     )

@@ -4,7 +4,7 @@
   of levels is known, at most `LONGEST`; `match` arms count as `if` arms do.
 - Between two waits all instances run together. After a loop with a trip count of its own the next segment begins, in which
   all stand again: the phases of the program, but within a round of a loop that waits. The rounds of a loop that waits begin
-  one segment later than what is computed before the loop: instances in their first round and in later ones then meet.
+  one segment later than what is computed before the loop in its phase: instances in their first round and in later ones meet.
 """
 
 from __future__ import annotations
@@ -60,19 +60,21 @@ class Alignment:
         return tuple(int(longest - n) for n in found)
 
 
-def alignment(program: Program, graph: CallGraph, static: Static, waits: Waits) -> Alignment:
-    """The facts about a program whose work is in launches."""
+def alignment(program: Program, graph: CallGraph, static: Static, waits: Waits, phase: Mapping[str, int]) -> Alignment:
+    """The facts about a program whose work is in launches. `phase` has the later phases of the entry's bindings."""
     kinds = Kinds(program, graph)
     ends, later = set(), set()
     for name in waits.functions:
         for body in chains(program.functions[name].body):
-            computed = False
+            computed = set()
             for var, value in lets(body)[0]:
+                own = phase.get(var.name, 0) if name == program.entry else 0
                 if waits.may_wait(value):
-                    if isinstance(value, Fold | Loop) and computed:
+                    if isinstance(value, Fold | Loop) and own in computed:
                         later.add((name, var.name))
                 elif kinds.works(value):
-                    computed |= (name, var.name) not in static.depths
+                    if (name, var.name) not in static.depths:
+                        computed.add(own)
                     if kinds.loops(value):
                         ends.add((name, var.name))
     return Alignment(frozenset(ends), frozenset(later), Levels(program, graph, static))

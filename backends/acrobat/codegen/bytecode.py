@@ -512,7 +512,7 @@ class _Body:
                 self.emit(Opcode.Call, to, self.code.numbers[function], c=self.code.pool(registers))
             case n.Item(tensor, kind):
                 register = self.atom(tensor)
-                self.emit(Opcode.Wait)
+                self.emit(Opcode.Wait, a=register)
                 self.emit(Opcode.ReadInt if kind == INT else Opcode.ReadFloat, to, register)
             case n.Tuple(items):
                 self.made_of(Opcode.Tuple, to, items)

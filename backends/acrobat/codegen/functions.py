@@ -326,10 +326,10 @@ class FunctionWriter:
                 return self.call(var, expr)
             case n.Item(tensor, type):
                 t = self.atom(tensor)
-                self.line("co_await s.waiting.wait(cx);")
+                self.line(f"co_await s.waiting.wait(cx, {t.depth});")
                 if type == ScalarT("int"):
-                    return Value(f"*reinterpret_cast<const int64_t*>(cx.pointer({t.code}))")
-                return Value(f"double(*cx.pointer({t.code}))")
+                    return Value(f"*reinterpret_cast<const int64_t*>(cx.computed({t.code}))")
+                return Value(f"double(*cx.computed({t.code}))")
             case n.Tuple(items):
                 values = [self.atom(a) for a in items]
                 cpp = self.types.cpp(expr.type)

@@ -15,7 +15,7 @@ from tvm import tirx
 
 from backends.acrobat.ir.ops import OPS, Fusion
 from backends.acrobat.kernels.activations import exp, maximum, sqrt
-from backends.acrobat.kernels.code import Code, Expr
+from backends.acrobat.kernels.code import Code, Expr, load, plus, times
 from backends.acrobat.kernels.interface import Interface
 from backends.acrobat.kernels.loops import fill, nest, position, reduce, reduce_line, sweep
 from backends.acrobat.kernels.spec import Instr, Kernel, Mode
@@ -23,6 +23,11 @@ from backends.acrobat.kernels.values import Formula, Index, ListSum, Strided, Va
 from backends.acrobat.kernels.vectors import Bundle, splat
 
 INFINITY = float("inf")
+
+LINE = 16
+"""Elements of a cache line."""
+AHEAD = 64
+"""So many lines of an operand's next row are fetched ahead, at most."""
 
 Function = Callable[[Bundle], Bundle]
 
@@ -51,6 +56,7 @@ class RowWriter:
         code, interface = self.code, self.interface
         with code.loop(interface.row_end - interface.row_begin, "row") as i:
             row = code.let(interface.row_begin + i)
+            self._fetch_ahead(code.let(tirx.Min(row + 1, interface.row_end - 1)))
             values: dict[str, Value] = {}
             for p in self.kernel.params:
                 if p.mode is Mode.LIST:
@@ -72,6 +78,24 @@ class RowWriter:
             for name, place in places.items():
                 if name.startswith("copy "):
                     fill(code, place, values[name.split(" of ", 1)[1]], self.lanes)
+
+    def _fetch_ahead(self, row: Expr) -> None:
+        """Have the operands of the row that comes next fetched into the cache. They lie anywhere, which the processor's own
+        prefetching does not see coming. (Measured with 1024 instances, too many for the caches: 12 % off TreeLSTM's leaves. What
+        remains of their cost is the memory's bandwidth. The same for a product's rows won nothing.)"""
+        code, base = self.code, self.interface.base
+        for p in self.kernel.params:
+            lines = min(AHEAD, -(-prod(words(p.type)) // LINE))
+            if p.mode is Mode.GATHERED:
+                start = code.let(self.interface.operand(p.name, row)[1])
+                with code.loop(lines, "line") as line:
+                    code.prefetch(base, plus(start, times(line, LINE)))
+            elif p.mode is Mode.LIST:
+                first, count, items = self.interface.items(p.name, row)
+                with code.loop(code.let(count), "item") as i:
+                    start = code.let(load(items, plus(first, i)))
+                    with code.loop(lines, "line") as line:
+                        code.prefetch(base, plus(start, times(line, LINE)))
 
     def _room(self, shape: Sequence[int]) -> Strided:
         """Scratch for a tensor."""

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct Counters {
     double nodes = 0, batches = 0, launches = 0, waits = 0, executions = 0, gathered_bytes = 0, product_flops = 0;
     double host_bytes = 0, tensor_bytes = 0, library_calls = 0;
 };
+
+constexpr int64_t kAllDepths = std::numeric_limits<int64_t>::max();
 
 struct Launched {
     int phase;
@@ -78,13 +81,14 @@ class Worker {
 
 class Context {
    public:
-    Context(int threads, size_t memory_limit, bool checked, bool gather_fusion, Executor executor)
+    Context(int threads, size_t memory_limit, bool checked, bool gather_fusion, bool defer, Executor executor)
         : host("structure", memory_limit),
           tensors("tensor", memory_limit),
           pool(threads),
           memory_limit_(memory_limit),
           checked_(checked),
           gather_fusion_(gather_fusion),
+          defer_(defer),
           executor_(executor) {
         for (int i = 0; i < threads; ++i) workers_.emplace_back(memory_limit);
     }
@@ -156,6 +160,12 @@ class Context {
         if (&here < stack_limit_) [[unlikely]]
             throw ResourceError(std::string(what) + " is nested too deeply for this thread's stack: the recursion may not end, or "
                                                     "the instance may contain itself");
+    }
+
+    // A tensor that an instance has waited for.
+    const float* computed(Tensor t) const {
+        if (checked_ && !there(t)) throw ScheduleError("an instance read a tensor before it was computed");
+        return pointer(t);
     }
 
     // ---- recording
@@ -289,8 +299,9 @@ class Context {
         if (tracks()) recording_.reset(stages.size());
     }
 
-    // Runs what is recorded in the phases up to and including `last`.
-    void execute(int last) {
+    // Runs what is recorded in the phases up to and including `last`, of that one only what lies below depth `end`.
+    void execute(int last, int64_t end = kAllDepths) {
+        if (!defer_ || tracks()) end = kAllDepths;
         const auto from = Clock::now();
         double kernels = 0;
         Stage* const recording = stage;
@@ -320,7 +331,7 @@ class Context {
                 });
                 stage->skip(batches);
             } else {
-                stage->drain(run);
+                stage->drain(p < last ? kAllDepths : end, run);
             }
             if (tracks()) recording_.all_ran(p);
         }
@@ -345,9 +356,12 @@ class Context {
         if (size_t(last) > produced_.size()) produced_.resize(size_t(last) * 2, false);
         std::fill(produced_.begin() + first, produced_.begin() + last, true);
     }
-    void require(const Unit& unit, Tensor t) const {
+    bool there(Tensor t) const {
         const int64_t line = tensors.line_of(pointer(t));
-        if (line >= 0 && (size_t(line) >= produced_.size() || !produced_[size_t(line)]))
+        return line < 0 || (size_t(line) < produced_.size() && produced_[size_t(line)]);
+    }
+    void require(const Unit& unit, Tensor t) const {
+        if (!there(t))
             throw ScheduleError(std::string("the unit ") + unit.name + " was scheduled before one of its operands was computed");
     }
     void check(const Unit& unit, const Bucket& bucket) const {
@@ -367,6 +381,7 @@ class Context {
     size_t memory_limit_;
     bool checked_;
     bool gather_fusion_;
+    bool defer_;
     Executor executor_;
     Recording recording_;
 };

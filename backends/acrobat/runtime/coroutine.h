@@ -188,6 +188,7 @@ class Waiting {
     struct Wait {
         Waiting& queue;
         Context& cx;
+        int64_t depth;  // the first at which what it waits for is there
         Stage* stage = nullptr;
         int64_t instance = 0;
         int64_t level = 0;
@@ -195,6 +196,7 @@ class Waiting {
         bool await_ready() const noexcept { return false; }
         void await_suspend(std::coroutine_handle<> self) {
             stage = cx.stage;
+            depth = std::max(depth, stage->start());  // of a static depth nothing is known here
             instance = cx.instance;
             level = Frames::current->level;
             queue.push(*this, self);
@@ -210,10 +212,10 @@ class Waiting {
     // Ends a coroutine whose mini-batch has failed elsewhere.
     struct Cancelled {};
 
-    Wait wait(Context& cx) { return {*this, cx}; }
-    bool empty() const { return handles_.empty(); }
+    Wait wait(Context& cx, int64_t depth) { return {*this, cx, depth}; }
+    bool empty() const { return waiting_.empty(); }
     void clear() {
-        handles_.clear(), stages_.clear();
+        waiting_.clear();
         cancelled_ = false;
     }
 
@@ -226,34 +228,37 @@ class Waiting {
 
     // Resumes all that wait in a phase up to and including `last`; those that wait again meanwhile stay for the next round.
     void resume(Context& cx, int last) {
-        std::vector<std::coroutine_handle<>> handles;
-        std::vector<Stage*> stages;
-        handles.swap(handles_);
-        stages.swap(stages_);
-        for (size_t i = 0; i < handles.size(); ++i) {
-            if (stages[i] - cx.stages.data() <= last) {
+        std::vector<One> now;
+        now.swap(waiting_);
+        for (const One& w : now) {
+            if (w.stage - cx.stages.data() <= last) {
                 cx.counters.waits += 1;
-                handles[i].resume();
+                w.handle.resume();
             } else {
-                handles_.push_back(handles[i]);
-                stages_.push_back(stages[i]);
+                waiting_.push_back(w);
             }
         }
     }
-    // The earliest phase that anything waits in.
-    int first_phase(const Context& cx) const {
-        Stage* first = stages_.front();
-        for (Stage* s : stages_) first = std::min(first, s);
-        return int(first - cx.stages.data());
+    // The earliest phase that anything waits in, and below which depth all lies there that is waited for.
+    std::pair<int, int64_t> first(const Context& cx) const {
+        Stage* stage = waiting_.front().stage;
+        for (const One& w : waiting_) stage = std::min(stage, w.stage);
+        int64_t depth = 0;
+        for (const One& w : waiting_)
+            if (w.stage == stage) depth = std::max(depth, w.depth);
+        return {int(stage - cx.stages.data()), depth};
     }
 
    private:
-    void push(const Wait& w, std::coroutine_handle<> handle) {
-        handles_.push_back(handle);
-        stages_.push_back(w.stage);
-    }
-    std::vector<std::coroutine_handle<>> handles_;
-    std::vector<Stage*> stages_;
+    struct One {
+        std::coroutine_handle<> handle;
+        Stage* stage;
+        int64_t depth;
+    };
+
+    void push(const Wait& w, std::coroutine_handle<> handle) { waiting_.push_back({handle, w.stage, w.depth}); }
+
+    std::vector<One> waiting_;
     bool cancelled_ = false;
 };
 

@@ -12,8 +12,8 @@ namespace acrobat {
 
 // What outlives mini-batches.
 struct Session {
-    Session(int threads, size_t memory_limit, bool checked, bool gather_fusion, Executor executor)
-        : cx(threads, memory_limit, checked, gather_fusion, executor), frames(cx.host) {}
+    Session(int threads, size_t memory_limit, bool checked, bool gather_fusion, bool defer, Executor executor)
+        : cx(threads, memory_limit, checked, gather_fusion, defer, executor), frames(cx.host) {}
 
     Context cx;
     Path path;
@@ -33,9 +33,9 @@ namespace detail {
 // What goes wrong while recorded work runs concerns no single instance.
 constexpr int64_t kAll = -1;
 
-inline void execute(Context& cx, int last) {
+inline void execute(Context& cx, int last, int64_t end = kAllDepths) {
     cx.instance = kAll;
-    cx.execute(last);
+    cx.execute(last, end);
 }
 
 // Signals, of which Ctrl-C is one, and exceptions that a handler has raised before.
@@ -43,7 +43,7 @@ inline void poll() {
     if (PyErr_Occurred() || PyErr_CheckSignals() != 0) throw PythonError{};
 }
 
-// Waiting instances: all run until each has ended or waits, then what is recorded runs and they go on. A phase runs when no
+// Waiting instances: all run until each has ended or waits, then what they wait for runs and they go on. A phase runs when no
 // instance is in an earlier one, so an instance that is ahead waits for the others (paper: phase barrier).
 template <class Model, class Instance, class Result>
 void run_waiting(Session& s, const std::vector<Instance>& instances, std::vector<Result>& results) {
@@ -59,8 +59,8 @@ void run_waiting(Session& s, const std::vector<Instance>& instances, std::vector
             tasks.back().start();
         }
         while (!s.waiting.empty()) {
-            const int phase = s.waiting.first_phase(cx);
-            execute(cx, phase);
+            const auto [phase, end] = s.waiting.first(cx);
+            execute(cx, phase, end);
             s.waiting.resume(cx, phase);
         }
     } catch (...) {

@@ -4,8 +4,13 @@
 // Depths are absolute and never fall: when recorded work has run (because an instance waited), its stage's base moves past
 // it, and what is recorded afterwards starts there. A value's depth from before is then below the base, which is right: it
 // is there. (The original resets depths to zero and can run a consumer before its hoisted producer.)
+//
+// Only what the waiting calls need has to run when they wait: what is recorded deeper stays, and what they record next meets it
+// there. (A parser that has read its sentence reduces what is on its stack; it does so together with those that come later.)
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -127,14 +132,15 @@ class Stage {
             s.levels = 0;
         }
         base_ = 0;
+        low_ = 0;
         used_ = 0;
         passed_ = 0;
     }
 
     // Static depth k of the work recorded now.
-    int64_t at(int64_t k) const { return base_ + k; }
+    int64_t at(int64_t k) const { return base_ + low_ + k; }
     // The first depth after all static ones; the first of a later segment.
-    int64_t start() const { return base_ + static_levels_; }
+    int64_t start() const { return base_ + low_ + static_levels_; }
     int64_t start(int64_t segment) const { return base_ + (segment << kSegmentBits); }
     // Where all instances stand again that have come to `depth` by different numbers of levels.
     int64_t next(int64_t depth) const { return ((std::max(depth, base_) >> kSegmentBits) + 1) << kSegmentBits; }
@@ -144,7 +150,8 @@ class Stage {
 
     Bucket& bucket(int64_t depth, int unit) {
         const uint64_t from_base = uint64_t(depth - base_);
-        const size_t segment = from_base >> kSegmentBits, level = from_base & uint64_t(kLevels - 1);
+        const size_t segment = from_base >> kSegmentBits;
+        const size_t level = (from_base & uint64_t(kLevels - 1)) - (segment ? 0 : size_t(low_));
         if (segment >= used_ || level >= segments_[segment].levels) [[unlikely]]
             extend(segment, level);
         std::unique_ptr<Bucket>& b = segments_[segment].table[level * size_t(count_) + size_t(unit)];
@@ -153,13 +160,15 @@ class Stage {
         return *b;
     }
 
-    // Calls visit(depth, unit, bucket) for all recorded work by depth, then by unit; afterwards nothing is recorded. `depth`
-    // counts levels from the beginning of the mini-batch, for people to read.
+    // Calls visit(depth, unit, bucket) for the recorded work below depth `end` by depth, then by unit; afterwards it is not
+    // recorded any more. The visit's `depth` counts levels from the beginning of the mini-batch, for people to read.
     template <class Visit>
-    void drain(Visit&& visit) {
+    void drain(int64_t end, Visit&& visit) {
         for (size_t i = 0; i < used_; ++i) {
             Segment& s = segments_[i];
-            for (size_t level = 0; level < s.levels; ++level)
+            const int64_t first = base_ + (int64_t(i) << kSegmentBits) + (i ? 0 : low_);
+            const size_t levels = size_t(std::clamp<int64_t>(end - first, 0, int64_t(s.levels)));
+            for (size_t level = 0; level < levels; ++level)
                 for (int unit = 0; unit < count_; ++unit) {
                     Bucket* b = s.table[level * size_t(count_) + size_t(unit)].get();
                     if (b && b->rows) {
@@ -167,10 +176,12 @@ class Stage {
                         b->clear();
                     }
                 }
-            passed_ += int64_t(s.levels);
+            passed_ += int64_t(levels);
+            if (levels < s.levels) return keep(i, levels);
             s.levels = 0;
         }
         base_ += int64_t(used_) << kSegmentBits;
+        low_ = 0;
         used_ = 0;
     }
 
@@ -191,6 +202,18 @@ class Stage {
         size_t levels = 0;  // used now; the table may have more
         std::vector<std::unique_ptr<Bucket>> table;
     };
+
+    // What has run is what lies before a level of a segment: that level becomes the first.
+    void keep(size_t segment, size_t level) {
+        Segment& s = segments_[segment];
+        const auto begin = s.table.begin(), end = begin + std::ptrdiff_t(s.levels * size_t(count_));
+        std::rotate(begin, begin + std::ptrdiff_t(level * size_t(count_)), end);
+        s.levels -= level;
+        low_ = int64_t(level) + (segment ? 0 : low_);
+        base_ += int64_t(segment) << kSegmentBits;
+        std::rotate(segments_.begin(), segments_.begin() + std::ptrdiff_t(segment), segments_.begin() + std::ptrdiff_t(used_));
+        used_ -= segment;
+    }
 
     void extend(size_t segment, size_t level) {
         if (segment >= used_) used_ = segment + 1;
@@ -219,7 +242,8 @@ class Stage {
     const Unit* units_ = nullptr;
     int count_ = 0;
     int64_t static_levels_ = 0;
-    int64_t base_ = 0;     // depth of the first level recorded now; a whole number of segments
+    int64_t base_ = 0;     // depth of the first segment recorded now; a whole number of segments
+    int64_t low_ = 0;      // levels of that segment which have run
     size_t used_ = 0;      // segments
     int64_t passed_ = 0;   // levels that have run
     std::vector<Segment> segments_;

@@ -45,7 +45,7 @@ struct Register {
     X(Return) /* a */                                                                                          \
     X(Phase) /* a starts */                                                                                    \
     /* waiting */                                                                                              \
-    X(Wait) /* for what is recorded */                                                                         \
+    X(Wait) /* until a tensor is there */                                                                         \
     X(Fork) /* d branches, from branch c on */                                                                 \
     X(ForkMap) /* to = the results of branch c for each item of a */                                           \
     /* loops */                                                                                                \
@@ -378,10 +378,10 @@ Scalar:
     PUT(cx.scalar(real(A)));
     NEXT();
 ReadInt:
-    PUT(*reinterpret_cast<const int64_t*>(cx.pointer(A)));
+    PUT(*reinterpret_cast<const int64_t*>(cx.computed(A)));
     NEXT();
 ReadFloat:
-    PUT_FLOAT(*cx.pointer(A));
+    PUT_FLOAT(*cx.computed(A));
     NEXT();
 
     BINARY(AddInt, int64_t, acrobat::add(a, b))
@@ -492,7 +492,7 @@ Task<Register> fiber(Session& s, Frame* frame) {
         const Pause pause = run<code>(s, f);
         if (pause == Pause::ended) co_return f.result;
         if (pause == Pause::waits) {
-            co_await s.waiting.wait(s.cx);
+            co_await s.waiting.wait(s.cx, f.top->registers()[f.top->at[-1].a].depth);
             continue;
         }
         // Children start on this thread's stack.

@@ -147,6 +147,27 @@ class WideWaits(nn.Module):
         return int(torch.sigmoid(self.score(x)).item() * 1000.0)
 
 
+class LongTails(nn.Module):
+    """Waits for each positive number, and for none of the others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.start = nn.Parameter(torch.randn(4))
+        self.score = nn.Linear(4, 1)
+        self.step = nn.Linear(4, 4)
+        self.tail = nn.Linear(4, 4)
+
+    def forward(self, numbers: list[int]) -> Tensor:
+        x: Tensor = self.start
+        for number in numbers:
+            if number > 0:
+                p = torch.sigmoid(self.score(x)).item()
+                x = torch.tanh(self.step(x) + p)
+            else:
+                x = torch.tanh(self.tail(x))
+        return x
+
+
 Four: TypeAlias = tuple[Tensor, Tensor, Tensor, Tensor]
 
 

@@ -1,4 +1,4 @@
-"""What ghost operators and segments win, and waits of every depth and number."""
+"""What ghost operators, segments and deferred work win, and waits of every depth and number."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from torch import nn
 
 from backends.acrobat import compile
 from backends.acrobat.options import Options
-from backends.acrobat.tests.models import DeepWaits, Unequal, WideWaits
+from backends.acrobat.tests.models import DeepWaits, LongTails, Unequal, WideWaits
 from backends.acrobat.tests.support import assert_same, draw
 
+TAILED = [[1] * waits + [0] * 6 for waits in range(1, 6)]
 SEQUENCES = [[1, 1, 1, 1], [10, 1, 10, 1], [1, 10, 10, 10], [10, 10, 10, 10], [1, 1, 10, 1]]
 
 
@@ -49,6 +50,36 @@ class TestUnequalBranches:
         _, without = self.schedules(ghosts=False)
         assert without.counters()["batches"] > 1.5 * with_ghosts.counters()["batches"]
         assert without.counters()["nodes"] == with_ghosts.counters()["nodes"]
+
+
+class TestDeferredWork:
+    """Each instance waits some times and then has a tail of six steps that nobody waits for."""
+
+    def run(self, **options: Any) -> tuple[list[int], Any]:
+        torch.manual_seed(0)
+        module = LongTails()
+        executable = compile(module, options=Options(**options), checked=True)
+        want = answers(module, TAILED)
+        assert_same(executable(TAILED), want)
+        assert_same(executable(TAILED[::-1]), want[::-1])
+        schedule = executable.schedule(TAILED)
+        return [n for _, _, kernel, n in schedule if kernel == schedule[-1][2]], executable.counters()
+
+    def test_tails_meet(self) -> None:
+        """A round is two levels, a step and a score: tails begin two levels apart, so that three are under way at a time."""
+        tails, deferred = self.run()
+        assert tails == [1, 1, 2, 2, 3, 3, 3, 3, 3, 3, 2, 2, 1, 1]
+        alone, at_once = self.run(defer=False)
+        assert alone == [1] * 30
+        assert deferred["batches"] == at_once["batches"] - len(alone) + len(tails)
+        for counter in ("nodes", "waits", "executions"):
+            assert deferred[counter] == at_once[counter]
+
+    def test_the_interpreter_defers_too(self) -> None:
+        tails, counters = self.run()
+        interpreted, same = self.run(codegen="vm")
+        assert interpreted == tails
+        assert same["batches"] == counters["batches"]
 
 
 def test_phases_widen_the_taggers_classifier(built: Any) -> None:

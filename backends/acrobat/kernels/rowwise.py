@@ -81,8 +81,8 @@ class RowWriter:
 
     def _fetch_ahead(self, row: Expr) -> None:
         """Have the operands of the row that comes next fetched into the cache. They lie anywhere, which the processor's own
-        prefetching does not see coming. (Measured with 1024 instances, too many for the caches: 12 % off TreeLSTM's leaves. What
-        remains of their cost is the memory's bandwidth. The same for a product's rows won nothing.)"""
+        prefetching does not see coming. (Measured with 1024 instances, too many for the caches: 12 % off TreeLSTM's leaves.
+        What remains of their cost is the memory's bandwidth. The same for a product's rows won nothing.)"""
         code, base = self.code, self.interface.base
         for p in self.kernel.params:
             lines = min(AHEAD, -(-prod(words(p.type)) // LINE))

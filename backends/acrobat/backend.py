@@ -77,6 +77,10 @@ class Acrobat:
             raise ValueError(f"tune={tune}: the number of schedules to try, 0 or more, or curve")
         if tune == "curve" and ablation != "none":
             raise ValueError(f"tune=curve and ablation={ablation} are measured one at a time: leave one of them out")
+        if tune and kernels == "vendor":
+            raise ValueError(
+                f"tune={tune} and kernels=vendor: a library's kernels have no schedules to try; leave one of them out"
+            )
         self.target = target
         self.checked = checked
         self.ablation = ablation

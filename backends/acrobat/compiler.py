@@ -104,6 +104,10 @@ def compile_program(
     if tune and sample is not None and len(sample) == 0:
         raise ValueError("the sample has no instance to profile: give one mini-batch, or None to tune without a profile")
     options = (options or Options()).effective()
+    if tune and options.kernels == "vendor":
+        raise ValueError(
+            f"tune={tune} with kernels='vendor': a library's kernels have no schedules to try; leave one of them out"
+        )
     program = optimise(program, options, observe)
     target = CpuTarget.detect()
 

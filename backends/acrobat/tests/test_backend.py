@@ -35,6 +35,7 @@ def test_the_curve_is_a_cell_for_each_number_of_trials_with_and_without_a_profil
         (("backend.acrobat.tune=1.5",), "does not fit"),
         (("backend.acrobat.profile=1",), "does not fit bool"),
         (("backend.acrobat.tune=curve", "backend.acrobat.ablation=alone"), "one at a time"),
+        (("backend.acrobat.tune=4", "backend.acrobat.kernels=vendor"), "no schedules to try"),
     ],
 )
 def test_options_refused(overrides: tuple[str, ...], message: str) -> None:

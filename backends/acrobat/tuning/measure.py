@@ -33,6 +33,9 @@ WEIGHT_BYTES = 4 << 20
 MAX_COPIES = 64
 TURN_S = 3e-4
 """A turn of one schedule at one number of rows."""
+LONGEST_TURN_S = 3e-3
+"""To go round all copies of the weights a turn may take this long. Calls that take so much of it that some copies are left out
+read weights for a small part of their time."""
 ROUNDS = 9
 MORE_ROUNDS = 41
 PROMISING = 0.97
@@ -152,6 +155,12 @@ class Operands:
         return float(clock().time_kernel(compiled.function, self.arguments.ctypes.data, len(self.arguments), calls))
 
 
+def calls_of(once: float, copies: int) -> int:
+    """Calls of a turn, where one takes so many seconds and there are so many copies of the weights."""
+    once = max(once, 1e-9)
+    return max(1, min(copies, int(LONGEST_TURN_S / once)), int(TURN_S / once))
+
+
 class Bench:
     """One kernel, its default schedule loaded, with operands for each number of rows."""
 
@@ -164,7 +173,7 @@ class Bench:
         self.calls: dict[int, int] = {}
         for rows, o in self.operands.items():
             once = o.seconds(self.default, len(o.arguments))
-            self.calls[rows] = max(len(o.arguments), int(TURN_S / max(once, 1e-9)))
+            self.calls[rows] = calls_of(once, len(o.arguments))
 
     def baseline(self) -> dict[int, float]:
         """Seconds of one call with the default schedule, by rows."""

@@ -22,7 +22,7 @@ from backends.acrobat.kernels.tests.support import HERE
 from backends.acrobat.kernels.tests.test_gemm import plain
 from backends.acrobat.options import Options
 from backends.acrobat.tuning import measure, tune
-from backends.acrobat.tuning.measure import Bench, ScheduleWrong
+from backends.acrobat.tuning.measure import Bench, ScheduleWrong, calls_of
 from backends.acrobat.tuning.search import Timing
 
 compile = partial(compiler.compile, options=Options(tables=False))
@@ -190,6 +190,13 @@ def test_equal_packings_are_one(tmp_path: Path) -> None:
             torch.testing.assert_close(got, want)
 
 
+def test_turns_go_round_all_copies_where_that_is_soon_done() -> None:
+    assert calls_of(1e-6, 64) == 300
+    assert calls_of(20e-6, 64) == 64
+    assert calls_of(1e-3, 64) == 3
+    assert calls_of(1.0, 64) == calls_of(1.0, 1) == 1
+
+
 def test_measuring_finds_quotients_and_checks_results(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = plain(16, 20)
     monkeypatch.setattr(measure, "TURN_S", 1e-6)
@@ -214,6 +221,7 @@ def test_measuring_finds_quotients_and_checks_results(monkeypatch: pytest.Monkey
         ({"tune": True}, "tune=True"),
         ({"tune": 1.5}, "tune=1.5"),
         ({"tune": 4, "sample": []}, "no instance to profile"),
+        ({"tune": 4, "options": Options(kernels="vendor")}, "no schedules to try"),
     ],
 )
 def test_what_cannot_be_tuned_is_refused(options: dict[str, Any], message: str) -> None:

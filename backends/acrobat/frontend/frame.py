@@ -192,6 +192,10 @@ class Frame:
             for t in some:
                 inner = join_types(inner, self.program.datatypes.optionals[t.name] if t == optional else t)
             return self.program.datatypes.optional(inner)
+        if len(some) > 1 and all(isinstance(t, ListT) for t in some):
+            return ListT(self.common([t.item for t in some]))
+        if len(some) > 1 and all(isinstance(t, TupleT) and len(t.items) == len(some[0].items) for t in some):
+            return TupleT(tuple(self.common(items) for items in zip(*(t.items for t in some), strict=True)))
         for t in some:
             joined = join_types(joined, t)
         return joined

@@ -943,6 +943,24 @@ class Nested(Base):
         return [r @ self.start for r in p.rows], n * f, [1 if flag else 0 for flag in p.flags]
 
 
+class Gaps(Base):
+    """Lists of what may be missing, joined with lists of what is there."""
+
+    instances = [[], [None], [3], [1, None, 2]]  # noqa: RUF012
+
+    def forward(self, xs: list[int | None]) -> tuple[list[int | None], list[tuple[int | None, int]], int]:
+        pairs: list[tuple[int | None, int]] = []
+        total = 0
+        for i, x in enumerate(xs):
+            if x is None:
+                pairs = pairs + [(x, i)]  # noqa: RUF005
+            else:
+                xs = xs + [x]  # noqa: RUF005
+                pairs = pairs + [(x + 1, x)]  # noqa: RUF005
+                total = total + x
+        return xs, pairs, total
+
+
 class Annotations(Base):
     instances = samples(0, 1, 4)
 

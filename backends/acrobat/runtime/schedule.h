@@ -132,7 +132,7 @@ class Stage {
             s.levels = 0;
         }
         base_ = 0;
-        low_ = 0;
+        low_ = origin_ = 0;
         used_ = 0;
         passed_ = 0;
     }
@@ -151,7 +151,7 @@ class Stage {
     Bucket& bucket(int64_t depth, int unit) {
         const uint64_t from_base = uint64_t(depth - base_);
         const size_t segment = from_base >> kSegmentBits;
-        const size_t level = (from_base & uint64_t(kLevels - 1)) - (segment ? 0 : size_t(low_));
+        const size_t level = (from_base & uint64_t(kLevels - 1)) - (segment ? 0 : size_t(origin_));
         if (segment >= used_ || level >= segments_[segment].levels) [[unlikely]]
             extend(segment, level);
         std::unique_ptr<Bucket>& b = segments_[segment].table[level * size_t(count_) + size_t(unit)];
@@ -166,22 +166,23 @@ class Stage {
     void drain(int64_t end, Visit&& visit) {
         for (size_t i = 0; i < used_; ++i) {
             Segment& s = segments_[i];
-            const int64_t first = base_ + (int64_t(i) << kSegmentBits) + (i ? 0 : low_);
-            const size_t levels = size_t(std::clamp<int64_t>(end - first, 0, int64_t(s.levels)));
-            for (size_t level = 0; level < levels; ++level)
+            const size_t ran = i ? 0 : size_t(low_ - origin_);
+            const int64_t first = base_ + (int64_t(i) << kSegmentBits) + (i ? 0 : origin_);
+            const size_t levels = s.levels > ran ? size_t(std::clamp<int64_t>(end - first, int64_t(ran), int64_t(s.levels))) : ran;
+            for (size_t level = ran; level < levels; ++level)
                 for (int unit = 0; unit < count_; ++unit) {
                     Bucket* b = s.table[level * size_t(count_) + size_t(unit)].get();
                     if (b && b->rows) {
-                        visit(passed_ + int64_t(level), unit, *b);
+                        visit(passed_ + int64_t(level - ran), unit, *b);
                         b->clear();
                     }
                 }
-            passed_ += int64_t(levels);
+            passed_ += int64_t(levels - ran);
             if (levels < s.levels) return keep(i, levels);
             s.levels = 0;
         }
         base_ += int64_t(used_) << kSegmentBits;
-        low_ = 0;
+        low_ = origin_ = 0;
         used_ = 0;
     }
 
@@ -203,13 +204,18 @@ class Stage {
         std::vector<std::unique_ptr<Bucket>> table;
     };
 
-    // What has run is what lies before a level of a segment: that level becomes the first.
+    // What has run is what lies before a level of a segment's table: that segment becomes the first. Tables give up levels that
+    // have run when these are the larger part, so that each is moved but a few times.
     void keep(size_t segment, size_t level) {
         Segment& s = segments_[segment];
-        const auto begin = s.table.begin(), end = begin + std::ptrdiff_t(s.levels * size_t(count_));
-        std::rotate(begin, begin + std::ptrdiff_t(level * size_t(count_)), end);
-        s.levels -= level;
-        low_ = int64_t(level) + (segment ? 0 : low_);
+        if (segment) origin_ = 0;
+        low_ = origin_ + int64_t(level);
+        if (2 * level > s.levels) {
+            const auto begin = s.table.begin(), end = begin + std::ptrdiff_t(s.levels * size_t(count_));
+            std::rotate(begin, begin + std::ptrdiff_t(level * size_t(count_)), end);
+            s.levels -= level;
+            origin_ = low_;
+        }
         base_ += int64_t(segment) << kSegmentBits;
         std::rotate(segments_.begin(), segments_.begin() + std::ptrdiff_t(segment), segments_.begin() + std::ptrdiff_t(used_));
         used_ -= segment;
@@ -244,6 +250,7 @@ class Stage {
     int64_t static_levels_ = 0;
     int64_t base_ = 0;     // depth of the first segment recorded now; a whole number of segments
     int64_t low_ = 0;      // levels of that segment which have run
+    int64_t origin_ = 0;   // and of those the ones that its table has no more
     size_t used_ = 0;      // segments
     int64_t passed_ = 0;   // levels that have run
     std::vector<Segment> segments_;

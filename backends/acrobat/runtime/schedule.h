@@ -168,7 +168,7 @@ class Stage {
             Segment& s = segments_[i];
             const size_t ran = i ? 0 : size_t(low_ - origin_);
             const int64_t first = base_ + (int64_t(i) << kSegmentBits) + (i ? 0 : origin_);
-            const size_t levels = s.levels > ran ? size_t(std::clamp<int64_t>(end - first, int64_t(ran), int64_t(s.levels))) : ran;
+            const size_t levels = size_t(std::clamp<int64_t>(end - first, int64_t(ran), int64_t(s.levels)));
             for (size_t level = ran; level < levels; ++level)
                 for (int unit = 0; unit < count_; ++unit) {
                     Bucket* b = s.table[level * size_t(count_) + size_t(unit)].get();

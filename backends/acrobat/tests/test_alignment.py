@@ -79,16 +79,12 @@ class TestDeferredWork:
         """Tables of levels are compacted on the way, more than once."""
         torch.manual_seed(0)
         module = LongTails()
-        executable = compile(module, checked=True)
+        deferring, at_once = (compile(module, options=Options(defer=defer), checked=True) for defer in (True, False))
         instances = [[1] * 150, [1] + [0] * 700, [1] * 40 + [0] * 90 + [1] * 40, [0] * 500, [1, 0] * 100]
-        assert_same(executable(instances), answers(module, instances))
-        deferred = executable.counters()["batches"]
-        assert deferred < 0.75 * self.batches_at_once(module, instances)
-
-    def batches_at_once(self, module: nn.Module, instances: list[list[int]]) -> float:
-        executable = compile(module, options=Options(defer=False))
-        executable(instances)
-        return executable.counters()["batches"]
+        want = answers(module, instances)
+        assert_same(deferring(instances), want)
+        assert_same(at_once(instances), want)
+        assert deferring.counters()["batches"] < 0.75 * at_once.counters()["batches"]
 
     def test_the_interpreter_defers_too(self) -> None:
         tails, counters = self.run()

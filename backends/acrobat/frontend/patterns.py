@@ -86,6 +86,12 @@ def _rows(
         match pattern:
             case ast.MatchSequence(patterns):
                 return _sequence(f, s, rows, value, patterns, arm, fall)
+            case ast.MatchSingleton(None) if value == Static(None):
+                return _rows(f, s, [Row(first.tests[1:], first.names, first.case), *rest], arm, fall)
+            case ast.MatchSingleton(None) if not _may_be_none(f, value):
+                return _rows(f, s, rest, arm, fall)
+            case ast.MatchClass() if value == Static(None):
+                return _rows(f, s, rest, arm, fall)
             case ast.MatchClass() | ast.MatchSingleton(None):
                 return _switch(f, s, rows, value, arm, fall)
             case ast.MatchValue(constant):
@@ -99,6 +105,11 @@ def _rows(
                     lambda: _rows(f, s, rest, arm, fall),
                 )
     return f.problem(pattern, "this pattern is not in the language", "match classes, None, literals and tuples")
+
+
+def _may_be_none(f: Frame, value: Value) -> bool:
+    """False where a test before this one, or the value's type, says that it is there: `case None` is never taken then."""
+    return is_unknown(value) or optional(f, value) is not None
 
 
 def _sequence(
@@ -134,8 +145,7 @@ def _switch(
     if is_unknown(value):
         return unknown()
     if not isinstance(value, Dyn) or not isinstance(value.type, DataT):
-        what = describe(type_of(value)) if value != Static(None) else "None"
-        return f.problem(s, f"{what} cannot be matched with classes")
+        return f.problem(s, f"{describe(type_of(value))} cannot be matched with classes")
     datatypes = f.program.datatypes
     inner = optional(f, value)
     branches: list[tuple[Builder, Value]] = []
@@ -192,6 +202,8 @@ def _given_case(f: Frame, row: Row, value: Dyn, cls: type, variables: tuple[n.Va
     for v, p in row.tests:
         if v != value or not isinstance(p, ast.MatchClass):
             if v == value:
+                if isinstance(p, ast.MatchSingleton):
+                    return []
                 return _wrong(f, p, f"{describe(value.type)} is matched with classes")
             tests.append((v, p))
             continue

@@ -306,6 +306,49 @@ class MatchNone(Base):
                 return value * 10 + second, rest
 
 
+class MatchKnown(Base):
+    """`case None` is never taken where a test before has shown that the value is there, and always where it is not."""
+
+    instances = [*CHAINS, None]  # noqa: RUF012
+
+    def forward(self, c: Chain | None) -> tuple[int, int]:
+        if c is None:
+            match c:
+                case Chain():
+                    return 1, 1
+                case None:
+                    return -2, self.limit(c)
+        match c:
+            case None:
+                return 0, 0
+            case Chain(first, _):
+                return self.length(first), self.limit(c)
+
+    def length(self, link: Link | None) -> int:
+        if link is None:
+            return 0
+        match link, link.value:
+            case None, _:
+                return -1
+            case Link(_, None), 3:
+                return 30
+            case Link(_, rest), value:
+                return value + self.length(rest)
+
+    def limit(self, c: Chain | None) -> int:
+        match c:
+            case Chain(_, limit):
+                if limit is not None:
+                    match limit:
+                        case None:
+                            return -3
+                        case 1:
+                            return 100
+                        case n:
+                            return n
+        return -4
+
+
 # ---- loops
 
 

@@ -139,6 +139,7 @@ def load(program: Program, options: Options, folder: Path, *, threads: int, chec
         checked=checked,
         gather_fusion=options.gather_fusion,
         defer=options.defer,
+        wave=options.wave,
         executor=options.executor,
         memory_limit=memory_limit,
     )

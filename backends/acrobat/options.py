@@ -38,6 +38,9 @@ class Options:
     """The shorter arm of a branch is padded, and loops within a wait end together, so that what follows batches."""
     defer: bool = True
     """When calls wait, only what they wait for runs; deeper work stays recorded and meets what is recorded later."""
+    wave: int = 64
+    """A mini-batch whose results would outgrow the caches runs as several waves, one after the other, of so many instances at
+    least, of those that wait four times as many; 0: all instances always run together."""
     executor: Executor = "inline"
     """How depths are found: `inline` by counters in the generated code, `dataflow` from each operation's operands as it is
     recorded, `agenda` not at all: what is ready runs, the unit of the lowest average depth first (DyNet's agenda)."""
@@ -48,6 +51,10 @@ class Options:
     """`vendor`: matrix products are calls of a library's GEMM, on operands copied into contiguous memory; all other operations
     are generated kernels of their own. A library's kernel takes nothing else in, so this turns `vertical`, `horizontal`,
     `coarsen` and `gather_fusion` off, whatever they are."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.wave, bool) or not isinstance(self.wave, int) or not 0 <= self.wave <= 1 << 32:
+            raise ValueError(f"wave={self.wave!r}: the least number of instances of a wave, or 0 for all of them")
 
     def effective(self) -> Options:
         """What is compiled: these options without those that `kernels` turns off."""

@@ -54,6 +54,7 @@ class Executable:
         checked: bool = False,
         gather_fusion: bool = True,
         defer: bool = True,
+        wave: int = 64,
         executor: Executor = "inline",
         memory_limit: int = MEMORY_LIMIT,
     ) -> None:
@@ -74,7 +75,8 @@ class Executable:
         self._packed = Buffers([pack(p["description"], weights[p["weight"]]) for p in self.manifest["packed"]])
         base = self._raw.address(0) if names else self._packed.base
         self._session = self._lib.acrobat_create(
-            threads, memory_limit, int(checked), int(gather_fusion), int(defer), EXECUTORS.index(executor), base
+            *(threads, memory_limit, int(checked), int(gather_fusion), int(defer), wave),
+            *(EXECUTORS.index(executor), base),
         )
         if self._blas is not None:
             b = self._blas
@@ -169,7 +171,7 @@ def library(path: Path, door: str = DOOR) -> SimpleNamespace:
     functions = SimpleNamespace()
     void, obj, integer = ctypes.c_void_p, ctypes.py_object, ctypes.c_int
     declare = {
-        "acrobat_create": (void, [integer, ctypes.c_uint64, integer, integer, integer, integer, void]),
+        "acrobat_create": (void, [integer, ctypes.c_uint64, integer, integer, integer, ctypes.c_int64, integer, void]),
         "acrobat_destroy": (None, [void]),
         "acrobat_set_gemm": (None, [void, void, integer, void, void]),
         "acrobat_add_weight": (None, [void, void]),

@@ -39,12 +39,12 @@ int guarded(Body&& body) {
 #define ACROBAT_DOOR extern "C" __attribute__((visibility("default")))
 
 #define ACROBAT_EXPORT(Model, door)                                                                                              \
-    ACROBAT_DOOR void* door##_create(int threads, uint64_t memory_limit, int checked, int gather_fusion, int defer,       \
-                                      int executor, float* base) {                                                         \
+    ACROBAT_DOOR void* door##_create(int threads, uint64_t memory_limit, int checked, int gather_fusion, int defer,         \
+                                      int64_t wave, int executor, float* base) {                                           \
         acrobat::Session* s = nullptr;                                                                                     \
         acrobat::guarded([&] {                                                                                             \
-            s = new acrobat::Session(threads, memory_limit, checked != 0, gather_fusion != 0, defer != 0,                  \
-                                     static_cast<acrobat::Executor>(executor));                                            \
+            s = new acrobat::Session({threads, memory_limit, checked != 0, gather_fusion != 0, defer != 0, wave,           \
+                                      static_cast<acrobat::Executor>(executor)});                                          \
             s->cx.base = base;                                                                                             \
         });                                                                                                                \
         return s;                                                                                                          \

@@ -79,18 +79,30 @@ class Worker {
     std::vector<char> scratch_;
 };
 
+// What an executable is told when it is loaded; `options.py` says what the switches do.
+struct Settings {
+    int threads;
+    size_t memory_limit;  // bytes of each arena
+    bool checked;
+    bool gather_fusion;
+    bool defer;
+    int64_t wave;
+    Executor executor;
+};
+
 class Context {
    public:
-    Context(int threads, size_t memory_limit, bool checked, bool gather_fusion, bool defer, Executor executor)
-        : host("structure", memory_limit),
-          tensors("tensor", memory_limit),
-          pool(threads),
-          memory_limit_(memory_limit),
-          checked_(checked),
-          gather_fusion_(gather_fusion),
-          defer_(defer),
-          executor_(executor) {
-        for (int i = 0; i < threads; ++i) workers_.emplace_back(memory_limit);
+    explicit Context(const Settings& settings)
+        : host("structure", settings.memory_limit),
+          tensors("tensor", settings.memory_limit),
+          pool(settings.threads),
+          memory_limit_(settings.memory_limit),
+          checked_(settings.checked),
+          gather_fusion_(settings.gather_fusion),
+          defer_(settings.defer),
+          wave_(settings.wave),
+          executor_(settings.executor) {
+        for (int i = 0; i < settings.threads; ++i) workers_.emplace_back(memory_limit_);
     }
 
     Arena host;     // structures, lists, coroutine frames, tables made at launch
@@ -282,11 +294,15 @@ class Context {
     static constexpr int kPartColumns = 16;
 
     // ---- execution
+    // A mini-batch begins.
+    void begin() {
+        counters = {};
+        log.clear();
+    }
+    // A wave of it begins: nothing of the one before is needed any more.
     void reset(const Unit* units, int count, int phases, int64_t static_levels) {
         host.reset();
         tensors.reset();
-        counters = {};
-        log.clear();
         produced_.clear();
         if (stages.empty()) {
             units_ = units;
@@ -298,6 +314,13 @@ class Context {
         stage = &stages[0];
         if (tracks()) recording_.reset(stages.size());
     }
+
+    // How many of `left` instances are read next, `factor` times a wave's least number or more: none are left that are fewer.
+    int64_t group(int64_t left, int64_t factor) const { return wave_ && left >= 2 * factor * wave_ ? factor * wave_ : left; }
+    // Whether a wave's results are as many as shall be: 4 MiB with 64 instances, which is what may stay in a second-level cache
+    // and in a core's share of the third.
+    bool full() const { return wave_ && tensors.used() >= size_t(wave_) * kWaveBytes; }
+    static constexpr size_t kWaveBytes = 64 << 10;  // for an instance of the least number
 
     // Runs what is recorded in the phases up to and including `last`, of that one only what lies below depth `end`.
     void execute(int last, int64_t end = kAllDepths) {
@@ -382,6 +405,7 @@ class Context {
     bool checked_;
     bool gather_fusion_;
     bool defer_;
+    int64_t wave_;
     Executor executor_;
     Recording recording_;
 };

@@ -15,12 +15,13 @@ from backends.acrobat.passes.tests.random_programs import all_used
 
 def _axes() -> dict[str, tuple[Any, ...]]:
     types = get_type_hints(Options)
-    values = {f.name: get_args(types[f.name]) or (True, False) for f in fields(Options)}
+    plain = {bool: (True, False), int: (0, 1, 2)}
+    values = {f.name: get_args(types[f.name]) or plain[types[f.name]] for f in fields(Options)}
     return {f.name: (f.default, *(v for v in values[f.name] if v != f.default)) for f in fields(Options)}
 
 
 AXES = _axes()
-"""What options are drawn from: the values of each switch (a bool or a `Literal`), the default first."""
+"""What options are drawn from: the values of each switch (a bool or a `Literal`), small ones of a number; the default first."""
 INSTANCES = 6
 
 

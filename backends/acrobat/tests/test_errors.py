@@ -296,6 +296,20 @@ class TestItems:
         kept = [Item(torch.full((5,), float(i)), (1, 2.0)) for i in range(50)]
         assert torch.equal(torch.stack(executable(fresh)), torch.stack(executable(kept)))
 
+    def test_a_property_that_changes_the_mini_batch(self, items: Any) -> None:
+        """What is run is what was given; nothing is read from a list that has become another."""
+        executable, model = items
+        batch: list[Any] = []
+
+        def change() -> Tensor:
+            batch.clear()
+            return torch.zeros(5)
+
+        given = [Broken(change), *(self.good() for _ in range(200))]
+        batch += given
+        assert_same(executable(batch), eager(model, [Item(torch.zeros(5), (1, 2.0)), *given[1:]]))
+        assert batch == []
+
     def test_a_property_that_calls_the_executable(self, items: Any) -> None:
         executable, model = items
         with pytest.raises(InstanceError, match="running already"):

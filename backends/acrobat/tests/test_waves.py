@@ -1,0 +1,179 @@
+"""Mini-batches larger than the caches: waves of instances, one after the other, that nobody sees but the counters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from backends.acrobat import compile
+from backends.acrobat.errors import InstanceError
+from backends.acrobat.options import Codegen, Executor, Options
+from backends.acrobat.tests.models import LongTails
+from backends.acrobat.tests.support import NAMES, assert_same, draw, eager, edges, tiny
+
+WIDTH = 512
+BYTES = 4 * WIDTH
+FULL = 64 << 10
+"""Bytes of results after which a wave is full, for each instance of the least number."""
+
+
+class Chain(nn.Module):
+    """A state of two kilobytes for each word, all of them results."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(10, WIDTH)
+        self.cell = nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, words: list[int]) -> list[Tensor]:
+        states = []
+        x = self.embedding.weight[0]
+        for word in words:
+            x = torch.tanh(self.cell(x) + self.embedding.weight[word])
+            states.append(x)
+        return states
+
+
+@pytest.fixture(scope="module")
+def chains(cache: Path) -> Any:
+    """`chains(**options)`: an executable and its model."""
+    torch.manual_seed(0)
+    model = Chain()
+
+    def build(**options: Any) -> tuple[Any, nn.Module]:
+        return compile(model, cache_folder=cache, checked=True, options=Options(**options)), model
+
+    return build
+
+
+def widths(executable: Any, instances: list[Any]) -> list[int]:
+    """How many instances each wave of equal chains has: the rows of the launches at its first depth."""
+    return [rows for _, depth, _, rows in executable.schedule(instances) if depth == 0]
+
+
+def equal(count: int, length: int = 8) -> list[list[int]]:
+    return [[(i + k) % 10 for k in range(length)] for i in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("wave", "count", "want"),
+    [
+        (0, 20, [20]),
+        (64, 20, [20]),
+        (1, 20, [4, 4, 4, 4, 4]),  # four instances fill 64 KiB
+        (2, 20, [8, 8, 4]),
+        (3, 20, [12, 8]),
+        (5, 20, [20]),
+        (10, 20, [20]),  # two groups of ten: full when there are none left
+        (1, 1, [1]),
+        (2, 19, [8, 8, 3]),
+        (2, 17, [8, 9]),  # no wave of fewer than two
+    ],
+)
+def test_a_wave_is_full_or_the_last(chains: Any, wave: int, count: int, want: list[int]) -> None:
+    assert FULL // (8 * BYTES) == 4
+    executable, _ = chains(wave=wave)
+    assert widths(executable, equal(count)) == want
+    assert executable.counters()["executions"] == len(want)
+
+
+@pytest.mark.parametrize("wave", [0, 1, 3])
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+@pytest.mark.parametrize("executor", ["inline", "dataflow", "agenda"])
+def test_outputs_keep_their_order(chains: Any, wave: int, codegen: Codegen, executor: Executor) -> None:
+    executable, model = chains(wave=wave, codegen=codegen, executor=executor)
+    instances = [[], *equal(5, 3), list(range(10)) * 9, [], *equal(30, 1), *equal(9, 20), []]
+    want = eager(_copy(model).double(), instances)
+    for _ in range(2):
+        assert_same(executable(instances), want)
+    nodes = sum(len(words) for words in instances)
+    assert executable.counters()["nodes"] == nodes
+    assert (executable.counters()["executions"] > 1) == (wave > 0)
+    assert_same(executable(tuple(instances)), want)
+    assert executable([]) == [] and executable.counters()["executions"] == 0
+
+
+def _copy(model: nn.Module) -> nn.Module:
+    copy = type(model)()
+    copy.load_state_dict(model.state_dict())
+    return copy
+
+
+def test_waves_change_no_bit(chains: Any) -> None:
+    instances = equal(40, 9)
+    whole, parts = chains(wave=0)[0](instances), chains(wave=1)[0](instances)
+    assert all(torch.equal(torch.stack(a), torch.stack(b)) for a, b in zip(whole, parts, strict=True))
+
+
+def test_memory_serves_one_wave_after_the_other(chains: Any) -> None:
+    executable, _ = chains(wave=1)
+    executable(equal(4))
+    few = executable.counters()["tensor_bytes"]
+    executable(equal(400))
+    assert executable.counters()["tensor_bytes"] == few == FULL
+    whole, _ = chains(wave=0)
+    whole(equal(400))
+    assert whole.counters()["tensor_bytes"] == 100 * FULL
+
+
+class TestWaiting:
+    """Instances that wait run four times as many together."""
+
+    @pytest.fixture(scope="class")
+    def tails(self, cache: Path) -> Any:
+        torch.manual_seed(0)
+        model = LongTails()
+        return compile(model, cache_folder=cache, checked=True, options=Options(wave=2)), _copy(model).double()
+
+    @pytest.mark.parametrize(("count", "want"), [(15, [15]), (16, [8, 8]), (29, [8, 8, 13]), (40, [8] * 5)])
+    def test_widths(self, tails: Any, count: int, want: list[int]) -> None:
+        executable, model = tails
+        instances = [[1 + i, 0] for i in range(count)]
+        scores = [rows for _, depth, _, rows in executable.schedule(instances) if depth == 0]
+        assert scores == want
+        assert executable.counters()["waits"] == count
+        assert_same(executable(instances), eager(model, instances))
+
+    def test_lengths_of_their_own(self, tails: Any) -> None:
+        executable, model = tails
+        instances = [[(i * k) % 3 - 1 for k in range(i % 7)] for i in range(50)]
+        assert_same(executable(instances), eager(model, instances))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_workloads_in_waves(built: Any, name: str) -> None:
+    """Instances of many sizes, read and recorded by groups of one, or of four where they wait."""
+    executable = built(name, options=Options(wave=1))
+    instances = [*draw(name, 9), *edges(name), *draw(name, 4, seed=1)]
+    assert_same(executable(instances), eager(tiny(name, torch.float64), instances))
+
+
+class TestErrors:
+    def test_the_instance_is_named_by_its_place_in_the_mini_batch(self, chains: Any) -> None:
+        executable, model = chains(wave=1)
+        instances: list[Any] = equal(20)
+        instances[17] = [0, "one"]
+        with pytest.raises(InstanceError, match=r"instance 17, at \[1\]"):
+            executable(instances)
+        instances[17] = [0, 99]
+        with pytest.raises(InstanceError, match="instance 17: index 99 is out of range"):
+            executable(instances)
+        assert_same(executable(equal(20)), eager(_copy(model).double(), equal(20)))
+
+    def test_of_an_instance_that_waits(self, built: Any) -> None:
+        executable = built("stackrnn", options=Options(wave=1))
+        instances = draw("stackrnn", 12)
+        instances[9].words[0] = -1000
+        with pytest.raises(InstanceError, match="instance 9: index -1000 is out of range"):
+            executable(instances)
+        good = draw("stackrnn", 12)
+        assert_same(executable(good), eager(tiny("stackrnn", torch.float64), good))
+
+    @pytest.mark.parametrize("wave", [-1, True, 1.5, None, 1 << 40])
+    def test_no_number_of_instances(self, wave: Any) -> None:
+        with pytest.raises(ValueError, match=r"wave=.*: the least number of instances of a wave"):
+            Options(wave=wave)

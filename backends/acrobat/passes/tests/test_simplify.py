@@ -106,6 +106,75 @@ def test_a_second_run_changes_nothing() -> None:
     assert_makes(AFTER, AFTER, simplify.run)
 
 
+TWICE = """\
+entry forward
+
+def forward(xs: list[int]) -> (list[int], list[int], list[int])
+  one: list[int] = map a: int in xs
+    b: int = host add(a, 1)
+    b
+  c: list[int] = map d: int in one
+    e: int = host mul(d, 2)
+    e
+  two: list[int] = map f: int in xs
+    g: int = host add(f, 1)
+    g
+  h: list[int] = map i: int in two
+    j: int = host mul(i, 3)
+    j
+  three: list[int] = map k: int in xs
+    l: int = host add(k, 1)
+    l
+  m: list[int] = map n: int in three
+    o: int = host mul(n, 3)
+    o
+  (c, h, m)
+"""
+ONCE = """\
+entry forward
+
+def forward(xs: list[int]) -> (list[int], list[int], list[int])
+  c: list[int] = map a: int in xs
+    b: int = host add(a, 1)
+    e: int = host mul(b, 2)
+    e
+  h: list[int] = map f: int in xs
+    g: int = host add(f, 1)
+    j: int = host mul(g, 3)
+    j
+  (c, h, h)
+"""
+
+
+SHARED = """\
+entry forward
+
+def forward(xs: list[int]) -> (list[int], list[int])
+  one: list[int] = map a: int in xs
+    b: int = host add(a, 1)
+    b
+  two: list[int] = map f: int in xs
+    g: int = host add(f, 1)
+    g
+  c: list[int] = map d: int in one
+    e: int = host mul(d, 2)
+    e
+  h: list[int] = map i: int in two
+    j: int = host mul(i, 3)
+    j
+  (c, h)
+"""
+
+
+def test_what_has_joined_its_only_use_is_not_there_for_others() -> None:
+    assert_makes(TWICE, ONCE, simplify.run)
+
+
+def test_what_stands_for_two_has_the_uses_of_both() -> None:
+    lines = SHARED.splitlines(keepends=True)
+    assert_makes(SHARED, "".join(lines[:6] + lines[9:]).replace("in two", "in one"), simplify.run)
+
+
 def test_expressions_that_differ_in_bound_names_only_are_the_same() -> None:
     t = TensorT((4,))
 

@@ -222,9 +222,11 @@ def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], 
         return Static(0)
 
     with f.trial():
-        branch(probe)
+        tried = branch(probe)
     live: list[str] = []
     fixed: dict[str, Value] = {}
+    if is_unknown(tried) and not seen:  # nobody can say yet which arms there are
+        fixed = dict.fromkeys(names, unknown())
     poisoned: dict[str, tuple[str, str]] = {}
     for name in names:
         values = [env.get(name) for env in seen]

@@ -349,6 +349,39 @@ class MatchKnown(Base):
         return -4
 
 
+class MatchCall(Base):
+    """Names that arms assign where the subject is the function's own result, of which nothing is known at first."""
+
+    instances = CHAINS
+
+    def forward(self, c: Chain) -> tuple[Link | None, int]:
+        return self.doubled(c.first), self.depth(c.first)
+
+    def doubled(self, link: Link | None) -> Link | None:
+        if link is None:
+            return None
+        match self.doubled(link.next):
+            case None:
+                ahead = (1, link.value)
+            case Link(value, rest):
+                ahead = (2 if rest is None else 3, value)
+        total = 0
+        for i in range(link.value):
+            total = total + ahead[0] * i
+        return Link(total + ahead[1], link)
+
+    def depth(self, link: Link | None) -> int:
+        if link is None:
+            return 0
+        if self.depth(link.next) > 1:
+            deep, step = True, 1
+        else:
+            deep, step = False, 2
+        while step < 5 and not deep:
+            step = step + 2
+        return self.depth(link.next) + step
+
+
 # ---- loops
 
 

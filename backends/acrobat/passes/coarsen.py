@@ -164,7 +164,7 @@ class _Chain:
                 args[k] = views[0].args[0]
             if views:
                 kernel = _viewing(kernel, kernel.params[k], cast(Var, args[k]), views)
-        return kernel, args
+        return (kernel, args) if kernel == launch.unit else _each_once(kernel, args)
 
     def launched(self, i: int) -> list[str]:
         """The variables of the kernels that the binding launches."""
@@ -236,6 +236,16 @@ def _viewing(kernel: Kernel, param: Param, whole: Var, views: Sequence[Op]) -> K
         below = name
     params = tuple(base if p is param else p for p in kernel.params)
     return replace(kernel, params=params, body=(*instrs, *kernel.body))
+
+
+def _each_once(kernel: Kernel, args: Sequence[Atom]) -> tuple[Kernel, list[Atom]]:
+    """The kernel without the params that stand for an operand which another one stands for already."""
+    first: dict[tuple[Atom, Mode], Param] = {}
+    taken: dict[str | float, str] = {}
+    for atom, p in zip(args, kernel.params, strict=True):
+        taken[p.name] = first.setdefault((atom, p.mode), p).name
+    body = tuple(replace(i, args=tuple(taken.get(a, a) for a in i.args)) for i in kernel.body)
+    return replace(kernel, params=tuple(first.values()), body=body), [atom for atom, _ in first]
 
 
 class _BlockWriter:

@@ -238,3 +238,47 @@ def forward(x: f32[3]) -> (f32[], f32[1])
   (mean, one)
 """
     assert blocks(after(text, vertical.run, coarsen.run)) == [["forward_product", "forward_mean_1"]]
+
+
+def test_several_views_of_one_intermediate_are_one_operand() -> None:
+    text = """\
+entry forward
+weight w: f32[6, 4]
+
+def forward(x: f32[4]) -> (f32[2], f32[6])
+  product: f32[6] = linear(x, @w)
+  one: f32[2] = slice(product, dim=0, start=0, stop=2)
+  two: f32[2] = slice(product, dim=0, start=2, stop=4)
+  left: f32[2] = softmax(one, dim=0)
+  right: f32[2] = softmax(two, dim=0)
+  sum: f32[2] = add(left, right)
+  (sum, product)
+"""
+    made = """\
+entry forward
+weight w: f32[6, 4]
+
+kernel forward_product(x: gathered f32[4], w: shared f32[6, 4])
+  product: f32[6] = linear(x, w)
+  return product
+
+kernel forward_sum_1(product: gathered f32[6])
+  two: f32[2] = slice(product, dim=0, start=2, stop=4)
+  one: f32[2] = slice(product, dim=0, start=0, stop=2)
+  left: f32[2] = softmax(one, dim=0)
+  right: f32[2] = softmax(two, dim=0)
+  sum: f32[2] = add(left, right)
+  return sum
+
+block forward_product_sum(x: gathered f32[4], w: shared f32[6, 4])
+  forward_product(x, w)
+  forward_sum_1(0.0)
+  return 0.0, 1.0
+
+def forward(x: f32[4]) -> (f32[2], f32[6])
+  product_sum: (f32[6], f32[2]) = launch forward_product_sum(x, @w)
+  product: f32[6] = product_sum[0]
+  sum: f32[2] = product_sum[1]
+  (sum, product)
+"""
+    assert_makes(text, made, vertical.run, coarsen.run)

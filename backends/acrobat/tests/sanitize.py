@@ -166,7 +166,7 @@ def exercise(name: str, folder: Path, kernels: str) -> None:
                     kernels,
                     threads=threads,
                     checked=checked,
-                    options=Options(gather_fusion=gather_fusion),
+                    options=Options(gather_fusion=gather_fusion, wave=1 if checked else 64),
                 )
                 for batch, want in zip(batches, wanted, strict=True):
                     assert_same(executable(batch), want, name)
@@ -174,7 +174,8 @@ def exercise(name: str, folder: Path, kernels: str) -> None:
                         with pytest.raises(InstanceError):
                             executable([*good, instance])
                 executable.close()
-        executable = sanitized(tiny(name), folder, kernels, threads=threads, memory_limit=2 << 20)
+        at_once = Options(wave=0)  # waves of the smaller workloads would find room
+        executable = sanitized(tiny(name), folder, kernels, threads=threads, memory_limit=2 << 20, options=at_once)
         for batch, want in zip(batches[:3], wanted, strict=False):
             assert_same(executable(batch), want, name)
             with pytest.raises(ResourceError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -87,7 +88,7 @@ def test_a_wave_is_full_or_the_last(chains: Any, wave: int, count: int, want: li
 def test_outputs_keep_their_order(chains: Any, wave: int, codegen: Codegen, executor: Executor) -> None:
     executable, model = chains(wave=wave, codegen=codegen, executor=executor)
     instances = [[], *equal(5, 3), list(range(10)) * 9, [], *equal(30, 1), *equal(9, 20), []]
-    want = eager(_copy(model).double(), instances)
+    want = eager(deepcopy(model).double(), instances)
     for _ in range(2):
         assert_same(executable(instances), want)
     nodes = sum(len(words) for words in instances)
@@ -95,12 +96,6 @@ def test_outputs_keep_their_order(chains: Any, wave: int, codegen: Codegen, exec
     assert (executable.counters()["executions"] > 1) == (wave > 0)
     assert_same(executable(tuple(instances)), want)
     assert executable([]) == [] and executable.counters()["executions"] == 0
-
-
-def _copy(model: nn.Module) -> nn.Module:
-    copy = type(model)()
-    copy.load_state_dict(model.state_dict())
-    return copy
 
 
 def test_waves_change_no_bit(chains: Any) -> None:
@@ -127,7 +122,7 @@ class TestWaiting:
     def tails(self, cache: Path) -> Any:
         torch.manual_seed(0)
         model = LongTails()
-        return compile(model, cache_folder=cache, checked=True, options=Options(wave=2)), _copy(model).double()
+        return compile(model, cache_folder=cache, checked=True, options=Options(wave=2)), deepcopy(model).double()
 
     @pytest.mark.parametrize(("count", "want"), [(15, [15]), (16, [8, 8]), (29, [8, 8, 13]), (40, [8] * 5)])
     def test_widths(self, tails: Any, count: int, want: list[int]) -> None:
@@ -162,7 +157,7 @@ class TestErrors:
         instances[17] = [0, 99]
         with pytest.raises(InstanceError, match="instance 17: index 99 is out of range"):
             executable(instances)
-        assert_same(executable(equal(20)), eager(_copy(model).double(), equal(20)))
+        assert_same(executable(equal(20)), eager(deepcopy(model).double(), equal(20)))
 
     def test_of_an_instance_that_waits(self, built: Any) -> None:
         executable = built("stackrnn", options=Options(wave=1))

@@ -42,6 +42,9 @@ class Acrobat:
     their own: `alone` everything on and each switch off by itself, `cumulative` the steps of `CUMULATIVE`, of which `step`
     names the one that a cell is and changes nothing.
 
+    `tables=both` measures two cells: one that projects embeddings when the model is loaded (`tables=true`) and one that does so
+    in every mini-batch, as systems without such tables must. Together with `ablation` or `tune=curve` it means `true`.
+
     `tune` is the number of schedules to try; `curve` measures several numbers of trials, each with and without a profile, as
     cells. `profile`: trials are guided by the profile of a mini-batch of other instances (of a data file: of the first).
     """
@@ -54,7 +57,7 @@ class Acrobat:
         step: str = "",
         kernels: Kernels = "generated",
         specialise: bool = True,
-        tables: bool = True,
+        tables: bool | Literal["both"] = "both",
         invariants: bool = True,
         constant_work: bool = True,
         fold_sums: bool = True,
@@ -87,9 +90,10 @@ class Acrobat:
         self.ablation = ablation
         self.tune = tune
         self.profile = profile
+        self.tables = tables
         self.options = Options(
             specialise=specialise,
-            tables=tables,
+            tables=tables is not False,
             invariants=invariants,
             constant_work=constant_work,
             fold_sums=fold_sums,
@@ -124,11 +128,15 @@ class Acrobat:
 
     def variants(self) -> Sequence[Mapping[str, Any]]:
         if self.ablation == "alone":
-            return [{"ablation": "none", **({switch: False} if switch else {})} for switch in ("", *SWITCHES)]
+            on: dict[str, Any] = {"ablation": "none", "tables": self.tables is not False}
+            return [on | ({switch: False} if switch else {}) for switch in ("", *SWITCHES)]
         if self.ablation == "cumulative":
             return steps()
         if self.tune == "curve":
-            return [{"tune": trials, "profile": profile} for profile in (True, False) for trials in CURVE]
+            on = {"tables": self.tables is not False}
+            return [on | {"tune": trials, "profile": profile} for profile in (True, False) for trials in CURVE]
+        if self.tables == "both":
+            return [{"tables": True}, {"tables": False}]
         return [{}]
 
     def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Compiled:

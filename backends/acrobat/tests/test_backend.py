@@ -28,8 +28,29 @@ def test_the_curve_is_a_cell_for_each_number_of_trials_with_and_without_a_profil
 
 
 @pytest.mark.parametrize(
+    ("overrides", "tables"),
+    [((), [True, False]), (("backend.acrobat.tables=true",), [True]), (("backend.acrobat.tables=false",), [False])],
+)
+def test_both_is_a_cell_with_tables_and_one_without(overrides: tuple[str, ...], tables: list[bool]) -> None:
+    found = cells(*overrides)
+    assert [c.backend.options["tables"] for c in found] == tables
+    assert [Acrobat(Target(), **c.backend.options).options.tables for c in found] == tables
+    assert len({c.id for c in found}) == len(found)
+
+
+@pytest.mark.parametrize("series", ["ablation=alone", "ablation=cumulative", "tune=curve"])
+def test_a_series_of_cells_has_tables_where_both_are_asked_for(series: str) -> None:
+    """Only the step or the variant that is about tables is without them; each setting is one cell, not two."""
+    given, series_only = cells(f"backend.acrobat.{series}", "backend.acrobat.tables=true"), cells(f"backend.acrobat.{series}")
+    assert [c.id for c in series_only] == [c.id for c in given]
+    assert len({c.id for c in given}) == len(given)
+    assert all(isinstance(c.backend.options["tables"], bool) for c in given)
+
+
+@pytest.mark.parametrize(
     ("overrides", "message"),
     [
+        (("backend.acrobat.tables=some",), "does not fit"),
         (("backend.acrobat.tune=-1",), "backend.acrobat: tune=-1: the number of schedules"),
         (("backend.acrobat.tune=best",), "does not fit"),
         (("backend.acrobat.tune=1.5",), "does not fit"),

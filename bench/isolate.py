@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import traceback
 import uuid
 from pathlib import Path
 from time import monotonic
@@ -23,12 +24,27 @@ TOKEN = "BENCH_CHILD"  # in the environment of a child and of all it starts
 
 
 class Ended(Exception):
-    """The cell is over, otherwise than by a reply: what it comes to, and why."""
+    """A cell is over: what it comes to, and why (None where there is nothing to explain)."""
 
-    def __init__(self, status: Status, why: str) -> None:
+    def __init__(self, status: Status, why: str | None) -> None:
         super().__init__(why)
         self.status = status
         self.why = why
+
+
+def verdict(error: Exception, log: Path) -> Ended:
+    """What a cell comes to when `error` was raised while the harness dealt with it. Anything but `Ended` is a mistake of the
+    harness: that cell has failed, its log gets the traceback, and the other cells go on."""
+    if isinstance(error, Ended):
+        return error
+    try:
+        with log.open("a", errors="backslashreplace") as file:
+            traceback.print_exception(error, file=file)
+    except OSError:
+        pass
+    lines = str(error).strip().splitlines()
+    text = type(error).__name__ + (f": {lines[0][:300]}" if lines else "")
+    return Ended(Status.FAILED, f"error of the harness: {text}")
 
 
 class Child:

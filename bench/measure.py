@@ -8,41 +8,33 @@ rule ends it, so a slow one does not set the number of samples of a fast one.
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
-from bench import breakdown, machine, record, stats
+from bench import breakdown, machine, stats
 from bench.cell import Cell
-from bench.config import Isolate, Measure, processors
-from bench.isolate import Child, Ended, free_memory
+from bench.config import Isolate, Measure
+from bench.isolate import Ended, verdict
 from bench.monitor import Monitor, report
-from bench.oracle import Oracle
+from bench.prepare import Prepared, Preparer, Tell
 from bench.status import Status
 from bench.store import Record
 
 SETTLE_S = 0.2  # below this a run is repeated untimed at the start of a round; above, cold caches do not show
 
-Tell = Callable[[Cell, str, float], None]  # what a cell is at, and how much of its measuring is done, for the progress bar
 Done = Callable[[Cell, Record], None]  # a cell has ended: keep its row
 
 
 @dataclass
-class Running:
-    """A cell under way."""
+class Running(Prepared):
+    """A cell being timed."""
 
-    cell: Cell
-    row: Record
-    child: Child
-    minibatches: int = 0
-    pass_s: float = 0.0  # one round, as far as known
     spent_s: float = 0.0
     rounds: int = 0
     groups: dict[int, list[float]] = field(default_factory=dict)
@@ -76,14 +68,12 @@ class Group:
     ) -> None:
         self.cells = cells
         self.measure = measure
-        self.isolate = isolate
-        self.results = results
+        self.preparer = Preparer(cells, measure, isolate, results, tell)
         self.tell = tell
         self.done = done
         self.until = until
         self.gpu = machine.Gpu.find() if any(cell.device == "cuda" for cell in cells) else None
         self.monitor = Monitor(self.gpu)
-        self.oracle = Oracle(cells[0], self._oracle_child)
         self.live: list[Running] = []
 
     def run(self) -> bool:
@@ -96,55 +86,19 @@ class Group:
             self._rounds()
             return True
         finally:
+            self.preparer.close()
             for running in self.live:
                 running.child.kill()
 
     def _prepare(self, cell: Cell) -> None:
-        row = record.begin(cell)
-        log = self._log(f"{cell.id}-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
-        row["log"] = str(log.relative_to(self.results))
-        self.tell(cell, "starting", 0)
-        running = Running(cell, row, self._child(cell, log))
+        running = Running(cell, *self.preparer.begin(cell))
+        self.live.append(running)
         try:
-            self._ready(running)
-        except Ended as ended:
-            self._end(running, ended.status, ended.why)
-        except BaseException:
-            running.child.kill()
-            raise
-        else:
-            self.live.append(running)
-
-    def _ready(self, running: Running) -> None:
-        cell, child, row = running.cell, running.child, running.row
-        parts = {
-            "workload": {"target": cell.workload.target, "options": dict(cell.workload.options)},
-            "backend": {"target": cell.backend.target, "options": dict(cell.backend.options)},
-        }
-        plain = {key: getattr(cell, key) for key in ("size", "batch_size", "threads", "device", "seed", "minibatches")}
-        self.tell(cell, "compiling", 0)
-        opened = child.ask("open", cell=parts | plain)
-        row["cold"] = {key: round(opened[key], 6) for key in ("load_s", "compile_s", "first_s")}
-        run_s = opened["first_s"]
-        if run_s * cell.minibatches > self.measure.check_s:  # slow, or only slow at first?
-            self.tell(cell, "running once more", 0)
-            run_s = child.ask("probe")["run_s"]
-        affordable = int(self.measure.check_s / max(run_s, 1e-9))
-        running.minibatches = min(cell.minibatches, max(2, affordable))
-        if running.minibatches < cell.minibatches:
-            row["flags"].append(f"only {running.minibatches} of {cell.minibatches} mini-batches, at {run_s:.3g} s each")
-        files = self._answers(running)
-        self.tell(cell, "checking", 0)
-        checked = child.ask("check", oracle=files, minibatches=running.minibatches)
-        row["verified"]["n"] = checked["n"]
-        running.pass_s = checked["pass_s"]
-        self._warm(running)
-
-    def _answers(self, running: Running) -> list[list[str]]:
-        try:
-            return self.oracle.files(running.minibatches, lambda text: self.tell(running.cell, text, 0))
-        except Ended as ended:
-            raise Ended(Status.FAILED, f"no oracle: {ended.status}: {ended.why}") from ended
+            self.preparer.ready(running)
+            self._warm(running)
+        except Exception as error:
+            self.live.remove(running)
+            self._end(running, verdict(error, running.child.log))
 
     def _warm(self, running: Running) -> None:
         self.tell(running.cell, "warming up", 0)
@@ -165,9 +119,10 @@ class Group:
                     if stop is None:
                         continue
                     running.row["stop"] = stop
-                    self._close(running)
-                except Ended as ended:
-                    self._end(running, ended.status, ended.why)
+                    ended = self._close(running)
+                except Exception as error:
+                    ended = verdict(error, running.child.log)
+                self._end(running, ended)
                 self.live.remove(running)
                 self.monitor.start(self._children())
 
@@ -196,20 +151,20 @@ class Group:
             running.looked_at = count
             running.summary = stats.summary([np.array(g) for g in running.groups.values()], resamples=300)
 
-    def _close(self, running: Running) -> None:
+    def _close(self, running: Running) -> Ended:
         child, row = running.child, running.row
         if self.measure.profile:
             child.ask("profile", path=str(child.log.with_suffix(".profile.txt")))
         closed = child.ask("close")
         row["verified"] |= closed["verified"]
         row["memory"] = {"peak_rss_bytes": closed["peak_rss_bytes"]}
-        self._end(running, Status.OK, None)
+        return Ended(Status.OK, None)
 
-    def _end(self, running: Running, status: Status, why: str | None) -> None:
+    def _end(self, running: Running, ended: Ended) -> None:
         """Whatever the outcome, a row."""
         running.child.kill()
         row = running.row
-        row["status"], row["why"] = status, why
+        row["status"], row["why"] = ended.status, ended.why
         row["breakdown"], row["counters"] = breakdown.split(breakdown.merge(running.counters))
         row["energy_j"] = None if running.joules is None else round(running.joules, 3)
         row["clocks"], flags = report(self.monitor.windows.get(running.cell.id, []))
@@ -218,25 +173,6 @@ class Group:
 
     def _children(self) -> list[int]:
         return [running.child.process.pid for running in self.live]
-
-    def _child(self, cell: Cell, log: Path, threads: int | None = None) -> Child:
-        memory = self.isolate.memory_gb
-        return Child(
-            log,
-            threads=threads or cell.threads,
-            deadline_s=self.isolate.deadline_s,
-            memory_bytes=free_memory() if memory is None else int(memory * 2**30),
-            limit_data=cell.device == "cpu",  # a GPU driver reserves far more address space than it uses
-            cpus=processors(self.isolate.cpus),
-        )
-
-    def _oracle_child(self) -> Child:
-        """Nothing is timed while it works, so it may use the whole machine."""
-        cell = self.cells[0]
-        return self._child(cell, self._log(f"oracle-{cell.workload.name}-{cell.size}"), len(os.sched_getaffinity(0)))
-
-    def _log(self, name: str) -> Path:
-        return self.results / machine.name() / "logs" / f"{name}.log"
 
 
 def stop_reason(running: Running, measure: Measure, late: bool) -> str | None:

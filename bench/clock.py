@@ -57,8 +57,7 @@ def complete(samples: Sequence[Sample]) -> bool:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No garbage collection while timing; collect before."""
-    gc.collect()
+    """No garbage collection while timing."""
     gc.disable()
     try:
         yield

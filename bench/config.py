@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +26,20 @@ class Measure:
 
     name: str = "default"
     stored: bool = True  # rows go to the results
-    minibatches: int = 5  # distinct mini-batches; a round runs each once
-    min_rounds: int = 2
-    min_samples: int = 50
-    max_samples: int = 500
-    budget_s: float = 20.0  # time spent in a cell's timed rounds
-    relative_ci: float = 0.01  # half-width of the median's interval, relative to it
-    warm_s: float = 1.0  # untimed rounds after the checked ones; none where one would take longer
-    check_s: float = 150.0  # a cell too slow to check all mini-batches in this time is given fewer (two at least)
+    minibatches: int = 5  # distinct mini-batches; a pass runs each once
+    turn_s: float = 0.1  # the steady passes of a turn last at least this long
+    timed_passes: int = 5  # so many of them, the last ones, are timed and kept
+    min_rounds: int = 5
+    max_rounds: int = 30
+    budget_s: float = 10.0  # time for the rounds of a group, times its number of cells
+    relative_ci: float = 0.01  # half-width of every cell's interval, relative to its latency, at which a group ends
+    warm_s: float = 1.0  # passes before the first round that are not timed; none where one would take longer
+    pass_s: float = 15.0  # a cell whose pass would take longer is given fewer mini-batches (two at least)
     profile: bool = False  # one more pass under the Python profiler, its listing beside the log
+
+    def settings(self) -> dict[str, Any]:
+        """What a row keeps of them: all that numbers can depend on."""
+        return {key: value for key, value in asdict(self).items() if key not in ("name", "stored")}
 
 
 @dataclass

@@ -1,23 +1,24 @@
 """Measures the cells of a group: all the backends on the same instances, in turns.
 
 Each cell is made ready in a child process of its own, one after the other: imported, compiled, run cold, verified, warmed.
-Then the children are asked for rounds in a random order, so that a machine that drifts drifts for all. A round runs every
-mini-batch once, in an order that is the same for all cells and different every time. Each cell goes on until its own stop
-rule ends it, so a slow one does not set the number of samples of a fast one.
+Then rounds: each gives every cell one turn (turns.py), the cells in a random order, so that a machine that drifts drifts for
+all. All cells take part in every round until the group ends, so latencies and ratios come from the same stretch of time. One
+run of a group is a session; its id is in every row, and only rows of one session are compared round by round.
 """
 
 from __future__ import annotations
 
 import random
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
 
-from bench import breakdown, machine, stats
+from bench import breakdown, machine, stats, turns
 from bench.cell import Cell
 from bench.config import Isolate, Measure
 from bench.isolate import Ended, verdict
@@ -26,8 +27,6 @@ from bench.prepare import Prepared, Preparer, Tell
 from bench.status import Status
 from bench.store import Record
 
-SETTLE_S = 0.2  # below this a run is repeated untimed at the start of a round; above, cold caches do not show
-
 Done = Callable[[Cell, Record], None]  # a cell has ended: keep its row
 
 
@@ -35,22 +34,9 @@ Done = Callable[[Cell, Record], None]  # a cell has ended: keep its row
 class Running(Prepared):
     """A cell being timed."""
 
-    spent_s: float = 0.0
-    rounds: int = 0
-    groups: dict[int, list[float]] = field(default_factory=dict)
+    idle_since: float = 0.0  # when its last turn ended, by the clock of `monotonic`
     counters: list[dict[str, Any]] = field(default_factory=list)
     joules: float | None = None
-    looked_at: int = 0  # samples when the interval was last computed
-    summary: stats.Summary | None = None
-
-    def add(self, order: Sequence[int], reply: dict[str, Any]) -> None:
-        for minibatch, seconds in zip(order, reply["samples_s"], strict=True):
-            self.row["samples_s"].append(round(seconds, 9))
-            self.row["sample_minibatch"].append(minibatch)
-            self.row["sample_round"].append(self.rounds)
-            self.groups.setdefault(minibatch, []).append(seconds)
-        self.counters.append(reply["counters"])
-        self.rounds += 1
 
 
 class Group:
@@ -74,6 +60,7 @@ class Group:
         self.until = until
         self.gpu = machine.Gpu.find() if any(cell.device == "cuda" for cell in cells) else None
         self.monitor = Monitor(self.gpu)
+        self.session = uuid.uuid4().hex[:12]
         self.live: list[Running] = []
 
     def run(self) -> bool:
@@ -92,6 +79,7 @@ class Group:
 
     def _prepare(self, cell: Cell) -> None:
         running = Running(cell, *self.preparer.begin(cell))
+        running.row |= {"session": self.session, "measure_settings": self.measure.settings()}
         self.live.append(running)
         try:
             self.preparer.ready(running)
@@ -101,55 +89,63 @@ class Group:
             self._end(running, verdict(error, running.child.log))
 
     def _warm(self, running: Running) -> None:
+        """Passes that are not timed, none where one would take longer than there is time for."""
         self.tell(running.cell, "warming up", 0)
         end = monotonic() + self.measure.warm_s
         while monotonic() + running.pass_s < end:
-            reply = running.child.ask("round", order=list(range(running.minibatches)), settle=False)
+            reply = running.child.ask("turn", order=list(range(running.minibatches)), steady=0, timed=0)
             running.pass_s = sum(reply["samples_s"])
             if "status" in reply:
                 raise Ended(Status(reply["status"]), reply["why"])
 
     def _rounds(self) -> None:
+        """Rounds until the group ends. A cell that fails drops out with its row, the others go on without it."""
         shuffle = random.Random(self.cells[0].seed)
+        rule = turns.StopRule(self.measure, len(self.live))
+        started = monotonic()
         self.monitor.start(self._children())
-        while self.live:
+        number = 0
+        stop = None
+        while self.live and stop is None:
+            order = turns.order(self.cells[0].seed, number, max(running.minibatches for running in self.live))
             for running in shuffle.sample(self.live, len(self.live)):
                 try:
-                    stop = self._round(running)
-                    if stop is None:
-                        continue
-                    running.row["stop"] = stop
-                    ended = self._close(running)
+                    self._turn(running, number, order)
                 except Exception as error:
-                    ended = verdict(error, running.child.log)
-                self._end(running, ended)
-                self.live.remove(running)
-                self.monitor.start(self._children())
+                    self.live.remove(running)
+                    self._end(running, verdict(error, running.child.log))
+                    self.monitor.start(self._children())
+            number += 1
+            spent_s = monotonic() - started
+            rows = {running.cell.id: running.row for running in self.live}
+            stop = rule.look(rows, number, spent_s, late=monotonic() >= self.until)
+            for running in self.live:
+                self.tell(running.cell, _text(rule.summaries[running.cell.id]), rule.share_done(number, spent_s))
+        for running in list(self.live):
+            running.row["stop"] = stop
+            try:
+                ended = self._close(running)
+            except Exception as error:
+                ended = verdict(error, running.child.log)
+            self.live.remove(running)
+            self._end(running, ended)
 
-    def _round(self, running: Running) -> str | None:
-        """One round. The reason to stop, if there is one now."""
-        order = list(range(running.minibatches))
-        random.Random(f"{running.cell.seed}/{running.rounds}").shuffle(order)
+    def _turn(self, running: Running, number: int, order: Sequence[int]) -> None:
+        """A turn of one cell in round `number`."""
+        ran = [minibatch for minibatch in order if minibatch < running.minibatches]
+        steady, timed = turns.plan(running.pass_s, running.minibatches, self.measure)
+        sleep(max(0.0, running.idle_since + turns.PAUSE_S - monotonic()))
         before = self.gpu.joules() if self.gpu else None
-        start = monotonic()
-        reply = running.child.ask("round", order=order, settle=running.pass_s / running.minibatches < SETTLE_S)
-        running.spent_s += monotonic() - start
+        reply = running.child.ask("turn", order=ran, steady=steady, timed=timed)
+        running.idle_since = monotonic()
         if self.gpu and before is not None:
             running.joules = (running.joules or 0.0) + (self.gpu.joules() or before) - before
         self.monitor.round(running.cell.id, self._children())
-        running.add(order, reply)
+        turns.keep(running.row, number, ran, reply)
+        running.pass_s = sum(reply["samples_s"][-len(ran) :])
+        running.counters.append(reply["counters"])
         if "status" in reply:
             raise Ended(Status(reply["status"]), reply["why"])
-        self._summarise(running)
-        self.tell(running.cell, _text(running.summary), share_done(running, self.measure))
-        return stop_reason(running, self.measure, late=monotonic() >= self.until)
-
-    def _summarise(self, running: Running) -> None:
-        """The interval costs milliseconds: look again when there are a tenth more samples."""
-        count = len(running.row["samples_s"])
-        if running.rounds >= self.measure.min_rounds and count >= 1.1 * running.looked_at:
-            running.looked_at = count
-            running.summary = stats.summary([np.array(g) for g in running.groups.values()], resamples=300)
 
     def _close(self, running: Running) -> Ended:
         child, row = running.child, running.row
@@ -175,33 +171,6 @@ class Group:
         return [running.child.process.pid for running in self.live]
 
 
-def stop_reason(running: Running, measure: Measure, late: bool) -> str | None:
-    """Why a cell has enough samples: `interval` (narrow enough), `samples` (as many as allowed), `budget` (its time is
-    spent), `limit` (the campaign's is). None: go on."""
-    if running.rounds < measure.min_rounds:
-        return None
-    count = len(running.row["samples_s"])
-    narrow = running.summary is not None and running.summary.relative_half_width <= measure.relative_ci
-    if count >= measure.min_samples and narrow:
-        return "interval"
-    if count >= measure.max_samples:
-        return "samples"
-    if running.spent_s >= measure.budget_s:
-        return "budget"
-    return "limit" if late else None
-
-
-def share_done(running: Running, measure: Measure) -> float:
-    """How near the stop rule is, from 0 to 1."""
-    count = len(running.row["samples_s"])
-    width = running.summary.relative_half_width if running.summary else float("inf")
-    # The interval narrows with the square root of the samples.
-    narrow = min(count / measure.min_samples, (measure.relative_ci / width) ** 2 if width > 0 else 1.0)
-    return min(1.0, max(narrow, count / measure.max_samples, running.spent_s / measure.budget_s))
-
-
-def _text(summary: stats.Summary | None) -> str:
-    if summary is None:
-        return "measuring"
+def _text(summary: stats.Summary) -> str:
     width = f" ± {summary.relative_half_width:.1%}" if np.isfinite(summary.low) else ""
-    return f"{summary.median * 1e3:.4g} ms{width}, {summary.samples} samples"
+    return f"{summary.median * 1e3:.4g} ms{width}, {summary.rounds} rounds"

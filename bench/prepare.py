@@ -62,10 +62,10 @@ class Preparer:
         opened = child.ask("open", cell=parts | plain)
         row["cold"] = {key: round(opened[key], 6) for key in ("load_s", "compile_s", "first_s")}
         run_s = opened["first_s"]
-        if run_s * cell.minibatches > self.measure.check_s:  # slow, or only slow at first?
+        if run_s * cell.minibatches > self.measure.pass_s:  # slow, or only slow at first?
             self.tell(cell, "running once more", 0)
             run_s = child.ask("probe")["run_s"]
-        affordable = int(self.measure.check_s / max(run_s, 1e-9))
+        affordable = int(self.measure.pass_s / max(run_s, 1e-9))
         prepared.minibatches = min(cell.minibatches, max(2, affordable))
         if prepared.minibatches < cell.minibatches:
             row["flags"].append(f"only {prepared.minibatches} of {cell.minibatches} mini-batches, at {run_s:.3g} s each")

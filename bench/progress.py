@@ -63,5 +63,5 @@ class Progress:
 def outcome(record: Record) -> str:
     if record["status"] != Status.OK:
         return f"{record['status']}: {record['why']}"
-    found = stats.summary(list(stats.groups_of(record).values()))
-    return f"{found.median * 1e3:.4g} ms, {found.samples} samples, ended by {record['stop']}"
+    found = stats.summary(stats.rounds_of(record))
+    return f"{found.median * 1e3:.4g} ms, {found.rounds} rounds, ended by {record['stop']}"

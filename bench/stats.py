@@ -1,29 +1,42 @@
-"""Statistics of a cell's raw samples. Nothing is ever dropped from them.
+"""Statistics of the raw samples of a cell, and of two cells measured together. Nothing is ever dropped from them.
 
-Mini-batches differ in work (trees have different sizes), so samples are grouped by mini-batch: a cell's latency is the
-median over the repetitions of each mini-batch, averaged over the mini-batches, and the bootstrap resamples inside each group.
+A round of a group gives each cell one turn: every mini-batch once after a pause (pass 0) and then back to back (passes 1, 2,
+...). What comes out of a round is one number per mini-batch, the median of its steady passes. Mini-batches differ in
+work, so they are never mixed: a latency is the median over the rounds of each mini-batch, averaged over the mini-batches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-Groups = list[np.ndarray]  # one array of seconds per mini-batch, in the order measured
-RESAMPLES = 1000
 LEVEL = 0.95
+FEWEST = 5  # rounds without which there is no interval
+
+
+class Rounds(NamedTuple):
+    """The samples of a cell by round. Seconds; a round that lacks a mini-batch has NaN there."""
+
+    numbers: np.ndarray  # [rounds] the rounds it took part in, ascending
+    minibatches: np.ndarray  # [minibatches] their numbers, ascending
+    steady: np.ndarray  # [rounds, minibatches] median of the steady passes
+    first: np.ndarray  # [rounds] the first run of the turn, the one right after the pause
+    first_minibatch: np.ndarray  # [rounds] the mini-batch that it ran
+    minimum: np.ndarray  # [minibatches] the fastest steady run
+    samples: int  # steady ones
 
 
 class Summary(NamedTuple):
-    """Seconds per mini-batch. `low` and `high` are NaN where a mini-batch has fewer than two samples."""
+    """Seconds per mini-batch. `low` and `high` are NaN where there are fewer than five rounds."""
 
     median: float
     low: float
     high: float
     minimum: float
-    iqr: float
+    resumed: float
+    rounds: int
     samples: int
 
     @property
@@ -33,63 +46,87 @@ class Summary(NamedTuple):
 
 
 class Ratio(NamedTuple):
+    """`low` and `high` are NaN where the two were not measured together or in fewer than five common rounds."""
+
     value: float
     low: float
     high: float
 
     @property
+    def has_interval(self) -> bool:
+        return bool(np.isfinite(self.low))
+
+    @property
     def significant(self) -> bool:
-        return not self.low <= 1.0 <= self.high
+        return self.has_interval and not self.low <= 1.0 <= self.high
 
 
-def groups_of(record: Mapping[str, Any]) -> dict[int, np.ndarray]:
-    """The samples of a stored record by mini-batch."""
+def rounds_of(record: Mapping[str, Any]) -> Rounds:
+    """The samples of a record."""
     seconds = np.asarray(record["samples_s"], dtype=float)
     minibatch = np.asarray(record["sample_minibatch"], dtype=int)
-    return {int(i): seconds[minibatch == i] for i in np.unique(minibatch)}
+    number = np.asarray(record["sample_round"], dtype=int)
+    passes = np.asarray(record["sample_pass"], dtype=int)
+    numbers, row = np.unique(number, return_inverse=True)
+    minibatches, column = np.unique(minibatch, return_inverse=True)
+    last = np.zeros(len(numbers), dtype=int)
+    np.maximum.at(last, row, passes)
+    steady = (passes > 0) | (last[row] == 0)  # a turn of a single pass: that one counts as steady too
+    values = np.full((len(numbers), len(minibatches)), np.nan)
+    cells = row[steady] * len(minibatches) + column[steady]
+    by_cell = np.argsort(cells, kind="stable")
+    for group in np.split(by_cell, np.flatnonzero(np.diff(cells[by_cell])) + 1) if len(by_cell) else []:
+        values.flat[cells[group[0]]] = np.median(seconds[steady][group])
+    minimum = np.full(len(minibatches), np.inf)
+    np.minimum.at(minimum, column[steady], seconds[steady])
+    start = np.unique(number, return_index=True)[1]  # samples are in the order in which they were taken
+    return Rounds(numbers, minibatches, values, seconds[start], minibatch[start], minimum, int(steady.sum()))
 
 
-def typical(groups: Sequence[np.ndarray]) -> float:
-    return float(np.mean([np.median(g) for g in groups]))
-
-
-def summary(groups: Sequence[np.ndarray], resamples: int = RESAMPLES) -> Summary:
-    low, high = float("nan"), float("nan")
-    if min(len(g) for g in groups) >= 2:
-        random = np.random.default_rng(0)
-        medians = [np.median(g[random.integers(len(g), size=(resamples, len(g)))], axis=1) for g in groups]
-        low, high = _interval(np.mean(medians, axis=0))
+def summary(rounds: Rounds) -> Summary:
+    latency = typical(rounds.steady)
+    low, high = _interval(rounds.steady)
     return Summary(
-        median=typical(groups),
+        median=latency,
         low=low,
         high=high,
-        minimum=float(np.mean([g.min() for g in groups])),
-        iqr=float(np.mean([np.subtract(*np.percentile(g, [75, 25])) for g in groups])),
-        samples=sum(len(g) for g in groups),
+        minimum=float(np.mean(rounds.minimum)),
+        resumed=latency * float(np.exp(np.median(np.log(rounds.first / _steady_of_first(rounds))))),
+        rounds=len(rounds.numbers),
+        samples=rounds.samples,
     )
 
 
-def ratio(a: Mapping[int, np.ndarray], b: Mapping[int, np.ndarray], resamples: int = RESAMPLES) -> Ratio | None:
-    """How many times slower `a` is than `b` (above one: `b` is faster), over the mini-batches both ran.
+def ratio(a: Rounds, b: Rounds) -> Ratio | None:
+    """How many times slower `a` is than `b` (above one: `b` is faster), over the rounds and mini-batches that both ran.
 
-    Repetition j of a mini-batch in `a` pairs with repetition j in `b`: rounds interleave the cells, so the two were measured
-    one after the other. The median of a mini-batch's log-ratios, averaged over mini-batches, and back by exp."""
-    logs = []
-    for minibatch in sorted(a.keys() & b.keys()):
-        n = min(len(a[minibatch]), len(b[minibatch]))
-        logs.append(np.log(a[minibatch][:n] / b[minibatch][:n]))
-    if not logs:
+    In each round the two took turns, so what slows the machine for a while slows both and cancels."""
+    _, row_a, row_b = np.intersect1d(a.numbers, b.numbers, return_indices=True)
+    _, column_a, column_b = np.intersect1d(a.minibatches, b.minibatches, return_indices=True)
+    if not len(row_a) or not len(column_a):
         return None
-    value = float(np.exp(typical(logs)))
-    if min(len(g) for g in logs) < 2:
-        return Ratio(value, float("nan"), float("nan"))
-    random = np.random.default_rng(0)
-    medians = [np.median(g[random.integers(len(g), size=(resamples, len(g)))], axis=1) for g in logs]
-    low, high = _interval(np.mean(medians, axis=0))
-    return Ratio(value, float(np.exp(low)), float(np.exp(high)))
+    logs = np.log(a.steady[np.ix_(row_a, column_a)] / b.steady[np.ix_(row_b, column_b)])
+    low, high = _interval(logs)
+    return Ratio(float(np.exp(typical(logs))), float(np.exp(low)), float(np.exp(high)))
 
 
-def _interval(estimates: np.ndarray) -> tuple[float, float]:
+def typical(values: np.ndarray) -> float:
+    """Of `[rounds, minibatches]`: the median over the rounds, averaged over the mini-batches."""
+    return float(np.mean(np.nanmedian(values, axis=0)))
+
+
+def _steady_of_first(rounds: Rounds) -> np.ndarray:
+    """[rounds] the steady value of the mini-batch that each turn began with."""
+    return rounds.steady[np.arange(len(rounds.numbers)), np.searchsorted(rounds.minibatches, rounds.first_minibatch)]
+
+
+def _interval(values: np.ndarray) -> tuple[float, float]:
+    """Of `typical(values)`."""
+    count = len(values)
+    if count < FEWEST:
+        return float("nan"), float("nan")
+    drawn = np.random.default_rng(0).integers(count, size=(300, count))
+    estimates = np.mean(np.nanmedian(values[drawn], axis=1), axis=1)
     tail = (1 - LEVEL) / 2
     low, high = np.quantile(estimates, [tail, 1 - tail])
     return float(low), float(high)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -23,7 +22,7 @@ UNBATCHED = 3  # operators named below the table
 @dataclass
 class Column:
     row: Row
-    groups: dict[int, Any]
+    rounds: stats.Rounds
     summary: stats.Summary
 
     @property
@@ -48,8 +47,8 @@ def show(rows: Sequence[Row], console: Console) -> None:
 
 
 def _column(row: Row) -> Column:
-    groups = stats.groups_of(row.record)
-    return Column(row, groups, stats.summary(list(groups.values())))
+    rounds = stats.rounds_of(row.record)
+    return Column(row, rounds, stats.summary(rounds))
 
 
 def _fastest(columns: Sequence[Column]) -> list[Column]:
@@ -63,9 +62,9 @@ def _fastest(columns: Sequence[Column]) -> list[Column]:
 
 
 def _faster(a: Column, b: Column) -> bool:
-    if a.groups.keys() == b.groups.keys():
+    if list(a.rounds.minibatches) == list(b.rounds.minibatches):
         return a.summary.median < b.summary.median
-    ratio = stats.ratio(b.groups, a.groups)  # a slow one ran fewer mini-batches: compare on those
+    ratio = stats.ratio(b.rounds, a.rounds)  # a slow one ran fewer mini-batches: compare on those
     return ratio is not None and ratio.value > 1
 
 
@@ -127,7 +126,7 @@ def _latency(columns: Sequence[Column]) -> list[tuple[str, Cell]]:
 
 def _times_faster(reference: Column) -> Cell:
     def cell(column: Column) -> str | None:
-        ratio = stats.ratio(reference.groups, column.groups)
+        ratio = stats.ratio(reference.rounds, column.rounds)
         return None if ratio is None else f"{ratio.value:#.3g}"
 
     return cell
@@ -135,7 +134,7 @@ def _times_faster(reference: Column) -> Cell:
 
 def _times_faster_interval(reference: Column) -> Cell:
     def cell(column: Column) -> str | None:
-        ratio = stats.ratio(reference.groups, column.groups)
+        ratio = stats.ratio(reference.rounds, column.rounds)
         return None if ratio is None or column is reference else f"{ratio.low:#.3g} .. {ratio.high:#.3g}"
 
     return cell

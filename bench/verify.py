@@ -30,7 +30,8 @@ class Wrong(Exception):
 
 
 class Flat(NamedTuple):
-    """Outputs of a mini-batch as fresh arrays: nothing the backend does later can change them."""
+    """Outputs of a mini-batch as fresh arrays: nothing the backend does later can change them. The numbers keep the type
+    that the backend gave them: the copy is made between timed runs, where converting to float64 would take longer."""
 
     shape: Any  # the nesting, with a list of equal arrays the same as the stacked array
     floats: np.ndarray
@@ -50,7 +51,7 @@ class Difference(NamedTuple):
 
 def flatten(outputs: Any) -> Flat:
     if _uniform(outputs):  # by far the commonest case, and this runs between any two samples
-        return Flat((len(outputs), *outputs[0].shape), np.concatenate(outputs, dtype=np.float64, axis=None), NO_INTEGERS)
+        return Flat((len(outputs), *outputs[0].shape), np.concatenate(outputs, axis=None), NO_INTEGERS)
     floats: list[np.ndarray] = []
     integers: list[np.ndarray] = []
 
@@ -71,8 +72,8 @@ def flatten(outputs: Any) -> Flat:
     shape = walk(outputs)
     return Flat(
         shape,
-        np.concatenate(floats).astype(np.float64) if floats else np.empty(0),
-        np.concatenate(integers).astype(np.int64) if integers else NO_INTEGERS,
+        np.concatenate(floats) if floats else np.empty(0),
+        np.concatenate(integers) if integers else NO_INTEGERS,
     )
 
 
@@ -96,8 +97,8 @@ class Expected:
         whole = flatten([output for output, _ in answers])
         self.n = len(answers)
         self.shape = whole.shape
-        self.floats = whole.floats
-        self.integers = whole.integers
+        self.floats = whole.floats.astype(np.float64)
+        self.integers = whole.integers.astype(np.int64)
         self.scale = np.concatenate([np.full(p.floats.size, _scale(p.floats)) for p in parts])
         self.tolerance = RTOL * np.abs(self.floats) + ATOL * self.scale
         self.instance = np.concatenate([np.full(p.floats.size, i) for i, p in enumerate(parts)]).astype(int)
@@ -132,7 +133,7 @@ class Expected:
         if got.floats.size != self.floats.size:
             raise Wrong("outputs are of the wrong kind (integer for float, or the reverse)")
         if self.floats.size:
-            difference = np.abs(got.floats - self.floats)
+            difference = np.abs(got.floats.astype(np.float64) - self.floats)
             bad = ~(difference <= self.tolerance)  # a NaN is bad
             if bad.any():
                 at = int(np.argmax(bad))
@@ -142,7 +143,7 @@ class Expected:
                 )
             seen = seen.widen(self.n, float(difference.max()), float((difference / self.scale).max()))
         if self.integers.size:
-            self._check_indices(got.integers)
+            self._check_indices(got.integers.astype(np.int64))
         return seen._replace(n=self.n)
 
     def _check_indices(self, got: np.ndarray) -> None:

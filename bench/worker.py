@@ -43,7 +43,7 @@ class Unavailable(Exception):
 
 
 class Session:
-    """One cell, from import to the last round. Each public method answers one request."""
+    """One cell, from import to the last turn. Each public method answers one request."""
 
     def __init__(self) -> None:
         self.seen = verify.Difference()
@@ -89,24 +89,40 @@ class Session:
         times = [self.checked[i].run_ns / 1e9 for i in range(minibatches)]
         self.checked.clear()
         gc.collect()
-        gc.freeze()  # what exists by now stays; collections between rounds look at the new only
+        gc.freeze()  # what exists by now stays; collections between turns look at the new only
         return {"pass_s": sum(times), "n": minibatches * size}
 
-    def round(self, order: list[int], settle: bool) -> Reply:
-        """Run the mini-batches in this order, timed; then verify what they gave. `settle`: one untimed run first, because
-        another cell has just used the caches."""
+    def turn(self, order: list[int], steady: int, timed: int) -> Reply:
+        """One turn: the mini-batches in this order, first once after the pause that this process has had (the resumed
+        pass, number 0), then `steady` more times back to back (passes 1, 2, ...). The resumed pass and the last `timed` of
+        the steady ones are samples; what they gave is verified once the turn is over. Between two runs their outputs are
+        copied and nothing else, so that the caches are as a loop over mini-batches leaves them.
+
+        `samples_s` and `sample_pass` have the samples in the order in which they were taken, `settled_s` the seconds of
+        the steady runs before the timed ones, `counters` what the backend says of the runs that count as steady."""
         before = os.times()
-        samples = []
+        samples: list[clock.Sample] = []
+        passes: list[int] = []
+        settled_s = 0.0
         with clock.quiet():
-            if settle:
-                self._run(order[-1])
-            for i in order:
-                samples.append(self._run(i, twice=i == order[-1]))
+            for number in range(steady + 1):
+                sampled = number == 0 or number > steady - timed
+                for i in order:
+                    taken = self._run(i, twice=number == steady and i == order[-1])
+                    if sampled:
+                        samples.append(taken)
+                        passes.append(number)
+                    else:
+                        settled_s += taken.run_ns / 1e9
         after = os.times()
         self.twice += [s for s in samples if s.late_ns is not None]
         reply = {
             "samples_s": [s.run_ns / 1e9 for s in samples],
-            "counters": breakdown.merge([s.counters for s in samples]),
+            "sample_pass": passes,
+            "settled_s": settled_s,
+            "counters": breakdown.merge(
+                [s.counters for s, number in zip(samples, passes, strict=True) if number or not steady]
+            ),
             "cpu_s": after.user + after.system - before.user - before.system,
         }
         try:
@@ -114,6 +130,8 @@ class Session:
                 self._verify(s, f"mini-batch {s.minibatch}, as timed")
         except verify.Wrong as error:
             reply |= {"status": Status.WRONG, "why": str(error)}
+        samples.clear()
+        gc.collect()  # now, so that the next turn begins with the pause and not with a collection
         return reply
 
     def close(self) -> Reply:

@@ -57,7 +57,7 @@ def curves(rows: Sequence[Row]) -> dict[str, list[Point]]:
 
 def _point(row: Row, along: str, others: Sequence[str]) -> Point:
     options = row.cell.backend.options
-    summary = stats.summary(list(stats.groups_of(row.record).values()))
+    summary = stats.summary(stats.rounds_of(row.record))
     return {
         "backend": row.cell.backend.name,
         along: options[along],
@@ -107,7 +107,7 @@ def _figure(frame: pandas.DataFrame, option: str, heading: str, path: Path) -> l
         errorbar=None, ax=axes,
     )  # fmt: skip
     for line in lines:
-        own = frame[frame["line"] == line].dropna()  # fewer than two samples of a mini-batch have no interval
+        own = frame[frame["line"] == line].dropna()  # fewer than five rounds have no interval
         beyond = [(own["median_ms"] - own["low_ms"]).clip(lower=0), (own["high_ms"] - own["median_ms"]).clip(lower=0)]
         axes.errorbar(own[option], own["median_ms"], yerr=beyond, fmt="none", ecolor=colours[line], capsize=3)
     axes.set(title=heading, ylabel="latency in ms, 95 % interval")

@@ -15,7 +15,7 @@ from bench.config import Isolate, Measure
 
 FAKES = "bench.tests.fakes"
 CONF = Path(__file__).parent / "conf"
-QUICK = Measure(name="quick", minibatches=3, min_rounds=2, min_samples=6, max_samples=12, budget_s=1.0, warm_s=0.0)
+QUICK = Measure(name="quick", minibatches=3, turn_s=0.001, timed_passes=2, min_rounds=2, max_rounds=4, budget_s=1.0, warm_s=0.0)
 STRICT = Isolate(deadline_s=60.0, memory_gb=1.0)
 
 

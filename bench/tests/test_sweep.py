@@ -104,7 +104,12 @@ def test_a_row_says_all_and_names_no_place(bench: Bench, tmp_path: Path) -> None
         assert row[key], key
     assert row["breakdown"] == {"kernel": 0.1}
     assert row["counters"]["batches"] == 3
-    assert len(row["samples_s"]) == len(row["sample_minibatch"]) == len(row["sample_round"]) >= 4
+    columns = [row[key] for key in ("samples_s", "sample_minibatch", "sample_round", "sample_pass")]
+    assert len({len(column) for column in columns}) == 1, "one entry per sample in each"
+    assert {0, 1} == set(row["sample_minibatch"]) == set(row["sample_round"])
+    assert 0 in row["sample_pass"] and len(set(row["sample_pass"])) >= 3, "a resumed pass and two steady ones"
+    assert row["session"]
+    assert row["measure_settings"]["budget_s"] == 0.05
     assert row["verified"]["n"] == 8
     assert 0 < row["verified"]["max_rel"] < 1e-3
     (kept,) = tmp_path.glob("results/*/machine.json")

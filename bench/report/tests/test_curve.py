@@ -28,12 +28,18 @@ class System:
     ) -> None: ...
 
 
-def row(milliseconds: float, status: Status = Status.OK, name: str = "system", repeats: int = 4, **options: Any) -> Row:
+def row(milliseconds: float, status: Status = Status.OK, name: str = "system", repeats: int = 6, **options: Any) -> Row:
     usual: Mapping[str, Any] = {"trials": 0, "guided": True, "strategy": "best", "scale": 1.0}
     backend = Part(name, f"{__name__}.System", {**usual, **options})
     cell = Cell(Part("toy", "bench.tests.fakes.Toy", {}), backend, "tiny", 4)
     seconds = [milliseconds / 1e3 * (1 + 0.01 * k) for k in range(repeats)]
-    return Row(cell, {"status": status, "samples_s": seconds, "sample_minibatch": [0] * repeats})
+    samples = {
+        "samples_s": seconds,
+        "sample_minibatch": [0] * repeats,
+        "sample_round": [*range(repeats)],
+        "sample_pass": [0] * repeats,
+    }
+    return Row(cell, {"status": status, **samples})
 
 
 def test_points_are_by_the_number_and_lines_by_the_rest() -> None:
@@ -43,7 +49,7 @@ def test_points_are_by_the_number_and_lines_by_the_rest() -> None:
     assert option == "trials"
     guided = [p for p in points if p["line"] == "system, guided=True"]
     assert [p["trials"] for p in guided] == [0, 8, 16]
-    assert [p["median_ms"] for p in guided] == pytest.approx([9 * 1.015, 8 * 1.015, 7 * 1.015])
+    assert [p["median_ms"] for p in guided] == pytest.approx([9 * 1.025, 8 * 1.025, 7 * 1.025])
     assert all(p["low_ms"] <= p["median_ms"] <= p["high_ms"] for p in points)
     assert len(points) == 6
 

@@ -1,0 +1,92 @@
+"""What a turn of a cell consists of, and when the rounds of a group end.
+
+A round gives every cell of the group one turn. A turn runs the cell's mini-batches once after the pause in which the other
+cells had the machine (the resumed pass), and then several times back to back (the steady passes). All cells take part in
+every round until the group ends, so any two of them can be compared round by round.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench import stats
+from bench.config import Measure
+from bench.store import Record
+
+# A run longer than this heats its own caches: what the pause has cost it does not show, and one pass counts as both.
+SINGLE_PASS_S = 0.2
+# The least time for which a cell has not run when its turn begins. The turns of the others take longer than this, as a rule.
+PAUSE_S = 0.05
+# So many steady passes at most, also of a model that does next to nothing.
+MOST_PASSES = 500
+
+
+def plan(pass_s: float, minibatches: int, measure: Measure) -> tuple[int, int]:
+    """How many steady passes a turn has, and how many of them, the last ones, are timed. `pass_s`: seconds that a pass takes,
+    as far as known. No steady pass at all: the resumed one counts as steady."""
+    if pass_s / minibatches > SINGLE_PASS_S:
+        return 0, 0
+    steady = min(MOST_PASSES, max(1, math.ceil(measure.turn_s / max(pass_s, 1e-9))))
+    return steady, min(steady, measure.timed_passes)
+
+
+def order(seed: int, number: int, minibatches: int) -> list[int]:
+    """The order of the mini-batches in round `number`: different every time, the same for all cells of a group. A cell that
+    has fewer mini-batches leaves the others out."""
+    shuffled = list(range(minibatches))
+    random.Random(f"{seed}/{number}").shuffle(shuffled)
+    return shuffled
+
+
+def keep(row: Record, number: int, ran: Sequence[int], reply: dict[str, Any]) -> None:
+    """Add the samples of round `number`, in which the mini-batches `ran` were run pass by pass, to a row. Raises ValueError
+    where the reply is not that of a whole turn."""
+    seconds, passes = reply["samples_s"], reply["sample_pass"]
+    if not seconds or len(seconds) % len(ran) or len(passes) != len(seconds):
+        raise ValueError(f"a turn over {len(ran)} mini-batches gave {len(seconds)} samples and {len(passes)} numbers of passes")
+    if not all(math.isfinite(each) and each > 0 for each in seconds):
+        raise ValueError("a sample is not a positive number of seconds")
+    row["samples_s"] += [round(each, 9) for each in seconds]
+    row["sample_minibatch"] += [ran[i % len(ran)] for i in range(len(seconds))]
+    row["sample_round"] += [number] * len(seconds)
+    row["sample_pass"] += passes
+
+
+@dataclass
+class StopRule:
+    """When the rounds of a group end, for all its cells at once. `cells`: how many began."""
+
+    measure: Measure
+    cells: int
+    summaries: dict[str, stats.Summary] = field(default_factory=dict)  # by cell id, as of the last look
+    _narrow: bool = False  # was every interval narrow enough at the look before?
+
+    def look(self, rows: dict[str, Record], rounds: int, spent_s: float, late: bool) -> str | None:
+        """After a round: the reason to end, if there is one. `interval`: every cell's interval is narrow enough, at two looks
+        in a row, because a single one may be luck. `rounds`: the most that are allowed. `budget`: the group's time is spent.
+        `limit`: the campaign's is. Never before `min_rounds`. `rows`: those of the cells that still take part, by id."""
+        self.summaries = {cell_id: stats.summary(stats.rounds_of(row)) for cell_id, row in rows.items()}
+        before, self._narrow = self._narrow, all(self._is_narrow(found) for found in self.summaries.values())
+        if rounds < self.measure.min_rounds:
+            return None
+        if before and self._narrow:
+            return "interval"
+        if rounds >= self.measure.max_rounds:
+            return "rounds"
+        if spent_s >= self.measure.budget_s * self.cells:
+            return "budget"
+        return "limit" if late else None
+
+    def share_done(self, rounds: int, spent_s: float) -> float:
+        """How near the end is, from 0 to 1."""
+        widest = max((found.relative_half_width for found in self.summaries.values()), default=float("inf"))
+        narrow = (self.measure.relative_ci / widest) ** 2 if widest > 0 else 1.0  # narrows with the root of the rounds
+        spent = spent_s / (self.measure.budget_s * self.cells)
+        return min(1.0, max(narrow, rounds / self.measure.max_rounds, spent))
+
+    def _is_narrow(self, found: stats.Summary) -> bool:
+        return found.relative_half_width <= self.measure.relative_ci

@@ -12,10 +12,12 @@ import traceback
 import uuid
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, ClassVar
 
 import psutil
 
+from bench.family import Family, Usage, adopt_orphans, kill_orphans, reap
+from bench.log import cap, one_line
 from bench.status import Status
 from bench.worker import OUT_OF_MEMORY
 
@@ -42,13 +44,14 @@ def verdict(error: Exception, log: Path) -> Ended:
             traceback.print_exception(error, file=file)
     except OSError:
         pass
-    lines = str(error).strip().splitlines()
-    text = type(error).__name__ + (f": {lines[0][:300]}" if lines else "")
-    return Ended(Status.FAILED, f"error of the harness: {text}")
+    return Ended(Status.FAILED, f"error of the harness: {type(error).__name__}: {one_line(error)}".rstrip(": "))
 
 
 class Child:
-    """A worker. `ask` is a call into it; while nobody asks, it sleeps on its pipe."""
+    """A worker. `ask` is a call into it; while nobody asks, it sleeps on its pipe. `usage` is the processor time of it and all
+    that it started, as the kernel counts it."""
+
+    living: ClassVar[set[int]] = set()
 
     def __init__(
         self, log: Path, threads: int, deadline_s: float, memory_bytes: int, limit_data: bool, cpus: list[int] | None = None
@@ -64,6 +67,7 @@ class Child:
         requests, self._requests = os.pipe()
         self._replies, replies = os.pipe()
         log.parent.mkdir(parents=True, exist_ok=True)
+        adopt_orphans()  # so that what is left by a child that dies can be found
         command = [sys.executable, "-m", "bench.worker", str(requests), str(replies), str(os.getpid())]
         with log.open("ab") as output:
             self.process = subprocess.Popen(
@@ -77,11 +81,15 @@ class Child:
             )
         os.close(requests)
         os.close(replies)
+        self.living.add(self.process.pid)
+        self.family = Family(self.process.pid)
+        self.usage = Usage(self.family)
         if cpus is not None:
             os.sched_setaffinity(self.process.pid, cpus)
 
     def ask(self, do: str, **request: Any) -> dict[str, Any]:
         """The reply. Raises Ended when the reply is a verdict, the child dies, or its deadline or memory limit is passed."""
+        self.usage.ask()
         start = monotonic()
         try:
             os.write(self._requests, json.dumps({"do": do, **request}).encode() + b"\n")
@@ -93,6 +101,7 @@ class Child:
                 self.kill()
                 raise Ended(Status.TIMEOUT, f"still in '{do}' at its deadline of {self.deadline_s:g} s")
             ready, _, _ = select.select([self._replies], [], [], min(left, LOOK_S))
+            cap(self.log)
             if ready:
                 chunk = os.read(self._replies, 1 << 16)
                 if not chunk:
@@ -100,24 +109,24 @@ class Child:
                 self._buffer += chunk
             else:
                 self._look_at_memory()
-        self.left_s -= monotonic() - start
+        wall_s = monotonic() - start
+        self.left_s -= wall_s
+        self.usage.replied(do, wall_s)
         line, _, self._buffer = self._buffer.partition(b"\n")
         reply: dict[str, Any] = json.loads(line)
         if "status" in reply and "samples_s" not in reply:
-            raise Ended(Status(reply["status"]), reply["why"])
+            raise Ended(Status(reply["status"]), one_line(reply["why"]))
         return reply
 
     def kill(self) -> None:
         """The child and everything it started, also what left its session."""
+        killed: list[int] = []
         if self.process.returncode is None:  # not yet reaped, so its id is its own
-            try:
-                family = psutil.Process(self.process.pid).children(recursive=True)
-            except psutil.NoSuchProcess:
-                family = []
+            killed = self.family.kill()
             os.killpg(self.process.pid, signal.SIGKILL)
-            for process in family:
-                _kill(process.pid)
             self.process.wait()
+        self.living.discard(self.process.pid)
+        reap([*killed, *kill_orphans(self.living)])
         for pid in _carrying(self._token):
             _kill(pid)
         for descriptor in (self._requests, self._replies):
@@ -228,5 +237,5 @@ def _last_line(log: Path) -> str:
     lines = [line.strip() for line in _tail(log).splitlines() if line.strip()]
     for line in lines:
         if line.startswith("Fatal Python error"):
-            return line
-    return lines[-1][:200] if lines else ""
+            return one_line(line)
+    return one_line(lines[-1], 200) if lines else ""

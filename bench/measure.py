@@ -22,7 +22,7 @@ from bench import breakdown, machine, stats, turns
 from bench.cell import Cell
 from bench.config import Isolate, Measure
 from bench.isolate import Ended, verdict
-from bench.monitor import Monitor, report
+from bench.monitor import Monitor, left_behind, own_load, report
 from bench.prepare import Prepared, Preparer, Tell
 from bench.status import Status
 from bench.store import Record
@@ -151,7 +151,9 @@ class Group:
         child, row = running.child, running.row
         if self.measure.profile:
             child.ask("profile", path=str(child.log.with_suffix(".profile.txt")))
+        row["flags"] += own_load(child.usage, running.cell.threads, "turn")
         closed = child.ask("close")
+        row["flags"] += left_behind(child.family)
         row["verified"] |= closed["verified"]
         row["memory"] = {"peak_rss_bytes": closed["peak_rss_bytes"]}
         return Ended(Status.OK, None)

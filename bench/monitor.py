@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from time import monotonic
+from time import monotonic, process_time
 from typing import Any
 
 import psutil
 
+from bench.family import Family, Usage
 from bench.machine import Gpu
 
 WINDOW_S = 0.5  # the kernel counts processor time in hundredths of a second, so shorter windows say nothing
 FOREIGN_CORES = 0.25  # flag from here on
 CLOCK_SPREAD = 0.05
+
+
+MORE_CORES = 0.2  # over the threads asked for
+IDLE_CORES, IDLE_CPU_S = 0.1, 0.25  # while it was not asked
 
 
 class Monitor:
@@ -70,6 +75,27 @@ def report(windows: Sequence[dict[str, float]]) -> tuple[dict[str, Any], list[st
     return {key: [min(v), sorted(v)[len(v) // 2], max(v)] for key, v in series.items()}, flags
 
 
+def own_load(usage: Usage, threads: int, timed: str) -> list[str]:
+    """What is worth a flag in a cell's own use of processors: more of them than asked for while it was asked for `timed`, or
+    work while it was asked for nothing, which slows the others. Other load on the machine can only make this less."""
+    flags = []
+    used = usage.asked.get(timed)
+    if used is not None and used.cores > threads + MORE_CORES:
+        flags.append(f"used {used.cores:.1f} cores, asked for {threads} thread" + "s" * (threads != 1))
+    if usage.idle.cores > IDLE_CORES and usage.idle.cpu_s > IDLE_CPU_S:
+        flags.append(f"used {usage.idle.cores:.1f} cores while others had their turn")
+    return flags
+
+
+def left_behind(family: Family) -> list[str]:
+    """A flag for processes that a cell's end would not have ended; the harness ends them."""
+    names = sorted(family.strays().values())
+    if not names:
+        return []
+    shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    return [f"left {len(names)} process" + "es" * (len(names) != 1) + f" behind in a session of their own ({shown}): ended"]
+
+
 def processor_mhz() -> list[float]:
     """The clock of every processor, where the kernel tells it."""
     try:
@@ -86,12 +112,5 @@ def _busy() -> float:
 
 
 def _own(children: Sequence[int]) -> float:
-    """Core-seconds of this process and the children."""
-    total = 0.0
-    for pid in (None, *children):
-        try:
-            times = psutil.Process(pid).cpu_times()
-        except psutil.NoSuchProcess:
-            continue
-        total += times.user + times.system
-    return total
+    """Core-seconds of this process, the children and all that they started."""
+    return process_time() + sum(Family(pid).cpu_s() for pid in children)

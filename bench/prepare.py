@@ -60,7 +60,7 @@ class Preparer:
         plain = {key: getattr(cell, key) for key in ("size", "batch_size", "threads", "device", "seed", "minibatches")}
         self.tell(cell, "compiling", 0)
         opened = child.ask("open", cell=parts | plain)
-        row["cold"] = {key: round(opened[key], 6) for key in ("load_s", "compile_s", "first_s")}
+        row["cold"] = {key: round(opened[key], 6) for key in ("load_s", "compile_s", "place_s", "first_s")}
         run_s = opened["first_s"]
         if run_s * cell.minibatches > self.measure.pass_s:  # slow, or only slow at first?
             self.tell(cell, "running once more", 0)

@@ -20,18 +20,20 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from time import perf_counter
+from time import CLOCK_MONOTONIC_RAW, clock_gettime
 from typing import Any
 
 from bench import breakdown, clock, verify
 from bench.contract import Backend, Compiled, Target, Unsupported, Workload
+from bench.family import adopt_orphans
+from bench.log import one_line, text_of
 from bench.registry import resolve
 from bench.status import Status
 
 PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
 OUT_OF_MEMORY = re.compile(
-    r"bad_alloc|out of memory|out_of_memory|OutOfMemory|(can't|cannot|failed to|unable to) allocate|memory allocation failed|"
-    r"DefaultCPUAllocator",
+    r"bad_alloc|out of memory|out_of_memory|OutOfMemory|(can't|cannot|failed to|unable to) allocate (memory|\S+ \S*bytes?\b|"
+    r"[\d.]+ ?[KMGT]i?B)|memory allocation failed|DefaultCPUAllocator",
     re.IGNORECASE,
 )
 
@@ -46,6 +48,7 @@ class Session:
     """One cell, from import to the last turn. Each public method answers one request."""
 
     def __init__(self) -> None:
+        self.opened = False
         self.seen = verify.Difference()
         self.checked: dict[int, clock.Sample] = {}
         self.expected: dict[int, verify.Expected] = {}
@@ -53,23 +56,26 @@ class Session:
 
     def open(self, cell: Mapping[str, Any]) -> Reply:
         """Import, build, compile, and the first run of all, each timed."""
-        start = perf_counter()
+        start = _now()
         backend = self._backend(cell)
         reason = backend.available()
         if reason is not None:
             raise Unavailable(reason)
         workload = _workload(cell["workload"])
-        load_s = perf_counter() - start
+        load_s = _now() - start
         batch_size, count = cell["batch_size"], cell["minibatches"]
         instances = workload.instances(cell["size"], cell["seed"], batch_size * count)
-        start = perf_counter()
+        start = _now()
         self.compiled: Compiled = backend.compile(workload, cell["size"], cell["seed"], batch_size)
-        compile_s = perf_counter() - start
+        compile_s = _now() - start
+        start = _now()
         placed = self.compiled.place(instances)
+        place_s = _now() - start
         self.minibatches = [placed[i * batch_size : (i + 1) * batch_size] for i in range(count)]
         self.fingerprint = verify.fingerprint(self.minibatches)
         first = self._checked_run(0)
-        return {"load_s": load_s, "compile_s": compile_s, "first_s": first.run_ns / 1e9}
+        self.opened = True
+        return {"load_s": load_s, "compile_s": compile_s, "place_s": place_s, "first_s": first.run_ns / 1e9}
 
     def probe(self) -> Reply:
         """A second run, on other instances: how long one takes when nothing is cold."""
@@ -173,10 +179,10 @@ class Session:
             instance = self._backend({"backend": backend, "device": device, "threads": 1})
             instance.compile(made, made.sizes[0], 0, 1).close()
         except Unsupported as error:
-            return f"unsupported: {error}"
+            return f"unsupported: {one_line(error)}"
         except Exception as error:
             traceback.print_exc()
-            return f"failed: {_one_line(error)}"
+            return f"failed: {_explain(error)}"
         return None
 
     def _backend(self, cell: Mapping[str, Any]) -> Backend:
@@ -208,25 +214,33 @@ class Session:
             raise verify.Wrong("run() changed its inputs")
 
 
-def outcome(error: BaseException) -> tuple[Status, str]:
-    """Which status an exception stands for."""
+def outcome(error: BaseException, opened: bool) -> tuple[Status, str]:
+    """Which status an exception stands for. `opened`: the backend has compiled the model and run it once, so what it cannot
+    do by its nature it should have said by then."""
     match error:
+        case Unsupported() | Unavailable() if opened:
+            return Status.FAILED, _explain(error)
         case Unsupported():
-            return Status.UNSUPPORTED, str(error)
+            return Status.UNSUPPORTED, one_line(error)
         case Unavailable():
-            return Status.UNAVAILABLE, str(error)
+            return Status.UNAVAILABLE, one_line(error)
         case verify.Wrong():
-            return Status.WRONG, str(error)
+            return Status.WRONG, one_line(error)
         case MemoryError():
-            return Status.OOM, _one_line(error)
-    if OUT_OF_MEMORY.search(f"{type(error).__name__}: {error}"):
-        return Status.OOM, _one_line(error)
-    return Status.FAILED, _one_line(error)
+            return Status.OOM, _explain(error)
+    if OUT_OF_MEMORY.search(f"{type(error).__name__}: {text_of(error)}"):
+        return Status.OOM, _explain(error)
+    return Status.FAILED, _explain(error)
 
 
-def _one_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines()
-    return type(error).__name__ + (f": {lines[0][:300]}" if lines else "")
+def _explain(error: BaseException) -> str:
+    text = one_line(error)
+    return type(error).__name__ + (f": {text}" if text else "")
+
+
+def _now() -> float:
+    """Seconds, for what takes long: a clock that nothing adjusts."""
+    return clock_gettime(CLOCK_MONOTONIC_RAW)
 
 
 def _workload(part: Mapping[str, Any]) -> Workload:
@@ -243,6 +257,7 @@ def _die_with_parent(parent: int) -> None:
 def main() -> None:
     requests_fd, replies_fd, parent, memory_bytes = (int(arg) for arg in sys.argv[1:5])
     _die_with_parent(parent)
+    adopt_orphans()
     for descriptor in (requests_fd, replies_fd):
         os.set_inheritable(descriptor, False)
     if memory_bytes:
@@ -255,7 +270,7 @@ def main() -> None:
                 reply = getattr(session, request.pop("do"))(**request)
             except BaseException as error:
                 traceback.print_exc()
-                status, why = outcome(error)
+                status, why = outcome(error, session.opened)
                 reply = {"status": status, "why": why}
             replies.write(json.dumps(reply) + "\n")
             replies.flush()

@@ -84,6 +84,7 @@ class Honest:
 
 
 class Applied:
+    note = ""
     sleep_s = 0.0
 
     def __init__(self, weight: np.ndarray) -> None:
@@ -334,3 +335,67 @@ class ClosesPipes(Applied):
         os.closerange(3, 256)
         time.sleep(600)
         return []
+
+
+class Detaches(Applied):
+    """Starts a process that forks twice, into a session and an environment of its own; the file `note` gets its id."""
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        if not Path(self.note).exists():
+            subprocess.run(["env", "-i", "setsid", "-f", "sh", "-c", f"echo $$ > {self.note}; exec sleep 600"], check=True)
+        return super().run(minibatch)
+
+
+class DetachesAndDies(Detaches):
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        super().run(minibatch)
+        while not Path(self.note).exists():
+            time.sleep(0.01)
+        ctypes.string_at(0)
+        return []
+
+
+class SpinsBetween(Applied):
+    """Keeps a processor busy while others have their turn."""
+
+    started = False
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        if not self.started:
+            self.started = True
+            subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        return super().run(minibatch)
+
+
+class Floods(Applied):
+    """Prints without end."""
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        os.write(1, b"flooded\n" * (4 << 20))
+        return super().run(minibatch)
+
+
+class UnsupportedTimed(Applied):
+    """Thinks better of it once it is being timed."""
+
+    calls = 0
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        self.calls += 1
+        if self.calls > 6:
+            raise Unsupported("not today")
+        return super().run(minibatch)
+
+
+class CannotAllocateName(Applied):
+    """An error that is not about memory."""
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        raise ValueError("cannot allocate a name for this variable")
+
+
+class Rude(Applied):
+    """An error's text with colours, control characters, markup and half a character."""
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        raise ValueError("\n\n\x1b[31mred\x1b[0m [bold]\x07bell\udc80 " + "x" * 10_000_000)

@@ -40,6 +40,8 @@ from bench.tests.conftest import QUICK, STRICT, cell
         ("refuses", Status.UNSUPPORTED, "only square things"),
         ("missing", Status.UNAVAILABLE, "not installed"),
         ("ClosesPipes", Status.FAILED, "SIGKILL"),
+        ("UnsupportedTimed", Status.FAILED, "Unsupported: not today"),
+        ("CannotAllocateName", Status.FAILED, "cannot allocate a name"),
     ],
 )
 def test_status(how: str, status: Status, why: str | None, tmp_path: Path) -> None:
@@ -68,6 +70,30 @@ def test_a_hang_ends_at_its_deadline(how: str, tmp_path: Path) -> None:
 def test_what_a_backend_prints_is_in_its_log(tmp_path: Path) -> None:
     row = bench.run(cell("Prints"), QUICK, STRICT, tmp_path)
     assert '"why": "printed"' in (tmp_path / row["log"]).read_text()
+
+
+@pytest.mark.parametrize("how", ["Detaches", "DetachesAndDies"])
+def test_what_a_cell_leaves_running_is_ended(how: str, tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    row = bench.run(cell(how, note=str(started)), QUICK, STRICT, tmp_path)
+    assert _ended(int(started.read_text())), "also out of its session, its tree and its environment"
+    if how == "Detaches":
+        assert row["status"] == Status.OK, row["why"]
+        assert [flag for flag in row["flags"] if "left 1 process behind" in flag and "sleep" in flag], row["flags"]
+
+
+def test_a_log_fills_no_disk(tmp_path: Path) -> None:
+    row = bench.run(cell("Floods"), QUICK, STRICT, tmp_path)
+    assert row["status"] == Status.OK, row["why"]
+    assert (tmp_path / row["log"]).stat().st_size < 150 << 20
+    assert b"was dropped by the harness" in (tmp_path / row["log"]).read_bytes()
+
+
+def test_a_reason_is_one_clean_line(tmp_path: Path) -> None:
+    row = bench.run(cell("Rude"), QUICK, STRICT, tmp_path)
+    assert row["status"] == Status.FAILED
+    assert row["why"].startswith("ValueError: red [bold] bell xxx")
+    assert len(row["why"]) < 400
 
 
 def _ended(pid: int) -> bool:

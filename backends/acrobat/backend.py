@@ -7,7 +7,8 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from backends.acrobat.options import SWITCHES, Codegen, Executor, Kernels, Options
+from backends.acrobat.kernels.target import CpuTarget, UnsupportedCpu
+from backends.acrobat.options import SWITCHES, Codegen, Executor, Isa, Kernels, Options
 from bench.contract import Instance, Outputs, Target, Unsupported, Workload
 
 ALWAYS = ("specialise",)
@@ -72,6 +73,7 @@ class Acrobat:
         wave: int = 64,
         executor: Executor = "inline",
         codegen: Codegen = "aot",
+        isa: Isa = "native",
         checked: bool = False,
         ablation: Literal["none", "alone", "cumulative"] = "none",
         tune: int | Literal["curve"] = 0,
@@ -109,6 +111,7 @@ class Acrobat:
             executor=executor,
             kernels=kernels,
             codegen=codegen,
+            isa=isa,
         )
 
     def available(self) -> str | None:
@@ -116,14 +119,27 @@ class Acrobat:
             return "it generates code for CPUs only"
         if not shutil.which(os.environ.get("CXX", "g++")) and not shutil.which("clang++"):
             return "there is no C++ compiler"
-        if self.options.kernels == "vendor":
-            from backends.acrobat.codegen import blas
-            from backends.acrobat.codegen.build import BuildError
+        try:
+            CpuTarget.detect(self.options.isa)
+        except UnsupportedCpu as error:
+            return str(error)
+        return self._vendor_missing() if self.options.kernels == "vendor" else None
 
-            try:
-                blas.find()
-            except BuildError as error:
-                return str(error)
+    def _vendor_missing(self) -> str | None:
+        from backends.acrobat.codegen import blas
+        from backends.acrobat.codegen.build import BuildError
+
+        try:
+            library = blas.find()
+        except BuildError as error:
+            return str(error)
+        wanted = self.options.isa
+        if wanted != "native" and library.instruction_set != wanted:
+            core = (blas.AVX2_CORES if wanted == "avx2" else blas.AVX512_CORES)[0]
+            return (
+                f"isa={wanted}, but {library.version} has chosen its kernels for {library.core or 'an unknown processor'}; "
+                f"start with OPENBLAS_CORETYPE={core} in the environment, or leave isa=native"
+            )
         return None
 
     def variants(self) -> Sequence[Mapping[str, Any]]:
@@ -155,7 +171,8 @@ class Acrobat:
                     checked=self.checked,
                     tune=trials,
                     sample=sample,
-                )
+                ),
+                self.target.threads,
             )
         except CompileError as error:
             raise Unsupported(str(error)) from error
@@ -175,10 +192,11 @@ def steps() -> list[dict[str, Any]]:
 
 
 class Compiled:
-    def __init__(self, executable: Any) -> None:
+    def __init__(self, executable: Any, threads: int) -> None:
         import torch
 
         self.executable = executable
+        self.threads = threads
         self.inference_mode = torch.inference_mode
 
     def place(self, instances: Sequence[Instance]) -> list[Instance]:
@@ -197,6 +215,18 @@ class Compiled:
     def counters(self) -> Mapping[str, Any]:
         c = self.executable.counters()
         return {**c, "mean_batch_width": c["nodes"] / c["batches"] if c["batches"] else 0.0}
+
+    def facts(self) -> Mapping[str, Any]:
+        """What ran: the widest instructions its kernels use, what made them, CPU threads, and `tables` for `load_time` if
+        products that other systems compute for each mini-batch were computed when the model was loaded."""
+        manifest, blas = self.executable.manifest, self.executable.blas
+        generated = f"generated kernels, LLVM {manifest['llvm']}"
+        return {
+            "instruction_set": blas.instruction_set if blas else manifest["instruction_set"],
+            "library": f"{blas.version} ({blas.core}), {generated}" if blas else generated,
+            "threads": self.threads,
+            "load_time": "tables" if manifest["projects"] else "",
+        }
 
     def close(self) -> None:
         self.executable.close()

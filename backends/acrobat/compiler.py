@@ -26,11 +26,12 @@ from backends.acrobat.codegen.vm_module import VmModule
 from backends.acrobat.frontend import build as build_program
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.printer import print_program
-from backends.acrobat.kernels.emit import Schedules, Variant, symbol, variants
+from backends.acrobat.kernels.emit import Schedules, Variant, llvm_version, symbol, variants
 from backends.acrobat.kernels.spec import Kernel, Mode
 from backends.acrobat.kernels.target import CpuTarget
 from backends.acrobat.options import Kernels, Options
 from backends.acrobat.passes.constants import evaluate_derived
+from backends.acrobat.passes.tables import projects
 from backends.acrobat.pipeline import Observe, facts_for, optimise
 from backends.acrobat.tuning.tune import tune as tuned
 
@@ -67,7 +68,8 @@ def compile(
     `flags` are further ones for the C++ compiler, `emit` makes the kernels (both for tests).
 
     Raises CompileError with all that is outside the language, BuildError if there is no usable C++ compiler or, with
-    `Options(kernels="vendor")`, no library, ValueError for a `tune` or a `sample` that cannot be.
+    `Options(kernels="vendor")`, no library, UnsupportedCpu if the processor lacks the instructions that kernels need or that
+    `Options(isa=...)` asks for, ValueError for a `tune` or a `sample` that cannot be.
     """
     return compile_program(
         build_program(module),
@@ -109,7 +111,7 @@ def compile_program(
             f"tune={tune} with kernels='vendor': a library's kernels have no schedules to try; leave one of them out"
         )
     program = optimise(program, options, observe)
-    target = CpuTarget.detect()
+    target = CpuTarget.detect(options.isa)
 
     def executable(schedules: Mapping[Request, Schedules], threads: int = 1, checked: bool = False) -> Executable:
         key = build_key(program, options, target, schedules, flags, emit)
@@ -176,6 +178,9 @@ def generate(
         "packed": [{"weight": w, "description": json.loads(packing)} for w, packing in module.packed],
         "outputs": [{"shape": t.shape, "dtype": t.dtype} for t in module.outputs],
         "library": any(e.source for e in kernels.values()),
+        "instruction_set": target.instruction_set,
+        "llvm": llvm_version() if kernels else "",
+        "projects": projects(program),
         "kernels": {
             name: {"flops_per_row": e.flops_per_row, "parts": e.parts, "schedule": asdict(e.schedule)}
             for name, e in kernels.items()

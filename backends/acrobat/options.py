@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 Executor: TypeAlias = Literal["inline", "dataflow", "agenda"]
 Codegen: TypeAlias = Literal["aot", "vm"]
 Kernels: TypeAlias = Literal["generated", "vendor"]
+Isa: TypeAlias = Literal["native", "avx2", "avx512"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,16 @@ class Options:
     """`vendor`: matrix products are calls of a library's GEMM, on operands copied into contiguous memory; all other operations
     are generated kernels of their own. A library's kernel takes nothing else in, so this turns `vertical`, `horizontal`,
     `coarsen` and `gather_fusion` off, whatever they are."""
+    isa: Isa = "native"
+    """The instruction set that kernels are made for: `native` the widest this processor has, `avx2` vectors of 256 bits also
+    where it has wider ones, `avx512` vectors of 512 bits, refused where it has none. The host program is compiled for any
+    x86-64 processor whatever this is. A vendor's library chooses its own instructions."""
 
     def __post_init__(self) -> None:
         if isinstance(self.wave, bool) or not isinstance(self.wave, int) or not 0 <= self.wave <= 1 << 32:
             raise ValueError(f"wave={self.wave!r}: the least number of instances of a wave, or 0 for all of them")
+        if self.isa not in get_args(Isa):
+            raise ValueError(f"isa={self.isa!r}: the instruction set of kernels is one of {', '.join(get_args(Isa))}")
 
     def effective(self) -> Options:
         """What is compiled: these options without those that `kernels` turns off."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
+import re
 from collections.abc import Iterator
 from ctypes.util import find_library
 from dataclasses import dataclass
@@ -12,6 +13,9 @@ from pathlib import Path
 from backends.acrobat.codegen.build import BuildError
 
 BUNDLING = ("numpy", "scipy")
+AVX512_CORES = ("SkylakeX", "Cooperlake", "SapphireRapids")
+AVX2_CORES = ("Haswell", "Zen")
+"""OpenBLAS's names of the processors whose kernels use these instructions."""
 NAMES = [(prefix, suffix) for suffix in ("64_", "") for prefix in ("scipy_", "")]
 """How builds of OpenBLAS decorate their symbols; the suffix says that integers have 64 bits."""
 
@@ -26,6 +30,17 @@ class Blas:
     """Whether its integers have 64 bits."""
     get_threads: int
     set_threads: int
+    version: str
+    """As `OpenBLAS 0.3.31`; without a number if the library does not tell."""
+    core: str
+    """OpenBLAS's name of the processor whose kernels it chose when it was loaded; empty if it does not tell."""
+
+    @property
+    def instruction_set(self) -> str:
+        """`avx512`, `avx2`, or the name of the core if its kernels use others."""
+        if self.core in AVX512_CORES:
+            return "avx512"
+        return "avx2" if self.core in AVX2_CORES else self.core
 
 
 def find() -> Blas:
@@ -67,5 +82,16 @@ def functions(library: ctypes.CDLL) -> Blas | None:
         names = [f"{prefix}{name}{suffix}" for name in ("cblas_sgemm", "openblas_get_num_threads", "openblas_set_num_threads")]
         if all(hasattr(library, name) for name in names):
             sgemm, get, set_ = (ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in names)
-            return Blas(library, sgemm, suffix == "64_", get, set_)
+            version = re.match(r"OpenBLAS [\d.]*\d", _text(library, f"{prefix}openblas_get_config{suffix}"))
+            core = _text(library, f"{prefix}openblas_get_corename{suffix}")
+            return Blas(library, sgemm, suffix == "64_", get, set_, version[0] if version else "OpenBLAS", core)
     return None
+
+
+def _text(library: ctypes.CDLL, name: str) -> str:
+    """What a function without arguments gives; empty if the library has it not."""
+    if not hasattr(library, name):
+        return ""
+    function = getattr(library, name)
+    function.restype = ctypes.c_char_p
+    return (function() or b"").decode()

@@ -72,7 +72,7 @@ class Executable:
         self.manifest = json.loads((folder / "manifest.json").read_text())
         self._lib = library(folder / "model.so", self.manifest["door"])
         names = self.manifest["weights"]
-        self._blas = blas.find() if self.manifest["library"] else None
+        self.blas = blas.find() if self.manifest["library"] else None
         self._raw = Buffers([np.ascontiguousarray(weights[name], np.float32) for name in names])
         self._packed = Buffers([pack(p["description"], weights[p["weight"]]) for p in self.manifest["packed"]])
         base = self._raw.address(0) if names else self._packed.base
@@ -80,8 +80,8 @@ class Executable:
             *(threads, memory_limit, int(checked), int(gather_fusion), int(defer), wave),
             *(EXECUTORS.index(executor), base),
         )
-        if self._blas is not None:
-            b = self._blas
+        if self.blas is not None:
+            b = self.blas
             self._lib.acrobat_set_gemm(self._session, b.sgemm, int(b.wide), b.get_threads, b.set_threads)
         for i in range(len(names)):
             self._lib.acrobat_add_weight(self._session, self._raw.address(i))

@@ -76,6 +76,13 @@ def emit(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: Schedule |
     )
 
 
+def llvm_version() -> str:
+    """The major version of the LLVM that TVM has kernels compiled by. Imports TVM."""
+    from backends.acrobat.kernels import templates
+
+    return templates.llvm_version()
+
+
 def variants(
     kernel: Kernel, out_mode: Mode, target: CpuTarget, schedules: Schedules = (), kernels: Kernels = "generated"
 ) -> tuple[Variant, ...]:

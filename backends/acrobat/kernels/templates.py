@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import tvm
+
 from backends.acrobat.kernels import gemm
 from backends.acrobat.kernels.code import Code, function, lower, object_bytes
 from backends.acrobat.kernels.interface import Interface
@@ -46,6 +48,11 @@ def write_kernel(kernel: Kernel, out_mode: Mode, symbol: str, target: CpuTarget,
         rows.write()
         parts, scratch = 1, rows.scratch_size
     return Written(function(symbol, interface.params, code), parts, scratch, packs)
+
+
+def llvm_version() -> str:
+    """The major version of the LLVM within TVM; TVM does not tell the minor one."""
+    return str(tvm.get_global_func("target.llvm_version_major")())
 
 
 def compile_kernel(symbol: str, written: Written, target: CpuTarget) -> bytes:

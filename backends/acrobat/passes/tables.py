@@ -14,7 +14,7 @@ from dataclasses import replace
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.tables import table_rows
 from backends.acrobat.ir.nodes import Atom, Expr, Function, Let, Lit, Op, Program, Var, Weight
-from backends.acrobat.ir.ops import make_op
+from backends.acrobat.ir.ops import OPS, Fusion, make_op
 from backends.acrobat.ir.types import INT, TensorT
 from backends.acrobat.ir.visitor import Binding, Names, from_lets, lets, map_bodies, names_of, walk
 from backends.acrobat.passes.dead import remove_dead
@@ -24,6 +24,11 @@ from backends.acrobat.passes.products import Part, Products, parts, product
 
 MAX_ELEMENTS = 1 << 26
 """The largest table that is made: 256 MiB."""
+
+
+def projects(program: Program) -> bool:
+    """Whether products are computed when the finished program is loaded: work that other systems do for each mini-batch."""
+    return any(OPS[d.op].fusion is Fusion.PRODUCT for d in program.derived.values())
 
 
 def run(program: Program) -> Program:

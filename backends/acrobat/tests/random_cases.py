@@ -9,15 +9,24 @@ from random import Random
 from typing import Any, get_args, get_type_hints
 
 from backends.acrobat.ir.tests.programs import Sample, sample
+from backends.acrobat.kernels.target import CpuTarget, UnsupportedCpu
 from backends.acrobat.options import Options
 from backends.acrobat.passes.tests.random_programs import all_used
+
+
+def _can_be(option: str, value: Any) -> bool:
+    """Whether this machine has what the value asks for."""
+    try:
+        return option != "isa" or bool(CpuTarget.detect(value))
+    except UnsupportedCpu:
+        return False
 
 
 def _axes() -> dict[str, tuple[Any, ...]]:
     types = get_type_hints(Options)
     plain = {bool: (True, False), int: (0, 1, 2)}
     values = {f.name: get_args(types[f.name]) or plain[types[f.name]] for f in fields(Options)}
-    return {f.name: (f.default, *(v for v in values[f.name] if v != f.default)) for f in fields(Options)}
+    return {f.name: (f.default, *(v for v in values[f.name] if v != f.default and _can_be(f.name, v))) for f in fields(Options)}
 
 
 AXES = _axes()

@@ -55,6 +55,7 @@ def test_a_series_of_cells_has_tables_where_both_are_asked_for(series: str) -> N
         (("backend.acrobat.tune=best",), "does not fit"),
         (("backend.acrobat.tune=1.5",), "does not fit"),
         (("backend.acrobat.profile=1",), "does not fit bool"),
+        (("backend.acrobat.isa=avx",), "does not fit"),
         (("backend.acrobat.tune=curve", "backend.acrobat.ablation=alone"), "one at a time"),
         (("backend.acrobat.tune=4", "backend.acrobat.kernels=vendor"), "no schedules to try"),
     ],

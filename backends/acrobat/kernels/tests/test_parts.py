@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from backends.acrobat.kernels.packing import PLAIN, pack, panels
 from backends.acrobat.kernels.target import CpuTarget, UnsupportedCpu, choose
 from backends.acrobat.kernels.walks import Walk, fit
+from backends.acrobat.options import Isa
 
 
 def test_panels_hold_all_gates_of_a_unit():
@@ -56,6 +57,25 @@ AVX512 = "avx2 fma avx512f avx512dq avx512vl avx512bw"
 )
 def test_targets(info: str, target: CpuTarget):
     assert choose("x86_64", info) == target
+
+
+@pytest.mark.parametrize(
+    ("info", "isa", "target"),
+    [
+        (cpuinfo("AuthenticAMD", 26, AVX512), "avx2", CpuTarget("znver3", 8)),
+        (cpuinfo("GenuineIntel", 6, AVX512 + " amx_tile"), "avx2", CpuTarget("x86-64-v3", 8)),
+        (cpuinfo("GenuineIntel", 6, AVX512), "avx512", CpuTarget("x86-64-v4", 16)),
+        (cpuinfo("GenuineIntel", 6, "avx2 fma"), "avx2", CpuTarget("x86-64-v3", 8)),
+    ],
+)
+def test_targets_of_an_instruction_set(info: str, isa: Isa, target: CpuTarget):
+    assert choose("x86_64", info, isa) == target
+    assert target.instruction_set == isa
+
+
+def test_avx512_is_refused_where_some_of_it_is_missing():
+    with pytest.raises(UnsupportedCpu, match=r"isa=avx512 needs.*lacks avx512bw, avx512vl$"):
+        choose("x86_64", cpuinfo("GenuineIntel", 6, "avx2 fma avx512f avx512dq"), "avx512")
 
 
 @pytest.mark.parametrize(("machine", "flags"), [("aarch64", ""), ("x86_64", "sse4_2 avx")])

@@ -76,6 +76,12 @@ class Compiled(Protocol):
 
     def close(self) -> None: ...
 
+    # Optional: def facts(self) -> Mapping[str, Any]
+    #     What ran, for the reader who compares: `library`, what computed, with its version, as in "Eigen in dyNET38 2.2";
+    #     `threads`, how many it really uses; `load_time`, names of the work done while loading that other systems do inside the
+    #     clock, as in "tables", or ""; `instruction_set`, "sse", "avx2" or "avx512", if it knows: what is seen while it runs
+    #     counts more. Only what it knows; asked once, after the last timed run.
+
 
 class Backend(Protocol):
     """A system under test, constructed as `cls(target, **options)` from `conf/backend/<name>.yaml`. Its options are the

@@ -155,6 +155,8 @@ class Group:
         closed = child.ask("close")
         row["flags"] += left_behind(child.family)
         row["verified"] |= closed["verified"]
+        row["ran"] = closed["ran"]
+        row["flags"] += closed["flags"]
         row["memory"] = {"peak_rss_bytes": closed["peak_rss_bytes"]}
         return Ended(Status.OK, None)
 

@@ -34,6 +34,7 @@ def begin(cell: Cell) -> Record:
         "breakdown": {},
         "counters": {},
         "memory": {},
+        "ran": {},
         "energy_j": None,
         "clocks": {},
         "verified": {"n": 0},

@@ -23,7 +23,7 @@ from pathlib import Path
 from time import CLOCK_MONOTONIC_RAW, clock_gettime
 from typing import Any
 
-from bench import breakdown, clock, verify
+from bench import breakdown, clock, facts, verify
 from bench.contract import Backend, Compiled, Target, Unsupported, Workload
 from bench.family import adopt_orphans
 from bench.log import one_line, text_of
@@ -64,6 +64,7 @@ class Session:
         workload = _workload(cell["workload"])
         load_s = _now() - start
         batch_size, count = cell["batch_size"], cell["minibatches"]
+        self.device = cell["device"]
         instances = workload.instances(cell["size"], cell["seed"], batch_size * count)
         start = _now()
         self.compiled: Compiled = backend.compile(workload, cell["size"], cell["seed"], batch_size)
@@ -145,8 +146,11 @@ class Session:
         self._inputs_unchanged()
         if not clock.complete(self.twice):
             raise verify.Wrong("outputs were not complete when run() returned: the first fetch did much of the work")
+        ran, flags = facts.collect(self.compiled, self.minibatches[0], self.device)
         self.compiled.close()
         return {
+            "ran": ran,
+            "flags": flags,
             "verified": {"max_abs": self.seen.absolute, "max_rel": self.seen.relative},
             "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         }

@@ -73,16 +73,19 @@ class DyNet:
             raise Unsupported(make.unsupported[autobatch])
         parameters = engine.Parameters(arrays)
         program = make(model, parameters)
-        return Compiled(program, parameters, self.target.device, autobatch, batch_size)
+        return Compiled(program, parameters, self.target, autobatch, batch_size)
 
 
 class Compiled:
     """A program and its parameters."""
 
-    def __init__(self, program: Program, parameters: engine.Parameters, device: str, autobatch: int, batch_size: int) -> None:
+    def __init__(
+        self, program: Program, parameters: engine.Parameters, target: Target, autobatch: int, batch_size: int
+    ) -> None:
         self.program = program
         self.parameters = parameters  # without their collection they are freed
-        self.graph = engine.Graph(device)
+        self.target = target
+        self.graph = engine.Graph(target.device)
         self.autobatch = autobatch
         self.batch_size = batch_size
         self.run_ns = 0
@@ -120,6 +123,7 @@ class Compiled:
             "build_ms": build_ns / 1e6,
             "forward_ms": graph.forward_ns / 1e6,
             "nodes": graph.nodes(),
+            "threads": engine.threads(self.target.threads),
         }
         if not self.autobatch:
             return found | {"batches": found["nodes"], "launches": found["nodes"], "mean_batch_width": 1.0}
@@ -132,6 +136,9 @@ class Compiled:
             found["mean_batch_width"] = profile.mean_batch_width
             found["unbatched"] = profile.unbatched
         return found
+
+    def facts(self) -> Mapping[str, Any]:
+        return {"library": engine.library(), "threads": engine.threads(self.target.threads), "load_time": ""}
 
     def close(self) -> None:
         self.graph.renew()

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import cache
+from importlib import metadata
+from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
@@ -42,6 +45,40 @@ def start(autobatch: int, pool_mb: int, parameters_mb: int, device: str) -> None
     finally:
         sys.argv = arguments
     _started.update(settings)
+
+
+def library() -> str:
+    """What DyNet computes with, and whose build it is: as in "Eigen in dyNET38 2.2"."""
+    import _dynet
+
+    products = "MKL" if _needs("libmkl") else "Eigen"
+    owners = metadata.packages_distributions().get("_dynet", [])
+    installed = any(Path(_dynet.__file__).is_relative_to(Path(str(metadata.distribution(o).locate_file("")))) for o in owners)
+    if installed:
+        return f"{products} in {owners[0]} {metadata.version(owners[0])}"
+    import dynet
+
+    return f"{products} in a DyNet {dynet.__version__} ({dynet.__gitversion__}) of its own build"
+
+
+def threads(asked: int) -> int:
+    """How many DyNet computes on: it has no threads of its own, but its products have those of a library it was built with."""
+    return asked if any(map(_needs, ("libgomp", "libomp", "libiomp", "libmkl"))) else 1
+
+
+@cache
+def _needs(name: str) -> bool:
+    """Does DyNet's library ask for one whose name begins so? The names stand in its table of strings."""
+    return name.encode() in Path(loaded_library("libdynet")).read_bytes()
+
+
+def loaded_library(name: str) -> str:
+    """The path of a library of this process."""
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        path = line.split(maxsplit=5)[-1]
+        if Path(path).name.startswith(name):
+            return path
+    raise OSError(f"{name} is not loaded")
 
 
 class Parameters:

@@ -15,7 +15,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+
+from backends.dynet.engine import loaded_library
 
 BATCH = re.compile(r"^BatchSize:(\d+) (.*)$", re.MULTILINE)
 TOTAL = re.compile(r"^\s*(\S+)\s+\S+\s+\(total time\)$", re.MULTILINE)
@@ -48,7 +49,7 @@ class Profiler:
     """Of the DyNet that this process has loaded."""
 
     def __init__(self) -> None:
-        self.library = ctypes.CDLL(_loaded("libdynet"))
+        self.library = ctypes.CDLL(loaded_library("libdynet"))
         self.level = ctypes.c_int.in_dll(self.library, "_ZN5dynet14profiling_flagE")
         self.timer = ctypes.addressof(ctypes.c_char.in_dll(self.library, "_ZN5dynet5timerE"))
         self.show = self.library._ZN5dynet10NamedTimer4showEv
@@ -85,15 +86,6 @@ class Profiler:
 
 def _why(operator: str) -> str:
     return next((why for pattern, why in WHY if pattern.search(operator)), ALONE)
-
-
-def _loaded(name: str) -> str:
-    """The path of a library of this process."""
-    for line in Path("/proc/self/maps").read_text().splitlines():
-        path = line.split(maxsplit=5)[-1]
-        if Path(path).name.startswith(name):
-            return path
-    raise OSError(f"{name} is not loaded")
 
 
 @contextmanager

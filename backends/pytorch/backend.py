@@ -8,6 +8,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 
+from backends.pytorch import libraries
 from backends.pytorch.cells import Traced
 from bench.contract import Instance, Outputs, Target, Unsupported, Workload
 from workloads.spec import loaded
@@ -63,13 +64,13 @@ def cells(workload: Workload, mode: str) -> Sequence[str]:
 
 
 class Model:
-    """One module on one device."""
+    """One module on one device. `known` are the counters, the same for every run."""
 
-    def __init__(self, module: nn.Module, device: str, dtype: torch.dtype, facts: Mapping[str, Any]) -> None:
+    def __init__(self, module: nn.Module, device: str, dtype: torch.dtype, known: Mapping[str, Any]) -> None:
         self.module = module
         self.device = device
         self.dtype = dtype
-        self.facts = facts
+        self.known = known
 
     def place(self, instances: Sequence[Instance]) -> list[Instance]:
         return [map_tensors(self.put, instance) for instance in instances]
@@ -88,7 +89,17 @@ class Model:
         return [arrays(output) for output in outputs]
 
     def counters(self) -> Mapping[str, Any]:
-        return self.facts
+        return self.known
+
+    def facts(self) -> Mapping[str, Any]:
+        if self.device != "cpu":
+            return {"library": f"PyTorch {torch.__version__}", "threads": torch.get_num_threads(), "load_time": ""}
+        return {
+            "instruction_set": libraries.capability(),
+            "library": f"PyTorch {torch.__version__} ({libraries.describe(self.dtype)})",
+            "threads": torch.get_num_threads(),
+            "load_time": "",
+        }
 
     def close(self) -> None:
         if self.device == "cuda":

@@ -18,7 +18,7 @@ from workloads.tests.conftest import spec
 def run(autobatch: Any, case: Case) -> dict[str, Any]:
     workload = spec(case.workload, **case.options)
     try:
-        compiled = DyNet(Target(), autobatch=autobatch).compile(workload, "tiny", 0, max(len(case.instances), 1))
+        compiled = DyNet(Target(threads=2), autobatch=autobatch).compile(workload, "tiny", 0, max(len(case.instances), 1))
     except Unsupported as error:
         return {"unsupported": str(error)}
     placed = compiled.place(case.instances)
@@ -27,7 +27,11 @@ def run(autobatch: Any, case: Case) -> dict[str, Any]:
     compiled.run(placed[:1])
     outputs = compiled.run(list(placed))
     found: dict[str, Any] = {"outputs": compiled.fetch(outputs), "again": compiled.fetch(outputs), "first": first}
-    found |= {"counters": dict(compiled.counters()), "unchanged": fingerprint(placed) == before}
+    found |= {
+        "counters": dict(compiled.counters()),
+        "facts": dict(compiled.facts()),
+        "unchanged": fingerprint(placed) == before,
+    }
     compiled.close()
     return found
 

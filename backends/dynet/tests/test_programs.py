@@ -16,6 +16,7 @@ import pytest
 import torch
 
 from backends.dynet.tests.cases import cases, instances_double
+from bench import facts
 from bench.verify import Difference, Expected, flatten
 from workloads.spec import loaded
 from workloads.structures import arrays, map_tensors
@@ -105,3 +106,11 @@ def test_siblings_and_instances_batch() -> None:
 
 def test_settings_hold_for_the_process() -> None:
     assert "cannot be started again" in results(1)["started twice"]
+
+
+def test_facts_name_the_build_and_its_one_thread() -> None:
+    """The processes were told that two threads may be used."""
+    told = facts.checked(results(1)["treelstm"]["facts"])
+    assert told["threads"] == 1
+    assert told["library"].startswith("Eigen in dyNET38 ")
+    assert results(1)["treelstm"]["counters"]["threads"] == 1

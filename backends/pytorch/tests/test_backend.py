@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -10,6 +13,7 @@ import torch
 
 from backends.pytorch.backend import PyTorch
 from backends.pytorch.cells import Traced
+from bench import facts
 from bench.contract import Target, Unsupported
 from bench.verify import Difference, Expected, fingerprint, flatten
 from workloads.oracle import answers
@@ -95,3 +99,25 @@ def test_a_trace_for_each_submodule_and_length() -> None:
         for xs in ([x], [x, y], [y, x, x]):
             torch.testing.assert_close(traced(module, xs), cell(module, xs))
     assert len(traced.traces) == 6
+
+
+def test_the_products_are_seen_on_what_their_library_is_told_to_use() -> None:
+    """MKL takes the instruction set from the environment: what is seen must follow it, whatever PyTorch's own loops use."""
+    if not torch.backends.mkl.is_available() or torch.backends.cpu.get_cpu_capability() != "AVX512":
+        pytest.skip("needs MKL and a processor with AVX-512")
+    program = "from backends.pytorch.backend import libraries, torch; print(libraries.describe(torch.float32))"
+    environment = {**os.environ, "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
+    told = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True).stdout
+    if " on " not in told:
+        pytest.skip("one process may not look into another here")
+    assert "its own loops AVX-512" in told
+    assert told.strip().endswith("on AVX2")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_facts_have_what_the_harness_checks(threads: int) -> None:
+    compiled = PyTorch(Target(threads=threads)).compile(spec("treelstm"), "tiny", 0, 2)
+    found = facts.checked(compiled.facts())
+    assert found["threads"] == threads == torch.get_num_threads()
+    assert found["load_time"] == ""
+    assert found["library"].startswith(f"PyTorch {torch.__version__}")

@@ -1,0 +1,62 @@
+"""What really ran in a cell: what the backend says of itself, and what was seen while it worked. It is in the row as `ran`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bench.contract import Compiled, Instance
+from bench.instructions import instruction_sets, observe
+
+TEXTS = ("instruction_set", "library", "load_time")
+SPELLED = {"sse": "SSE", "avx2": "AVX2", "avx512": "AVX-512"}
+
+
+class Invalid(ValueError):
+    """`facts()` gave something else than the contract says; the message tells what."""
+
+
+def collect(compiled: Compiled, minibatch: Sequence[Instance], device: str) -> tuple[dict[str, Any], list[str]]:
+    """The facts of a cell and the flags for its row. On a CPU the mini-batch is run some times more, to see
+    its instructions."""
+    flags = []
+    try:
+        ran = checked(compiled.facts() if hasattr(compiled, "facts") else {})
+    except Invalid as error:
+        ran, flags = {}, [str(error)]
+    if device == "cpu" and minibatch:
+        seen = observe(lambda: compiled.run(list(minibatch)))
+        if instruction_sets(seen):
+            ran["instructions_seen"] = seen
+    return ran, flags
+
+
+def checked(facts: Any) -> dict[str, Any]:
+    """A copy of what `facts()` gave."""
+    if not isinstance(facts, Mapping):
+        raise Invalid(f"facts() gave {type(facts).__name__}, not a mapping")
+    for key, value in facts.items():
+        if key in TEXTS:
+            if not isinstance(value, str):
+                raise Invalid(f"facts() gave {key}={value!r}, not a text")
+        elif key != "threads":
+            raise Invalid(f"facts() gave {key!r}; known are {', '.join(TEXTS)} and threads")
+        elif isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise Invalid(f"facts() gave threads={value!r}, not a number of threads")
+    return dict(facts)
+
+
+def instruction_set(ran: Mapping[str, Any]) -> str:
+    """As seen; where that is not known, as the backend says; empty if neither is."""
+    return instruction_sets(ran.get("instructions_seen")) or str(ran.get("instruction_set", ""))
+
+
+def describe(ran: Mapping[str, Any]) -> str:
+    """In one line: "AVX2, Eigen in dyNET38 2.2, 1 thread"; empty where nothing is known."""
+    names = [SPELLED.get(name, name) for name in instruction_set(ran).split(", ") if name]
+    parts = [" and ".join(names), ran.get("library", "")]
+    if "threads" in ran:
+        parts.append(f"{ran['threads']} thread" + "s" * (ran["threads"] != 1))
+    if ran.get("load_time"):
+        parts.append(f"{ran['load_time']} computed when the model was loaded")
+    return ", ".join(part for part in parts if part)

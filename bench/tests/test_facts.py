@@ -1,0 +1,81 @@
+"""What a backend says of what ran, and what is made of it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import pytest
+
+from bench import facts
+from bench.facts import Invalid, checked, collect, describe
+
+
+class Silent:
+    def __init__(self) -> None:
+        self.runs: list[Any] = []
+
+    def run(self, minibatch: Any) -> None:
+        self.runs.append(minibatch)
+
+
+class Telling(Silent):
+    told: ClassVar[Any] = {"instruction_set": "avx512", "library": "own loops 1.0", "threads": 2, "load_time": "tables"}
+
+    def facts(self) -> Any:
+        return self.told
+
+
+def test_a_backend_need_not_say_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(facts, "observe", lambda call: None)
+    assert collect(Silent(), [1], "cpu") == ({}, [])  # type: ignore[arg-type]
+
+
+def test_what_is_seen_counts_more_than_what_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled, batch = Telling(), [1, 2]
+
+    def look(call: Any) -> dict[str, int]:
+        call()
+        return {"avx2": 40, "avx512": 8}
+
+    monkeypatch.setattr(facts, "observe", look)
+    ran, flags = collect(compiled, batch, "cpu")  # type: ignore[arg-type]
+    assert not flags
+    assert facts.instruction_set(ran) == "avx2, avx512"
+    assert describe(ran) == "AVX2 and AVX-512, own loops 1.0, 2 threads, tables computed when the model was loaded"
+    assert compiled.runs == [[1, 2]]
+    assert compiled.runs[0] is not batch
+
+
+def test_on_a_gpu_nothing_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(facts, "observe", lambda call: pytest.fail("looked"))
+    ran, _ = collect(Telling(), [1], "cuda")  # type: ignore[arg-type]
+    assert describe(ran).startswith("AVX-512, own loops")
+
+
+@pytest.mark.parametrize(
+    ("told", "reason"),
+    [
+        (None, "gave NoneType, not a mapping"),
+        ({"threads": 0}, "threads=0, not a number of threads"),
+        ({"threads": True}, "threads=True"),
+        ({"library": 3}, "library=3, not a text"),
+        ({"speed": "high"}, "'speed'; known are instruction_set, library, load_time and threads"),
+    ],
+)
+def test_unusable_facts_are_a_flag(monkeypatch: pytest.MonkeyPatch, told: Any, reason: str) -> None:
+    monkeypatch.setattr(facts, "observe", lambda call: None)
+    monkeypatch.setattr(Telling, "told", told)
+    with pytest.raises(Invalid, match=reason):
+        checked(told)
+    ran, flags = collect(Telling(), [1], "cpu")  # type: ignore[arg-type]
+    assert ran == {}
+    assert len(flags) == 1
+    assert reason in flags[0]
+
+
+def test_descriptions() -> None:
+    assert describe({}) == ""
+    assert describe({"threads": 1}) == "1 thread"
+    assert describe({"instruction_set": "avx2", "library": "Eigen in dyNET38 2.2", "threads": 1, "load_time": ""}) == (
+        "AVX2, Eigen in dyNET38 2.2, 1 thread"
+    )

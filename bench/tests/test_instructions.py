@@ -1,0 +1,67 @@
+"""Encodings of instructions, and processes that run one kind of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bench.instructions import FEW, instruction_sets, observe, width
+
+
+@pytest.mark.parametrize(
+    ("code", "bits"),
+    [
+        ("62 f2 75 48 b8 c2", 512),  # vfmadd231ps zmm0, zmm1, zmm2
+        ("62 f2 75 58 b8 00", 512),  # vfmadd231ps zmm0, zmm1, dword [rax] to all lanes
+        ("62 f2 75 28 b8 c2", 256),  # vfmadd231ps ymm0, ymm1, ymm2 in the new encoding
+        ("62 f1 74 18 58 c2", 512),  # vaddps zmm0, zmm1, zmm2, rounding to nearest
+        ("62 f1 74 48 59 00", 512),  # vmulps zmm0, zmm1, [rax]
+        ("62 f1 7c 48 10 00", None),  # vmovups zmm0, [rax]
+        ("62 f2 75 08 b9 c2", None),  # vfmadd231ss xmm0, xmm1, xmm2
+        ("c4 e2 75 b8 c2", 256),  # vfmadd231ps ymm0, ymm1, ymm2
+        ("c4 e2 71 b8 c2", 128),  # vfmadd231ps xmm0, xmm1, xmm2
+        ("c4 e2 71 b9 c2", None),  # vfmadd231ss xmm0, xmm1, xmm2
+        ("c4 e2 75 96 c2", 256),  # vfmaddsub132ps
+        ("c5 f4 58 c2", 256),  # vaddps ymm0, ymm1, ymm2
+        ("c5 f2 58 c2", None),  # vaddss xmm0, xmm1, xmm2
+        ("c5 fc 10 00", None),  # vmovups ymm0, [rax]
+        ("c5 f5 ef c9", None),  # vpxor ymm1, ymm1, ymm1
+        ("0f 58 c1", 128),  # addps xmm0, xmm1
+        ("66 41 0f 59 c1", 128),  # mulpd xmm0, xmm9
+        ("f3 0f 58 c1", None),  # addss xmm0, xmm1
+        ("48 01 d8", None),  # add rax, rbx
+        ("c3", None),  # ret, the last byte of a page
+        ("", None),
+    ],
+)
+def test_width(code: str, bits: int | None) -> None:
+    assert width(bytes.fromhex(code)) == bits
+
+
+def test_what_is_rare_is_not_named() -> None:
+    assert instruction_sets({"avx512": 30, "avx2": 70}) == "avx2, avx512"
+    assert instruction_sets({"avx512": 1, "avx2": 99}) == "avx2"
+    assert instruction_sets({"avx2": FEW - 1}) == ""
+    assert instruction_sets(None) == ""
+
+
+def test_a_product_is_seen() -> None:
+    a = np.ones((256, 256), np.float32)
+    seen = observe(lambda: a @ a, seconds=20.0)
+    if seen is None:
+        pytest.skip("one process may not look into another here")
+    assert instruction_sets(seen)
+
+
+def test_nothing_is_seen_where_nothing_is_computed() -> None:
+    seen = observe(lambda: sum(range(1000)), seconds=0.3)
+    assert not seen
+    assert instruction_sets(seen) == ""
+
+
+def test_an_error_of_the_computation_is_not_swallowed() -> None:
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        observe(fail)

@@ -123,7 +123,6 @@ class Compiled:
             "build_ms": build_ns / 1e6,
             "forward_ms": graph.forward_ns / 1e6,
             "nodes": graph.nodes(),
-            "threads": engine.threads(self.target.threads),
         }
         if not self.autobatch:
             return found | {"batches": found["nodes"], "launches": found["nodes"], "mean_batch_width": 1.0}

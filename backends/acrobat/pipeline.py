@@ -11,6 +11,7 @@ from backends.acrobat.analyses.depth import static_depths
 from backends.acrobat.analyses.independence import dependent
 from backends.acrobat.analyses.phases import phases
 from backends.acrobat.analyses.placement import misplaced
+from backends.acrobat.analyses.soundness import check_facts
 from backends.acrobat.analyses.waits import Waits
 from backends.acrobat.codegen.functions import Facts
 from backends.acrobat.errors import CompileError
@@ -20,6 +21,7 @@ from backends.acrobat.options import Options
 from backends.acrobat.passes import (
     coarsen,
     constants,
+    entry,
     folds,
     horizontal,
     inline,
@@ -43,6 +45,8 @@ class Pass:
 
 def passes(options: Options) -> list[Pass]:
     return [
+        # Phases hold for an entry that each instance runs once; everything below takes it to be so.
+        Pass("entry", entry.run),
         # What `parallel` states has been checked; phase markers are for those who want phases.
         Pass("markers", lambda p: markers.erase(p, phases=options.phases)),
         # Straight-line code is then seen whole by everything after.
@@ -94,13 +98,13 @@ def check_markers(program: Program) -> None:
 
 
 def facts_for(program: Program, options: Options) -> Facts:
-    """What code generation needs to know about the finished program."""
+    """What code generation needs to know about the finished program. Raises VerifyError if that is not sound."""
     graph = CallGraph(program)
     static = static_depths(program, graph)
     stages = phases(program, graph, static)
     waits = Waits(program, graph)
     phase = dict(stages.of) if options.phases else {}
-    return Facts(
+    facts = Facts(
         static_depth=dict(static.depths) if options.hoist else {},
         static_levels=static.base if options.hoist else 0,
         phase=phase,
@@ -109,3 +113,5 @@ def facts_for(program: Program, options: Options) -> Facts:
         alignment=alignment(program, graph, static, waits, phase) if options.ghosts else Alignment(),
         recursive=frozenset(name for name in program.functions if name in graph.recursive),
     )
+    check_facts(program, facts.static_depth, facts.static_levels, facts.phase, facts.phases)
+    return facts

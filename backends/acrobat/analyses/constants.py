@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from backends.acrobat.analyses.callgraph import CallGraph
-from backends.acrobat.analyses.engine import Facts, Value, analyse
+from backends.acrobat.analyses.engine import Facts, Place, Value, analyse
 from backends.acrobat.ir.nodes import Host, Item, Launch, Lit, Op, Program, Weight
 
 
@@ -48,7 +48,7 @@ class _Origins:
     def weight(self, weight: Weight) -> Origin:
         return Origin(frozenset({weight.name}), True)
 
-    def work(self, node: Op | Launch, args: Sequence[Value[Origin]], name: str) -> Origin:
+    def work(self, node: Op | Launch, args: Sequence[Value[Origin]], place: Place) -> Origin:
         return COMPUTED
 
     def host(self, node: Host, args: Sequence[Origin]) -> Origin:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from backends.acrobat.analyses.callgraph import CallGraph
-from backends.acrobat.analyses.engine import Facts, Value, analyse
+from backends.acrobat.analyses.engine import Facts, Place, Value, analyse
 from backends.acrobat.ir.nodes import Atom, Host, Item, Launch, Let, Lit, Op, Program, Weight
 from backends.acrobat.ir.ops import OPS, Fusion, is_view
 from backends.acrobat.ir.types import ListT
@@ -54,13 +54,13 @@ class _Depths:
     def weight(self, weight: Weight) -> int:
         return 0
 
-    def work(self, node: Op | Launch, args: Sequence[Value[int]], name: str) -> int:
+    def work(self, node: Op | Launch, args: Sequence[Value[int]], place: Place) -> int:
         depth = _incoming(node.args, args)
         if depth == UNREACHED:
             return UNREACHED
         if not is_work(node):
             return depth
-        return DYNAMIC if depth == DYNAMIC or not name else depth + 1
+        return DYNAMIC if depth == DYNAMIC or not place[1] else depth + 1
 
     def host(self, node: Host, args: Sequence[int]) -> int:
         return 0

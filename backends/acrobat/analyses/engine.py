@@ -50,6 +50,8 @@ V = TypeVar("V")
 Value: TypeAlias = tuple[V, ...]
 Context: TypeAlias = Site | None
 """None: the component of the entry function."""
+Place: TypeAlias = tuple[str, str]
+"""A function, and the variable in it that an expression is bound to ("": to none)."""
 
 
 class Lattice(Protocol[V]):
@@ -70,8 +72,8 @@ class Lattice(Protocol[V]):
 
     def weight(self, weight: Weight) -> V: ...
 
-    def work(self, node: Op | Launch, args: Sequence[Value[V]], name: str) -> V:
-        """The result, or each result, of tensor work that is bound to `name` ("": not bound to a variable)."""
+    def work(self, node: Op | Launch, args: Sequence[Value[V]], place: Place) -> V:
+        """The result, or each result, of the tensor work at `place`."""
 
     def host(self, node: Host, args: Sequence[V]) -> V:
         """A scalar computed on the host from these leaves."""
@@ -301,7 +303,7 @@ class _Run(Generic[V]):
             case Var() | Lit() | Weight():
                 return self.atom(expr)
             case Op(args=args) | Launch(args=args):
-                leaf = self.lattice.work(expr, [self.atom(a) for a in args], name)
+                leaf = self.lattice.work(expr, [self.atom(a) for a in args], (self.task[1], name))
                 return (leaf,) * self.layout.size(expr.type)
             case Host():
                 return self.host(expr)

@@ -5,6 +5,9 @@ a boundary lies before work that uses a dynamic result of a recursion or loop: t
 Independent siblings (a forward and a backward scan) share a phase, and straight-line work stays in the phase of what it uses.
 
 Where the model has `phase` markers, boundaries lie there and nowhere else.
+
+Phases need an entry that each instance runs once. One that is called, by itself or from elsewhere, has a single phase;
+`passes.entry` gives such a model another entry, and `analyses.soundness` checks what has been found.
 """
 
 from __future__ import annotations
@@ -35,6 +38,8 @@ def phases(program: Program, graph: CallGraph, static: Static) -> Phases:
     if is_marked(program):
         return Phases(marked_phases(program, graph))
     entry = program.functions[program.entry]
+    if any(entry.name in callees for callees in graph.callees.values()):
+        return Phases({})
     kinds = Kinds(program, graph)
     of: dict[str, int] = {}
     ready: dict[str, int] = {}

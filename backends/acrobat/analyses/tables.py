@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from backends.acrobat.analyses.callgraph import CallGraph
-from backends.acrobat.analyses.engine import Value, analyse
+from backends.acrobat.analyses.engine import Place, Value, analyse
 from backends.acrobat.ir.nodes import Host, Item, Launch, Lit, Op, Program, Weight
 
 
@@ -44,7 +44,7 @@ class _Rows:
     def weight(self, weight: Weight) -> Rows:
         return OTHER
 
-    def work(self, node: Op | Launch, args: Sequence[Value[Rows]], name: str) -> Rows:
+    def work(self, node: Op | Launch, args: Sequence[Value[Rows]], place: Place) -> Rows:
         if isinstance(node, Op) and node.op == "row" and isinstance(node.args[0], Weight):
             return Rows(frozenset({node.args[0].name}), False)
         return OTHER

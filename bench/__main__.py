@@ -9,7 +9,7 @@ import hydra
 from omegaconf import DictConfig
 from rich.console import Console
 
-from bench import machine, table
+from bench import environment, machine, table
 from bench.campaign import Campaign
 from bench.compose import CONFIG, register
 from bench.config import read
@@ -28,6 +28,9 @@ def main() -> None:
     def job(composed: DictConfig) -> None:
         try:
             config = read(composed)
+            left_out = ", ".join(environment.cleared(config.isolate.env))
+            if left_out and not campaign.rows:  # once for all jobs of a sweep
+                print(f"not passed on to what is measured, because it tunes libraries: {left_out} (isolate.env)", file=sys.stderr)
             rows = campaign.run(config)
             table.show(rows, console)
             if config.measure.stored:

@@ -44,6 +44,7 @@ class Cell:
     device: str = "cpu"
     seed: int = 0
     minibatches: int = 5  # distinct mini-batches, hence how many instances
+    env: Mapping[str, str] = field(default_factory=dict)  # environment variables given to its process on purpose
     measure: str = "default"  # name of the measuring settings: rows of different ones are not compared
 
     def canonical(self) -> dict[str, Any]:
@@ -58,6 +59,7 @@ class Cell:
             "device": self.device,
             "seed": self.seed,
             "minibatches": self.minibatches,
+            **({"env": dict(self.env)} if self.env else {}),
             "measure": self.measure,
         }
 

@@ -11,7 +11,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from bench import registry
+from bench import environment, registry
 from bench.cell import Cell, Part
 from bench.contract import Target
 from bench.registry import ConfigError
@@ -49,6 +49,7 @@ class Isolate:
     deadline_s: float = 3600.0  # of a cell's own working time, preparing and measuring
     memory_gb: float | None = None  # default: nine tenths of what is free at the start
     cpus: str | None = None  # pin to these processors, as in "0-3,8"
+    env: dict[str, Any] = field(default_factory=dict)  # environment variables for the measured processes; part of the cell
 
 
 @dataclass
@@ -85,6 +86,7 @@ def read(composed: DictConfig) -> Config:
         if value < 1:
             raise ConfigError(f"{key}={value} must be at least 1")
     processors(config.isolate.cpus)
+    _environment(config.isolate)
     if not isinstance(config.backend, dict) or not config.backend:
         raise ConfigError(f"no backend chosen; there are: {', '.join(registry.names('backend'))}")
     return config
@@ -106,6 +108,7 @@ def cells(config: Config) -> list[Cell]:
             device=config.device,
             seed=config.seed,
             minibatches=config.measure.minibatches,
+            env=_environment(config.isolate),
             measure=config.measure.name,
         )
         made += [replace(cell, backend=part) for part in variants(base, Target(config.device, threads))]
@@ -134,6 +137,13 @@ def processors(text: str | None) -> list[int] | None:
         return found
     except ValueError as error:
         raise ConfigError(f"isolate.cpus={text!r}: write it as in '0-3,8'") from error
+
+
+def _environment(isolate: Isolate) -> dict[str, str]:
+    try:
+        return environment.checked(isolate.env)
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
 
 
 def _workload(config: Config) -> Part:

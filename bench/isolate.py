@@ -10,12 +10,14 @@ import subprocess
 import sys
 import traceback
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic
 from typing import Any, ClassVar
 
 import psutil
 
+from bench.environment import child_environment
 from bench.family import Family, Usage, adopt_orphans, kill_orphans, reap
 from bench.log import cap, one_line
 from bench.status import Status
@@ -54,7 +56,14 @@ class Child:
     living: ClassVar[set[int]] = set()
 
     def __init__(
-        self, log: Path, threads: int, deadline_s: float, memory_bytes: int, limit_data: bool, cpus: list[int] | None = None
+        self,
+        log: Path,
+        threads: int,
+        deadline_s: float,
+        memory_bytes: int,
+        limit_data: bool,
+        cpus: list[int] | None = None,
+        env: Mapping[str, str] | None = None,
     ) -> None:
         self.log = log
         self.memory_bytes = memory_bytes
@@ -77,7 +86,7 @@ class Child:
                 stderr=output,
                 pass_fds=(requests, replies),
                 start_new_session=True,
-                env=_environment(threads, self._token),
+                env=_environment(threads, env, self._token),
             )
         os.close(requests)
         os.close(replies)
@@ -166,14 +175,10 @@ class Child:
         return Ended(Status.FAILED, why)
 
 
-def _environment(threads: int, token: str) -> dict[str, str]:
-    """One number of threads for every library. OpenMP's own waiting policy (spin briefly, then sleep) stays: always
-    sleeping would make every parallel region of every backend slower than its users see it."""
+def _environment(threads: int, given: Mapping[str, str] | None, token: str) -> dict[str, str]:
     here = str(Path(__file__).resolve().parent.parent)
-    counts = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
     return {
-        **os.environ,
-        **{name: str(threads) for name in counts},
+        **child_environment(threads, given),
         "PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH", "")])),
         "PYTHONUNBUFFERED": "1",
         "PYTHONFAULTHANDLER": "1",

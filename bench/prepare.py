@@ -93,6 +93,7 @@ class Preparer:
             memory_bytes=free_memory() if memory is None else int(memory * 2**30),
             limit_data=cell.device == "cpu",  # a GPU driver reserves far more address space than it uses
             cpus=processors(self.isolate.cpus),
+            env=cell.env,
         )
 
     def _oracle_child(self) -> Child:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from bench import machine
+from bench import environment, machine
 from bench.cell import Cell
 from bench.registry import parameters, resolve
 from bench.store import Record
@@ -22,6 +22,7 @@ def begin(cell: Cell) -> Record:
         "machine": machine.name(),
         "environment": machine.environment()[0],
         "commit": machine.commit(),
+        "tuning_variables": environment.performance(cell.threads, cell.env),
         "session": None,
         "measure_settings": {},
         "started": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -165,7 +165,7 @@ def _notes(rows: Sequence[Row], columns: Sequence[Column], shown: Sequence[Colum
             notes.append(f"{name}: measured earlier, {row.record['started']}{stale}")
         for flag in row.record["flags"]:
             notes.append(f"{name}: {flag}")
-        ran_on = row.record["ran"].get("threads", row.cell.threads)
+        ran_on = row.record.get("ran", {}).get("threads", row.cell.threads)
         if ran_on != row.cell.threads:
             notes.append(f"{name}: ran on {ran_on} thread" + "s" * (ran_on != 1))
     for column in shown:

@@ -1,0 +1,82 @@
+"""The environment variables of a measured process: what tunes libraries is the same for every backend and every shell.
+
+A variable left over in somebody's shell (`OPENBLAS_CORETYPE=Haswell`) can halve the speed of one system and not touch another.
+So those that tune libraries are not passed on, except the ones given by `isolate.env`, which are part of the cell.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+PREFIXES = (
+    "OPENBLAS_",
+    "GOTO_",
+    "BLIS_",
+    "MKL_",
+    "ATEN_",
+    "DNNL_",
+    "ONEDNN_",
+    "OMP_",
+    "KMP_",
+    "GOMP_",
+    "TORCH_",
+    "PYTORCH_",
+    "TVM_",
+    "NUMEXPR_",
+    "MALLOC_",
+)
+NAMES = ("GLIBC_TUNABLES", "LD_PRELOAD", "THP_MEM_ALLOC_ENABLE", "PYTHONMALLOC", "PYTHONOPTIMIZE")
+COUNTS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+RESERVED = ("PYTHONPATH", "PYTHONHASHSEED", "PYTHONUNBUFFERED", "PYTHONFAULTHANDLER")  # the harness's own, in bench.isolate
+HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+
+def tunes(name: str) -> bool:
+    """Does this variable change how fast a library computes?"""
+    return name in NAMES or name.startswith(PREFIXES)
+
+
+def cleared(given: Mapping[str, str], shell: Mapping[str, str] = os.environ) -> list[str]:
+    """The variables of the shell that measured processes do not get."""
+    return sorted(name for name in shell if tunes(name) and name not in given)
+
+
+def performance(threads: int, given: Mapping[str, str]) -> dict[str, str]:
+    """The variables that tune libraries, as a measured process gets them: one number of threads for every library, huge pages
+    for whoever allocates, and what was `given`, which comes first.
+
+    Where programs must ask the kernel for huge pages ("madvise"), some systems do and others do not; with this setting the C
+    library asks for all of them. OpenMP's own waiting policy (spin briefly, then sleep) stays: always sleeping would make
+    every parallel region of every backend slower than its users see it."""
+    made = {name: str(threads) for name in COUNTS}
+    if "[madvise]" in _read(HUGE_PAGES):
+        made["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"
+    return made | dict(given)
+
+
+def child_environment(
+    threads: int, given: Mapping[str, str] | None = None, shell: Mapping[str, str] = os.environ
+) -> dict[str, str]:
+    """All variables of a measured process."""
+    return {name: value for name, value in shell.items() if not tunes(name)} | performance(threads, given or {})
+
+
+def checked(given: Mapping[str, object]) -> dict[str, str]:
+    """`isolate.env` as texts. Raises ValueError with what is wrong."""
+    made = {}
+    for name, value in given.items():
+        if name in RESERVED:
+            raise ValueError(f"isolate.env.{name}: the harness sets this one itself")
+        if not name or "=" in name or "\0" in f"{name}{value}" or isinstance(value, bool | dict | list) or value is None:
+            raise ValueError(f"isolate.env.{name}={value!r}: a variable's name and its text, as in isolate.env.MKL_CBWR=AVX2")
+        made[name] = str(value)
+    return made
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""

@@ -30,7 +30,9 @@ def main() -> None:
             config = read(composed)
             left_out = ", ".join(environment.cleared(config.isolate.env))
             if left_out and not campaign.rows:  # once for all jobs of a sweep
-                print(f"not passed on to what is measured, because it tunes libraries: {left_out} (isolate.env)", file=sys.stderr)
+                print(
+                    f"not passed on to what is measured, because it tunes libraries: {left_out} (isolate.env)", file=sys.stderr
+                )
             rows = campaign.run(config)
             table.show(rows, console)
             if config.measure.stored:

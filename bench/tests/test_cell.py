@@ -40,6 +40,7 @@ def test_every_field_counts(name: str) -> None:
         "size": "large",
         "device": "cuda",
         "measure": "paper",
+        "env": {"MKL_CBWR": "AVX2"},
     }
     assert replace(cell(), **{name: other.get(name, 99)}).id != cell().id
 

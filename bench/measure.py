@@ -117,8 +117,8 @@ class Group:
                     self.monitor.start(self._children())
             number += 1
             spent_s = monotonic() - started
-            rows = {running.cell.id: running.row for running in self.live}
-            stop = rule.look(rows, number, spent_s, late=monotonic() >= self.until)
+            rounds = {running.cell.id: stats.rounds_of(running.row) for running in self.live}
+            stop = rule.look(rounds, number, spent_s, late=monotonic() >= self.until)
             for running in self.live:
                 self.tell(running.cell, _text(rule.summaries[running.cell.id]), rule.share_done(number, spent_s))
         for running in list(self.live):
@@ -158,6 +158,12 @@ class Group:
         row["ran"] = closed["ran"]
         row["flags"] += closed["flags"]
         row["memory"] = {"peak_rss_bytes": closed["peak_rss_bytes"]}
+        halves = stats.drift(stats.rounds_of(row))
+        if halves is not None:
+            first, second = (f"{seconds * 1e3:.4g} ms" for seconds in halves)
+            row["flags"].append(
+                f"it changed while it was measured: {first} in the first half of the rounds, {second} in the second"
+            )
         return Ended(Status.OK, None)
 
     def _end(self, running: Running, ended: Ended) -> None:

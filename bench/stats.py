@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-LEVEL = 0.95
-FEWEST = 5  # rounds without which there is no interval
+from bench.interval import FEWEST, interval, typical
+
+DRIFT = 0.02  # halves of a session that differ by less are not worth a flag
 
 
 class Rounds(NamedTuple):
@@ -85,7 +86,7 @@ def rounds_of(record: Mapping[str, Any]) -> Rounds:
 
 def summary(rounds: Rounds) -> Summary:
     latency = typical(rounds.steady)
-    low, high = _interval(rounds.steady)
+    low, high = interval(rounds.steady)
     return Summary(
         median=latency,
         low=low,
@@ -106,27 +107,41 @@ def ratio(a: Rounds, b: Rounds) -> Ratio | None:
     if not len(row_a) or not len(column_a):
         return None
     logs = np.log(a.steady[np.ix_(row_a, column_a)] / b.steady[np.ix_(row_b, column_b)])
-    low, high = _interval(logs)
+    return _of_logs(logs)
+
+
+def unpaired(a: Summary, b: Summary) -> Ratio:
+    """The same for two that were not measured together: the ratio of their latencies, and no interval, because what the
+    machine did in one session says nothing of the other."""
+    return Ratio(a.median / b.median, float("nan"), float("nan"))
+
+
+def resumed_ratio(a: Rounds, b: Rounds) -> Ratio | None:
+    """As `ratio`, of the first runs of the turns, over the common rounds that began with the same mini-batch."""
+    _, row_a, row_b = np.intersect1d(a.numbers, b.numbers, return_indices=True)
+    same = a.first_minibatch[row_a] == b.first_minibatch[row_b]
+    if not same.any():
+        return None
+    return _of_logs(np.log(a.first[row_a[same]] / b.first[row_b[same]])[:, None])
+
+
+def drift(rounds: Rounds) -> tuple[float, float] | None:
+    """The latencies of the first and of the second half of the rounds, if they differ by more than chance would make them
+    differ were the rounds independent of each other, and by more than 2 %. None: they do not, or the rounds are too few."""
+    half = len(rounds.numbers) // 2
+    halves = (rounds.steady[:half], rounds.steady[-half:])
+    if half < FEWEST:
+        return None
+    widths = [high - low for low, high in (interval(values, rho=0.0) for values in halves)]
+    first, second = (typical(values) for values in halves)
+    return (first, second) if abs(first - second) > max(float(np.hypot(*widths)) / 2, DRIFT * first) else None
+
+
+def _of_logs(logs: np.ndarray) -> Ratio:
+    low, high = interval(logs)
     return Ratio(float(np.exp(typical(logs))), float(np.exp(low)), float(np.exp(high)))
-
-
-def typical(values: np.ndarray) -> float:
-    """Of `[rounds, minibatches]`: the median over the rounds, averaged over the mini-batches."""
-    return float(np.mean(np.nanmedian(values, axis=0)))
 
 
 def _steady_of_first(rounds: Rounds) -> np.ndarray:
     """[rounds] the steady value of the mini-batch that each turn began with."""
     return rounds.steady[np.arange(len(rounds.numbers)), np.searchsorted(rounds.minibatches, rounds.first_minibatch)]
-
-
-def _interval(values: np.ndarray) -> tuple[float, float]:
-    """Of `typical(values)`."""
-    count = len(values)
-    if count < FEWEST:
-        return float("nan"), float("nan")
-    drawn = np.random.default_rng(0).integers(count, size=(300, count))
-    estimates = np.mean(np.nanmedian(values[drawn], axis=1), axis=1)
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(estimates, [tail, 1 - tail])
-    return float(low), float(high)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,6 +21,10 @@ from bench.store import Record
 SINGLE_PASS_S = 0.2
 # The least time for which a cell has not run when its turn begins. The turns of the others take longer than this, as a rule.
 PAUSE_S = 0.05
+# The round after which intervals are first looked at: fewer tell too little of how much rounds resemble each other.
+FIRST_LOOK = 10
+# The next look is taken after so many times the rounds of the last.
+LOOK_AGAIN = 1.5
 # So many steady passes at most, also of a model that does next to nothing.
 MOST_PASSES = 500
 
@@ -63,14 +67,19 @@ class StopRule:
     measure: Measure
     cells: int
     summaries: dict[str, stats.Summary] = field(default_factory=dict)  # by cell id, as of the last look
-    _narrow: bool = False  # was every interval narrow enough at the look before?
+    _narrow: bool = False  # was every interval narrow enough at the last look?
+    _next_look: int = FIRST_LOOK
 
-    def look(self, rows: dict[str, Record], rounds: int, spent_s: float, late: bool) -> str | None:
-        """After a round: the reason to end, if there is one. `interval`: every cell's interval is narrow enough, at two looks
-        in a row, because a single one may be luck. `rounds`: the most that are allowed. `budget`: the group's time is spent.
-        `limit`: the campaign's is. Never before `min_rounds`. `rows`: those of the cells that still take part, by id."""
-        self.summaries = {cell_id: stats.summary(stats.rounds_of(row)) for cell_id, row in rows.items()}
-        before, self._narrow = self._narrow, all(self._is_narrow(found) for found in self.summaries.values())
+    def look(self, cells: Mapping[str, stats.Rounds], rounds: int, spent_s: float, late: bool) -> str | None:
+        """After round number `rounds`: the reason to end, if there is one. `interval`: every cell's interval was narrow enough
+        at two looks in a row. One may be luck; for the same reason looks are few. `rounds`: the most that are allowed.
+        `budget`: the group's time is spent. `limit`: the campaign's is. Never before `min_rounds`. `cells`: the rounds of
+        those that still take part, by id."""
+        self.summaries = {cell_id: stats.summary(each) for cell_id, each in cells.items()}
+        before = False
+        if rounds >= self._next_look or rounds >= self.measure.max_rounds:
+            self._next_look = math.ceil(rounds * LOOK_AGAIN)
+            before, self._narrow = self._narrow, all(self._is_narrow(found) for found in self.summaries.values())
         if rounds < self.measure.min_rounds:
             return None
         if before and self._narrow:

@@ -60,7 +60,10 @@ def test_one_outlier_moves_neither_median_nor_minimum() -> None:
 
 
 def test_the_interval_narrows_with_rounds() -> None:
-    few, many = (stats.summary(rounds(noisy(1.0, n, 1)[:, None])).relative_half_width for n in (10, 1000))
+    few, many = (
+        np.median([stats.summary(rounds(noisy(1.0, n, seed)[:, None])).relative_half_width for seed in range(7)])
+        for n in (10, 300)
+    )
     assert many < few / 4
 
 
@@ -113,3 +116,29 @@ def test_equal_systems_are_not_told_apart() -> None:
     found = stats.ratio(rounds(noisy(1.0, 40, 1)[:, None]), rounds(noisy(1.0, 40, 2)[:, None]))
     assert found is not None
     assert not found.significant
+
+
+def test_what_was_not_measured_together_has_a_ratio_without_an_interval() -> None:
+    slow, fast = (stats.summary(rounds([[s, 2 * s]] * 8)) for s in (3.0, 1.0))
+    found = stats.unpaired(slow, fast)
+    assert found.value == pytest.approx(3.0)
+    assert not found.has_interval and not found.significant
+
+
+def test_the_ratio_of_first_runs_is_of_the_same_mini_batch() -> None:
+    def make(scale: float, order: list[int]) -> stats.Rounds:
+        return stats.rounds_of(record(*((r, 0, m, scale * (m + 1)) for r in range(6) for m in order)))
+
+    found = stats.resumed_ratio(make(3.0, [0, 1]), make(1.0, [0, 1]))
+    assert found is not None
+    assert found.value == pytest.approx(3.0)
+    assert stats.resumed_ratio(make(3.0, [0, 1]), make(1.0, [1, 0])) is None
+
+
+def test_a_cell_that_changes_while_it_is_measured_is_told() -> None:
+    quiet = noisy(1.0, 30, 3, sigma=0.001)
+    assert stats.drift(rounds(quiet[:, None])) is None
+    assert stats.drift(rounds((quiet * np.linspace(0.95, 1.05, 30))[:, None])) is not None
+    step = quiet * np.where(np.arange(30) < 15, 1.0, 1.2)
+    found = stats.drift(rounds(step[:, None]))
+    assert found == pytest.approx((1.0, 1.2), rel=0.01)

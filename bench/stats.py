@@ -132,9 +132,10 @@ def drift(rounds: Rounds) -> tuple[float, float] | None:
     halves = (rounds.steady[:half], rounds.steady[-half:])
     if half < FEWEST:
         return None
-    widths = [high - low for low, high in (interval(values, rho=0.0) for values in halves)]
+    (low_a, high_a), (low_b, high_b) = (interval(values, rho=0.0) for values in halves)
+    chance = float(np.hypot(high_a - low_a, high_b - low_b)) / 2
     first, second = (typical(values) for values in halves)
-    return (first, second) if abs(first - second) > max(float(np.hypot(*widths)) / 2, DRIFT * first) else None
+    return (first, second) if abs(first - second) > max(chance, DRIFT * first) else None
 
 
 def _of_logs(logs: np.ndarray) -> Ratio:

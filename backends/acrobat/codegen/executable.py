@@ -89,7 +89,9 @@ class Executable:
             self._lib.acrobat_add_packed(self._session, self._packed.address(i))
         for cls in classes:
             self._lib.acrobat_add_class(self._session, cls)
-        self._lib.acrobat_set_python(self._session, torch.Tensor, InstanceError, ResourceError, ScheduleError)
+        self._lib.acrobat_set_python(
+            self._session, torch.Tensor, has_ordinary_memory, InstanceError, ResourceError, ScheduleError
+        )
         self._outputs = [(tuple(t["shape"]), getattr(torch, t["dtype"])) for t in self.manifest["outputs"]]
 
     @property
@@ -150,13 +152,31 @@ class Executable:
             self._lib.acrobat_set_logging(self._session, 0)
 
     def close(self) -> None:
+        """Give the memory back; a second time does nothing. Raises RuntimeError during a call."""
         if self._session is not None:
-            self._lib.acrobat_destroy(self._session)
+            if not self._lib.acrobat_destroy(self._session):
+                raise RuntimeError("this executable is running: close it after the call")
             self._session = None
 
     def __del__(self) -> None:
         if getattr(self, "_session", None) is not None:
             self.close()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """`copy.copy`, `copy.deepcopy` and `pickle` come here: memory of this process cannot be copied as an object is."""
+        raise TypeError(
+            "an executable cannot be copied or pickled: share this one, or call compile(module) again, which takes what is built "
+            "from the cache"
+        )
+
+
+def has_ordinary_memory(cls: type) -> bool:
+    """Whether the tensors of a subclass of torch.Tensor mean what their memory holds: it leaves all operations as they are."""
+    function: Any = cls.__torch_function__  # type: ignore[attr-defined]
+    return (
+        function is torch._C._disabled_torch_function_impl  # nn.Parameter
+        or getattr(function, "__func__", None) is torch.Tensor.__torch_function__.__func__  # type: ignore[attr-defined]
+    ) and cls.__torch_dispatch__ is torch.Tensor.__torch_dispatch__  # type: ignore[attr-defined]
 
 
 class Buffers:
@@ -184,12 +204,12 @@ def library(path: Path, door: str = DOOR) -> SimpleNamespace:
     void, obj, integer = ctypes.c_void_p, ctypes.py_object, ctypes.c_int
     declare = {
         "acrobat_create": (void, [integer, ctypes.c_uint64, integer, integer, integer, ctypes.c_int64, integer, void]),
-        "acrobat_destroy": (None, [void]),
+        "acrobat_destroy": (integer, [void]),
         "acrobat_set_gemm": (None, [void, void, integer, void, void]),
         "acrobat_add_weight": (None, [void, void]),
         "acrobat_add_packed": (None, [void, void]),
         "acrobat_add_class": (integer, [void, obj]),
-        "acrobat_set_python": (integer, [void, obj, obj, obj, obj]),
+        "acrobat_set_python": (integer, [void, obj, obj, obj, obj, obj]),
         "acrobat_run": (obj, [void, obj, obj]),
         "acrobat_counters": (ctypes.POINTER(ctypes.c_double), [void]),
         "acrobat_set_logging": (None, [void, integer]),

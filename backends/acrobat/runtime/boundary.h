@@ -49,7 +49,12 @@ int guarded(Body&& body) {
         });                                                                                                                \
         return s;                                                                                                          \
     }                                                                                                                      \
-    ACROBAT_DOOR void door##_destroy(void* s) { delete static_cast<acrobat::Session*>(s); }                               \
+    ACROBAT_DOOR int door##_destroy(void* session) {                                                                       \
+        auto* s = static_cast<acrobat::Session*>(session);                                                                 \
+        if (s->running) return 0;                                                                                          \
+        delete s;                                                                                                          \
+        return 1;                                                                                                          \
+    }                                                                                                                      \
     ACROBAT_DOOR void door##_set_gemm(void* s, void* sgemm, int wide, void* get_threads, void* set_threads) {             \
         static_cast<acrobat::Session*>(s)->cx.gemm.set(sgemm, wide != 0, get_threads, set_threads);                        \
     }                                                                                                                      \
@@ -66,11 +71,11 @@ int guarded(Body&& body) {
             classes.emplace_back().set(cls, Model::fields(classes.size() - 1));                                            \
         });                                                                                                                \
     }                                                                                                                      \
-    ACROBAT_DOOR int door##_set_python(void* session, PyObject* tensor, PyObject* instance_error, PyObject* resource_error,\
-                                        PyObject* schedule_error) {                                                        \
+    ACROBAT_DOOR int door##_set_python(void* session, PyObject* tensor, PyObject* plain, PyObject* instance_error,        \
+                                        PyObject* resource_error, PyObject* schedule_error) {                              \
         return acrobat::guarded([&] {                                                                                      \
             auto& s = *static_cast<acrobat::Session*>(session);                                                            \
-            s.tensor_reader.set(tensor);                                                                                   \
+            s.tensor_reader.set(tensor, plain);                                                                            \
             s.instance_error = instance_error;                                                                             \
             s.resource_error = resource_error;                                                                             \
             s.schedule_error = schedule_error;                                                                             \

@@ -18,6 +18,7 @@ from backends.acrobat.codegen import blas
 from backends.acrobat.codegen.module import DOOR
 from backends.acrobat.errors import InstanceError, ResourceError, ScheduleError
 from backends.acrobat.kernels.packing import pack
+from backends.acrobat.memory import has_ordinary_memory
 from backends.acrobat.options import Executor
 
 EXECUTORS = ("inline", "dataflow", "agenda")
@@ -165,18 +166,9 @@ class Executable:
     def __reduce_ex__(self, protocol: Any) -> Any:
         """`copy.copy`, `copy.deepcopy` and `pickle` come here: memory of this process cannot be copied as an object is."""
         raise TypeError(
-            "an executable cannot be copied or pickled: share this one, or call compile(module) again, which takes what is built "
-            "from the cache"
+            "an executable cannot be copied or pickled: share this one, or call compile(module) again, "
+            "which takes what is built from the cache"
         )
-
-
-def has_ordinary_memory(cls: type) -> bool:
-    """Whether the tensors of a subclass of torch.Tensor mean what their memory holds: it leaves all operations as they are."""
-    function: Any = cls.__torch_function__  # type: ignore[attr-defined]
-    return (
-        function is torch._C._disabled_torch_function_impl  # nn.Parameter
-        or getattr(function, "__func__", None) is torch.Tensor.__torch_function__.__func__  # type: ignore[attr-defined]
-    ) and cls.__torch_dispatch__ is torch.Tensor.__torch_dispatch__  # type: ignore[attr-defined]
 
 
 class Buffers:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from backends.acrobat import markers
-from backends.acrobat.frontend import modules
+from backends.acrobat.frontend import modules, weights
 from backends.acrobat.frontend.conditions import truth
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.lists import extremum, fold, iterable, list_of, total
@@ -23,6 +23,7 @@ from backends.acrobat.frontend.tensors import Call, Refused, shape_of, torch_nam
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
+    HostTensor,
     Method,
     Mismatch,
     Module,
@@ -100,6 +101,8 @@ def _method(f: Frame, node: ast.AST, owner: Value, name: str, args: list[Value],
         return f.tensors.call(name, Call(name, [owner, *args], kwargs))
     if isinstance(owner, Held):
         return _stacked(f, node, owner, name, Call(name, [owner, *args], kwargs))
+    if isinstance(owner, HostTensor):
+        return weights.method(owner, name, [*args, *kwargs.values()])
     if nothing_known(owner):
         return unknown()
     if name == "append":
@@ -250,6 +253,8 @@ def _builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dic
         return f.problem(node, f"`{name}` takes no keyword arguments here")
     if any(nothing_known(a) for a in args):
         return unknown()
+    if name in ("int", "float"):
+        args = [a.read() if isinstance(a, HostTensor) else a for a in args]
     facts = [known(a) for a in args]
     match name, args:
         case "len", [a]:
@@ -313,6 +318,8 @@ def _builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dic
 
 def _length(f: Frame, node: ast.AST, a: Value) -> Value:
     match a:
+        case HostTensor(tensor) if tensor.ndim:
+            return Static(len(tensor))
         case TupleV(items):
             return Static(len(items))
         case Static(str() | tuple() | list() | range() as value):

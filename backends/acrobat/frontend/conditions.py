@@ -10,6 +10,7 @@ from typing import Any
 from backends.acrobat.frontend.frame import HIDDEN, Frame
 from backends.acrobat.frontend.values import (
     Dyn,
+    HostTensor,
     Module,
     Static,
     TupleV,
@@ -51,6 +52,8 @@ def condition(f: Frame, value: Value, node: ast.AST) -> Value:
             return Static(bool(items))
         case Module():
             return Static(True)
+        case HostTensor():
+            return Static(bool(value.read().value))
     if not isinstance(value, Dyn):
         return f.problem(node, "this has no truth value here")
     if nothing_known(value):

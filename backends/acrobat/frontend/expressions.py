@@ -9,7 +9,7 @@ import types
 
 import torch
 
-from backends.acrobat.frontend import calls, modules
+from backends.acrobat.frontend import calls, modules, weights
 from backends.acrobat.frontend.annotations import AnnotationError
 from backends.acrobat.frontend.comprehensions import comprehension
 from backends.acrobat.frontend.conditions import bool_value, compare, decide, negation, optional, path_of, truth
@@ -20,6 +20,7 @@ from backends.acrobat.frontend.tensors import Refused
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
+    HostTensor,
     Method,
     Mismatch,
     Module,
@@ -128,6 +129,8 @@ def _attribute(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
             return f.program.wrap(getattr(v, name))
         case Held():
             return Method(value, name)
+        case HostTensor():
+            return weights.attribute(value, name) or Method(value, name)
         case Method():
             return f.problem(node, f"the method `{value.name}` has no attributes in the language")
     if nothing_known(value):

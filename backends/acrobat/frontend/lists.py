@@ -10,12 +10,14 @@ from typing import Any
 import torch
 from torch import nn
 
+from backends.acrobat.frontend import weights
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.operators import binary
 from backends.acrobat.frontend.tensors import Refused, constant, index_tensor, rows
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
+    HostTensor,
     Mismatch,
     Module,
     Static,
@@ -76,7 +78,7 @@ def iterable(f: Frame, value: Value) -> Value:
         case Module(module=nn.ModuleList() | nn.Sequential() as children):
             return TupleV(tuple(value.child(str(i)) for i in range(len(children))))
         case Module(module=nn.ParameterList() as parameters):
-            return TupleV(tuple(_parameter(value, i) for i in range(len(parameters))))
+            return TupleV(tuple(_parameter(f, value, i) for i in range(len(parameters))))
     if is_list(value) or is_unknown(value):
         return value
     if is_tensor(value):
@@ -84,10 +86,12 @@ def iterable(f: Frame, value: Value) -> Value:
     raise Refused("only lists, ranges, tuples and module lists can be iterated over")
 
 
-def _parameter(parameters: Module, i: int) -> Dyn:
-    tensor = parameters.tensor(str(i))
+def _parameter(f: Frame, parameters: Module, i: int) -> Value:
+    from backends.acrobat.frontend.modules import tensor_of
+
+    tensor = tensor_of(f, parameters, str(i))
     assert tensor is not None
-    return Dyn(tensor)
+    return tensor
 
 
 def append(f: Frame, s: ast.stmt, owner: ast.expr, item: ast.expr) -> None:
@@ -156,8 +160,10 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
             if not isinstance(i, int) or not -len(children) <= i < len(children):
                 return f.problem(node, f"index {i} is out of range for {len(children)} modules")
             if isinstance(children, nn.ParameterList):
-                return _parameter(value, i % len(children))
+                return _parameter(f, value, i % len(children))
             return value.child(str(i % len(children)))
+        case HostTensor():
+            return weights.element(f, value, index)
     if nothing_known(value):
         return unknown()
     if is_tensor(value):
@@ -179,6 +185,8 @@ def _list_index(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
         stop = f.expression(index.upper) if index.upper else Static(END)
         return f.host("list.slice", [value, start, stop], value.type)
     i = f.expression(index)
+    if isinstance(i, HostTensor):
+        i = i.index()
     if is_tensor(i):
         i = f.host("int", [f.tensors.item(i, "index")], INT)  # type: ignore[arg-type]
     if not is_unknown(i) and type_of(i) != INT:

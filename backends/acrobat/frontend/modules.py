@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.tensors import Call
-from backends.acrobat.frontend.values import Dyn, Held, Method, Module, Static, Value, unknown
-from backends.acrobat.ir import nodes as n
+from backends.acrobat.frontend.values import Dyn, Held, HostTensor, Method, Module, Static, Value, unknown
+from backends.acrobat.frontend.weights import constants_of, host_tensor
 from backends.acrobat.ir.ops import make_op
 from backends.acrobat.ir.types import INT
 
@@ -21,9 +21,9 @@ PLAIN = (int, float, bool, str, tuple, list)
 
 
 def attribute(f: Frame, node: ast.AST, owner: Module, name: str) -> Value:
-    tensor = owner.tensor(name)
+    tensor = tensor_of(f, owner, name)
     if tensor is not None:
-        return Dyn(tensor)
+        return tensor
     try:
         value = getattr(owner.module, name)
     except AttributeError:
@@ -43,15 +43,26 @@ def attribute(f: Frame, node: ast.AST, owner: Module, name: str) -> Value:
     return f.problem(node, f"`{name}` is a {type(value).__name__}, which is not in the language")
 
 
+def tensor_of(f: Frame, owner: Module, name: str) -> Dyn | HostTensor | None:
+    """The module's own parameter or buffer of that name, if it has one. Raises Refused."""
+    atom = owner.tensor(name)
+    if atom is not None:
+        return Dyn(atom)
+    own: Tensor | None = owner.module._parameters.get(name)
+    own = owner.module._buffers.get(name) if own is None else own
+    return None if own is None else host_tensor(f.program.tensor_name(own, name), own)
+
+
 def fingerprint(module: nn.Module) -> Any:
-    """What the compiled methods of a module depend on, but for its tensors: two modules that agree share them."""
+    """What the compiled methods of a module depend on, but for its weights: two modules that agree share them."""
     own = {
         k: v if isinstance(v, Hashable) and not isinstance(v, Tensor) else id(v)
         for k, v in vars(module).items()
         if not k.startswith("_")
     }
     values = tuple((k, type(v), v) for k, v in sorted(own.items()))
-    return type(module), values, tuple((k, fingerprint(m)) for k, m in module.named_children())
+    children = tuple((k, fingerprint(m)) for k, m in module.named_children())
+    return type(module), values, constants_of(module), children
 
 
 def hooked(module: nn.Module) -> bool:
@@ -68,8 +79,8 @@ def call(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str
         return f.program.call(f, node, kind.forward, [m, *args], kwargs)
 
     def of(name: str) -> Value:
-        tensor = m.tensor(name)
-        return Static(None) if tensor is None else Dyn(tensor)
+        tensor = tensor_of(f, m, name)
+        return Static(None) if tensor is None else tensor
 
     match module:
         case nn.Linear():
@@ -81,7 +92,7 @@ def call(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str
                 return f.problem(node, "a LayerNorm has one dimension, a weight and a bias here")
             return f.tensors.op("layer_norm", [x, of("weight"), of("bias")], {"eps": module.eps})
         case nn.Embedding():
-            return _embedding(f, node, module, m.tensor("weight"), *Call("Embedding", args, kwargs).bind("input"))
+            return _embedding(f, node, module, of("weight"), *Call("Embedding", args, kwargs).bind("input"))
         case nn.Sequential():
             value: Value = Call("Sequential", args, kwargs).bind("input")[0]
             for name, _ in module.named_children():
@@ -102,16 +113,18 @@ def call(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str
     return f.problem(node, f"nn.{kind.__name__} is not in the language", "LANGUAGE.md lists the modules")
 
 
-def _embedding(f: Frame, node: ast.AST, module: nn.Embedding, table: n.Atom | None, i: Value) -> Value:
+def _embedding(f: Frame, node: ast.AST, module: nn.Embedding, table: Value, i: Value) -> Value:
     if module.max_norm is not None:
         return f.problem(node, "an embedding with `max_norm` changes its weight", "leave max_norm out")
     if isinstance(i, Held) and i.kind == "index":
         i = i.value
+    elif isinstance(i, HostTensor):
+        i = i.index()
     elif isinstance(i, Dyn) and i.type == INT:
         return f.problem(node, "nn.Embedding is called with a tensor", "write `embedding.weight[i]` for an int")
-    index = f.atom(i) if isinstance(i, (Dyn, Static)) else None
-    if index is not None and index.type == INT and table is not None:
-        return f.bind(make_op("row", [table, index], {}, f.span), "row")
+    row = f.atom(i) if isinstance(i, (Dyn, Static)) else None
+    if row is not None and row.type == INT:
+        return f.bind(make_op("row", [f.atom(table), row], {}, f.span), "row")
     if isinstance(i, Dyn) and i == unknown():
         return i
     return f.problem(node, "an embedding is called with one index here", "write `embedding.weight[i]`")

@@ -36,6 +36,7 @@ from backends.acrobat.frontend.values import (
     type_of,
     unknown,
 )
+from backends.acrobat.frontend.weights import is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.types import DataT, ListT, TensorT, TupleT
 from backends.acrobat.ir.visitor import binders, walk
@@ -54,18 +55,16 @@ class ProgramBuilder:
         self.problems: list[Problem] = []
         self.weights: dict[str, TensorT] = {}
         self.values: dict[str, np.ndarray] = {}
-        tensors = {
-            **dict(module.named_parameters(remove_duplicate=False)),
-            **dict(module.named_buffers(remove_duplicate=False)),
-        }
         canonical: dict[Any, str] = {}  # tied parameters are one weight
         atoms = []
-        for name, t in tensors.items():
-            first = canonical.setdefault((t.data_ptr(), t.shape, t.stride(), t.dtype) if t.numel() else id(t), name)
+        for name, t in named_tensors(module):
+            if not is_weight(t):
+                continue  # see `modules.tensor_of`
+            first = canonical.setdefault(tie_key(t), name)
             type = TensorT(tuple(t.shape))
             atoms.append((name, n.Weight(first, type)))
             self.weights[first] = type
-            self.values[first] = t.detach().float().cpu().numpy()
+            self.values[first] = values_of(t)
         self.root = Module(module, tuple(atoms), root=True)
         self._reset()
 
@@ -80,6 +79,10 @@ class ProgramBuilder:
         self.datatypes.changed = False
 
     # ---- services for frames
+
+    def tensor_name(self, t: torch.Tensor, name: str) -> str:
+        """The first name of a parameter or buffer in the model; `name` for one that it has not."""
+        return next((k for k, other in named_tensors(self.module) if other is t), name)
 
     def problem(self, problem: Problem) -> None:
         if problem not in self.problems:

@@ -14,6 +14,7 @@ import torch.nn.functional as functional
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
+    HostTensor,
     Method,
     Module,
     Static,
@@ -130,7 +131,7 @@ class Tensors:
                 return self.frame.bind(make_op("scalar", [atom], {}, self.frame.span), "scalar").atom
             case Dyn(atom):
                 return atom
-            case Static(int() | float()):
+            case Static(int() | float()) | HostTensor():
                 return self.frame.atom(a)
         raise Refused("expected a tensor or a number")
 
@@ -158,6 +159,8 @@ class Tensors:
 
     def _tensor_first(self, call: Call) -> None:
         first = call.args[0] if call.args else call.kwargs.get("input", call.kwargs.get("self"))
+        if isinstance(first, HostTensor):
+            raise Refused(first.refusal)
         if not is_tensor(first):
             t = None if first is None else type_or_none(first)
             raise Refused(f"`{call.name}` takes a tensor" + (f", not {describe(t)}" if t is not None else ""))
@@ -481,6 +484,8 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
         i = f.expression(e)
         if isinstance(i, Held) and i.kind == "index":
             i = i.value
+        if isinstance(i, HostTensor):
+            i = i.index()
         if is_tensor(i) and i.type == TensorT((), "int64"):  # type: ignore[union-attr]
             i = f.tensors.item(i, "index")  # type: ignore[arg-type]
         if is_unknown(i):

@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
@@ -68,7 +69,7 @@ class Module:
 class Method:
     """A function bound to a module, or to a tensor or list value."""
 
-    owner: Module | Dyn | TupleV | Held
+    owner: Module | Dyn | TupleV | Held | HostTensor
     name: str
     function: Any = None
 
@@ -82,7 +83,44 @@ class Held:
     value: Value
 
 
-Value: TypeAlias = Dyn | Static | TupleV | Module | Method | Held
+@dataclass(frozen=True, slots=True, eq=False)
+class HostTensor:
+    """A parameter or buffer that kernels cannot read, since it is not float32, or a part of one. Its values are constants of
+    the program: the source may read them with `.item()`. `name` is how it is written, from the model on."""
+
+    tensor: Tensor
+    name: str
+
+    @property
+    def what(self) -> str:
+        dtype = str(self.tensor.dtype).removeprefix("torch.")
+        return f"{'an' if dtype[0] == 'i' else 'a'} {dtype} tensor"
+
+    @property
+    def refusal(self) -> str:
+        """Why it cannot be an operand."""
+        if self.tensor.is_floating_point():
+            return f"`{self.name}` is {self.what}, and models are compiled in float32 only: call `.float()` on the model first"
+        return (
+            f"`{self.name}` is {self.what}, of which only values can be read, as in `int({self.name.partition('[')[0]}[0])`: "
+            "make it float32 to compute with it"
+        )
+
+    def read(self) -> Static:
+        """`.item()`: its value, exactly. Raises Mismatch."""
+        if self.tensor.numel() != 1:
+            shape = tuple(self.tensor.shape)
+            raise Mismatch(f"only a tensor of one element has a value to read; `{self.name}` has shape {shape}")
+        return Static(self.tensor.item())
+
+    def index(self) -> Static:
+        """An int of it, as an index; PyTorch takes tensors of other dtypes for masks, or not at all. Raises Mismatch."""
+        if self.tensor.numel() != 1 or self.tensor.dtype not in (torch.int64, torch.int32):
+            raise Mismatch(f"`{self.name}`, {self.what} of shape {tuple(self.tensor.shape)}, is no index")
+        return self.read()
+
+
+Value: TypeAlias = Dyn | Static | TupleV | Module | Method | Held | HostTensor
 
 HELD = {
     "iterator": "an iterator is exhausted by its first use: write list(...) around it",
@@ -247,6 +285,8 @@ def type_of(value: Value) -> Any:
             raise Mismatch(f"the method `{name}` cannot be kept in a variable of the compiled program")
         case Held(kind):
             raise Mismatch(HELD[kind])
+        case HostTensor():
+            raise Mismatch(value.refusal)
 
 
 @dataclass(frozen=True, slots=True)

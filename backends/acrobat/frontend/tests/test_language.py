@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ def _doubles() -> Any:
 def test_gives_what_eager_pytorch_gives(model: type[features.Base]) -> None:
     torch.manual_seed(1)
     module = model().eval()
-    program = build(module)
+    program = build(copy.deepcopy(module).float())
     verify(program)
     interpreter = Interpreter(program, {name: value for name, value in exact(module).items() if name in program.weights})
     for instance in model.instances:

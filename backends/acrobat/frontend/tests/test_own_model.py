@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import sys
 from pathlib import Path
@@ -225,7 +226,7 @@ class M(nn.Module):
 def test_values_are_the_parameters_in_float32(tmp_path: Path) -> None:
     m = load(tmp_path, TREE_GRU)
     module = m.TreeGRU().double()
-    program = build(module)
+    program = build(copy.deepcopy(module).float())
     assert set(program.values) == set(program.weights) == {name for name, _ in module.named_parameters()}
     for name, p in module.named_parameters():
         assert program.values[name].dtype == np.float32

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import fields, is_dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -40,7 +41,7 @@ def doubled(x: Any) -> Any:
 def test_gives_what_eager_pytorch_gives(name: str) -> None:
     workload: Any = import_module(f"workloads.{name}.spec").Spec()
     module = loaded(workload, "tiny", 0, torch.float64)
-    program = build(module)
+    program = build(copy.deepcopy(module).float())
     verify(program)
     assert set(program.functions) == set(FUNCTIONS[name].split()), "each function is compiled once, for all its callers"
     values = exact(module)

@@ -27,10 +27,13 @@ class Part:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def canonical_options(self) -> dict[str, Any]:
-        """Options as recorded: a data file by name and content, not by where it lies."""
+        """Options as recorded: a data file by name and content, not by where it lies, and a folder with a build of a library
+        (`path`) by its content."""
         options = dict(self.options)
         if options.get("data"):
             options["data"] = _name_and_hash(str(options["data"]))
+        if options.get("path"):
+            options["path"] = _build_hash(str(options["path"]))
         return options
 
 
@@ -117,3 +120,13 @@ def _digest(files: Iterable[Path]) -> str:
 @cache
 def _name_and_hash(path: str) -> str:
     return f"{Path(path).name}:{hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]}"
+
+
+@cache
+def _build_hash(path: str) -> str:
+    """Of the libraries and Python modules that lie in the folder itself; "missing" where there are none."""
+    files = [p for p in sorted(Path(path).glob("*")) if p.is_file() and (p.suffix == ".py" or ".so" in p.suffixes)]
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.name.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()[:12] if files else "missing"

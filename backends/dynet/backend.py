@@ -11,7 +11,7 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from time import perf_counter_ns
@@ -37,28 +37,48 @@ class Program(Protocol):
 
 class DyNet:
     """`autobatch`: 0 none, 1 by agenda, 2 by depth, 3 by agenda that waits for others of the same depth; best is the fastest
-    of 1, 2 and 3. `mem`: DyNet's `--dynet-mem`, in MB; by default enough for the workload's mini-batches."""
+    of 1, 2 and 3. `mem`: DyNet's `--dynet-mem`, in MB; by default it grows to what the mini-batches need.
+
+    `tables`: the vocabulary is projected by the weights that are applied to words when the model is loaded, and the projections
+    are looked up; `both` measures with and without. `path`: a folder with a DyNet of one's own build, its modules `dynet` and
+    `_dynet`, to be used in place of the installed one."""
 
     name = "dynet"
 
-    def __init__(self, target: Target, autobatch: Literal["best", 0, 1, 2, 3] = "best", mem: int | None = None) -> None:
+    def __init__(
+        self,
+        target: Target,
+        autobatch: Literal["best", 0, 1, 2, 3] = "best",
+        mem: int | None = None,
+        tables: bool | Literal["both"] = False,
+        path: str | None = None,
+    ) -> None:
         if autobatch not in ("best", 0, 1, 2, 3):
             raise ValueError(f"autobatch is best, 0, 1, 2 or 3, not {autobatch!r}")
         self.target = target
         self.autobatch = autobatch
         self.mem = mem
+        self.tables = tables
+        self.path = path
 
     def available(self) -> str | None:
         try:
-            import _dynet  # noqa: F401  without starting it
+            engine.find(self.path)
         except ImportError as error:
             return f"DyNet cannot be imported ({error})"
-        if self.target.device == "cuda" and subprocess.run([sys.executable, "-c", HAS_CUDA], capture_output=True).returncode:
-            return "the installed DyNet has no CUDA"
+        if (
+            self.target.device == "cuda"
+            and subprocess.run(
+                [sys.executable, "-c", HAS_CUDA], capture_output=True, env=engine.environment(self.path)
+            ).returncode
+        ):
+            return f"the {'installed DyNet' if self.path is None else 'DyNet in ' + self.path} has no CUDA"
         return None
 
     def variants(self) -> Sequence[Mapping[str, Any]]:
-        return [{"autobatch": n} for n in (1, 2, 3)] if self.autobatch == "best" else [{}]
+        strategies: list[dict[str, Any]] = [{"autobatch": n} for n in (1, 2, 3)] if self.autobatch == "best" else [{}]
+        tables: list[dict[str, Any]] = [{"tables": value} for value in (False, True)] if self.tables == "both" else [{}]
+        return [strategy | with_tables for with_tables in tables for strategy in strategies]
 
     def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Compiled:
         module = f"backends.dynet.{workload.name}"
@@ -66,21 +86,21 @@ class DyNet:
             raise Unsupported(f"there is no DyNet program for {workload.name}")
         model, arrays = workload.model(size), workload.params(size, seed)
         autobatch = 1 if self.autobatch == "best" else self.autobatch
-        needed = pool.values_mb(workload.name, model, arrays, batch_size) if self.mem is None else self.mem
-        engine.start(autobatch, needed, pool.parameters_mb(arrays), self.target.device)
+        values_mb = pool.START_MB if self.mem is None else self.mem
+        engine.start(autobatch, values_mb, pool.parameters_mb(arrays), self.target.device, self.path)
         make = importlib.import_module(module).Program
         if autobatch in getattr(make, "unsupported", {}):
             raise Unsupported(make.unsupported[autobatch])
-        parameters = engine.Parameters(arrays)
+        parameters = engine.Parameters(arrays, tables=self.tables is True)
         program = make(model, parameters)
-        return Compiled(program, parameters, self.target, autobatch, batch_size)
+        return Compiled(program, parameters, self.target, autobatch, batch_size, grow=self.mem is None)
 
 
 class Compiled:
     """A program and its parameters."""
 
     def __init__(
-        self, program: Program, parameters: engine.Parameters, target: Target, autobatch: int, batch_size: int
+        self, program: Program, parameters: engine.Parameters, target: Target, autobatch: int, batch_size: int, grow: bool
     ) -> None:
         self.program = program
         self.parameters = parameters  # without their collection they are freed
@@ -88,6 +108,7 @@ class Compiled:
         self.graph = engine.Graph(target.device)
         self.autobatch = autobatch
         self.batch_size = batch_size
+        self.grow = grow
         self.run_ns = 0
         self.profiles: dict[int, tuple[Profile, float | None]] = {}  # by the identity of the first instance
         self.minibatch: Sequence[Instance] = ()
@@ -95,7 +116,13 @@ class Compiled:
     def place(self, instances: Sequence[Instance]) -> list[Instance]:
         from workloads.structures import map_tensors
 
-        placed = [map_tensors(_array, instance) for instance in instances]
+        found: list[Any] = []
+        for instance in instances:
+            map_tensors(found.append, instance)
+        inputs: Iterator[Any] = iter(self.parameters.place([tensor.numpy() for tensor in found]))
+        placed = [map_tensors(lambda _: next(inputs), instance) for instance in instances]
+        if placed and self.grow:
+            self.run(pool.larger(placed, self.batch_size))
         if self.autobatch:
             self._profile(placed)
         return placed
@@ -137,7 +164,11 @@ class Compiled:
         return found
 
     def facts(self) -> Mapping[str, Any]:
-        return {"library": engine.library(), "threads": engine.threads(self.target.threads), "load_time": ""}
+        return {
+            "library": engine.library(),
+            "threads": engine.threads(self.target.threads),
+            "load_time": "tables" if self.parameters.projected else "",
+        }
 
     def close(self) -> None:
         self.graph.renew()
@@ -167,10 +198,6 @@ class Compiled:
                 self.run(minibatch)
                 forward = min(forward, self.graph.forward_ns / 1e6)
         return min(executing / forward, 1.0)
-
-
-def _array(tensor: Any) -> Any:
-    return tensor.numpy()
 
 
 def _fetched(value: Any) -> Any:

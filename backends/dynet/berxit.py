@@ -23,6 +23,7 @@ from workloads.decisions import split
 class Program:
     def __init__(self, model: Any, parameters: Parameters) -> None:
         hidden = model.hidden
+        self.input = parameters.input
         self.heads, self.head_size, self.scale = model.heads, model.head_size, model.scale
         self.layers, self.real = model.layers, model.real
         self.qkv = [parameters.linear("qkv", rows=slice(i * hidden, (i + 1) * hidden)) for i in range(3)]
@@ -45,7 +46,7 @@ class Program:
         b, W = expressions(*self.classifier)
 
         def go(sample: Sample, first: list[Expression | None], place: int) -> Task:
-            x = dy.inputTensor(sample.x.T)
+            x = self.input(sample.x)
             for done in range(1, layers + 1):
                 x = layer(x)
                 first[place] = dy.pick(x, 0, 1)

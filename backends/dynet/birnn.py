@@ -22,6 +22,8 @@ class Program:
         self.words = parameters.table(parameters["embedding.weight"])
         self.forwards = [parameters.add(parameters["forward_start"]), *parameters.linear("forward_cell", 2)]
         self.backwards = [parameters.add(parameters["backward_start"]), *parameters.linear("backward_cell", 2)]
+        cells = ("forward_cell", "backward_cell") if parameters.tables else ()
+        self.shares = [parameters.projection("embedding.weight", cell, 2) for cell in cells]
         self.classifier = parameters.linear("classifier", 2)
 
     def run(self, minibatch: Sequence[list[int]], graph: Graph) -> list[list[int]]:
@@ -31,18 +33,29 @@ class Program:
         b, W_f, W_b = expressions(*self.classifier)
         scores = []
         for sentence in minibatch:
-            inputs = [lookup(words, word, False) for word in sentence]
-            ahead, behind = scan(forwards, inputs), scan(backwards, inputs[::-1])
+            if self.shares:
+                ahead_shares, behind_shares = ([lookup(share, word, False) for word in sentence] for share in self.shares)
+                ahead, behind = scan_shares(forwards, ahead_shares), scan_shares(backwards, behind_shares[::-1])
+            else:
+                inputs = [lookup(words, word, False) for word in sentence]
+                ahead, behind = scan(forwards, inputs), scan(backwards, inputs[::-1])
             scores += [affine([b, W_f, f, W_b, s]) for f, s in zip(ahead, reversed(behind), strict=True)]
         best = iter(np.argmax(graph.values(scores), axis=1).tolist() if scores else [])
         return [[next(best) for _ in sentence] for sentence in minibatch]
 
 
 def scan_words_first(parameters: list[Expression], inputs: list[Expression]) -> list[Expression]:
-    affine, sigmoid = dy.affine_transform, dy.logistic
-    state, b, W, U = parameters
+    affine = dy.affine_transform
+    _, b, W, _ = parameters
+    return scan_shares(parameters, [affine([b, W, x]) for x in inputs])
+
+
+def scan_shares(parameters: list[Expression], shares: list[Expression]) -> list[Expression]:
+    """`shares`: the words' products with their part of the weights, the bias added."""
+    sigmoid = dy.logistic
+    state, _, _, U = parameters
     states = []
-    for share in [affine([b, W, x]) for x in inputs]:
+    for share in shares:
         state = sigmoid(share + U * state)
         states.append(state)
     return states

@@ -18,6 +18,7 @@ Rose = tuple[Expression, Expression, list[Any]]
 
 class Program:
     def __init__(self, model: Any, parameters: Parameters) -> None:
+        self.input = parameters.input
         self.limit, self.real = model.limit, model.real
         self.ancestral = parameters.linear("ancestral", 2)
         self.fraternal = parameters.linear("fraternal", 2)
@@ -57,7 +58,7 @@ class Program:
 
         outputs: list[Rose] = []
         for sample in minibatch:
-            root: Rose = (dy.inputTensor(sample.x), dy.inputTensor(sample.h), [])
+            root: Rose = (self.input(sample.x), self.input(sample.h), [])
             outputs.append(root)
             tasks.start(grow(root[0], root[1], 0, sample.key, root[2]))
         tasks.run(graph)

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -26,8 +29,41 @@ Expression = Any
 _started: dict[str, Any] = {}
 
 
-def start(autobatch: int, pool_mb: int, parameters_mb: int, device: str) -> None:
+def find(path: str | None) -> None:
+    """Make DyNet importable without starting it: the installed one, or the one in the folder `path`. Raises ImportError with
+    what is missing."""
+    if path is None:
+        import _dynet
+
+        return
+    folder = Path(path).resolve()
+    for pattern in ("_dynet*.so", "dynet.py", "dynet_config.py"):
+        if not any(folder.glob(pattern)):
+            raise ImportError(f"there is no {pattern} in {path}")
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    for shared in folder.glob("libdynet*.so*"):  # the module looks for it where it was built
+        try:
+            ctypes.CDLL(str(shared), mode=ctypes.RTLD_GLOBAL)
+        except OSError as error:
+            raise ImportError(str(error)) from error
+    import _dynet
+
+    if not Path(_dynet.__file__).resolve().is_relative_to(folder):
+        raise ImportError(f"{_dynet.__file__} was imported before the one in {path}")
+
+
+def environment(path: str | None) -> dict[str, str]:
+    """For a process that is to import the same DyNet."""
+    if path is None:
+        return dict(os.environ)
+    folders = os.pathsep.join(filter(None, [str(Path(path).resolve()), os.environ.get("PYTHONPATH", "")]))
+    return {**os.environ, "PYTHONPATH": folders, "LD_LIBRARY_PATH": str(Path(path).resolve())}
+
+
+def start(autobatch: int, pool_mb: int, parameters_mb: int, device: str, path: str | None = None) -> None:
     """Import DyNet. A second call may differ only in the sizes of the pools, which then stay as they are."""
+    find(path)
     settings = {"autobatch": autobatch, "device": device}
     if _started:
         if _started != settings:
@@ -81,14 +117,28 @@ def loaded_library(name: str) -> str:
     raise OSError(f"{name} is not loaded")
 
 
-class Parameters:
-    """The workload's state dict, given to DyNet in the pieces that a program wants."""
+@dataclass(frozen=True)
+class Input:
+    """A tensor of an instance, which lies in DyNet's memory as a row of a table."""
 
-    def __init__(self, arrays: dict[str, np.ndarray]) -> None:
+    array: np.ndarray
+    table: int
+    row: int
+
+
+class Parameters:
+    """The workload's state dict, given to DyNet in the pieces that a program wants; and the tensors of the instances.
+
+    `tables`: programs are to look up the products of words with weights, which `projection` makes. `projected`: they did."""
+
+    def __init__(self, arrays: dict[str, np.ndarray], tables: bool = False) -> None:
         import dynet
 
         self.arrays = arrays
+        self.tables = tables
+        self.projected = False
         self.collection = dynet.ParameterCollection()
+        self.inputs: list[Any] = []  # one table for each shape of tensors that was placed
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self.arrays[name]
@@ -99,6 +149,34 @@ class Parameters:
     def table(self, array: np.ndarray) -> Any:
         """Rows to look up. One that is a matrix comes out transposed: DyNet reads it row after row and keeps it by columns."""
         return self.collection.lookup_parameters_from_numpy(array)
+
+    def projection(self, words: str, name: str, operands: int = 1, operand: int = 0, rows: slice = slice(None)) -> Any:
+        """A table with what `linear` makes of every word when it is the operand of that number, the bias included. `rows`: a
+        part of the result."""
+        weight = np.split(self[f"{name}.weight"][rows], operands, axis=1)[operand]
+        bias = self.arrays.get(f"{name}.bias")
+        self.projected = True
+        return self.table(self[words] @ weight.T + (0 if bias is None else bias[rows]))
+
+    def place(self, arrays: Sequence[np.ndarray]) -> list[Input]:
+        """Copies them into DyNet's memory: before the clock starts, the instances of every system lie where it wants them."""
+        shapes: dict[tuple[int, ...], list[np.ndarray]] = {}
+        placed = []
+        for array in arrays:
+            alike = shapes.setdefault(array.shape, [])
+            placed.append(Input(array, len(self.inputs) + list(shapes).index(array.shape), len(alike)))
+            alike.append(array)
+        for shape, alike in shapes.items():
+            # DyNet keeps the columns of a matrix one after the other, and it is to be the transposed one: these are the rows.
+            stacked = np.stack(alike).astype(np.float32).reshape(len(alike), *shape[::-1])
+            self.inputs.append(self.collection.lookup_parameters_from_numpy(stacked))
+        return placed
+
+    def input(self, placed: Any) -> Expression:
+        """A node with a tensor that was placed (an `Input`); of a matrix the transposed."""
+        import dynet
+
+        return dynet.lookup(self.inputs[placed.table], placed.row, False)
 
     def linear(self, name: str, operands: int = 1, rows: slice = slice(None)) -> list[Any]:
         """The bias, and the weights of each of the concatenated operands: as `affine_transform` wants them. Without a bias a

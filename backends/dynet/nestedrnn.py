@@ -20,6 +20,7 @@ class Program:
     def __init__(self, model: Any, parameters: Parameters) -> None:
         hidden = model.hidden
         self.hidden = hidden
+        self.input = parameters.input
         self.low, self.high, self.real = model.low, model.high, model.real
         self.z = parameters.linear("gates", 2, slice(hidden))
         self.r = parameters.linear("gates", 2, slice(hidden, 2 * hidden))
@@ -42,7 +43,7 @@ class Program:
         zeros = dy.inputVector([0.0] * self.hidden)
 
         def grow(sample: Sample, nodes: list[Expression]) -> Task:
-            h, state = dy.inputTensor(sample.x), zeros
+            h, state = self.input(sample.x), zeros
             count = yield sigmoid(affine([b_nodes, W_nodes, h]))
             for i in range(decide(count, low, high, split(sample.key, 0), real)):
                 z = sigmoid(affine([b_z, W_z, h, U_z, state]))

@@ -27,6 +27,8 @@ class Program:
         self.stack = parameters.linear("stack_cell", 2)
         self.buffer = parameters.linear("buffer_cell", 2)
         self.action = parameters.linear("action_cell", 2)
+        cells = ("buffer_cell", "stack_cell") if parameters.tables else ()
+        self.shares = [parameters.projection("embedding.weight", cell, 2) for cell in cells]
         self.composition = parameters.linear("composition", 2)
         self.summary = parameters.linear("summary", 3)
         self.scores = parameters.linear("action_scores")
@@ -34,6 +36,7 @@ class Program:
 
     def run(self, minibatch: Sequence[Sentence], graph: Graph) -> list[Expression]:
         lookup, affine, tanh, table, real = dy.lookup, dy.affine_transform, dy.tanh, self.words, self.real
+        shares = self.shares
         stack_start, buffer_start, action_start = expressions(*self.starts)
         b_s, W_s, U_s = expressions(*self.stack)
         b_b, W_b, U_b = expressions(*self.buffer)
@@ -47,8 +50,11 @@ class Program:
         def parse(sentence: Sentence, tops: list[Expression | None], place: int) -> Task:
             words = [lookup(table, word, False) for word in sentence.words]
             suffixes = [buffer_start]
-            for x in reversed(words):
-                suffixes.append(tanh(affine([b_b, W_b, x, U_b, suffixes[-1]])))
+            for word, x in zip(reversed(sentence.words), reversed(words), strict=True):
+                if shares:
+                    suffixes.append(tanh(lookup(shares[0], word, False) + U_b * suffixes[-1]))
+                else:
+                    suffixes.append(tanh(affine([b_b, W_b, x, U_b, suffixes[-1]])))
             stack: Stack | None = None
             history = action_start
             height, left = 0, len(words)
@@ -65,10 +71,14 @@ class Program:
                     value = tanh(affine([b_c, L_c, left_value, R_c, right]))
                     b_action, height = b_reduce, height - 1
                 else:
-                    value, below = words[len(words) - left], stack
+                    word, value, below = sentence.words[len(words) - left], words[len(words) - left], stack
                     b_action, height, left = b_shift, height + 1, left - 1
                 top = stack_start if below is None else below[1]
-                stack = (value, tanh(affine([b_s, W_s, value, U_s, top])), below)
+                if shares and not reduces:
+                    state = tanh(lookup(shares[1], word, False) + U_s * top)
+                else:
+                    state = tanh(affine([b_s, W_s, value, U_s, top]))
+                stack = (value, state, below)
                 history = tanh(affine([b_action, U_a, history]))
             tops[place] = stack_start if stack is None else stack[1]
 

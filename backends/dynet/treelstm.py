@@ -17,23 +17,30 @@ class Program:
         self.words = parameters.table(parameters["embedding.weight"])
         gates = [slice(g * hidden, (g + 1) * hidden) for g in range(3)]
         self.inputs = [parameters.linear("W_iou", rows=gate) for gate in gates]
+        self.shares = [parameters.projection("embedding.weight", "W_iou", rows=gate) for gate in gates if parameters.tables]
         self.states = [parameters.add(parameters["U_iou.weight"][gate]) for gate in gates]
         self.forget = parameters.linear("U_f")
         self.classifier = parameters.linear("classifier")
 
     def run(self, minibatch: Sequence[Tree], graph: Graph) -> list[Expression]:
         lookup, affine, sigmoid, tanh, times = dy.lookup, dy.affine_transform, dy.logistic, dy.tanh, dy.cmult
-        words = self.words
+        words, shares = self.words, self.shares
         (b_i, W_i), (b_o, W_o), (b_u, W_u) = (expressions(*gate) for gate in self.inputs)
         U_i, U_o, U_u = expressions(*self.states)
         b_f, U_f = expressions(*self.forget)
         b, W = expressions(*self.classifier)
 
+        def inputs(word: int) -> list[Expression]:
+            if shares:
+                return [lookup(share, word, False) for share in shares]
+            x = lookup(words, word, False)
+            return [affine([b_i, W_i, x]), affine([b_o, W_o, x]), affine([b_u, W_u, x])]
+
         def encode(tree: Tree) -> tuple[Expression, Expression]:
             if isinstance(tree, Leaf):
-                x = lookup(words, tree.word, False)
-                c = times(sigmoid(affine([b_i, W_i, x])), tanh(affine([b_u, W_u, x])))
-                return times(sigmoid(affine([b_o, W_o, x])), tanh(c)), c
+                i, o, u = inputs(tree.word)
+                c = times(sigmoid(i), tanh(u))
+                return times(sigmoid(o), tanh(c)), c
             children = [encode(child) for child in tree.children]
             h_sum = children[0][0] if len(children) == 1 else dy.esum([h for h, _ in children])
             terms = [times(sigmoid(affine([b_i, U_i, h_sum])), tanh(affine([b_u, U_u, h_sum])))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -13,12 +13,15 @@ from workloads.stackrnn.model import Sentence
 from workloads.tests.conftest import DECIDING, NAMES, spec
 from workloads.treelstm import model as tree
 
+TABLES = ("treelstm", "birnn", "stackrnn")  # the workloads that multiply words with weights
+
 
 @dataclass
 class Case:
     workload: str
     instances: list[Any]
     options: dict[str, str] = field(default_factory=dict)
+    tables: bool = False
 
 
 def cases() -> dict[str, Case]:
@@ -40,6 +43,8 @@ def cases() -> dict[str, Case]:
     words = [Sentence([], 1), Sentence([7], 2), Sentence([1, 2], 3), Sentence(list(range(50)), 4)]
     found["stackrnn, no words, one, many"] = Case("stackrnn", words)
     found["stackrnn, no words at all"] = Case("stackrnn", words[:1])
+    for name in [n for n, case in found.items() if case.workload in TABLES]:
+        found[f"{name}, tables"] = replace(found[name], tables=True)
     return found
 
 

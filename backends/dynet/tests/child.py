@@ -18,7 +18,9 @@ from workloads.tests.conftest import spec
 def run(autobatch: Any, case: Case) -> dict[str, Any]:
     workload = spec(case.workload, **case.options)
     try:
-        compiled = DyNet(Target(threads=2), autobatch=autobatch).compile(workload, "tiny", 0, max(len(case.instances), 1))
+        compiled = DyNet(Target(threads=2), autobatch=autobatch, tables=case.tables).compile(
+            workload, "tiny", 0, max(len(case.instances), 1)
+        )
     except Unsupported as error:
         return {"unsupported": str(error)}
     placed = compiled.place(case.instances)

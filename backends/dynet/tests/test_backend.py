@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,9 @@ import pytest
 from backends.dynet import pool
 from backends.dynet.backend import DyNet
 from backends.dynet.interleave import Interleaving, Task, decide
+from bench import api
 from bench.contract import Target, Unsupported
 from workloads.decisions import choose
-from workloads.tests.conftest import NAMES, spec
 
 
 def test_best_is_three_variants() -> None:
@@ -49,13 +51,52 @@ def test_a_workload_without_a_program() -> None:
         DyNet(Target()).compile(Other(), "tiny", 0, 1)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_pools_grow_with_the_batch(name: str) -> None:
-    workload = spec(name)
-    model, arrays = workload.model("tiny"), workload.params("tiny", 0)
-    one, many = (pool.values_mb(name, model, arrays, n) for n in (1, 4096))
-    assert 0 < one < many < 4096
-    assert pool.parameters_mb(arrays) >= pool.MARGIN_MB
+@pytest.mark.parametrize(("batch_size", "larger"), [(1, 2), (8, 11), (64, 72), (1024, 1056)])
+def test_the_mini_batch_that_pools_grow_by_is_larger(batch_size: int, larger: int) -> None:
+    instances = list(range(3 * batch_size))
+    assert pool.larger(instances, batch_size) == instances[:larger]
+    assert pool.larger(["only"], 4) == ["only"] * 6
+
+
+def test_tables_and_strategies_are_variants_of_their_own() -> None:
+    found = DyNet(Target(), tables="both").variants()
+    assert len(found) == 6
+    assert {(v["autobatch"], v["tables"]) for v in found} == {(n, t) for n in (1, 2, 3) for t in (False, True)}
+    assert DyNet(Target(), autobatch=1, tables="both").variants() == [{"tables": False}, {"tables": True}]
+
+
+def test_a_folder_without_dynet(tmp_path: Path) -> None:
+    reason = DyNet(Target(), path=str(tmp_path)).available()
+    assert reason is not None
+    assert "no _dynet*.so in " in reason
+    (tmp_path / "_dynet.so").write_text("nothing")
+    assert "no dynet.py in " in str(DyNet(Target(), path=str(tmp_path)).available())
+    assert "no _dynet*.so in " in str(DyNet(Target(), path=str(tmp_path / "missing")).available())
+
+
+def test_a_broken_build_is_a_reason(tmp_path: Path) -> None:
+    """In a process of its own: modules are looked for in that folder from then on."""
+    for name in ("dynet.py", "dynet_config.py", "_dynet.so"):
+        (tmp_path / name).write_text("raise RuntimeError")
+    (tmp_path / "libdynet.so").write_text("no library")
+    code = "import sys; from backends.dynet.backend import *; print(DyNet(Target(), path=sys.argv[1]).available())"
+    told = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True).stdout
+    assert told.startswith("DyNet cannot be imported (")
+    assert "libdynet.so" in told
+
+
+def test_a_build_counts_by_its_files_and_not_by_where_it_lies(tmp_path: Path) -> None:
+    def cell_id(folder: Path) -> str:
+        overrides = ("backend.dynet.autobatch=1", f"backend.dynet.path={folder}")
+        return api.cells("workload=treelstm", "backend=[dynet]", *overrides)[0].id
+
+    made = []
+    for name, text in (("one", "first build"), ("two", "first build"), ("three", "another build")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "_dynet.so").write_text(text)
+        made.append(cell_id(folder))
+    assert made[0] == made[1] != made[2]
 
 
 class FakeGraph:

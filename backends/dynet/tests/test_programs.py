@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from backends.dynet.tests.cases import cases, instances_double
+from backends.dynet.tests.cases import TABLES, cases, instances_double
 from bench import facts
 from bench.verify import Difference, Expected, flatten
 from workloads.spec import loaded
@@ -106,6 +106,20 @@ def test_siblings_and_instances_batch() -> None:
 
 def test_settings_hold_for_the_process() -> None:
     assert "cannot be started again" in results(1)["started twice"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tables_are_a_fact_where_they_were_made(name: str) -> None:
+    assert results(1)[name]["facts"]["load_time"] == ""
+    if name in TABLES:
+        assert results(1)[f"{name}, tables"]["facts"]["load_time"] == "tables"
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_take_the_place_of_products(name: str) -> None:
+    with_tables, without = (results(1)[case]["counters"]["unbatched"] for case in (f"{name}, tables", name))
+    assert with_tables["parameters"] == without["parameters"]  # the weights are still there, for the states
+    assert results(1)[f"{name}, tables"]["counters"]["nodes"] != results(1)[name]["counters"]["nodes"]
 
 
 def test_facts_name_the_build_and_its_one_thread() -> None:

@@ -17,6 +17,8 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any, Literal, Protocol
 
+import numpy as np
+
 from backends.dynet import engine, pool
 from backends.dynet.profile import Profile, Profiler
 from bench.contract import Instance, Outputs, Target, Unsupported, Workload
@@ -116,10 +118,15 @@ class Compiled:
     def place(self, instances: Sequence[Instance]) -> list[Instance]:
         from workloads.structures import map_tensors
 
-        found: list[Any] = []
+        arrays: list[np.ndarray] = []
+
+        def collect(tensor: Any) -> Any:
+            arrays.append(tensor.numpy())
+            return tensor
+
         for instance in instances:
-            map_tensors(found.append, instance)
-        inputs: Iterator[Any] = iter(self.parameters.place([tensor.numpy() for tensor in found]))
+            map_tensors(collect, instance)
+        inputs: Iterator[Any] = iter(self.parameters.place(arrays))
         placed = [map_tensors(lambda _: next(inputs), instance) for instance in instances]
         if placed and self.grow:
             self.run(pool.larger(placed, self.batch_size))

@@ -10,6 +10,18 @@ import numpy as np
 PHASES = ("ingest", "construct", "schedule", "copy", "kernel", "fetch")
 
 
+def of_turn(counters: Sequence[Mapping[str, Any]], minibatches: Sequence[int]) -> dict[str, Any]:
+    """Counters of the runs of a turn as one. Times are made as latencies are, the median of each mini-batch averaged over the
+    mini-batches, so that they can be taken off the latency; of other numbers the median, of anything else the last."""
+    merged = merge(counters)
+    apart = [merge([c for c, m in zip(counters, minibatches, strict=True) if m == each]) for each in dict.fromkeys(minibatches)]
+    for key in merged:
+        values = [each[key] for each in apart if key in each]
+        if key.endswith("_ms") and all(isinstance(value, int | float) for value in values):
+            merged[key] = round(float(np.mean(values)), 6)
+    return merged
+
+
 def merge(counters: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Counters of many runs as one: the median of numbers, the last of anything else."""
     merged: dict[str, Any] = {}

@@ -58,6 +58,10 @@ class Ratio(NamedTuple):
         return bool(np.isfinite(self.low))
 
     @property
+    def relative_half_width(self) -> float:
+        return (self.high - self.low) / 2 / self.value
+
+    @property
     def significant(self) -> bool:
         return self.has_interval and not self.low <= 1.0 <= self.high
 
@@ -110,10 +114,13 @@ def ratio(a: Rounds, b: Rounds) -> Ratio | None:
     return _of_logs(logs)
 
 
-def unpaired(a: Summary, b: Summary) -> Ratio:
-    """The same for two that were not measured together: the ratio of their latencies, and no interval, because what the
-    machine did in one session says nothing of the other."""
-    return Ratio(a.median / b.median, float("nan"), float("nan"))
+def unpaired(a: Rounds, b: Rounds) -> Ratio | None:
+    """The same for two that were not measured together: the ratio of their latencies over the mini-batches that both ran, and
+    no interval, because what the machine did in one session says nothing of the other."""
+    _, column_a, column_b = np.intersect1d(a.minibatches, b.minibatches, return_indices=True)
+    if not len(column_a):
+        return None
+    return Ratio(typical(a.steady[:, column_a]) / typical(b.steady[:, column_b]), float("nan"), float("nan"))
 
 
 def resumed_ratio(a: Rounds, b: Rounds) -> Ratio | None:

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from datetime import UTC, datetime
 
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from bench import stats
+from bench import columns
 from bench.breakdown import PHASES
 from bench.campaign import Row
+from bench.columns import Column
 from bench.record import label, title
 from bench.status import Status
 
 REFERENCE = "dynet"  # the system this field compares itself with
 UNBATCHED = 3  # operators named below the table
-
-
-@dataclass
-class Column:
-    row: Row
-    rounds: stats.Rounds
-    summary: stats.Summary
-
-    @property
-    def name(self) -> str:
-        return self.row.cell.backend.name
+TOO_FEW = "too few"  # rounds for an interval
+APART = "apart"  # not measured together
 
 
 Cell = Callable[[Column], str | None]
@@ -37,45 +31,24 @@ def show(rows: Sequence[Row], console: Console) -> None:
     """One table for one group of cells, and below it what did not fit or did not work."""
     if not rows:
         return
-    columns = [_column(row) for row in rows if row.record["status"] == Status.OK]
-    shown = _fastest(columns)
+    found = columns.columns(rows)
+    shown = columns.fastest(found)
     if shown:
         console.print(f"\n{title(rows[0].cell, with_backend=False)}", style="bold", highlight=False, soft_wrap=True)
         console.print(_table(shown))
-    for note in _notes(rows, columns, shown):
+    for note in _notes(rows, found, shown):
         console.print(note, markup=False, highlight=False, soft_wrap=True)
 
 
-def _column(row: Row) -> Column:
-    rounds = stats.rounds_of(row.record)
-    return Column(row, rounds, stats.summary(rounds))
-
-
-def _fastest(columns: Sequence[Column]) -> list[Column]:
-    """Of each backend the fastest variant."""
-    best: dict[str, Column] = {}
-    for column in columns:
-        rival = best.get(column.name)
-        if rival is None or _faster(column, rival):
-            best[column.name] = column
-    return list(best.values())
-
-
-def _faster(a: Column, b: Column) -> bool:
-    if list(a.rounds.minibatches) == list(b.rounds.minibatches):
-        return a.summary.median < b.summary.median
-    ratio = stats.ratio(b.rounds, a.rounds)  # a slow one ran fewer mini-batches: compare on those
-    return ratio is not None and ratio.value > 1
-
-
-def _table(columns: Sequence[Column]) -> Table:
-    table = Table(header_style="bold")
-    table.add_column("")
-    for column in columns:
-        table.add_column(label(column.row.cell).replace(" ", "\n"), justify="right")
+def _table(shown: Sequence[Column]) -> Table:
+    table = Table(header_style="bold", box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("", no_wrap=True)
+    now = datetime.now(UTC)
+    for column in shown:
+        table.add_column(escape(column.head(now)), justify="right", overflow="fold")
     sections: list[list[tuple[str, Cell]]] = [
-        _latency(columns),
-        [(f"{phase} ms", _phase(phase)) for phase in PHASES],
+        _latency(shown),
+        [*((f"{phase} ms", _phase(phase)) for phase in PHASES), ("rest ms", _rest)],
         [
             ("batches", lambda c: _number(c.row.record["counters"].get("batches"))),
             ("mean batch width", lambda c: _number(c.row.record["counters"].get("mean_batch_width"))),
@@ -96,37 +69,53 @@ def _table(columns: Sequence[Column]) -> Table:
             ("peak memory MiB", lambda c: _number(c.row.record["memory"]["peak_rss_bytes"] / 2**20)),
         ],
         [
-            ("samples", lambda c: f"{c.summary.samples} ({c.row.record['stop']})"),
+            ("rounds", lambda c: str(c.summary.rounds)),
+            ("steady samples", lambda c: str(c.summary.samples)),
+            ("ended by", lambda c: str(c.row.record["stop"])),
             ("flags", lambda c: "see below" if c.row.record["flags"] or c.row.stale else None),
         ],
     ]
     for section in sections:
         for name, cell in section:
-            values = [cell(column) for column in columns]
+            values = [cell(column) for column in shown]
             if any(value is not None for value in values):  # a line that nobody fills is left out
                 table.add_row(name, *("" if value is None else escape(value) for value in values))
         table.add_section()
     return table
 
 
-def _latency(columns: Sequence[Column]) -> list[tuple[str, Cell]]:
-    slowest = max(columns, key=lambda c: c.summary.median)
+def _latency(shown: Sequence[Column]) -> list[tuple[str, Cell]]:
     lines: list[tuple[str, Cell]] = [
-        ("latency ms (median)", lambda c: _number(c.summary.median * 1e3)),
-        ("  95 % interval", lambda c: f"{_number(c.summary.low * 1e3)} .. {_number(c.summary.high * 1e3)}"),
+        ("latency ms, steady", lambda c: _number(c.summary.median * 1e3)),
+        ("  95 % interval", lambda c: _width(c.summary.relative_half_width)),
         ("  minimum", lambda c: _number(c.summary.minimum * 1e3)),
-        ("instances / s", lambda c: _number(c.row.cell.batch_size / c.summary.median)),
+        ("latency ms, resumed", lambda c: _number(c.summary.resumed * 1e3)),
+        ("instances / s, steady", lambda c: _number(c.row.cell.batch_size / c.summary.median)),
     ]
-    for reference in {id(c): c for c in (slowest, *(c for c in columns if c.name == REFERENCE))}.values():
-        if len(columns) > 1:
-            lines.append((f"times faster than {reference.name}", _times_faster(reference)))
-            lines.append(("  95 % interval", _times_faster_interval(reference)))
+    if not columns.same_minibatches(shown):
+        lines.insert(1, ("  mini-batches", lambda c: str(len(c.rounds.minibatches))))
+    for reference in references(shown):
+        lines += [
+            (f"times faster than {reference.name}", _times_faster(reference)),
+            ("  95 % interval", _times_faster_interval(reference)),
+            ("  significant", _no_significance(reference)),
+            ("  resumed", _times_faster_resumed(reference)),
+        ]
     return lines
+
+
+def references(shown: Sequence[Column]) -> list[Column]:
+    """The systems that the others are compared with: the slowest, and the one the field compares itself with."""
+    fresh = [column for column in shown if not column.row.stale]
+    if len(shown) < 2 or not fresh:
+        return []
+    slowest = max(fresh, key=lambda c: c.summary.median)
+    return list({id(c): c for c in (slowest, *(c for c in fresh if c.name == REFERENCE))}.values())
 
 
 def _times_faster(reference: Column) -> Cell:
     def cell(column: Column) -> str | None:
-        ratio = stats.ratio(reference.rounds, column.rounds)
+        ratio = columns.ratio(reference, column)
         return None if ratio is None else f"{ratio.value:#.3g}"
 
     return cell
@@ -134,10 +123,40 @@ def _times_faster(reference: Column) -> Cell:
 
 def _times_faster_interval(reference: Column) -> Cell:
     def cell(column: Column) -> str | None:
-        ratio = stats.ratio(reference.rounds, column.rounds)
-        return None if ratio is None or column is reference else f"{ratio.low:#.3g} .. {ratio.high:#.3g}"
+        ratio = columns.ratio(reference, column)
+        if ratio is None or column is reference:
+            return None
+        return _width(ratio.relative_half_width) if columns.together(reference, column) else APART
 
     return cell
+
+
+def _no_significance(reference: Column) -> Cell:
+    """Filled in only where the interval holds 1, so the line is there when it has something to say."""
+
+    def cell(column: Column) -> str | None:
+        ratio = columns.ratio(reference, column)
+        return "no" if ratio is not None and column is not reference and ratio.has_interval and not ratio.significant else None
+
+    return cell
+
+
+def _times_faster_resumed(reference: Column) -> Cell:
+    def cell(column: Column) -> str | None:
+        ratio = columns.resumed_ratio(reference, column)
+        return None if ratio is None else f"{ratio.value:#.3g}"
+
+    return cell
+
+
+def _rest(column: Column) -> str | None:
+    """What is left of the latency when all that the backend accounts for is taken off."""
+    known = column.row.record["breakdown"].values()
+    return _number(round(column.summary.median * 1e3 - sum(known), 3)) if known else None
+
+
+def _width(relative: float) -> str:
+    return f"±{relative:.1%}" if math.isfinite(relative) else TOO_FEW
 
 
 def _phase(phase: str) -> Cell:
@@ -148,13 +167,25 @@ def _phase(phase: str) -> Cell:
     return cell
 
 
-def _notes(rows: Sequence[Row], columns: Sequence[Column], shown: Sequence[Column]) -> list[str]:
+def _notes(rows: Sequence[Row], found: Sequence[Column], shown: Sequence[Column]) -> list[str]:
     notes = []
     for column in shown:
-        others = [c for c in columns if c.name == column.name and c is not column]
+        others = [c for c in found if c.name == column.name and c is not column]
         if others:
             times = ", ".join(f"{label(c.row.cell)} {_number(c.summary.median * 1e3)} ms" for c in others)
-            notes.append(f"{label(column.row.cell)} is the fastest of its variants ({times}).")
+            notes.append(f"{label(column.row.cell)} is the fastest of its variants ({times}).{_close(column, others)}")
+    for reference in references(shown):
+        apart = [c.name for c in shown if not columns.together(reference, c) and columns.ratio(reference, c) is not None]
+        if apart:
+            notes.append(
+                f"{APART}: {', '.join(apart)} and {reference.name} were not measured together, but in different sessions; "
+                "their ratio is that of the two latencies, without an interval (rerun=stale measures them together)."
+            )
+    if shown and not columns.same_minibatches(shown):
+        notes.append(
+            "The latencies are means over different mini-batches, because slow systems ran fewer of them; "
+            "a ratio is over those that both ran."
+        )
     for row in rows:
         name = label(row.cell)
         if row.record["status"] != Status.OK:
@@ -175,6 +206,18 @@ def _notes(rows: Sequence[Row], columns: Sequence[Column], shown: Sequence[Colum
             more = f"; and {len(unbatched) - UNBATCHED} more in its row" if len(unbatched) > UNBATCHED else ""
             notes.append(f"{label(column.row.cell)}: not batched: {'; '.join(first)}{more}")
     return notes
+
+
+def _close(column: Column, others: Sequence[Column]) -> str:
+    """What to know of the choice among variants: it is made by the samples that are then shown."""
+    near = []
+    for other in others:
+        ratio = columns.ratio(other, column)
+        if ratio is not None and ratio.has_interval and not ratio.significant:
+            near.append(label(other.row.cell))
+    if not near:
+        return ""
+    return f" It is not significantly faster than {', '.join(near)}: the choice favours it, by less than its interval."
 
 
 def _number(value: float | None) -> str | None:

@@ -123,13 +123,12 @@ class Session:
                         settled_s += taken.run_ns / 1e9
         after = os.times()
         self.twice += [s for s in samples if s.late_ns is not None]
+        counted = [s for s, number in zip(samples, passes, strict=True) if number or not steady]
         reply = {
             "samples_s": [s.run_ns / 1e9 for s in samples],
             "sample_pass": passes,
             "settled_s": settled_s,
-            "counters": breakdown.merge(
-                [s.counters for s, number in zip(samples, passes, strict=True) if number or not steady]
-            ),
+            "counters": breakdown.of_turn([s.counters for s in counted], [s.minibatch for s in counted]),
             "cpu_s": after.user + after.system - before.user - before.system,
         }
         try:

@@ -1,0 +1,99 @@
+"""What the table compares: a column for each system, and the ratio of any two of them.
+
+Ratios with an interval exist only within a session, where the two took turns. Rows of different sessions give the ratio of
+their latencies without an interval; a row of other sources than today's gives none at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+
+from bench import stats
+from bench.campaign import Row
+from bench.record import label
+from bench.status import Status
+
+
+@dataclass
+class Column:
+    row: Row
+    rounds: stats.Rounds
+    summary: stats.Summary
+
+    @property
+    def name(self) -> str:
+        return self.row.cell.backend.name
+
+    def head(self, now: datetime) -> str:
+        """The system, its options that are not as usual, and how old an earlier row is: each on a line of its own."""
+        lines = label(self.row.cell).split(" ")
+        if self.row.earlier:
+            lines.append(age(self.row.record["started"], now))
+        if self.row.stale:
+            lines.append("stale")
+        return "\n".join(lines)
+
+
+def columns(rows: Sequence[Row]) -> list[Column]:
+    """The rows that have samples."""
+    found = []
+    for row in rows:
+        if row.record["status"] == Status.OK:
+            rounds = stats.rounds_of(row.record)
+            found.append(Column(row, rounds, stats.summary(rounds)))
+    return found
+
+
+def fastest(found: Sequence[Column]) -> list[Column]:
+    """Of each backend the fastest variant, in the order of the backends. A stale row stands back behind a fresh one."""
+    best: dict[str, Column] = {}
+    for column in found:
+        rival = best.get(column.name)
+        if rival is None or (column.row.stale, not faster(column, rival)) < (rival.row.stale, True):
+            best[column.name] = column
+    return list(best.values())
+
+
+def faster(a: Column, b: Column) -> bool:
+    """On the mini-batches that both ran, because a slow variant may have run fewer of them."""
+    found = stats.ratio(b.rounds, a.rounds) if together(a, b) else stats.unpaired(b.rounds, a.rounds)
+    return found is not None and found.value > 1
+
+
+def together(a: Column, b: Column) -> bool:
+    """Were they measured in one session? Rows of before there were sessions are together with none."""
+    session = a.row.record.get("session")
+    return session is not None and session == b.row.record.get("session")
+
+
+def ratio(reference: Column, column: Column) -> stats.Ratio | None:
+    """How many times faster `column` is than `reference`, steady. None: nothing may be said."""
+    if reference.row.stale or column.row.stale:
+        return None
+    compare = stats.ratio if together(reference, column) else stats.unpaired
+    return compare(reference.rounds, column.rounds)
+
+
+def resumed_ratio(reference: Column, column: Column) -> stats.Ratio | None:
+    """The same after a pause; only within a session."""
+    if reference.row.stale or column.row.stale or not together(reference, column):
+        return None
+    return stats.resumed_ratio(reference.rounds, column.rounds)
+
+
+def same_minibatches(found: Sequence[Column]) -> bool:
+    return all(np.array_equal(column.rounds.minibatches, found[0].rounds.minibatches) for column in found)
+
+
+def age(started: str, now: datetime) -> str:
+    """How long ago, in one unit."""
+    begun = datetime.fromisoformat(started)
+    seconds = (now - (begun if begun.tzinfo else begun.replace(tzinfo=UTC))).total_seconds()
+    for unit, length in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= (2 if unit == "days" else 1) * length:
+            return f"{seconds / length:.0f} {unit} ago"
+    return "just now"

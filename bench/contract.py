@@ -29,7 +29,11 @@ class Target:
 
 
 class Workload(Protocol):
-    """A dynamic model with its instances. Everything it makes is a function of its arguments alone."""
+    """A dynamic model with its instances. Everything it makes is a function of its arguments alone.
+
+    The harness's own process imports and constructs it, so neither may load anything heavy. It may have a method `check()`,
+    which reads what it was given (a data file) to the end and raises ValueError with the place of what is wrong; the harness
+    calls it before any cell is made."""
 
     name: str
     sizes: Sequence[str]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
-from torch import nn
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 def stream(seed: int, name: str) -> np.random.Generator:
@@ -21,6 +24,8 @@ def draw(model: nn.Module, seed: int, gains: Mapping[str, float]) -> dict[str, n
     size `gain`, embeddings with `gain`, biases with 0.1 of it, other vectors with it; a LayerNorm's weight is around one, with
     0.1. `gains` holds what is not 1, by the name of the module or of the bare parameter.
     """
+    from torch import nn
+
     params = {}
     for path, module in model.named_modules():
         for leaf, parameter in module.named_parameters(recurse=False):

@@ -5,14 +5,16 @@ The WikiNER dev sentences (Nothman et al. 2013) have 23.0 tokens on average, wit
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
 
 import numpy as np
 
-from workloads.text import draw_words, lines, word_id
+from workloads.text import check_words, draw_words, lines, word_id
 
+TOKEN = re.compile(r"\S+")
 MEAN_LENGTH, SPREAD_LENGTH, MIN_LENGTH, MAX_LENGTH = 23.0, 13.1, 1, 144
 
 
@@ -32,6 +34,12 @@ def read(path: str | Path, vocabulary: int, n: int) -> list[list[int]]:
         [word_id(token.rpartition("|")[0] or token, vocabulary) for token in line.split()] for _, line in lines(path)[:n]
     ]
     return list(islice(cycle(sentences), n))
+
+
+def check(path: str | Path) -> None:
+    """Read the whole file. Raises DataError with the place of what is wrong."""
+    for number, line in lines(path):
+        check_words(((match.group(), match.start()) for match in TOKEN.finditer(line)), f"{path}:{number}")
 
 
 def generate(random: np.random.Generator, vocabulary: int) -> Iterator[list[int]]:

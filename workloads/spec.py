@@ -1,17 +1,23 @@
-"""What the workloads' specifications share: everything of `bench.contract.Workload` that follows from a table of sizes."""
+"""What the workloads' specifications share: everything of `bench.contract.Workload` that follows from a table of sizes.
+
+The harness's own process imports the specifications to check what it was asked for, and torch takes a second to import: so
+torch and the models are imported where they are used.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-import torch
-from torch import nn
 
 from bench.contract import Workload
 from workloads.parameters import draw, stream
+
+if TYPE_CHECKING:
+    import torch
+    from torch import nn
 
 Decisions = Literal["simulated", "real"]
 
@@ -27,14 +33,22 @@ class ModelSpec(ABC):
     """The model's methods that are straight-line tensor code: what TorchScript and torch.compile can take."""
 
     def model(self, size: str) -> nn.Module:
-        with torch.device("meta"):
-            module = self.build(**self.shape(size))
-        return module.to_empty(device="cpu").eval().requires_grad_(False)
+        return self.made(size, device="cpu").eval().requires_grad_(False)
 
     def params(self, size: str, seed: int) -> dict[str, np.ndarray]:
-        with torch.device("meta"):
-            module = self.build(**self.shape(size))
-        return draw(module, seed, self.gains)
+        return draw(self.made(size, device="meta"), seed, self.gains)
+
+    def made(self, size: str, device: str) -> nn.Module:
+        """The model with parameters that have shapes and no values."""
+        import torch
+
+        from workloads.uninitialised import Uninitialised
+
+        with torch.device(device), Uninitialised():
+            return self.build(**self.shape(size))
+
+    def check(self) -> None:  # noqa: B027  most have nothing to check
+        """Read the data file, where there is one, to its end. Raises `workloads.text.DataError`."""
 
     def instances(self, size: str, seed: int, n: int) -> list[Any]:
         return self.samples(self.shape(size), stream(seed, f"{self.name} instances"), n)
@@ -57,11 +71,13 @@ class ModelSpec(ABC):
         """`n` instances; the first of them are the same for every `n`."""
 
 
-def loaded(workload: Workload, size: str, seed: int, dtype: torch.dtype = torch.float32) -> nn.Module:
-    """The workload's model with the parameters of `seed`, on the CPU."""
+def loaded(workload: Workload, size: str, seed: int, dtype: torch.dtype | None = None) -> nn.Module:
+    """The workload's model with the parameters of `seed`, on the CPU, in `dtype` (float32 by default)."""
+    import torch
+
     module: nn.Module = workload.model(size)
     module.load_state_dict({name: torch.from_numpy(array) for name, array in workload.params(size, seed).items()})
-    return module.to(dtype)
+    return module.to(dtype or torch.float32)
 
 
 def draw_key(random: np.random.Generator) -> int:

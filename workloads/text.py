@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
+from collections.abc import Iterable
 from pathlib import Path
 from zlib import crc32
 
 import numpy as np
+
+MAX_WORDS = 10_000
+"""Words of a line at most. Sentences have a hundred at most; a longer line is a text that was not split into sentences."""
+MAX_LETTERS = 1_000
+"""Letters of a word at most."""
 
 
 class DataError(ValueError):
@@ -13,15 +20,33 @@ class DataError(ValueError):
 
 
 def lines(path: str | Path) -> list[tuple[int, str]]:
-    """The lines with something on them, with their numbers. There is at least one."""
+    """The lines with something on them, with their numbers. There is at least one. A byte order mark is no part of them."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: {error.strerror or error}") from error
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise DataError(f"{path}:1:1: the file is in UTF-16 and must be in UTF-8: iconv -f UTF-16 -t UTF-8 converts it")
+    data = data.removeprefix(codecs.BOM_UTF8)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line, column = before.count(b"\n") + 1, len(before[before.rfind(b"\n") + 1 :].decode()) + 1
+        raise DataError(f"{path}:{line}:{column}: the byte 0x{data[error.start]:02x} cannot be decoded as UTF-8") from error
     found = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not found:
         raise DataError(f"{path}: the file is empty")
     return found
+
+
+def check_words(words: Iterable[tuple[str, int]], where: str) -> None:
+    """Refuse a line that is too long to be one sentence. `words`: each with the position in the line where it starts."""
+    for count, (word, at) in enumerate(words, 1):
+        if len(word) > MAX_LETTERS:
+            raise DataError(f"{where}:{at + 1}: a word of {len(word)} letters; {MAX_LETTERS} are the most")
+        if count > MAX_WORDS:
+            raise DataError(f"{where}:{at + 1}: more than {MAX_WORDS} words in one line; there must be one sentence a line")
 
 
 def word_id(word: str, vocabulary: int) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads.text import DataError, draw_words, lines, word_id
+from workloads.text import DataError, check_words, draw_words, lines, word_id
 
 MEAN_LEAVES, SPREAD_LEAVES, MIN_LEAVES, MAX_LEAVES = 19.2, 9.1, 2, 56
 SKEW, FROM_RIGHT = 4.3, 0.3
@@ -22,6 +22,10 @@ trees have the treebank's mean and spread; of its spans of eight words and more 
 
 Leaf = Callable[[int], Any]
 Node = Callable[[list[Any]], Any]
+LABELS = 5
+"""Sentiment classes of the treebank, 0 to 4."""
+MAX_LEVELS = 250
+"""Levels of a tree at most: Python's recursion, which eager PyTorch evaluates trees by, has room for no more than about 300."""
 TOKEN = re.compile(r"[()]|[^()\s]+")
 
 
@@ -41,8 +45,20 @@ def read(path: str | Path, vocabulary: int, leaf: Leaf, node: Node, n: int) -> l
     return list(islice(cycle(trees), n))
 
 
-def parse(line: str, where: str, vocabulary: int, leaf: Leaf, node: Node) -> Any:
-    """The tree of one line, built without recursion."""
+def check(path: str | Path) -> None:
+    """Read the whole file. Raises DataError with the place of what is wrong: brackets that do not match, a node with other
+    parts than a word or two trees, a number as a label that is no class, a tree too large or too deep for a sentence."""
+    for number, line in lines(path):
+        where = f"{path}:{number}"
+        words = TOKEN.finditer(line)
+        check_words(((match.group(), match.start()) for match in words if match.group() not in "()"), where)
+        levels = parse(line, where, 1, lambda word: 1, lambda children: 1 + max(children), labels=LABELS)
+        if levels > MAX_LEVELS:
+            raise DataError(f"{where}:1: a tree of {levels} levels; {MAX_LEVELS} are the most")
+
+
+def parse(line: str, where: str, vocabulary: int, leaf: Leaf, node: Node, labels: int | None = None) -> Any:
+    """The tree of one line, built without recursion. `labels`: labels that are numbers must be below it; None takes any."""
 
     def fail(position: int, why: str) -> DataError:
         return DataError(f"{where}:{position + 1}: {why}")
@@ -56,6 +72,8 @@ def parse(line: str, where: str, vocabulary: int, leaf: Leaf, node: Node) -> Any
         if token == "(":
             if following in ("(", ")", ""):
                 raise fail(at, "a label must follow '('")
+            if labels is not None and following.isdecimal() and int(following) >= labels:
+                raise fail(at + 1, f"the label {following} is none of the {labels} classes, 0 to {labels - 1}")
             parts.append([])
         elif token == ")":
             label, *children = parts.pop()

@@ -19,14 +19,14 @@ Residual branches are drawn small: one random layer applied twelve times would o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import torch
-from torch import nn
 
-from workloads.berxit.model import Berxit, Sample
 from workloads.spec import Decisions, ModelSpec, draw_key
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 class Spec(ModelSpec):
@@ -52,9 +52,15 @@ class Spec(ModelSpec):
         self.decisions = decisions
 
     def build(self, **shape: int) -> nn.Module:
+        from workloads.berxit.model import Berxit
+
         return Berxit(**shape, real=self.decisions == "real")
 
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
+        import torch
+
+        from workloads.berxit.model import Sample
+
         size = shape["sequence"], shape["heads"] * shape["head_size"]
         return [Sample(torch.from_numpy(random.standard_normal(size, dtype=np.float32)), draw_key(random)) for _ in range(n)]
 

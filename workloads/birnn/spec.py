@@ -15,14 +15,15 @@ the WikiNER dev sentences have 8,504 distinct words. Sentence lengths are theirs
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from torch import nn
 
 from workloads import sentences
-from workloads.birnn.model import BiRNN
 from workloads.spec import ModelSpec
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 class Spec(ModelSpec):
@@ -41,7 +42,13 @@ class Spec(ModelSpec):
         self.data = data
 
     def build(self, **shape: int) -> nn.Module:
+        from workloads.birnn.model import BiRNN
+
         return BiRNN(**shape)
+
+    def check(self) -> None:
+        if self.data is not None:
+            sentences.check(self.data)
 
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
         return sentences.take(self.data, random, shape["vocabulary"], n)

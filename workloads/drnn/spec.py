@@ -17,14 +17,16 @@ Outputs are distributions over `hidden` elements, so about 1 / hidden each; weig
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import torch
-from torch import nn
 
-from workloads.drnn.model import DRNN, Sample
 from workloads.spec import Decisions, ModelSpec, draw_key
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from workloads.drnn.model import Sample
 
 
 class Spec(ModelSpec):
@@ -43,6 +45,8 @@ class Spec(ModelSpec):
         self.decisions = decisions
 
     def build(self, **shape: int) -> nn.Module:
+        from workloads.drnn.model import DRNN
+
         return DRNN(**shape, real=self.decisions == "real")
 
     def params(self, size: str, seed: int) -> dict[str, np.ndarray]:
@@ -56,6 +60,10 @@ class Spec(ModelSpec):
         return [self.sample(shape["hidden"], random) for _ in range(n)]
 
     def sample(self, hidden: int, random: np.random.Generator) -> Sample:
+        import torch
+
+        from workloads.drnn.model import Sample
+
         x = torch.from_numpy(random.standard_normal(hidden, dtype=np.float32))
         h = torch.from_numpy(random.random(hidden, dtype=np.float32))
         return Sample(torch.softmax(x, dim=-1), h, draw_key(random))

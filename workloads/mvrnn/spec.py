@@ -19,14 +19,15 @@ a node's matrix is about its children's mean, and stays so over the deepest tree
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from torch import nn
 
 from workloads import trees
-from workloads.mvrnn.model import MVRNN, Leaf, Node
 from workloads.spec import ModelSpec
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 class Spec(ModelSpec):
@@ -45,6 +46,8 @@ class Spec(ModelSpec):
         self.data = data
 
     def build(self, **shape: int) -> nn.Module:
+        from workloads.mvrnn.model import MVRNN
+
         return MVRNN(**shape)
 
     def params(self, size: str, seed: int) -> dict[str, np.ndarray]:
@@ -55,5 +58,11 @@ class Spec(ModelSpec):
         params["W_m.weight"] = params["W_m.weight"] + np.float32(0.475) * np.tile(identity, 2)
         return params
 
+    def check(self) -> None:
+        if self.data is not None:
+            trees.check(self.data)
+
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
+        from workloads.mvrnn.model import Leaf, Node
+
         return trees.take(self.data, random, shape["vocabulary"], Leaf, lambda children: Node(*children), n)

@@ -17,14 +17,14 @@ Weights are drawn so large that the loops do not settle: the last node still tel
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import torch
-from torch import nn
 
-from workloads.nestedrnn.model import NestedRNN, Sample
 from workloads.spec import Decisions, ModelSpec, draw_key
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 class Spec(ModelSpec):
@@ -43,9 +43,15 @@ class Spec(ModelSpec):
         self.decisions = decisions
 
     def build(self, **shape: int) -> nn.Module:
+        from workloads.nestedrnn.model import NestedRNN
+
         return NestedRNN(**shape, real=self.decisions == "real")
 
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
+        import torch
+
+        from workloads.nestedrnn.model import Sample
+
         return [
             Sample(torch.from_numpy(random.standard_normal(shape["hidden"], dtype=np.float32)), draw_key(random))
             for _ in range(n)

@@ -20,14 +20,15 @@ distinct words: vocabulary 10,000. A sentence of n words takes n shifts and n - 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from torch import nn
 
 from workloads import sentences
 from workloads.spec import Decisions, ModelSpec, draw_key
-from workloads.stackrnn.model import Sentence, StackRNN
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 class Spec(ModelSpec):
@@ -56,9 +57,17 @@ class Spec(ModelSpec):
         self.decisions = decisions
 
     def build(self, **shape: int) -> nn.Module:
+        from workloads.stackrnn.model import StackRNN
+
         return StackRNN(**shape, real=self.decisions == "real")
 
+    def check(self) -> None:
+        if self.data is not None:
+            sentences.check(self.data)
+
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
+        from workloads.stackrnn.model import Sentence
+
         (keys,) = random.spawn(1)
         words = sentences.take(self.data, random, shape["vocabulary"], n)
         return [Sentence(sentence, draw_key(keys)) for sentence in words]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -88,11 +90,83 @@ def test_files_that_cannot_be_read(name: str, tmp_path: Path) -> None:
     (tmp_path / "blank.txt").write_text("\n  \n")
     with pytest.raises(DataError, match=r"blank\.txt: the file is empty"):
         spec(name, data=str(tmp_path / "blank.txt")).instances("tiny", 0, 1)
-    (tmp_path / "binary.txt").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(DataError, match=r"binary\.txt: .*decode"):
+    (tmp_path / "binary.txt").write_bytes("(1 é)\n\n(2 ".encode() + b"\xff\x00)")
+    with pytest.raises(DataError, match=r"binary\.txt:3:4: the byte 0xff cannot be decoded"):
         spec(name, data=str(tmp_path / "binary.txt")).instances("tiny", 0, 1)
+    (tmp_path / "wide.txt").write_text("(1 a)\n", encoding="utf-16")
+    with pytest.raises(DataError, match=r"wide\.txt:1:1: the file is in UTF-16"):
+        spec(name, data=str(tmp_path / "wide.txt")).instances("tiny", 0, 1)
     with pytest.raises(DataError, match="Is a directory"):
         spec(name, data=str(tmp_path)).instances("tiny", 0, 1)
+
+
+@pytest.mark.parametrize("name", ["treelstm", "mvrnn", "birnn", "stackrnn"])
+def test_a_byte_order_mark_is_no_word(name: str, tmp_path: Path) -> None:
+    plain, marked = tmp_path / "plain.txt", tmp_path / "marked.txt"
+    plain.write_text("(1 a)\n")
+    marked.write_text("(1 a)\n", encoding="utf-8-sig")
+    spec(name, data=str(marked)).check()
+    assert spec(name, data=str(marked)).instances("tiny", 0, 1) == spec(name, data=str(plain)).instances("tiny", 0, 1)
+
+
+def nested(levels: int) -> str:
+    return "(0 (1 a) " * (levels - 1) + "(2 b)" + ")" * (levels - 1)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("(1 a)\n" * 20 + "(1 (2 b)\n", r":21:9: 1 '\(' not closed"),
+        ("(1 a)\n(1 (2 b) (9 c))\n", r":2:11: the label 9 is none of the 5 classes, 0 to 4"),
+        ("(1 a)\n" + nested(trees.MAX_LEVELS + 1), rf":2:1: a tree of {trees.MAX_LEVELS + 1} levels"),
+        ("(1 " + "a" * 1001 + ")", r":1:4: a word of 1001 letters"),
+    ],
+)
+def test_the_whole_file_is_checked(content: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "trees.txt"
+    path.write_text(content)
+    for name in ("treelstm", "mvrnn"):
+        with pytest.raises(DataError, match="trees.txt" + message):
+            spec(name, data=str(path)).check()
+
+
+def test_what_is_allowed_passes_the_check(tmp_path: Path) -> None:
+    path = tmp_path / "trees.txt"
+    path.write_text(f"(NP (DT the) (4 end))\n{nested(trees.MAX_LEVELS)}\n")
+    spec("treelstm", data=str(path)).check()
+    assert len(spec("treelstm", data=str(path)).instances("tiny", 0, 2)) == 2
+
+
+@pytest.mark.parametrize("name", ["birnn", "stackrnn"])
+def test_a_text_without_lines_is_refused(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "sentences.txt"
+    path.write_text("one two\n" + "word " * (text.MAX_WORDS + 1))
+    with pytest.raises(DataError, match=rf"sentences.txt:2:50001: more than {text.MAX_WORDS} words in one line"):
+        spec(name, data=str(path)).check()
+    path.write_text("word " * text.MAX_WORDS)
+    spec(name, data=str(path)).check()
+
+
+def test_importing_specifications_does_not_import_torch() -> None:
+    """The harness's own process imports and constructs every specification and every backend; torch would cost it a second."""
+    names = [path.parent.name for path in Path(text.__file__).parent.glob("*/spec.py")]
+    backends = Path(text.__file__).parents[1] / "backends"
+    modules = [f"workloads.{name}.spec" for name in names] + [
+        f"backends.{path.parent.name}.backend" for path in backends.glob("*/backend.py")
+    ]
+    code = f"import importlib, sys; [importlib.import_module(m) for m in {modules}]; print('torch' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "False\n"
+
+
+def test_models_are_made_without_drawing_values() -> None:
+    """Drawing on the meta device imports torch's compiler: a second of every process of a cell."""
+    code = (
+        "import sys; from workloads.treelstm.spec import Spec; s = Spec(); s.model('tiny'); s.params('tiny', 0);"
+        "print('sympy' in sys.modules, 'torch._dynamo' in sys.modules)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "False False\n"
 
 
 def test_files_start_over(tmp_path: Path) -> None:

@@ -16,14 +16,15 @@ table is as large as real ones are (10 and 20 MB, larger than a core's cache) wi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from torch import nn
 
 from workloads import trees
 from workloads.spec import ModelSpec
-from workloads.treelstm.model import Leaf, Node, TreeLSTM
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 class Spec(ModelSpec):
@@ -42,7 +43,15 @@ class Spec(ModelSpec):
         self.data = data
 
     def build(self, **shape: int) -> nn.Module:
+        from workloads.treelstm.model import TreeLSTM
+
         return TreeLSTM(**shape)
 
+    def check(self) -> None:
+        if self.data is not None:
+            trees.check(self.data)
+
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
+        from workloads.treelstm.model import Leaf, Node
+
         return trees.take(self.data, random, shape["vocabulary"], Leaf, Node, n)

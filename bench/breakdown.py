@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 PHASES = ("ingest", "construct", "schedule", "copy", "kernel", "fetch")
+NUMBERS = frozenset(
+    {*(f"{phase}_ms" for phase in PHASES), "nodes", "batches", "launches", "mean_batch_width", "gathered_bytes"}
+)
+"""The counters of the contract that are numbers; a backend may have others, of any kind."""
 
 
 def of_turn(counters: Sequence[Mapping[str, Any]], minibatches: Sequence[int]) -> dict[str, Any]:
@@ -23,28 +28,41 @@ def of_turn(counters: Sequence[Mapping[str, Any]], minibatches: Sequence[int]) -
 
 
 def merge(counters: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Counters of many runs as one: the median of numbers, the last of anything else."""
+    """Counters of many runs as one: the median of numbers, the last of anything else. What was unusable in one run (not a
+    finite number where one is needed, or nothing that JSON can hold) is None."""
     merged: dict[str, Any] = {}
     for key in dict.fromkeys(key for each in counters for key in each):
-        values = [each[key] for each in counters if key in each]
-        numeric = all(isinstance(value, int | float | np.number) for value in values)
-        merged[key] = round(float(np.median(values)), 6) if numeric else plain(values[-1])
+        values = [plain(each[key]) for each in counters if key in each]
+        if any(value is None for value in values):
+            merged[str(key)] = None
+        elif all(isinstance(value, int | float) for value in values):
+            merged[str(key)] = round(float(np.median(values)), 6)
+        else:
+            merged[str(key)] = None if key in NUMBERS else values[-1]
     return merged
 
 
 def split(counters: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, Any]]:
     """The milliseconds per phase, and the other counters."""
-    times = {phase: counters[f"{phase}_ms"] for phase in PHASES if f"{phase}_ms" in counters}
-    rest = {key: value for key, value in counters.items() if key.removesuffix("_ms") not in times}
-    return times, rest
+    times = {phase: counters[f"{phase}_ms"] for phase in PHASES if counters.get(f"{phase}_ms") is not None}
+    names = {f"{phase}_ms" for phase in PHASES}
+    return times, {key: value for key, value in counters.items() if key not in names}
+
+
+def flags(counters: Mapping[str, Any]) -> list[str]:
+    """Which of the merged counters are unusable, as a flag of the row."""
+    unusable = [key for key, value in counters.items() if value is None]
+    return [f"counters that are no finite numbers: {', '.join(unusable)}"] if unusable else []
 
 
 def plain(value: Any) -> Any:
-    """As JSON can hold it."""
+    """As JSON can hold it: None for what it cannot, also for numbers that are not finite."""
     if isinstance(value, Mapping):
         return {str(key): plain(element) for key, element in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(element) for element in value]
     if isinstance(value, np.generic):
-        return value.item()
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if isinstance(value, bool | int | float | str) else None

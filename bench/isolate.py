@@ -20,6 +20,7 @@ import psutil
 from bench.environment import child_environment
 from bench.family import Family, Usage, adopt_orphans, kill_orphans, reap
 from bench.log import cap, one_line
+from bench.replies import LONGEST, Unreadable, parse
 from bench.status import Status
 from bench.worker import OUT_OF_MEMORY
 
@@ -72,7 +73,8 @@ class Child:
         self._peak = 0
         self._kills_before = _kills_for_memory()
         self._token = uuid.uuid4().hex
-        self._buffer = b""
+        self._buffer = bytearray()
+        self._asked, self._since = "", 0.0
         requests, self._requests = os.pipe()
         self._replies, replies = os.pipe()
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -93,39 +95,81 @@ class Child:
         self.living.add(self.process.pid)
         self.family = Family(self.process.pid)
         self.usage = Usage(self.family)
+        os.set_blocking(self._requests, False)
         if cpus is not None:
             os.sched_setaffinity(self.process.pid, cpus)
 
     def ask(self, do: str, **request: Any) -> dict[str, Any]:
-        """The reply. Raises Ended when the reply is a verdict, the child dies, or its deadline or memory limit is passed."""
+        """The reply. Raises Ended when the reply is a verdict or unreadable, the child dies, or its deadline or memory limit is
+        passed."""
+        self.send(do, **request)
+        return self.receive()
+
+    def send(self, do: str, **request: Any) -> None:
+        """The first half of `ask`: the child begins to work. `receive` is the second."""
         self.usage.ask()
-        start = monotonic()
-        try:
-            os.write(self._requests, json.dumps({"do": do, **request}).encode() + b"\n")
-        except BrokenPipeError:
-            raise self._died() from None
+        self._asked, self._since = do, monotonic()
+        if self._readable(0):
+            self._read()
+        if self._buffer:
+            raise self._unreadable("the process wrote one before it was asked")
+        unsent = memoryview(json.dumps({"do": do, **request}).encode() + b"\n")
+        while unsent:
+            _, ready, _ = select.select([], [self._requests], [], LOOK_S)
+            try:
+                unsent = unsent[os.write(self._requests, unsent) :] if ready else unsent
+            except BrokenPipeError:
+                raise self._died() from None
+            if not ready:
+                self._look()
+
+    def receive(self) -> dict[str, Any]:
         while b"\n" not in self._buffer:
-            left = self.left_s - (monotonic() - start)
-            if left <= 0:
-                self.kill()
-                raise Ended(Status.TIMEOUT, f"still in '{do}' at its deadline of {self.deadline_s:g} s")
-            ready, _, _ = select.select([self._replies], [], [], min(left, LOOK_S))
+            readable = self._readable(min(LOOK_S, max(0.0, self._left())))
             cap(self.log)
-            if ready:
-                chunk = os.read(self._replies, 1 << 16)
-                if not chunk:
-                    raise self._died()
-                self._buffer += chunk
+            if readable:
+                self._read()
+                if len(self._buffer) > LONGEST:
+                    raise self._unreadable(f"it is longer than {LONGEST >> 20} MiB")
             else:
-                self._look_at_memory()
-        wall_s = monotonic() - start
-        self.left_s -= wall_s
-        self.usage.replied(do, wall_s)
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        reply: dict[str, Any] = json.loads(line)
+                self._look()
+        left_s = self._left()
+        self.usage.replied(self._asked, self.left_s - left_s)
+        self.left_s = left_s
+        line, _, rest = bytes(self._buffer).partition(b"\n")
+        self._buffer = bytearray(rest)
+        try:
+            reply = parse(line, self._asked)
+        except Unreadable as error:
+            raise self._unreadable(str(error)) from error
         if "status" in reply and "samples_s" not in reply:
             raise Ended(Status(reply["status"]), one_line(reply["why"]))
         return reply
+
+    def _left(self) -> float:
+        return self.left_s - (monotonic() - self._since)
+
+    def _readable(self, timeout_s: float) -> bool:
+        return bool(select.select([self._replies], [], [], timeout_s)[0])
+
+    def _read(self) -> None:
+        chunk = os.read(self._replies, 1 << 16)
+        if not chunk:
+            raise self._died()
+        self._buffer += chunk
+
+    def _look(self) -> None:
+        """Nothing to read: is the child alive, in time, and within its memory?"""
+        if self._left() <= 0:
+            self.kill()
+            raise Ended(Status.TIMEOUT, f"still in '{self._asked}' at its deadline of {self.deadline_s:g} s")
+        if self.process.poll() is not None and not self._readable(0):  # what it started may still hold its end of the pipe
+            raise self._died()
+        self._look_at_memory()
+
+    def _unreadable(self, why: str) -> Ended:
+        self.kill()
+        return Ended(Status.FAILED, f"unreadable reply to '{self._asked}': {why}")
 
     def kill(self) -> None:
         """The child and everything it started, also what left its session."""

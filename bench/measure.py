@@ -27,6 +27,8 @@ from bench.prepare import Prepared, Preparer, Tell
 from bench.status import Status
 from bench.store import Record
 
+CLOSE_S = 60.0  # a backend may take so long to close what it has compiled
+
 Done = Callable[[Cell, Record], None]  # a cell has ended: keep its row
 
 
@@ -164,6 +166,11 @@ class Group:
             row["flags"].append(
                 f"it changed while it was measured: {first} in the first half of the rounds, {second} in the second"
             )
+        try:
+            child.left_s = min(child.left_s, CLOSE_S)
+            child.ask("end")
+        except Ended as ended:  # all samples are taken and right: they stand
+            row["flags"].append(f"close() did not work: {ended.why}")
         return Ended(Status.OK, None)
 
     def _end(self, running: Running, ended: Ended) -> None:
@@ -171,7 +178,9 @@ class Group:
         running.child.kill()
         row = running.row
         row["status"], row["why"] = ended.status, ended.why
-        row["breakdown"], row["counters"] = breakdown.split(breakdown.merge(running.counters))
+        counters = breakdown.merge(running.counters)
+        row["breakdown"], row["counters"] = breakdown.split(counters)
+        row["flags"] += breakdown.flags(counters)
         row["energy_j"] = None if running.joules is None else round(running.joules, 3)
         row["clocks"], flags = report(self.monitor.windows.get(running.cell.id, []))
         row["flags"] += flags

@@ -146,13 +146,17 @@ class Session:
         if not clock.complete(self.twice):
             raise verify.Wrong("outputs were not complete when run() returned: the first fetch did much of the work")
         ran, flags = facts.collect(self.compiled, self.minibatches[0], self.device)
-        self.compiled.close()
         return {
             "ran": ran,
             "flags": flags,
             "verified": {"max_abs": self.seen.absolute, "max_rel": self.seen.relative},
             "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         }
+
+    def end(self) -> Reply:
+        """Nothing is asked of the compiled model any more."""
+        self.compiled.close()
+        return {}
 
     def profile(self, path: str) -> Reply:
         """One pass under the Python profiler."""

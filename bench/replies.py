@@ -1,0 +1,87 @@
+"""What a child may answer. The harness believes no reply it has not checked: a backend shares the process that writes them."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bench.status import Status
+
+LONGEST = 64 << 20  # bytes of a reply
+
+
+class Unreadable(Exception):
+    """A reply that is not one; the message says what is wrong with it."""
+
+
+Check = Callable[[Any], bool]
+
+
+def seconds(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+
+
+def count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def list_of(check: Check) -> Check:
+    return lambda value: isinstance(value, list) and all(check(element) for element in value)
+
+
+def mapping_of(check: Check) -> Check:
+    return lambda value: isinstance(value, dict) and all(check(element) for element in value.values())
+
+
+def anything(value: Any) -> bool:
+    return True
+
+
+def text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+SCHEMAS: Mapping[str, Mapping[str, Check]] = {
+    "load": {"load_s": seconds},
+    "open": {"compile_s": seconds, "first_s": seconds},
+    "probe": {"run_s": seconds},
+    "check": {"pass_s": seconds, "n": count},
+    "turn": {
+        "samples_s": list_of(seconds),
+        "sample_pass": list_of(count),
+        "settled_s": seconds,
+        "counters": mapping_of(anything),
+        "cpu_s": seconds,
+    },
+    "close": {
+        "verified": lambda value: mapping_of(seconds)(value) and {"max_abs", "max_rel"} <= set(value),
+        "peak_rss_bytes": count,
+    },
+    "survey": {"reasons": mapping_of(lambda value: value is None or text(value))},
+}
+"""What the answer to a request must hold; it may hold more. A verdict (`status` and `why`) answers any request."""
+
+
+def parse(line: bytes, do: str) -> dict[str, Any]:
+    """The reply to the request `do`. Raises Unreadable. Numbers that are not finite become None."""
+    try:
+        reply = json.loads(line.decode(), parse_constant=lambda name: None)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"{type(error).__name__}: {str(error)[:100]}") from error
+    if not isinstance(reply, dict):
+        raise Unreadable(f"it is a {type(reply).__name__}, not an object")
+    if "status" in reply:
+        if reply["status"] not in set(Status) - {Status.OK} or not text(reply.get("why")):
+            raise Unreadable(f"no verdict: status {str(reply['status'])[:40]!r}, why {str(reply.get('why'))[:40]!r}")
+        if "samples_s" not in reply:
+            return reply
+    for key, check in SCHEMAS.get(do, {}).items():
+        if key not in reply:
+            raise Unreadable(f"it has no '{key}'")
+        if not check(reply[key]):
+            raise Unreadable(f"'{key}' cannot be {str(reply[key])[:60]}")
+    if len(reply.get("samples_s", ())) != len(reply.get("sample_pass", ())):
+        raise Unreadable(f"{len(reply['samples_s'])} samples of {len(reply['sample_pass'])} passes")
+    return reply

@@ -1,0 +1,126 @@
+"""Backends that break the harness's own assumptions: what they write on its pipe, count, raise, or leave behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bench.contract import Outputs, Target, Unsupported, Workload
+from bench.tests.fakes import Applied, Honest, Vector
+
+
+class Faulty(Honest):
+    """Compiles to the class of this module that `how` names."""
+
+    name = "faulty"
+
+    def __init__(self, target: Target, how: str = "Garbage") -> None:
+        super().__init__(target)
+        self.how = how
+
+    def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Any:
+        return globals()[self.how](workload.params(size, seed)["layer.weight"])
+
+
+class Writes(Applied):
+    """Writes `text` where the worker writes its replies: the pipe of the highest number."""
+
+    text = b"garbage\n"
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        pipe = int(sys.argv[2])
+        for start in range(0, len(self.text), 1 << 16):
+            os.write(pipe, self.text[start : start + (1 << 16)])
+        return super().run(minibatch)
+
+
+class Garbage(Writes):
+    pass
+
+
+class Binary(Writes):
+    text = b"\xff\xfe\x00\n"
+
+
+class Forged(Writes):
+    """Takes the place of the true reply, which is then one too many."""
+
+    text = b'{"load_s": 0.0, "compile_s": 0.0, "first_s": 0.0}\n'
+
+
+class UnknownStatus(Writes):
+    text = b'{"status": "splendid", "why": "because"}\n'
+
+
+class NotAnObject(Writes):
+    text = b"[1, 2]\n"
+
+
+class MissingKeys(Writes):
+    text = b'{"load_s": 0.1}\n'
+
+
+class WrongTypes(Writes):
+    text = b'{"load_s": 0.1, "compile_s": "soon", "first_s": 0.1}\n'
+
+
+class NaNTime(Writes):
+    text = b'{"load_s": 0.1, "compile_s": NaN, "first_s": 0.1}\n'
+
+
+class Endless(Writes):
+    text = b"x" * (65 << 20)
+
+
+class OddCounters(Applied):
+    def counters(self) -> Mapping[str, Any]:
+        return {"kernel_ms": float("nan"), "copy_ms": "long", "batches": float("inf"), "launches": 3, "which": object()}
+
+
+class ForkSurvives(Applied):
+    """The process goes, something it started stays and holds its end of the pipe."""
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        pipe = int(sys.argv[2])
+        os.set_inheritable(pipe, True)
+        subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], pass_fds=(pipe,))
+        os._exit(7)
+
+
+class CloseRaises(Applied):
+    def close(self) -> None:
+        raise RuntimeError("cannot let go")
+
+
+class CloseCrashes(Applied):
+    def close(self) -> None:
+        os.abort()
+
+
+class UnsupportedLate(Applied):
+    """Thinks of it when the first samples are taken."""
+
+    calls = 0
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        self.calls += 1
+        if self.calls > 4:
+            raise Unsupported("trees after all")
+        return super().run(minibatch)
+
+
+class AllocatesNames(Applied):
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        raise ValueError("cannot allocate a name")
+
+
+class Slow(Applied):
+    """Each run takes longer than the tests' deadlines leave."""
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        time.sleep(0.5)
+        return super().run(minibatch)

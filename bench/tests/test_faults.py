@@ -1,0 +1,105 @@
+"""Whatever a backend does to the harness, its cell is a row and the others go on."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bench
+from bench import replies
+from bench.cell import Cell, Part
+from bench.measure import Group
+from bench.status import Status
+from bench.store import Record
+from bench.tests.conftest import QUICK, STRICT, cell
+
+
+def faulty(how: str) -> Cell:
+    return replace(cell(), backend=Part("faulty", "bench.tests.faults.Faulty", {"how": how}))
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "why"),
+    [
+        ("Garbage", Status.FAILED, "unreadable reply to 'open': JSONDecodeError"),
+        ("Binary", Status.FAILED, "unreadable reply to 'open': UnicodeDecodeError"),
+        ("Forged", Status.FAILED, "the process wrote one before it was asked"),
+        ("UnknownStatus", Status.FAILED, "no verdict: status 'splendid'"),
+        ("NotAnObject", Status.FAILED, "it is a list, not an object"),
+        ("MissingKeys", Status.FAILED, "it has no 'compile_s'"),
+        ("WrongTypes", Status.FAILED, "'compile_s' cannot be soon"),
+        ("NaNTime", Status.FAILED, "'compile_s' cannot be None"),
+        ("Endless", Status.FAILED, "it is longer than 64 MiB"),
+        ("ForkSurvives", Status.FAILED, "the process ended with code 7"),
+        ("UnsupportedLate", Status.FAILED, "Unsupported: trees after all"),
+        ("AllocatesNames", Status.FAILED, "ValueError: cannot allocate a name"),
+    ],
+)
+def test_what_breaks_the_protocol_is_a_failed_row(how: str, status: Status, why: str, tmp_path: Path) -> None:
+    row = bench.run(faulty(how), QUICK, STRICT, tmp_path, stored=True)
+    assert row["status"] == status
+    assert why in row["why"]
+    (line,) = (tmp_path / row["machine"] / "cells.jsonl").read_text().splitlines()
+    assert json.loads(line) == row
+
+
+def test_counters_that_are_no_numbers_are_null_and_flagged(tmp_path: Path) -> None:
+    row = bench.run(faulty("OddCounters"), QUICK, STRICT, tmp_path, stored=True)
+    assert row["status"] == Status.OK, row["why"]
+    assert row["breakdown"] == {}
+    assert row["counters"] == {"batches": None, "launches": 3.0, "which": None}
+    assert row["flags"][:1] == ["counters that are no finite numbers: kernel_ms, copy_ms, batches, which"]
+
+
+@pytest.mark.parametrize(("how", "why"), [("CloseRaises", "RuntimeError: cannot let go"), ("CloseCrashes", "SIGABRT")])
+def test_samples_stand_when_closing_fails(how: str, why: str, tmp_path: Path) -> None:
+    row = bench.run(faulty(how), QUICK, STRICT, tmp_path)
+    assert row["status"] == Status.OK, row["why"]
+    assert len(row["samples_s"]) >= 3
+    assert any(flag.startswith("close() did not work: ") and why in flag for flag in row["flags"])
+
+
+def test_a_mistake_of_the_harness_is_a_row_and_the_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = [cell(), replace(cell(), backend=Part("cheat", "bench.tests.fakes.Cheat", {"how": "Applied", "note": "other"}))]
+    turn = Group._turn
+
+    def mistaken(self: Group, running: Any, *rest: Any) -> None:
+        if running.cell == cells[0]:
+            raise KeyError("no such thing")
+        turn(self, running, *rest)
+
+    monkeypatch.setattr(Group, "_turn", mistaken)
+    rows: dict[str, Record] = {}
+    Group(cells, QUICK, STRICT, tmp_path, lambda *_: None, lambda c, row: rows.update({c.id: row})).run()
+    failed, fine = rows[cells[0].id], rows[cells[1].id]
+    assert (failed["status"], failed["why"]) == (Status.FAILED, "error of the harness: KeyError: 'no such thing'")
+    assert "Traceback" in (tmp_path / failed["log"]).read_text()
+    assert fine["status"] == Status.OK, fine["why"]
+
+
+def test_every_reply_is_checked() -> None:
+    """A schema that accepts what the worker never sends, or refuses what it does, is found here."""
+    turn = {"samples_s": [0.1, 0.2], "sample_pass": [0, 1], "settled_s": 0, "counters": {"x": None}, "cpu_s": 0.1}
+    assert replies.parse(json.dumps(turn).encode(), "turn") == turn
+    for key in turn:
+        with pytest.raises(replies.Unreadable, match=key):
+            replies.parse(json.dumps({k: v for k, v in turn.items() if k != key}).encode(), "turn")
+    for key, bad in (
+        ("samples_s", [0.1, -1]),
+        ("samples_s", [True, 1]),
+        ("sample_pass", [0.5, 1]),
+        ("counters", []),
+        ("cpu_s", None),
+    ):
+        with pytest.raises(replies.Unreadable, match=f"'{key}' cannot be"):
+            replies.parse(json.dumps({**turn, key: bad}).encode(), "turn")
+    with pytest.raises(replies.Unreadable, match="2 samples of 1 passes"):
+        replies.parse(json.dumps({**turn, "sample_pass": [0]}).encode(), "turn")
+    wrong = {**turn, "status": "wrong", "why": "off"}
+    assert replies.parse(json.dumps(wrong).encode(), "turn") == wrong
+    with pytest.raises(replies.Unreadable, match="no verdict"):
+        replies.parse(b'{"status": "ok", "why": "fine"}', "turn")

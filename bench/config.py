@@ -15,9 +15,11 @@ from bench import environment, registry
 from bench.cell import Cell, Part
 from bench.contract import Target
 from bench.registry import ConfigError
+from bench.validate import check, processors
 
 RERUN = ("none", "failed", "stale", "all")
 DEVICES = ("cpu", "cuda")
+LOCKS = ("wait", "refuse", "ignore")
 
 
 @dataclass
@@ -71,6 +73,7 @@ class Config:
     limit: Limit = field(default_factory=Limit)
     results_dir: str = "results"
     rerun: str = "stale"
+    lock: str = "wait"  # where another campaign is measuring on this machine
 
 
 def read(composed: DictConfig) -> Config:
@@ -82,9 +85,14 @@ def read(composed: DictConfig) -> Config:
     assert isinstance(config, Config)
     _choice("rerun", config.rerun, RERUN)
     _choice("device", config.device, DEVICES)
-    for key, value in (("batch_size", config.batch_size), ("measure.minibatches", config.measure.minibatches)):
-        if value < 1:
-            raise ConfigError(f"{key}={value} must be at least 1")
+    _choice("lock", config.lock, LOCKS)
+    for key, value, least in (("batch_size", config.batch_size, 1), ("seed", config.seed, 0)):
+        if value < least:
+            raise ConfigError(f"{key}={value} must be at least {least}")
+    for section in ("measure", "isolate", "limit"):
+        check(getattr(config, section), section)
+    if not config.measure.name:
+        raise ConfigError("measure.name is empty")
     processors(config.isolate.cpus)
     _environment(config.isolate)
     if not isinstance(config.backend, dict) or not config.backend:
@@ -126,19 +134,6 @@ def variants(base: Part, target: Target) -> Sequence[Part]:
     return [replace(base, options={**base.options, **override}) for override in overrides]
 
 
-def processors(text: str | None) -> list[int] | None:
-    if text is None:
-        return None
-    try:
-        found: list[int] = []
-        for item in text.split(","):
-            first, _, last = item.partition("-")
-            found += range(int(first), int(last or first) + 1)
-        return found
-    except ValueError as error:
-        raise ConfigError(f"isolate.cpus={text!r}: write it as in '0-3,8'") from error
-
-
 def _environment(isolate: Isolate) -> dict[str, str]:
     try:
         return environment.checked(isolate.env)
@@ -153,11 +148,17 @@ def _workload(config: Config) -> Part:
         cls = registry.resolve(target)
     except ImportError as error:
         raise ConfigError(f"the workload cannot be loaded: {error}") from error
-    data = settings.get("data")
-    if data is not None and not Path(data).is_file():
-        raise ConfigError(f"workload.data={data}: no such file")
     part = registry.part("workload", str(getattr(cls, "name", target)), settings)
-    _choice("size", config.size, tuple(cls(**part.options).sizes))
+    data = part.options.get("data")
+    if data is not None and not Path(data).is_file():
+        raise ConfigError(f"workload.data={data}: {'not a file' if Path(data).exists() else 'no such file'}")
+    try:
+        workload = cls(**part.options)
+        _choice("size", config.size, tuple(workload.sizes))
+        if hasattr(workload, "check"):
+            workload.check()
+    except (ValueError, OSError) as error:
+        raise ConfigError(f"workload {part.name}: {error}") from error
     return part
 
 

@@ -90,7 +90,10 @@ class Compiled(Protocol):
 class Backend(Protocol):
     """A system under test, constructed as `cls(target, **options)` from `conf/backend/<name>.yaml`. Its options are the
     constructor's parameters, their types and defaults included. The harness's own process constructs it too, to ask for its
-    variants: so importing and constructing it loads nothing heavy; `available` and `compile` may."""
+    variants: so importing and constructing it loads nothing heavy; `available` and `compile` may.
+
+    It may name the installed packages that its numbers rest on in a class attribute `packages`, and the programs it compiles
+    with in `programs`: rows are stale when the version of one changes."""
 
     name: str
 

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import psutil
 
+from bench.config import Isolate
 from bench.environment import child_environment
 from bench.family import Family, Usage, adopt_orphans, kill_orphans, reap
 from bench.log import cap, one_line
@@ -28,13 +29,17 @@ LOOK_S = 0.5  # how often a working child's memory is looked at
 TOKEN = "BENCH_CHILD"  # in the environment of a child and of all it starts
 
 
+OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)  # sent by people and by other programs
+
+
 class Ended(Exception):
     """A cell is over: what it comes to, and why (None where there is nothing to explain)."""
 
-    def __init__(self, status: Status, why: str | None) -> None:
+    def __init__(self, status: Status, why: str | None, again: bool = False) -> None:
         super().__init__(why)
         self.status = status
         self.why = why
+        self.again = again  # it came from outside of the cell, so the next command measures the cell again
 
 
 def verdict(error: Exception, log: Path) -> Ended:
@@ -205,8 +210,9 @@ class Child:
     def _died(self) -> Ended:
         try:
             code = self.process.wait(timeout=5)
+            closed = False
         except subprocess.TimeoutExpired:  # alive, but it closed its pipes
-            code = -signal.SIGKILL
+            code, closed = -signal.SIGKILL, True
         self.kill()
         last = _last_line(self.log)
         if code >= 0:
@@ -216,7 +222,7 @@ class Child:
         starved = self._peak > self.memory_bytes / 2 or _kills_for_memory() > self._kills_before
         if (-code == signal.SIGKILL and starved) or (-code == signal.SIGABRT and OUT_OF_MEMORY.search(_tail(self.log))):
             return Ended(Status.OOM, why)
-        return Ended(Status.FAILED, why)
+        return Ended(Status.FAILED, why, again=-code in OUTSIDE and not closed)
 
 
 def _environment(threads: int, given: Mapping[str, str] | None, token: str) -> dict[str, str]:
@@ -229,6 +235,12 @@ def _environment(threads: int, given: Mapping[str, str] | None, token: str) -> d
         "PYTHONHASHSEED": "0",
         TOKEN: token,
     }
+
+
+def limits(isolate: Isolate) -> dict[str, float | int]:
+    """Those in force for a cell that begins now."""
+    memory = free_memory() if isolate.memory_gb is None else int(isolate.memory_gb * 2**30)
+    return {"deadline_s": isolate.deadline_s, "memory_bytes": memory}
 
 
 def free_memory() -> int:

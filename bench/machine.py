@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import subprocess
+import tomllib
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -15,7 +16,6 @@ from typing import Any
 
 import psutil
 
-PACKAGES = ("torch", "dyNET38", "apache-tvm", "apache-tvm-ffi", "numpy", "hydra-core", "nanobind", "triton")
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -60,7 +60,7 @@ def environment() -> tuple[str, dict[str, Any]]:
         "os": platform.platform(aliased=True, terse=True),
         "libc": " ".join(platform.libc_ver()),
         "python": platform.python_version(),
-        "packages": {package: version for package in PACKAGES if (version := _version(package))},
+        "packages": {package: version for package in packages() if (version := _version(package))},
         "governor": _read(Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
         "boost": _read(Path("/sys/devices/system/cpu/cpufreq/boost")),
         "huge_pages": _read(Path("/sys/kernel/mm/transparent_hugepage/enabled")),
@@ -70,6 +70,16 @@ def environment() -> tuple[str, dict[str, Any]]:
         found["gpu_driver"] = gpu.driver
         found["nvcc"] = _output(["nvcc", "--version"]).splitlines()[-1:] or None
     return _digest(found)[:8], found
+
+
+def packages() -> list[str]:
+    """What the project is installed with: its own dependencies and those of the systems it compares."""
+    try:
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        wanted = [*project["dependencies"], *(each for extra in project["optional-dependencies"].values() for each in extra)]
+    except OSError:  # installed without its sources
+        wanted = metadata.requires("acrobat-bench") or []
+    return sorted({re.split(r"[^A-Za-z0-9._-]", requirement)[0] for requirement in wanted})
 
 
 @cache

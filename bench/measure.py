@@ -177,7 +177,7 @@ class Group:
         """Whatever the outcome, a row."""
         running.child.kill()
         row = running.row
-        row["status"], row["why"] = ended.status, ended.why
+        row["status"], row["why"], row["again"] = ended.status, ended.why, ended.again
         counters = breakdown.merge(running.counters)
         row["breakdown"], row["counters"] = breakdown.split(counters)
         row["flags"] += breakdown.flags(counters)

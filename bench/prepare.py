@@ -10,11 +10,11 @@ from pathlib import Path
 
 from bench import machine, record
 from bench.cell import Cell
-from bench.config import Isolate, Measure, processors
-from bench.isolate import Child, Ended, free_memory
+from bench.config import Isolate, Measure
+from bench.isolate import Child, limits
 from bench.oracle import Oracle
-from bench.status import Status
 from bench.store import Record
+from bench.validate import processors
 
 Tell = Callable[[Cell, str, float], None]  # what a cell is at, and how much of its measuring is done, for the progress bar
 
@@ -47,6 +47,7 @@ class Preparer:
         row = record.begin(cell)
         log = self._log(f"{cell.id}-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
         row["log"] = str(log.relative_to(self.results))
+        row["limits"] = limits(self.isolate)
         self.tell(cell, "starting", 0)
         return row, self._child(cell, log)
 
@@ -69,7 +70,7 @@ class Preparer:
         prepared.minibatches = min(cell.minibatches, max(2, affordable))
         if prepared.minibatches < cell.minibatches:
             row["flags"].append(f"only {prepared.minibatches} of {cell.minibatches} mini-batches, at {run_s:.3g} s each")
-        files = self._answers(prepared)
+        files = self.oracle.files(prepared.minibatches, lambda text: self.tell(cell, text, 0))
         self.tell(cell, "checking", 0)
         checked = child.ask("check", oracle=files, minibatches=prepared.minibatches)
         row["verified"]["n"] = checked["n"]
@@ -78,19 +79,12 @@ class Preparer:
     def close(self) -> None:
         """End the processes that nobody has begun with."""
 
-    def _answers(self, prepared: Prepared) -> list[list[str]]:
-        try:
-            return self.oracle.files(prepared.minibatches, lambda text: self.tell(prepared.cell, text, 0))
-        except Ended as ended:
-            raise Ended(Status.FAILED, f"no oracle: {ended.status}: {ended.why}") from ended
-
     def _child(self, cell: Cell, log: Path, threads: int | None = None) -> Child:
-        memory = self.isolate.memory_gb
         return Child(
             log,
             threads=threads or cell.threads,
             deadline_s=self.isolate.deadline_s,
-            memory_bytes=free_memory() if memory is None else int(memory * 2**30),
+            memory_bytes=int(limits(self.isolate)["memory_bytes"]),
             limit_data=cell.device == "cpu",  # a GPU driver reserves far more address space than it uses
             cpus=processors(self.isolate.cpus),
             env=cell.env,

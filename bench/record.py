@@ -8,7 +8,32 @@ from typing import Any
 from bench import environment, machine
 from bench.cell import Cell
 from bench.registry import parameters, resolve
+from bench.software import software
+from bench.status import Status
 from bench.store import Record
+
+KINDS: dict[str, type | tuple[type, ...]] = {
+    "status": str,
+    "source": str,
+    "started": str,
+    "software": dict,
+    "again": bool,
+    "limits": dict,
+    "cold": dict,
+    "samples_s": list,
+    "sample_minibatch": list,
+    "sample_round": list,
+    "sample_pass": list,
+    "breakdown": dict,
+    "counters": dict,
+    "memory": dict,
+    "clocks": dict,
+    "verified": dict,
+    "flags": list,
+    "measure_settings": dict,
+}
+"""The keys without which a stored row cannot be shown or judged, and the types of their values."""
+SAMPLES = ("samples_s", "sample_minibatch", "sample_round", "sample_pass")
 
 
 def begin(cell: Cell) -> Record:
@@ -23,6 +48,9 @@ def begin(cell: Cell) -> Record:
         "environment": machine.environment()[0],
         "commit": machine.commit(),
         "tuning_variables": environment.performance(cell.threads, cell.env),
+        "software": software(cell),
+        "again": False,
+        "limits": {"deadline_s": 0.0, "memory_bytes": 0},
         "session": None,
         "measure_settings": {},
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -42,6 +70,21 @@ def begin(cell: Cell) -> Record:
         "flags": [],
         "log": None,
     }
+
+
+def whole(row: Record) -> bool:
+    """Can a stored row be used? One that was damaged, or written by a version of the harness that kept less, cannot: its cell
+    is measured again."""
+    if not all(isinstance(row.get(key), kind) for key, kind in KINDS.items()) or row["status"] not in set(Status):
+        return False
+    if not {"deadline_s", "memory_bytes"} <= set(row["limits"]):
+        return False
+    if row["status"] != Status.OK:
+        return True
+    columns = [row[key] for key in SAMPLES]
+    numbers = all(isinstance(value, int | float) for column in columns for value in column)
+    parts = {"load_s", "compile_s", "first_s"} <= set(row["cold"]) and {"n", "max_abs", "max_rel"} <= set(row["verified"])
+    return bool(columns[0]) and len({len(column) for column in columns}) == 1 and numbers and parts and bool(row["memory"])
 
 
 def title(cell: Cell, with_backend: bool = True) -> str:

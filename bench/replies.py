@@ -19,8 +19,12 @@ class Unreadable(Exception):
 Check = Callable[[Any], bool]
 
 
+def number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
 def seconds(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+    return number(value) and value >= 0
 
 
 def count(value: Any) -> bool:
@@ -45,7 +49,7 @@ def text(value: Any) -> bool:
 
 SCHEMAS: Mapping[str, Mapping[str, Check]] = {
     "load": {"load_s": seconds},
-    "open": {"compile_s": seconds, "first_s": seconds},
+    "open": {"load_s": seconds, "compile_s": seconds, "place_s": seconds, "first_s": seconds},
     "probe": {"run_s": seconds},
     "check": {"pass_s": seconds, "n": count},
     "turn": {
@@ -53,7 +57,7 @@ SCHEMAS: Mapping[str, Mapping[str, Check]] = {
         "sample_pass": list_of(count),
         "settled_s": seconds,
         "counters": mapping_of(anything),
-        "cpu_s": seconds,
+        "cpu_s": number,
     },
     "close": {
         "verified": lambda value: mapping_of(seconds)(value) and {"max_abs", "max_rel"} <= set(value),

@@ -12,12 +12,13 @@ class Status(StrEnum):
     FAILED = "failed"  # raised or died
     TIMEOUT = "timeout"  # passed its deadline and was killed
     OOM = "oom"  # ran out of memory
+    UNVERIFIED = "unverified"  # the right answers could not be computed: no fault of the backend
     UNSUPPORTED = "unsupported"  # the backend cannot run this cell by its nature
     UNAVAILABLE = "unavailable"  # the backend is not installed, or not for this device
 
 
 # What `rerun=failed` measures again.
-UNSUCCESSFUL = frozenset({Status.WRONG, Status.FAILED, Status.TIMEOUT, Status.OOM})
+UNSUCCESSFUL = frozenset({Status.WRONG, Status.FAILED, Status.TIMEOUT, Status.OOM, Status.UNVERIFIED})
 
 
 class Exit(IntEnum):
@@ -26,6 +27,7 @@ class Exit(IntEnum):
     CONFIG = 2
     WRONG = 3
     NOTHING = 4  # no cell measured, now or earlier: a gate must not pass on it
+    CRASHED = 70  # a mistake of the harness itself, outside of any cell
     CUT = 5  # `limit.wall_s` came before the end; the same command goes on from here
 
 

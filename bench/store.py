@@ -6,14 +6,20 @@ leaves whole lines and at most a torn last one, which reading skips and the next
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
+import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 Record = dict[str, Any]
+
+
+ROOM = 1 << 20  # bytes that must be free before anything is measured
 
 
 class Store:
@@ -42,6 +48,19 @@ class Store:
             self._latest = {record["id"]: record for record in self}
         return self._latest.get(cell_id)
 
+    def reread(self) -> None:
+        """Others may have added rows."""
+        self._latest = None
+
+    def open(self) -> None:
+        """Ready for rows, or OSError: the folder can be made, written to, and has room for rows."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        os.close(os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644))
+        with tempfile.NamedTemporaryFile(dir=self.folder, prefix=".room-") as scratch:
+            scratch.write(bytes(ROOM))
+            scratch.flush()
+            os.fsync(scratch.fileno())
+
     def append(self, record: Record) -> None:
         line = json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -51,9 +70,15 @@ class Store:
             size = os.fstat(descriptor).st_size
             if size and os.pread(descriptor, 1, size - 1) != b"\n":
                 line = b"\n" + line
-            if os.write(descriptor, line) != len(line):
-                raise OSError(f"could not write a whole record to {self.path}")
-            os.fsync(descriptor)
+            try:
+                written = os.write(descriptor, line)
+                if written != len(line):  # then the disk was full in the middle of it; trying the rest says so
+                    os.write(descriptor, line[written:])
+                    raise OSError(errno.EIO, "only a part of the row was written")
+                os.fsync(descriptor)
+            except OSError:
+                os.ftruncate(descriptor, size)
+                raise
         finally:
             os.close(descriptor)
         if self._latest is not None:
@@ -65,10 +90,26 @@ class Store:
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / ".lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            known = json.loads(path.read_text()) if path.exists() else {"environments": {}}
+            known = _description(path)
             if environment in known["environments"] and known.get("hardware") == hardware:
                 return
             known = {"hardware": dict(hardware), "environments": {**known["environments"], environment: dict(details)}}
             scratch = path.with_suffix(".tmp")
             scratch.write_text(json.dumps(known, indent=2, sort_keys=True) + "\n")
             scratch.replace(path)
+
+
+def _description(path: Path) -> dict[str, Any]:
+    """What `machine.json` says; nothing where it is missing. A damaged one is set aside, and standard error says so."""
+    try:
+        known = json.loads(path.read_bytes())
+        if isinstance(known, dict) and isinstance(known.get("environments"), dict):
+            return known
+    except FileNotFoundError:
+        return {"environments": {}}
+    except ValueError:
+        pass
+    aside = path.with_suffix(f".damaged-{os.getpid()}.json")
+    path.replace(aside)
+    print(f"{path} was damaged: it is kept as {aside.name}, and a new one is written", file=sys.stderr)
+    return {"environments": {}}

@@ -51,6 +51,8 @@ class Acrobat:
     """
 
     name = "acrobat"
+    packages = ("apache-tvm", "apache-tvm-ffi")
+    programs = ("g++",)
 
     def __init__(
         self,

@@ -46,6 +46,7 @@ class DyNet:
     `_dynet`, to be used in place of the installed one."""
 
     name = "dynet"
+    packages = ("dyNET38",)
 
     def __init__(
         self,

@@ -19,6 +19,7 @@ class PyTorch:
     """
 
     name = "pytorch"
+    packages = ("torch",)
 
     def __init__(
         self,

@@ -43,7 +43,7 @@ def command(tmp_path: Path) -> Callable[..., list[str]]:
 
     def make(*arguments: str) -> list[str]:
         flags = ["--config-dir", str(CONF), *(each for each in arguments if each.startswith("-"))]
-        usual = [f"results_dir={tmp_path / 'results'}", "workload=toy", "size=tiny", "batch_size=4"]
+        usual = [f"results_dir={tmp_path / 'results'}", "workload=toy", "size=tiny", "batch_size=4", "lock=ignore"]
         overrides = [each for each in arguments if not each.startswith("-")]
         return [sys.executable, "-m", "bench", *flags, *usual, *overrides]
 

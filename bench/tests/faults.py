@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.contract import Outputs, Target, Unsupported, Workload
-from bench.tests.fakes import Applied, Honest, Vector
+from bench.tests.fakes import Applied, Honest, Toy, Vector
 
 
 class Faulty(Honest):
@@ -49,7 +49,7 @@ class Binary(Writes):
 class Forged(Writes):
     """Takes the place of the true reply, which is then one too many."""
 
-    text = b'{"load_s": 0.0, "compile_s": 0.0, "first_s": 0.0}\n'
+    text = b'{"load_s": 0.0, "compile_s": 0.0, "place_s": 0.0, "first_s": 0.0}\n'
 
 
 class UnknownStatus(Writes):
@@ -65,11 +65,11 @@ class MissingKeys(Writes):
 
 
 class WrongTypes(Writes):
-    text = b'{"load_s": 0.1, "compile_s": "soon", "first_s": 0.1}\n'
+    text = b'{"load_s": 0.1, "compile_s": "soon", "place_s": 0.0, "first_s": 0.1}\n'
 
 
 class NaNTime(Writes):
-    text = b'{"load_s": 0.1, "compile_s": NaN, "first_s": 0.1}\n'
+    text = b'{"load_s": 0.1, "compile_s": NaN, "place_s": 0.0, "first_s": 0.1}\n'
 
 
 class Endless(Writes):
@@ -124,3 +124,10 @@ class Slow(Applied):
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         time.sleep(0.5)
         return super().run(minibatch)
+
+
+class NoAnswers(Toy):
+    """Its oracle fails; the backends do not need it."""
+
+    def model(self, size: str) -> Any:
+        raise RuntimeError("this model cannot be evaluated")

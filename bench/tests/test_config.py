@@ -9,9 +9,11 @@ from typing import Any, Literal
 import pytest
 
 from bench import registry
+from bench.__main__ import asked_only
 from bench.compose import compose
 from bench.registry import ConfigError, conform, resolve
 from bench.status import Exit, exit_code
+from bench.suggest import refusal
 
 Bench = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -31,6 +33,21 @@ class Options:
         ("+limit.wall=8", "wall"),
         ("batch_size=many", "batch_size"),
         ("batch_size=0", "at least 1"),
+        ("seed=-1", "at least 0"),
+        ("lock=maybe", "wait, refuse, ignore"),
+        ("measure.minibatches=0", "measure.minibatches=0: it must be a finite number above 0"),
+        ("measure.min_rounds=0", "measure.min_rounds=0"),
+        ("measure.min_rounds=31", "measure.min_rounds=31 is above measure.max_rounds=30"),
+        ("measure.budget_s=0", "measure.budget_s=0"),
+        ("measure.budget_s=nan", "measure.budget_s=nan"),
+        ("measure.warm_s=-1", "0 or more"),
+        ("measure.relative_ci=inf", "finite"),
+        ("isolate.deadline_s=-1", "isolate.deadline_s=-1: it must be a finite number above 0"),
+        ("isolate.memory_gb=0", "isolate.memory_gb=0"),
+        ("isolate.cpus=4096", "not processor 4096; usable are 0"),
+        ("isolate.cpus=1-0", "there is nothing from 1 to 0"),
+        ("isolate.cpus=''", "0-3,8"),
+        ("limit.wall_s=-1", "limit.wall_s=-1"),
         ("rerun=maybe", "none, failed, stale, all"),
         ("device=tpu", "cpu, cuda"),
         ("isolate.cpus=a-b", "0-3,8"),
@@ -71,6 +88,7 @@ def test_options_complete() -> None:
         ["size=huge"],
         ["threads=1000"],
         ["workload.data=nowhere.txt"],
+        ["workload.data=."],
         ["backend=[nobody]"],
         ["-m", "+backend.honest.lable=1,2"],
     ],
@@ -80,6 +98,42 @@ def test_the_command_refuses(arguments: Sequence[str], bench: Bench) -> None:
     assert done.returncode == Exit.CONFIG, done.stderr
     word = arguments[-1].lstrip("+").partition("=")[0].rpartition(".")[2]
     assert word in done.stderr or "nobody" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["wrokload=treelstm"], "there is no 'wrokload' to set; did you mean 'workload'?"),
+        (["+wrokload=treelstm"], "did you mean 'workload'?"),
+        (["measure.min_ronds=3"], "there is no 'measure.min_ronds' to set; did you mean 'measure.min_rounds'?"),
+        (["workload=treelstn"], "workload=treelstn: there is no 'treelstn'; did you mean 'treelstm'?"),
+        (["-m", "workload=treelstm,birn"], "there is no 'birn'; did you mean 'birnn'?"),
+        (["backend=[pytorch,dinet]"], "there is no 'dinet'; did you mean 'dynet'?"),
+        (["backend=pytorch,dynet"], "write several as backend=[pytorch,dynet]"),
+        (["measure=fast"], "there are: default,"),
+    ],
+)
+def test_names_that_do_not_exist_are_refused_with_the_nearest(arguments: Sequence[str], why: str) -> None:
+    assert why in (refusal(arguments) or "")
+
+
+def test_what_exists_is_not_refused() -> None:
+    fine = ["workload=treelstm", "backend=pytorch", "backend=[pytorch,dynet]", "+backend.acrobat.tune=3", "hydra.verbose=true"]
+    fine += ["measure=quick", "measure.budget_s=3", "workload.data='a,b'", "--cfg", "job", "~limit", "experiment=null", "-m"]
+    for argument in fine:
+        assert refusal([argument]) is None
+    assert refusal(["-m", "backend=[pytorch],[dynet]", "batch_size=8,64", "workload=treelstm,birnn"]) is None
+    assert refusal(["--config-dir", "elsewhere", "workload=toy"]) is None
+
+
+@pytest.mark.parametrize("looking", ["--cfg=job", "-cjob", "--cfg job", "-c job", "--help", "-h", "--info", "--info=all", "-i"])
+def test_looking_is_looking(looking: str) -> None:
+    assert asked_only(["workload=treelstm", *looking.split()])
+
+
+@pytest.mark.parametrize("measuring", ["", "-m", "--config-dir cfg", "size=--help"])
+def test_measuring_is_not_looking(measuring: str) -> None:
+    assert not asked_only(["workload=treelstm", *measuring.split()])
 
 
 def test_every_choice_on_disk_is_whole() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -79,5 +80,59 @@ def test_machine_file_keeps_every_environment(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_measured_again(status: str, source: str, again: set[str]) -> None:
-    latest = {"status": status, "source": "same"}
-    assert {r for r in ("none", "stale", "failed", "all") if wanted(latest, source, r)} == again
+    latest = {"status": status, "source": "same", "again": False}
+    changed = [] if source == "same" else ["sources"]
+    assert {r for r in ("none", "stale", "failed", "all") if wanted(latest, changed, r)} == again
+
+
+@pytest.mark.parametrize("status", ["failed", "timeout", "oom"])
+def test_failures_are_repeated_under_more_generous_limits(status: str) -> None:
+    latest = {"status": status, "again": False}
+    assert [wanted(latest, [], rerun, roomier=True) for rerun in ("none", "stale")] == [False, True]
+    assert not wanted({**latest, "status": "ok"}, [], "stale", roomier=True)
+
+
+def test_what_came_from_outside_is_repeated() -> None:
+    assert wanted({"status": "failed", "again": True}, [], "stale")
+    assert not wanted({"status": "failed", "again": True}, [], "none")
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"environments": 3}', "\x00\x01"])
+def test_a_damaged_machine_file_is_set_aside(damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = Store(tmp_path, "machine")
+    store.open()
+    path = tmp_path / "machine" / "machine.json"
+    path.write_text(damage)
+    store.describe_machine({"cpu": "x"}, "e1", {})
+    assert json.loads(path.read_text()) == {"hardware": {"cpu": "x"}, "environments": {"e1": {}}}
+    (aside,) = path.parent.glob("machine.damaged-*.json")
+    assert aside.read_text() == damage
+    assert aside.name in capsys.readouterr().err
+
+
+def test_a_row_that_could_not_be_written_whole_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a disk that is full in the middle of it."""
+    store = Store(tmp_path, "machine")
+    store.append(row("a"))
+    write = os.write
+    room = [10]
+
+    def full(descriptor: int, data: bytes) -> int:
+        if not room[0]:
+            raise OSError(28, "No space left on device")
+        return write(descriptor, data[: room.pop() and room.append(0) or 10])
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match="No space left"):
+        store.append(row("b"))
+    monkeypatch.undo()
+    assert store.latest("b") is None
+    store.append(row("c"))
+    assert store.path.read_text().count("\n") == 2
+    assert [each["id"] for each in store] == ["a", "c"]
+
+
+def test_a_store_that_cannot_be_written_to_is_found_at_once(tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("a file")
+    with pytest.raises(OSError, match="results"):
+        Store(tmp_path / "results", "machine").open()

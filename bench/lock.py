@@ -1,0 +1,97 @@
+"""One campaign at a time on a machine: two that measure at once disturb each other.
+
+The lock is on a file in a folder that every user can reach. The kernel gives it back when its holder ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+
+import psutil
+
+LOOK_S = 0.2
+NAME = "acrobat-bench.lock"
+
+
+class Busy(Exception):
+    """Another campaign is measuring; the message says which."""
+
+
+class OutOfTime(Exception):
+    """The other campaign has gone on for longer than there was time to wait."""
+
+
+def path() -> Path:
+    """The same for all users, whatever their TMPDIR says. BENCH_LOCK names another file."""
+    chosen = os.environ.get("BENCH_LOCK")
+    if chosen:
+        return Path(chosen)
+    shared = Path("/tmp")
+    return (shared if shared.is_dir() else Path(tempfile.gettempdir())) / NAME
+
+
+@contextmanager
+def machine(how: str, tell: Callable[[str], None], until: float = float("inf")) -> Iterator[bool]:
+    """Holds the machine. Gives whether others held it before, whose rows are then in the store. `how`: wait for them, refuse
+    (Busy), or ignore them. Raises OutOfTime where waiting goes beyond `until`."""
+    descriptor = None if how == "ignore" else _open(path())
+    if descriptor is None:
+        yield False
+        return
+    try:
+        waited = False
+        while not _taken(descriptor):
+            holder = describe(descriptor)
+            if how == "refuse":
+                raise Busy(f"{holder} is measuring on this machine; lock=wait waits for it, lock=ignore goes on beside it")
+            if not waited:
+                tell(f"waiting for {holder}, which is measuring on this machine (lock=ignore goes on beside it)")
+            waited = True
+            if monotonic() >= until:
+                raise OutOfTime
+            sleep(LOOK_S)
+        yield waited
+    finally:
+        os.close(descriptor)
+
+
+def describe(descriptor: int) -> str:
+    """The process that holds the lock, as the kernel tells."""
+    at = os.fstat(descriptor)
+    inode = f"{os.major(at.st_dev):02x}:{os.minor(at.st_dev):02x}:{at.st_ino}"
+    try:
+        lines = Path("/proc/locks").read_text().splitlines()
+    except OSError:
+        lines = []
+    for fields in (line.split() for line in lines):
+        if "->" not in fields and inode in fields:
+            pid = int(fields[4])
+            try:
+                return f"process {pid} ({' '.join(psutil.Process(pid).cmdline()[1:])[:120]})"
+            except (psutil.Error, ValueError, OSError):
+                return f"process {pid}" if pid > 0 else "another process"
+    return "another process"
+
+
+def _open(lock: Path) -> int | None:
+    """For reading only, which a lock needs no more than: the file of another user is as good. None: there can be none here."""
+    for flags in (os.O_RDONLY, os.O_RDONLY | os.O_CREAT):
+        try:
+            return os.open(lock, flags | os.O_CLOEXEC, 0o444)
+        except OSError:
+            continue
+    return None
+
+
+def _taken(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,50 @@
+"""Names on the command line that do not exist, refused before Hydra does it in ten lines and with the advice to add a `+`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import fields
+
+from bench.config import Config, Isolate, Limit, Measure
+from bench.registry import names
+
+SECTIONS = {"measure": Measure, "isolate": Isolate, "limit": Limit}
+GROUPS = ("workload", "measure", "isolate")  # one choice each; `backend` is a list of choices
+ELSEWHERE = ("--config-dir", "-cd", "--config-path", "-cp", "--config-name", "-cn")  # then there may be other choices
+
+
+def refusal(arguments: Sequence[str]) -> str | None:
+    """Why these arguments cannot be meant, or None. What is not judged here is left to Hydra."""
+    keys = [field.name for field in fields(Config)]
+    choices_known = not any(argument.split("=")[0] in ELSEWHERE for argument in arguments)
+    multirun = any(argument in ("-m", "--multirun") for argument in arguments)
+    for argument in arguments:
+        name, equals, value = argument.lstrip("+~").partition("=")
+        if argument.startswith("-") or not equals:
+            continue
+        key, _, rest = name.partition("@")[0].partition(".")
+        if key not in (*keys, "hydra", "experiment"):
+            return f"there is no '{key}' to set{_near(key, keys)}"
+        if key in SECTIONS and rest:
+            known = [field.name for field in fields(SECTIONS[key])]
+            if rest not in known:
+                return f"there is no '{key}.{rest}' to set{_near(rest, known, key + '.')}"
+        if key == "backend" and not rest and choices_known:
+            if "," in value and "[" not in value and not multirun:
+                return f"backend={value}: write several as backend=[{value}]"
+            chosen = value.strip("[]").split(",")
+        elif key in GROUPS and not rest and choices_known:
+            chosen = value.split(",") if multirun else [value]
+        else:
+            continue
+        known = names(key)
+        for each in (choice.strip() for choice in chosen):
+            if each.replace("_", "").isalnum() and each not in (*known, "null"):
+                return f"{key}={value}: there is no '{each}'{_near(each, known)}"
+    return None
+
+
+def _near(name: str, known: Sequence[str], prefix: str = "") -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean '{prefix}{close[0]}'?" if close else f"; there are: {', '.join(known)}"

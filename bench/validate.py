@@ -1,0 +1,47 @@
+"""Ranges of the settings, checked before anything runs. What is wrong is refused in one line that names the setting."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import fields
+from typing import Any
+
+from bench.registry import ConfigError
+
+ZERO_ALLOWED = frozenset({"measure.warm_s", "limit.wall_s"})
+
+
+def check(settings: Any, section: str) -> None:
+    """Every number of a section (`measure`, `isolate`, `limit`) is finite and above zero, and no `min_` is above its `max_`."""
+    for field in fields(settings):
+        key, value = f"{section}.{field.name}", getattr(settings, field.name)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            continue
+        if not math.isfinite(value) or value < 0 or (value == 0 and key not in ZERO_ALLOWED):
+            least = "0 or more" if key in ZERO_ALLOWED else "above 0"
+            raise ConfigError(f"{key}={value:g}: it must be a finite number {least}")
+        largest = getattr(settings, field.name.replace("min_", "max_", 1), None) if field.name.startswith("min_") else None
+        if largest is not None and value > largest:
+            raise ConfigError(f"{key}={value:g} is above {section}.max_{field.name.removeprefix('min_')}={largest:g}")
+
+
+def processors(text: str | None) -> list[int] | None:
+    """The processors of `isolate.cpus`, as in '0-3,8'. Those that this process may not use are refused."""
+    if text is None:
+        return None
+    found: list[int] = []
+    for item in text.split(","):
+        first, dash, last = item.partition("-")
+        try:
+            numbers = range(int(first), (int(last) if dash else int(first)) + 1)
+        except ValueError as error:
+            raise ConfigError(f"isolate.cpus={text!r}: write it as in '0-3,8'") from error
+        if not numbers:
+            raise ConfigError(f"isolate.cpus={text!r}: there is nothing from {first} to {last}")
+        found += numbers
+    usable = sorted(os.sched_getaffinity(0))
+    for number in found:
+        if number not in usable:
+            raise ConfigError(f"isolate.cpus={text!r}: not processor {number}; usable are {', '.join(map(str, usable))}")
+    return found

@@ -62,6 +62,8 @@ SCHEMAS: Mapping[str, Mapping[str, Check]] = {
     "close": {
         "verified": lambda value: mapping_of(seconds)(value) and {"max_abs", "max_rel"} <= set(value),
         "peak_rss_bytes": count,
+        "ran": mapping_of(anything),
+        "flags": list_of(text),
     },
     "survey": {"reasons": mapping_of(lambda value: value is None or text(value))},
 }

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,9 +49,13 @@ def test_waiting_ends_when_the_other_does(held: int) -> None:
     said: list[str] = []
     released = threading.Event()
 
+    def release() -> None:
+        released.set()
+        os.close(held)
+
     def tell(text: str) -> None:
         said.append(text)
-        threading.Timer(0.1, lambda: (os.close(held), released.set())).start()
+        threading.Timer(0.1, release).start()
 
     with lock.machine("wait", tell) as waited:
         assert waited
@@ -69,9 +74,8 @@ def test_two_commands_measure_a_cell_once(command: Callable[..., list[str]], tmp
     private = {**os.environ, "BENCH_LOCK": str(tmp_path / "lock")}
     arguments = command("backend=[honest]", "measure=quick", "measure.stored=true")
     arguments[arguments.index("lock=ignore")] = "lock=wait"
-    both = [
-        subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=private) for _ in "ab"
-    ]
+    pipes: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    both = [subprocess.Popen(arguments, text=True, env=private, **pipes) for _ in "ab"]
     said = [each.communicate()[1] for each in both]
     assert [each.returncode for each in both] == [Exit.OK, Exit.OK], said
     (path,) = tmp_path.glob("results/*/cells.jsonl")

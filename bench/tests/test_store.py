@@ -115,12 +115,13 @@ def test_a_row_that_could_not_be_written_whole_leaves_nothing(tmp_path: Path, mo
     store = Store(tmp_path, "machine")
     store.append(row("a"))
     write = os.write
-    room = [10]
+    room = [1]
 
     def full(descriptor: int, data: bytes) -> int:
         if not room[0]:
             raise OSError(28, "No space left on device")
-        return write(descriptor, data[: room.pop() and room.append(0) or 10])
+        room[0] = 0
+        return write(descriptor, data[:10])
 
     monkeypatch.setattr(os, "write", full)
     with pytest.raises(OSError, match="No space left"):

@@ -92,6 +92,9 @@ class Backend(Protocol):
     constructor's parameters, their types and defaults included. The harness's own process constructs it too, to ask for its
     variants: so importing and constructing it loads nothing heavy; `available` and `compile` may.
 
+    It may have a method `load()`, which imports what `compile` and the first run need: that time is stored as the time to load,
+    so that the time to compile is that of compiling alone. A workload may have one too.
+
     It may name the installed packages that its numbers rest on in a class attribute `packages`, and the programs it compiles
     with in `programs`: rows are stale when the version of one changes."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -42,14 +43,15 @@ class Ended(Exception):
         self.again = again  # it came from outside of the cell, so the next command measures the cell again
 
 
-def verdict(error: Exception, log: Path) -> Ended:
+def verdict(error: Exception, log: Path | None) -> Ended:
     """What a cell comes to when `error` was raised while the harness dealt with it. Anything but `Ended` is a mistake of the
     harness: that cell has failed, its log gets the traceback, and the other cells go on."""
     if isinstance(error, Ended):
         return error
     try:
-        with log.open("a", errors="backslashreplace") as file:
-            traceback.print_exception(error, file=file)
+        if log is not None:
+            with log.open("a", errors="backslashreplace") as file:
+                traceback.print_exception(error, file=file)
     except OSError:
         pass
     return Ended(Status.FAILED, f"error of the harness: {type(error).__name__}: {one_line(error)}".rstrip(": "))
@@ -73,6 +75,7 @@ class Child:
     ) -> None:
         self.log = log
         self.memory_bytes = memory_bytes
+        self._limit_data = limit_data
         self.left_s = deadline_s  # of working time: waiting for its turn costs nothing
         self.deadline_s = deadline_s
         self._peak = 0
@@ -109,6 +112,12 @@ class Child:
         passed."""
         self.send(do, **request)
         return self.receive()
+
+    def limit_memory(self, memory_bytes: int) -> None:
+        """A lower limit than the one it was started with."""
+        self.memory_bytes = min(self.memory_bytes, memory_bytes)
+        if self._limit_data and self.process.poll() is None:
+            resource.prlimit(self.process.pid, resource.RLIMIT_DATA, (self.memory_bytes, self.memory_bytes))
 
     def send(self, do: str, **request: Any) -> None:
         """The first half of `ask`: the child begins to work. `receive` is the second."""

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bench import breakdown, machine, stats, turns
+from bench import breakdown, machine, record, stats, turns
 from bench.cell import Cell
 from bench.config import Isolate, Measure
 from bench.isolate import Ended, verdict
@@ -80,7 +80,12 @@ class Group:
                 running.child.kill()
 
     def _prepare(self, cell: Cell) -> None:
-        running = Running(cell, *self.preparer.begin(cell))
+        try:
+            running = Running(cell, *self.preparer.begin(cell))
+        except Exception as error:  # it has no process; it is a row all the same
+            ended = verdict(error, None)
+            self.done(cell, record.begin(cell) | {"status": ended.status, "why": ended.why})
+            return
         running.row |= {"session": self.session, "measure_settings": self.measure.settings()}
         self.live.append(running)
         try:

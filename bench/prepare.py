@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,6 +32,23 @@ class Prepared:
     pass_s: float = 0.0  # seconds that running all of them once takes, as far as known
 
 
+@dataclass
+class Begun:
+    """A cell's process that loads or has loaded. `error`: what came of it otherwise."""
+
+    row: Record
+    child: Child | None = None
+    error: Exception | None = None
+
+    def wait(self) -> None:
+        if self.child is None or self.error is not None:
+            return
+        try:
+            self.row["cold"]["load_s"] = round(self.child.receive()["load_s"], 6)
+        except Exception as error:
+            self.error = error
+
+
 class Preparer:
     """`begin` starts a cell's process, `ready` brings it to where it can be timed.
 
@@ -41,27 +60,61 @@ class Preparer:
         self.isolate = isolate
         self.results = results
         self.tell = tell
+        self._begun: dict[str, Begun] = {}
         self.oracle = Oracle(cells[0], self._oracle_child)
 
     def begin(self, cell: Cell) -> tuple[Record, Child]:
-        row = record.begin(cell)
-        log = self._log(f"{cell.id}-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
-        row["log"] = str(log.relative_to(self.results))
-        row["limits"] = limits(self.isolate)
-        self.tell(cell, "starting", 0)
-        return row, self._child(cell, log)
+        """The row and the process of `cell`. The first call loads the processes of all cells, side by side: importing takes
+        longer than anything else, and nothing is timed yet but the imports themselves."""
+        if not self._begun:
+            self._load()
+        begun = self._begun[cell.id]
+        if begun.error is not None and begun.child is None:
+            raise begun.error
+        assert begun.child is not None
+        return begun.row, begun.child
 
-    def ready(self, prepared: Prepared) -> None:
-        """Compile, run cold, verify every instance. Raises `Ended` where the cell ends here."""
-        cell, child, row = prepared.cell, prepared.child, prepared.row
+    def _load(self) -> None:
+        """As many at once as there are processors."""
+        for cell in self.cells:
+            self._begun[cell.id] = Begun(record.begin(cell))
+        loading: deque[Begun] = deque()
+        for cell in self.cells:
+            if len(loading) == len(os.sched_getaffinity(0)):
+                loading.popleft().wait()
+            begun = self._begun[cell.id]
+            self.tell(cell, "starting", 0)
+            try:
+                self._start(cell, begun)
+            except Exception as error:
+                begun.error = error
+            loading.append(begun)
+        for begun in loading:
+            begun.wait()
+
+    def _start(self, cell: Cell, begun: Begun) -> None:
+        log = self._log(f"{cell.id}-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
+        begun.row["log"] = str(log.relative_to(self.results)) if log.is_relative_to(self.results) else str(log)
+        begun.row["limits"] = limits(self.isolate)
+        begun.child = self._child(cell, log)
         parts = {
             "workload": {"target": cell.workload.target, "options": dict(cell.workload.options)},
             "backend": {"target": cell.backend.target, "options": dict(cell.backend.options)},
         }
         plain = {key: getattr(cell, key) for key in ("size", "batch_size", "threads", "device", "seed", "minibatches")}
+        begun.child.send("load", cell=parts | plain)
+
+    def ready(self, prepared: Prepared) -> None:
+        """Compile, run cold, verify every instance. Raises `Ended` where the cell ends here."""
+        cell, child, row = prepared.cell, prepared.child, prepared.row
+        error = self._begun[cell.id].error
+        if error is not None:
+            raise error
+        child.limit_memory(int(limits(self.isolate)["memory_bytes"]))  # what is free now that others are ready
+        row["limits"]["memory_bytes"] = child.memory_bytes
         self.tell(cell, "compiling", 0)
-        opened = child.ask("open", cell=parts | plain)
-        row["cold"] = {key: round(opened[key], 6) for key in ("load_s", "compile_s", "place_s", "first_s")}
+        opened = child.ask("open")
+        row["cold"] |= {key: round(opened[key], 6) for key in ("compile_s", "place_s", "first_s")}
         run_s = opened["first_s"]
         if run_s * cell.minibatches > self.measure.pass_s:  # slow, or only slow at first?
             self.tell(cell, "running once more", 0)
@@ -77,7 +130,10 @@ class Preparer:
         prepared.pass_s = checked["pass_s"]
 
     def close(self) -> None:
-        """End the processes that nobody has begun with."""
+        """End the processes that are still there."""
+        for begun in self._begun.values():
+            if begun.child is not None:
+                begun.child.kill()
 
     def _child(self, cell: Cell, log: Path, threads: int | None = None) -> Child:
         return Child(
@@ -96,4 +152,12 @@ class Preparer:
         return self._child(cell, self._log(f"oracle-{cell.workload.name}-{cell.size}"), len(os.sched_getaffinity(0)))
 
     def _log(self, name: str) -> Path:
-        return self.results / machine.name() / "logs" / f"{name}.log"
+        """In the results; where those cannot be written to, which a run that is not stored need not mind, in a temporary
+        folder."""
+        folder = self.results / machine.name() / "logs"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                return folder / f"{name}.log"
+        except OSError:
+            return Path(tempfile.mkdtemp(prefix="acrobat-bench-log-")) / f"{name}.log"

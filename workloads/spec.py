@@ -6,6 +6,7 @@ torch and the models are imported where they are used.
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -46,6 +47,10 @@ class ModelSpec(ABC):
 
         with torch.device(device), Uninitialised():
             return self.build(**self.shape(size))
+
+    def load(self) -> None:
+        """Import torch and the model now, so that it is not taken for a part of compiling it."""
+        importlib.import_module(f"{type(self).__module__.rpartition('.')[0]}.model")
 
     def check(self) -> None:  # noqa: B027  most have nothing to check
         """Read the data file, where there is one, to its end. Raises `workloads.text.DataError`."""

@@ -144,6 +144,9 @@ class Acrobat:
             )
         return None
 
+    def load(self) -> None:
+        import workloads.structures  # noqa: F401
+
     def variants(self) -> Sequence[Mapping[str, Any]]:
         if self.ablation == "alone":
             on: dict[str, Any] = {"ablation": "none", "tables": self.tables is not False}

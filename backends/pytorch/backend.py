@@ -40,6 +40,9 @@ class PyTorch:
             return "torch sees no CUDA device"
         return None
 
+    def load(self) -> None:
+        import backends.pytorch.model  # noqa: F401
+
     def variants(self) -> Sequence[Mapping[str, Any]]:
         return [{}]
 

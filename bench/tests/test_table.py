@@ -102,7 +102,7 @@ def test_rows_of_other_sessions_have_a_ratio_without_an_interval_and_their_age()
 
 def test_a_stale_row_enters_no_ratio() -> None:
     old = row("dynet", 0.024, earlier=True, hours=30.0)
-    old.stale = True
+    old.changed = ["sources"]
     text = shown([old, row("acrobat", 0.004, seed=1), row("pytorch", 0.1, seed=2)])
     assert "stale" in text
     assert "times faster than dynet" not in text

@@ -31,11 +31,19 @@ class Column:
     def head(self, now: datetime) -> str:
         """The system, its options that are not as usual, and how old an earlier row is: each on a line of its own."""
         lines = label(self.row.cell).split(" ")
+        if ran_on_fewer(self.row):
+            lines.append(f"({ran_on_fewer(self.row)})")
         if self.row.earlier:
             lines.append(age(self.row.record["started"], now))
         if self.row.stale:
             lines.append("stale")
         return "\n".join(lines)
+
+
+def ran_on_fewer(row: Row) -> str:
+    """How many threads it ran on, if these are not as many as were asked for: "1 thread"; else empty."""
+    used = row.record.get("ran", {}).get("threads", row.cell.threads)
+    return "" if used == row.cell.threads else f"{used} thread" + "s" * (used != 1)
 
 
 def columns(rows: Sequence[Row]) -> list[Column]:

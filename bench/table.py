@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from rich import box
@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from bench import columns
+from bench import columns, fairness, remarks
 from bench.breakdown import PHASES
 from bench.campaign import Row
 from bench.columns import Column
@@ -35,19 +35,19 @@ def show(rows: Sequence[Row], console: Console) -> None:
     shown = columns.fastest(found)
     if shown:
         console.print(f"\n{title(rows[0].cell, with_backend=False)}", style="bold", highlight=False, soft_wrap=True)
-        console.print(_table(shown))
+        console.print(_table(shown, fairness.same_work(found) if fairness.differs(shown) else {}))
     for note in _notes(rows, found, shown):
         console.print(note, markup=False, highlight=False, soft_wrap=True)
 
 
-def _table(shown: Sequence[Column]) -> Table:
+def _table(shown: Sequence[Column], same_work: Mapping[str, Column]) -> Table:
     table = Table(header_style="bold", box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("", no_wrap=True)
     now = datetime.now(UTC)
     for column in shown:
         table.add_column(escape(column.head(now)), justify="right", overflow="fold")
     sections: list[list[tuple[str, Cell]]] = [
-        _latency(shown),
+        _latency(shown, same_work),
         [*((f"{phase} ms", _phase(phase)) for phase in PHASES), ("rest ms", _rest)],
         [
             ("batches", lambda c: _number(c.row.record["counters"].get("batches"))),
@@ -84,7 +84,8 @@ def _table(shown: Sequence[Column]) -> Table:
     return table
 
 
-def _latency(shown: Sequence[Column]) -> list[tuple[str, Cell]]:
+def _latency(shown: Sequence[Column], same_work: Mapping[str, Column]) -> list[tuple[str, Cell]]:
+    """`same_work`: the variants to compare a second time, without what some do while loading; empty if there is no need."""
     lines: list[tuple[str, Cell]] = [
         ("latency ms, steady", lambda c: _number(c.summary.median * 1e3)),
         ("  95 % interval", lambda c: _width(c.summary.relative_half_width)),
@@ -101,6 +102,14 @@ def _latency(shown: Sequence[Column]) -> list[tuple[str, Cell]]:
             ("  significant", _no_significance(reference)),
             ("  resumed", _times_faster_resumed(reference)),
         ]
+        if reference.name in same_work:
+            lines += [
+                (
+                    f"times faster than {reference.name}, {fairness.NO_LOAD_TIME}",
+                    _times_faster(same_work[reference.name], same_work),
+                ),
+                ("  95 % interval", _times_faster_interval(same_work[reference.name], same_work)),
+            ]
     return lines
 
 
@@ -113,20 +122,24 @@ def references(shown: Sequence[Column]) -> list[Column]:
     return list({id(c): c for c in (slowest, *(c for c in fresh if c.name == REFERENCE))}.values())
 
 
-def _times_faster(reference: Column) -> Cell:
+def _times_faster(reference: Column, instead: Mapping[str, Column] | None = None) -> Cell:
+    """`instead`: of each backend the variant that stands for it in this line; of a backend that is not in it there is none."""
+
     def cell(column: Column) -> str | None:
-        ratio = columns.ratio(reference, column)
+        chosen = column if instead is None else instead.get(column.name)
+        ratio = None if chosen is None else columns.ratio(reference, chosen)
         return None if ratio is None else f"{ratio.value:#.3g}"
 
     return cell
 
 
-def _times_faster_interval(reference: Column) -> Cell:
+def _times_faster_interval(reference: Column, instead: Mapping[str, Column] | None = None) -> Cell:
     def cell(column: Column) -> str | None:
-        ratio = columns.ratio(reference, column)
-        if ratio is None or column is reference:
+        chosen = column if instead is None else instead.get(column.name)
+        ratio = None if chosen is None else columns.ratio(reference, chosen)
+        if chosen is None or ratio is None or chosen is reference:
             return None
-        return _width(ratio.relative_half_width) if columns.together(reference, column) else APART
+        return _width(ratio.relative_half_width) if columns.together(reference, chosen) else APART
 
     return cell
 
@@ -168,7 +181,7 @@ def _phase(phase: str) -> Cell:
 
 
 def _notes(rows: Sequence[Row], found: Sequence[Column], shown: Sequence[Column]) -> list[str]:
-    notes = []
+    notes = fairness.notes(found, shown)
     for column in shown:
         others = [c for c in found if c.name == column.name and c is not column]
         if others:
@@ -186,19 +199,16 @@ def _notes(rows: Sequence[Row], found: Sequence[Column], shown: Sequence[Column]
             "The latencies are means over different mini-batches, because slow systems ran fewer of them; "
             "a ratio is over those that both ran."
         )
+    said: list[tuple[Row, str]] = []
     for row in rows:
-        name = label(row.cell)
         if row.record["status"] != Status.OK:
             log = "" if row.record["status"] == Status.UNSUPPORTED else f"  log: {row.record['log']}"
-            notes.append(f"{name}: {row.record['status']}: {row.record['why']}{log}")
+            said.append((row, f"{row.record['status']}: {row.record['why']}{log}"))
         if row.earlier:
             stale = ", by other sources (stale)" if row.stale else ""
-            notes.append(f"{name}: measured earlier, {row.record['started']}{stale}")
-        for flag in row.record["flags"]:
-            notes.append(f"{name}: {flag}")
-        ran_on = row.record.get("ran", {}).get("threads", row.cell.threads)
-        if ran_on != row.cell.threads:
-            notes.append(f"{name}: ran on {ran_on} thread" + "s" * (ran_on != 1))
+            said.append((row, f"measured earlier, {row.record['started']}{stale}"))
+        said += [(row, flag) for flag in row.record["flags"]]
+    notes += remarks.merged(said, rows)
     for column in shown:
         unbatched = column.row.record["counters"].get("unbatched")
         if unbatched:

@@ -1,0 +1,55 @@
+"""What stands beside the headline so that it is not misread: the ratio without work that only some systems do while loading,
+and what each system ran on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from bench import columns
+from bench.campaign import Row
+from bench.columns import Column
+from bench.facts import describe
+from bench.record import label
+
+NO_LOAD_TIME = "no load-time work"
+
+
+def load_time(row: Row) -> str:
+    """The names of the work that was done while loading and that others do inside the clock; empty if there is none, or none
+    is known."""
+    return str(row.record.get("ran", {}).get("load_time", ""))
+
+
+def same_work(found: Sequence[Column]) -> Mapping[str, Column]:
+    """Of each backend the fastest variant that does all its work inside the clock; a backend without one is missing."""
+    return {c.name: c for c in columns.fastest([c for c in found if not load_time(c.row)])}
+
+
+def differs(shown: Sequence[Column]) -> bool:
+    """Does any of the columns owe its latency to work done while loading?"""
+    return any(load_time(column.row) for column in shown)
+
+
+def notes(found: Sequence[Column], shown: Sequence[Column]) -> list[str]:
+    """What ran, a line for each system, and what the second ratio compares."""
+    told = []
+    for column in shown:
+        ran = describe(column.row.record.get("ran", {}))
+        if ran:
+            asked = column.row.cell.threads
+            told.append(
+                f"{column.name}: {ran}" + (f" of the {asked} asked for" if columns.ran_on_fewer(column.row) else "") + "."
+            )
+    if differs(shown):
+        within = same_work(found)
+        done = [f"{c.name} ({load_time(c.row)})" for c in shown if load_time(c.row)]
+        names = ", ".join(label(c.row.cell) for c in within.values())
+        told.append(
+            f"Done while loading, which others do inside the clock: {', '.join(done)}. '{NO_LOAD_TIME}' compares {names}."
+        )
+        for column in shown:
+            if column.name not in within:
+                told.append(
+                    f"{column.name}: no variant without load-time work was measured (backend.{column.name}.tables=both)"
+                )
+    return told

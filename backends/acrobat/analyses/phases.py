@@ -42,21 +42,25 @@ def phases(program: Program, graph: CallGraph, static: Static) -> Phases:
         return Phases({})
     kinds = Kinds(program, graph)
     of: dict[str, int] = {}
+    placed: dict[str, int] = {}
+    """Variable -> the phase in which it is bound."""
     ready: dict[str, int] = {}
-    """Variable -> the first phase in which work on it may stand."""
+    """Variable -> the first phase in which work on it may stand: where it is bound, or later if its depth is dynamic."""
 
-    def bind(var: Var, phase: int) -> None:
-        ready[var.name] = phase if static.dynamic(entry.name, var.name) else 0
+    def bind(var: Var, phase: int, dynamic_from: int) -> None:
+        placed[var.name] = phase
+        ready[var.name] = max(phase, dynamic_from) if static.dynamic(entry.name, var.name) else phase
 
-    def earliest(expr: Expr) -> int:
-        return max((ready.get(name, 0) for name in free_vars(expr)), default=0)
+    def latest(known: Mapping[str, int], expr: Expr) -> int:
+        return max((known.get(name, 0) for name in free_vars(expr)), default=0)
 
     def chain(expr: Expr) -> None:
         while isinstance(expr, Let):
-            phase = earliest(expr.value)
+            dynamic_from = latest(ready, expr.value)
+            phase = latest(placed, expr.value)
             if kinds.works(expr.value):
-                of[expr.var.name] = phase
-            bind(expr.var, phase + 1 if kinds.loops(expr.value) else phase)
+                phase = of[expr.var.name] = dynamic_from
+            bind(expr.var, phase, dynamic_from + kinds.loops(expr.value))
             expr = expr.body
         match expr:
             case If(_, then, orelse):
@@ -65,7 +69,7 @@ def phases(program: Program, graph: CallGraph, static: Static) -> Phases:
             case Match(value, arms):
                 for arm in arms:
                     for var in arm.vars:
-                        bind(var, earliest(value))
+                        bind(var, latest(placed, value), latest(ready, value))
                     chain(arm.body)
 
     chain(entry.body)

@@ -24,11 +24,14 @@ from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import is_work
 from backends.acrobat.analyses.engine import Place, Value, analyse
 from backends.acrobat.ir.nodes import Expr, Host, If, Item, Launch, Lit, Match, Op, Program, Var, Weight
+from backends.acrobat.ir.types import ListT
 from backends.acrobat.ir.verifier import VerifyError
 from backends.acrobat.ir.visitor import bodies, free_vars, lets
 
 COUNTED = 1 << 30
 """The level of what only a run tells."""
+NEVER = -1
+"""The level of what nothing makes; only lists can be empty and so do without it."""
 
 
 def check_facts(
@@ -46,7 +49,7 @@ class _Levels:
     """The first level at which a value is there, given the static depths: 0 from the start, `COUNTED` if only a run tells. Work
     gives the same level in every round of a loop, so nothing rises without end and nothing needs to be widened."""
 
-    bottom = -1
+    bottom = NEVER
 
     def __init__(self, static: Mapping[Place, int]) -> None:
         self._static = static
@@ -69,6 +72,8 @@ class _Levels:
         return 0
 
     def work(self, node: Op | Launch, args: Sequence[Value[int]], place: Place) -> int:
+        if any(NEVER in arg and not isinstance(a.type, ListT) for a, arg in zip(node.args, args, strict=True)):
+            return NEVER  # no instance comes here: it would need what nothing makes
         there = max((leaf for arg in args for leaf in arg), default=0)
         if not is_work(node):
             return there

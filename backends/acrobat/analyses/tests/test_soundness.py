@@ -134,3 +134,32 @@ def test_the_facts_about_workloads_hold(name: str) -> None:
 def test_the_facts_about_random_programs_hold(seed: int) -> None:
     case = case_of(seed)
     facts_for(optimise(case.sample.program, case.options), case.options)
+
+
+def test_work_to_which_no_instance_comes() -> None:
+    """A case that nothing makes: its tensor reaches a product in a list that the program also fills otherwise."""
+    program = read_program(NEVER_MADE)
+    graph = CallGraph(program)
+    static = static_depths(program, graph)
+    assert ("forward", "total") in static.depths
+    check_facts(program, static.depths, static.base, {}, 1)
+
+
+NEVER_MADE = """\
+entry forward
+type Made = Never(h: f32[4]) | Always()
+weight w: f32[4]
+
+def forward(n: int) -> f32[4]
+  made: Made = new Made Always()
+  h: list[f32[4]] = match made
+    Never(h: f32[4])
+      twice: f32[4] = add(h, h)
+      one: list[f32[4]] = [twice] as list[f32[4]]
+      one
+    Always()
+      other: list[f32[4]] = [@w] as list[f32[4]]
+      other
+  total: f32[4] = list_sum(h, nonempty=True)
+  total
+"""

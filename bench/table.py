@@ -205,7 +205,7 @@ def _notes(rows: Sequence[Row], found: Sequence[Column], shown: Sequence[Column]
             log = "" if row.record["status"] == Status.UNSUPPORTED else f"  log: {row.record['log']}"
             said.append((row, f"{row.record['status']}: {row.record['why']}{log}"))
         if row.earlier:
-            stale = ", by other sources (stale)" if row.stale else ""
+            stale = f", stale: {', '.join(row.changed)}" if row.stale else ""
             said.append((row, f"measured earlier, {row.record['started']}{stale}"))
         said += [(row, flag) for flag in row.record["flags"]]
     notes += remarks.merged(said, rows)

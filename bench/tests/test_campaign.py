@@ -1,0 +1,171 @@
+"""What happens around the cells: the store, interruptions, and what makes a row stale."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import campaign, machine, software
+from bench.campaign import Campaign
+from bench.config import Config, Isolate, Measure
+from bench.measure import Group
+from bench.registry import ConfigError
+from bench.status import Exit
+from bench.store import Store
+from bench.tests.conftest import FAKES, cell
+
+SHORT = Measure(
+    name="short", minibatches=2, turn_s=0.001, timed_passes=2, min_rounds=2, max_rounds=2, budget_s=0.05, warm_s=0.0
+)
+
+
+def config(results: Path, **changed: Any) -> Config:
+    backend = {"honest": {"_target_": f"{FAKES}.Honest"}}
+    made = Config({"_target_": f"{FAKES}.Toy"}, backend, "tiny", 4, measure=SHORT, results_dir=str(results), lock="ignore")
+    for key, value in changed.items():
+        setattr(made, key, value)
+    return made
+
+
+def test_a_store_that_cannot_be_written_to_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("a file")
+    with pytest.raises(ConfigError, match="rows cannot be kept there"):
+        Campaign().run(config(tmp_path / "results"))
+
+
+def test_a_run_that_is_not_stored_needs_no_place_for_rows(tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("a file")
+    quick = Measure(**{**SHORT.settings(), "name": "quick", "stored": False})
+    (row,) = Campaign().run(config(tmp_path / "results", measure=quick))
+    assert row.record["status"] == "ok", row.record["why"]
+    assert Path(row.record["log"]).is_absolute()
+
+
+def test_a_row_that_cannot_be_kept_is_said_and_the_campaign_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    append = Store.append
+    full = [True]
+
+    def once(self: Store, row: Any) -> None:
+        if full.pop() if full else False:
+            raise OSError(28, "No space left on device")
+        append(self, row)
+
+    monkeypatch.setattr(Store, "append", once)
+    both = {"honest": {"_target_": f"{FAKES}.Honest"}, "cheat": {"_target_": f"{FAKES}.Cheat"}}
+    running = Campaign()
+    rows = running.run(config(tmp_path, backend=both))
+    assert [row.record["status"] for row in rows] == ["ok", "ok"]
+    assert running.exit() == Exit.FAILED
+    assert "1 not kept" in running.summary()
+    said = capsys.readouterr().err
+    assert "(ok) is not in" in said and "cells.jsonl: [Errno 28] No space left on device" in said
+    assert len(list(Store(tmp_path, machine.name()))) == 1
+
+
+def test_a_row_of_another_software_is_stale_and_what_changed_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Campaign().run(config(tmp_path))
+    (row,) = Campaign().run(config(tmp_path))
+    assert row.earlier and not row.stale
+    before = software.version("torch")
+    monkeypatch.setattr(software, "version", lambda package: "9.9")
+    (shown,) = Campaign().run(config(tmp_path, rerun="none"))
+    assert shown.earlier and f"torch {before} -> 9.9" in shown.changed
+    (again,) = Campaign().run(config(tmp_path))
+    assert not again.earlier
+    assert "stale: honest: toy tiny" in (said := capsys.readouterr().err) and f"torch {before} -> 9.9" in said
+
+
+def test_the_harness_itself_and_what_a_backend_names_are_in_its_software(monkeypatch: pytest.MonkeyPatch) -> None:
+    from bench.tests.fakes import Cheat
+
+    monkeypatch.setattr(Cheat, "packages", ("hydra-core",), raising=False)
+    monkeypatch.setattr(Cheat, "programs", ("no-such-program",), raising=False)
+    found = software.software(cell())
+    assert found["hydra-core"].startswith("1.3")
+    assert found["no-such-program"] == "none"
+    assert found["bench"] == software.harness()
+    assert software.changes(found, {**found, "bench": "other"}) == [f"bench {found['bench']} -> other"]
+    assert software.changes(found, found) == []
+
+
+def test_rows_without_the_keys_of_today_are_measured_again(tmp_path: Path) -> None:
+    Campaign().run(config(tmp_path))
+    (path,) = tmp_path.glob("*/cells.jsonl")
+    whole = json.loads(path.read_text())
+    damages: list[dict[str, Any]] = [{"status": "splendid"}, {"samples_s": None}, {"sample_round": [1]}, {"verified": {}}]
+    damages += [{"software": 3}]
+    for damage in damages:
+        path.write_text(json.dumps({**whole, **damage}) + "\n")
+        (row,) = Campaign().run(config(tmp_path))
+        assert not row.earlier, damage
+    path.write_text(json.dumps({key: value for key, value in whole.items() if key != "limits"}) + "\n")
+    (row,) = Campaign().run(config(tmp_path))
+    assert not row.earlier
+
+
+def test_a_timeout_is_measured_again_when_there_is_more_time(tmp_path: Path) -> None:
+    hanging = {"cheat": {"_target_": f"{FAKES}.Cheat", "how": "Hangs"}}
+    short, longer = Isolate(deadline_s=3.0, memory_gb=1.0), Isolate(deadline_s=4.0, memory_gb=1.0)
+    (row,) = Campaign().run(config(tmp_path, backend=hanging, isolate=short))
+    assert row.record["status"] == "timeout"
+    (row,) = Campaign().run(config(tmp_path, backend=hanging, isolate=short))
+    assert row.earlier
+    (row,) = Campaign().run(config(tmp_path, backend=hanging, isolate=longer))
+    assert not row.earlier and "deadline of 4 s" in row.record["why"]
+
+
+def test_rows_are_kept_when_a_group_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(Group):
+        def _rounds(self) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(campaign, "Group", Interrupted)
+    both = {"honest": {"_target_": f"{FAKES}.Honest"}, "cheat": {"_target_": f"{FAKES}.Cheat", "how": "Raises"}}
+    running = Campaign()
+    with pytest.raises(KeyboardInterrupt):
+        running.run(config(tmp_path, backend=both))
+    assert [row.record["status"] for row in running.rows] == ["failed"]
+    assert "1 failed" in running.summary()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_ends_with_a_summary(number: int, code: int, command: Callable[..., list[str]], tmp_path: Path) -> None:
+    endless = ("measure.min_rounds=100000", "measure.max_rounds=100000", "measure.budget_s=600", "measure.relative_ci=1e-9")
+    kept = ("measure=quick", "measure.stored=true", "backend=[honest,cheat]", "backend.cheat.how=Raises", *endless)
+    process = subprocess.Popen(command(*kept), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and not any(path.stat().st_size for path in tmp_path.glob("results/*/cells.jsonl")):
+        time.sleep(0.05)
+    os.kill(process.pid, number)
+    shown, said = process.communicate()
+    assert process.returncode == code, said
+    assert "interrupted: measured 0 cells; 1 failed; the same command goes on from here" in said
+    assert "Traceback" not in said
+    assert "ValueError: no such thing" in shown
+
+
+def test_a_crash_of_the_harness_has_an_exit_code_of_its_own(command: Callable[..., list[str]], tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import bench.machine\n\n\ndef broken():\n    raise RuntimeError('no name')\n\n\nbench.machine.name = broken\n"
+    )
+    paths = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])
+    done = subprocess.run(
+        command("backend=[honest]", "measure=quick"),
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": paths},
+    )
+    assert done.returncode == Exit.CRASHED
+    assert "error of the harness: RuntimeError" in done.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from bench import config, machine
@@ -20,12 +22,19 @@ def run(
     cell: Cell,
     measure: config.Measure | None = None,
     isolate: config.Isolate | None = None,
-    results: str | Path = "results",
+    results: str | Path | None = None,
     stored: bool = False,
 ) -> Record:
-    """Measure one cell now, and return its row; with `stored` it also goes to the results."""
+    """Measure one cell now, and return its row; with `stored` it also goes to the results.
+
+    `measure`: the settings, by default those of the file in `conf/measure` that the cell names. The row names the settings
+    that were used. `results`: the folder for rows and logs, by default `results` if `stored`, else a temporary one, because
+    the log is needed when something has gone wrong. Raises `ConfigError` where the cell's settings are in no file."""
+    measure = (measure or config.preset(cell.measure)).named()
+    cell = replace(cell, measure=measure.name, minibatches=measure.minibatches)
     rows: list[Record] = []
-    store = Store(Path(results).resolve(), machine.name())
+    folder = results or ("results" if stored else tempfile.mkdtemp(prefix="bench-"))
+    store = Store(Path(folder).resolve(), machine.name())
 
     def done(_: Cell, row: Record) -> None:
         if stored:
@@ -33,5 +42,5 @@ def run(
             store.append(row)
         rows.append(row)
 
-    Group([cell], measure or config.Measure(), isolate or config.Isolate(), store.results, lambda *_: None, done).run()
+    Group([cell], measure, isolate or config.Isolate(), store.results, lambda *_: None, done).run()
     return rows[0]

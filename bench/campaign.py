@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
-from bench import lock, machine, record
+from bench import lock, machine, record, sessions
 from bench.cell import Cell
 from bench.config import Config, cells
 from bench.isolate import limits
@@ -74,12 +74,14 @@ class Campaign:
     def _sort(self, group: Sequence[Cell], store: Store, config: Config) -> tuple[dict[str, Row], list[Cell]]:
         """The rows that stand, by the cells' ids, and the cells to measure."""
         rows: dict[str, Row] = {}
+        known: dict[str, Record] = {}
         todo = []
         for cell in group:
             latest = store.latest(cell.id) if config.measure.stored else None
-            if latest is None or not record.whole(latest):
+            if latest is None or not record.whole(latest) or not sessions.usable(latest, config.measure.settings()):
                 todo.append(cell)
                 continue
+            known[cell.id] = latest
             changed = (["sources"] if latest["source"] != cell.source else []) + changes(latest["software"], software(cell))
             if not wanted(latest, changed, config.rerun, _roomier(latest, config)):
                 rows[cell.id] = Row(cell, latest, earlier=True, changed=changed)
@@ -87,7 +89,10 @@ class Campaign:
             todo.append(cell)
             if changed:
                 print(f"stale: {record.title(cell)}: {', '.join(changed)}", file=sys.stderr)
-        return rows, todo
+        standing = {cell_id: row.record for cell_id, row in rows.items()}
+        again = sessions.rivals(standing, [cell.id for cell in todo], known, config.rerun)
+        todo = [cell for cell in group if cell in todo or cell.id in again]
+        return {cell_id: row for cell_id, row in rows.items() if cell_id not in again}, todo
 
     def _measure(
         self, group: Sequence[Cell], todo: Sequence[Cell], rows: dict[str, Row], store: Store, config: Config, until: float
@@ -142,8 +147,8 @@ class Campaign:
 
 def wanted(latest: Record, changed: Sequence[str], rerun: str, roomier: bool = False) -> bool:
     """Should a cell that has a row be measured again? Each value of `rerun` also asks for what the one before it does: none,
-    stale (its sources or software have changed, or its failure need not come again), failed, all. `roomier`: the limits in
-    force are more generous than those that the row was measured under."""
+    stale (its sources or software have changed, or its failure need not come again; `apart` is the same for one cell),
+    failed, all. `roomier`: the limits in force are more generous than those that the row was measured under."""
     if rerun in ("all", "none"):
         return rerun == "all"
     failed = latest["status"] in UNSUCCESSFUL

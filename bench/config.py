@@ -17,7 +17,7 @@ from bench.contract import Target
 from bench.registry import ConfigError
 from bench.validate import check, processors
 
-RERUN = ("none", "failed", "stale", "all")
+RERUN = ("none", "apart", "stale", "failed", "all")
 DEVICES = ("cpu", "cuda")
 LOCKS = ("wait", "refuse", "ignore")
 
@@ -42,6 +42,23 @@ class Measure:
     def settings(self) -> dict[str, Any]:
         """What a row keeps of them: all that numbers can depend on."""
         return {key: value for key, value in asdict(self).items() if key not in ("name", "stored")}
+
+    def named(self) -> Measure:
+        """The same, under a name that is true: settings other than those of the file that they are called after are
+        `default*`, not `default`."""
+        path = registry.CONF / "measure" / f"{self.name}.yaml"
+        if not path.is_file():
+            return self
+        usual: Any = OmegaConf.to_container(OmegaConf.load(path))
+        return self if Measure(**usual).settings() == self.settings() else replace(self, name=f"{self.name}*")
+
+
+def preset(name: str) -> Measure:
+    """The settings in `conf/measure/<name>.yaml`."""
+    if name not in registry.names("measure"):
+        raise ConfigError(f"measure={name}: no such file in conf/measure; there are: {', '.join(registry.names('measure'))}")
+    settings: Any = OmegaConf.to_container(OmegaConf.load(registry.CONF / "measure" / f"{name}.yaml"))
+    return Measure(**settings)
 
 
 @dataclass
@@ -117,7 +134,7 @@ def cells(config: Config) -> list[Cell]:
             seed=config.seed,
             minibatches=config.measure.minibatches,
             env=_environment(config.isolate),
-            measure=config.measure.name,
+            measure=config.measure.named().name,
         )
         made += [replace(cell, backend=part) for part in variants(base, Target(config.device, threads))]
     return made

@@ -48,7 +48,7 @@ class Options:
         ("isolate.cpus=1-0", "there is nothing from 1 to 0"),
         ("isolate.cpus=''", "0-3,8"),
         ("limit.wall_s=-1", "limit.wall_s=-1"),
-        ("rerun=maybe", "none, failed, stale, all"),
+        ("rerun=maybe", "none, apart, stale, failed, all"),
         ("device=tpu", "cpu, cuda"),
         ("isolate.cpus=a-b", "0-3,8"),
     ],

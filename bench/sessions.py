@@ -26,7 +26,7 @@ def rivals(standing: Mapping[str, Record], todo: Sequence[str], known: Mapping[s
 
     A cell that was unavailable is always asked again, which is no reason to measure the others: should it have become
     available, its row is of a session of its own, and the next command measures all of them together."""
-    measured = {cell_id: row["session"] for cell_id, row in standing.items() if row["status"] == Status.OK}
+    measured = {cell_id: row.get("session") for cell_id, row in standing.items() if row["status"] == Status.OK}
     if rerun in APART:
         return set()
     missing = [each for each in todo if each not in known or known[each]["status"] != Status.UNAVAILABLE]

@@ -14,11 +14,12 @@ import ctypes
 import json
 import os
 import platform
+import re
 import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import monotonic, sleep
 
 SECONDS = 2.0  # how long to look at most
@@ -35,6 +36,17 @@ RIP, REGISTERS = 16, 27  # of struct user_regs_struct
 WIDTHS = {512: "avx512", 256: "avx2", 128: "sse"}
 ARITHMETIC = frozenset((0x51, 0x58, 0x59, 0x5C, 0x5D, 0x5E, 0x5F))  # sqrt, add, mul, sub, min, div, max
 FUSED = frozenset(op for high in (0x90, 0xA0, 0xB0) for op in range(high + 6, high + 16) if op % 2 == 0 or op == high + 7)
+
+
+def _encoding(first: int, fits: Sequence[Callable[[int], bool]]) -> re.Pattern[bytes]:
+    """Instructions that begin with the byte `first`, each further byte one of those that fit."""
+    classes = (b"[" + b"".join(b"\\x%02x" % byte for byte in range(256) if fit(byte)) + b"]" for fit in fits)
+    return re.compile(b"\\x%02x" % first + b"".join(classes), re.DOTALL)
+
+
+FUSED_256 = _encoding(0xC4, (lambda b: b & 0x1F == 2, lambda b: b & 7 == 5, FUSED.__contains__))
+FUSED_512 = _encoding(0x62, (lambda b: b & 15 == 2, lambda b: b & 7 == 5, lambda b: b >> 5 & 3 == 2, FUSED.__contains__))
+MANY = 64  # such instructions are not there by chance
 
 
 def observe(call: Callable[[], object], seconds: float = SECONDS) -> dict[str, int] | None:
@@ -90,6 +102,15 @@ def width(code: bytes) -> int | None:
     packed = space == 1 and prefix < 2 and opcode in ARITHMETIC
     fused = space == 2 and prefix == 1 and opcode in FUSED
     return bits if packed or fused else None
+
+
+def compiled_for(library: bytes) -> str:
+    """The widest instruction set of a library's fused multiply-adds, by their encodings in its bytes; "sse" if it has hardly
+    any. Data can look like an instruction, but not like many, so what is rare beside the others does not count."""
+    wide, narrow = len(FUSED_512.findall(library)), len(FUSED_256.findall(library))
+    if wide > SHARE * narrow and wide >= MANY:
+        return "avx512"
+    return "avx2" if narrow >= MANY else "sse"
 
 
 class Watcher:

@@ -173,6 +173,7 @@ class Compiled:
 
     def facts(self) -> Mapping[str, Any]:
         return {
+            "instruction_set": engine.instruction_set(),
             "library": engine.library(),
             "threads": engine.threads(self.target.threads),
             "load_time": "tables" if self.parameters.projected else "",

@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from bench.instructions import compiled_for
+
 SCRATCH_MB = 16
 
 # Its agenda looks at the depth of one ready node per signature only. If that one waits for others of its depth, so do all
@@ -95,6 +97,11 @@ def library() -> str:
     import dynet
 
     return f"{products} in a DyNet {dynet.__version__} ({dynet.__gitversion__}) of its own build"
+
+
+def instruction_set() -> str:
+    """What DyNet's library was compiled for."""
+    return compiled_for(Path(loaded_library("libdynet")).read_bytes())
 
 
 def threads(asked: int) -> int:

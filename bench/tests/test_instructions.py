@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from bench.instructions import FEW, instruction_sets, observe, width
+from bench.instructions import FEW, compiled_for, instruction_sets, observe, width
 
 
 @pytest.mark.parametrize(
@@ -51,6 +55,26 @@ def test_a_product_is_seen() -> None:
     if seen is None:
         pytest.skip("one process may not look into another here")
     assert instruction_sets(seen)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="there is no g++")
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        (["-mavx2", "-mfma"], "avx2"),
+        (["-mavx512f", "-mavx512vl", "-mprefer-vector-width=512"], "avx512"),
+        (["-msse2"], "sse"),
+    ],
+)
+def test_what_a_library_was_compiled_for(tmp_path: Path, options: list[str], name: str) -> None:
+    functions = "".join(
+        f"void f{i}(float *a, const float *b, float c) {{ for (int k = 0; k < {64 * i}; ++k) a[k] += c * b[k]; }}\n"
+        for i in range(1, 101)
+    )
+    source, library = tmp_path / "a.cc", tmp_path / "a.so"
+    source.write_text(functions)
+    subprocess.run(["g++", "-O3", "-ffast-math", "-shared", "-fPIC", *options, "-o", library, source], check=True)
+    assert compiled_for(library.read_bytes()) == name
 
 
 def test_nothing_is_seen_where_nothing_is_computed() -> None:

@@ -127,3 +127,4 @@ def test_facts_name_the_build_and_its_one_thread() -> None:
     told = facts.checked(results(1)["treelstm"]["facts"])
     assert told["threads"] == 1
     assert told["library"].startswith("Eigen in dyNET38 ")
+    assert told["instruction_set"] == "avx2"

@@ -1,0 +1,102 @@
+"""What a turn consists of, and when rounds end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench import stats, turns
+from bench.config import Measure
+from bench.contract import Compiled
+from bench.tests.fakes import Applied, Toy
+from bench.verify import Expected
+from bench.worker import Session
+
+MEASURE = Measure(turn_s=0.1, timed_passes=5, min_rounds=5, max_rounds=30, budget_s=10.0, relative_ci=0.01)
+
+
+@pytest.mark.parametrize(
+    ("pass_s", "minibatches", "steady", "timed"),
+    [
+        (0.125, 5, 1, 1),  # a pass fills a turn
+        (0.02, 5, 5, 5),
+        (0.001, 5, 100, 5),  # of many short ones the last are timed
+        (1e-7, 5, turns.MOST_PASSES, 5),
+        (1.1, 5, 0, 0),  # 0.22 s a run: one pass is both
+        (0.9, 5, 1, 1),
+    ],
+)
+def test_passes_of_a_turn(pass_s: float, minibatches: int, steady: int, timed: int) -> None:
+    assert turns.plan(pass_s, minibatches, MEASURE) == (steady, timed)
+
+
+def test_all_cells_have_the_same_order_and_rounds_differ() -> None:
+    assert turns.order(0, 3, 5) == turns.order(0, 3, 5)
+    assert {tuple(turns.order(0, number, 5)) for number in range(20)} != {tuple(turns.order(0, 0, 5))}
+    assert sorted(turns.order(1, 2, 7)) == list(range(7))
+
+
+def test_a_turn_runs_every_mini_batch_in_every_pass_and_keeps_the_last() -> None:
+    toy = Toy()
+    ran: list[int] = []
+
+    class Noting(Applied):
+        def run(self, minibatch: Any) -> Any:
+            ran.append(next(i for i, each in enumerate(session.minibatches) if each[0] is minibatch[0]))
+            return super().run(minibatch)
+
+    session = Session()
+    compiled: Compiled = Noting(toy.params("tiny", 0)["layer.weight"])
+    session.compiled = compiled
+    instances = toy.instances("tiny", 0, 6)
+    session.minibatches = [instances[0:2], instances[2:4], instances[4:6]]
+    for i, minibatch in enumerate(session.minibatches):
+        session.expected[i] = Expected([(compiled.fetch(Applied.run(compiled, [one]))[0], None) for one in minibatch])  # type: ignore[arg-type]
+    reply = session.turn(order=[2, 0, 1], steady=4, timed=2)
+    assert ran == [2, 0, 1] * 5
+    assert reply["sample_pass"] == [0, 0, 0, 3, 3, 3, 4, 4, 4]
+    assert len(reply["samples_s"]) == 9 and reply["settled_s"] > 0
+    assert "status" not in reply
+    row: dict[str, Any] = {"samples_s": [], "sample_minibatch": [], "sample_round": [], "sample_pass": []}
+    turns.keep(row, 7, [2, 0, 1], reply)
+    assert row["sample_minibatch"] == [2, 0, 1] * 3
+    assert row["sample_round"] == [7] * 9
+
+
+@pytest.mark.parametrize("seconds", [[1.0, 2.0], [1.0, 2.0, float("nan")], [1.0, 2.0, 0.0], []])
+def test_half_a_turn_is_refused(seconds: list[float]) -> None:
+    row: dict[str, Any] = {"samples_s": [], "sample_minibatch": [], "sample_round": [], "sample_pass": []}
+    with pytest.raises(ValueError, match="sample"):
+        turns.keep(row, 0, [0, 1, 2], {"samples_s": seconds, "sample_pass": [0] * len(seconds)})
+    assert row["samples_s"] == []
+
+
+def found(noise: float, rounds: int) -> stats.Rounds:
+    steady = np.exp(np.random.default_rng(0).normal(0, noise, (rounds, 2)))
+    number = np.arange(rounds)
+    return stats.Rounds(number, np.arange(2), steady, steady[:, 0], 0 * number, steady.min(axis=0), steady.size)
+
+
+def ends(noise: dict[str, float], spent_s: float = 0.0, late: bool = False, **settings: Any) -> tuple[int, str]:
+    rule = turns.StopRule(Measure(**{"relative_ci": 0.01, **settings}), len(noise))
+    for rounds in range(1, 100):
+        reason = rule.look({name: found(each, rounds) for name, each in noise.items()}, rounds, spent_s * rounds, late)
+        if reason is not None:
+            return rounds, reason
+    raise AssertionError("no end")
+
+
+def test_a_group_ends_when_every_interval_is_narrow_twice() -> None:
+    assert ends({"a": 1e-4, "b": 1e-4}) == (15, "interval")
+
+
+def test_one_wide_interval_keeps_all_going() -> None:
+    assert ends({"a": 1e-4, "b": 0.2}) == (30, "rounds")
+
+
+def test_the_budget_is_for_each_cell_and_never_ends_before_the_fewest_rounds() -> None:
+    assert ends({"a": 0.2, "b": 0.2}, spent_s=2.0) == (10, "budget")
+    assert ends({"a": 0.2, "b": 0.2}, spent_s=60.0) == (5, "budget")
+    assert ends({"a": 0.2}, late=True) == (5, "limit")

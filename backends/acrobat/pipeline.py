@@ -62,11 +62,14 @@ def passes(options: Options) -> list[Pass]:
         Pass("simplify again", simplify.run),
         # Rows and sums of weights are weights from here on.
         Pass("constant work", constants.run, options.constant_work),
+        # Gates of one input: packed before tables and invariants, which then make one table, or one product, of all of them.
+        Pass("gates", horizontal.pack, options.horizontal),
         # Takes products apart, so before those that remain are packed; rows of tables are only seen where weights are known.
         Pass("tables", tables.run, options.tables),
         # What a table gives is no work any more; what leaves a loop can be packed with work outside.
         Pass("invariants", invariants.run, options.invariants),
-        # Packs sibling products while they still are operations; makes work on weights.
+        # Packs what products were left or made, and adds up sums of products, while they still are operations; makes work on
+        # weights.
         Pass("horizontal", lambda p: horizontal.run(p, hoist=options.hoist), options.horizontal),
         # Operations become kernels.
         Pass("vertical", lambda p: vertical.run(p, fuse=options.vertical, hoist=options.hoist)),

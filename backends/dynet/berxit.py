@@ -26,7 +26,7 @@ class Program:
         self.input = parameters.input
         self.heads, self.head_size, self.scale = model.heads, model.head_size, model.scale
         self.layers, self.real = model.layers, model.real
-        self.qkv = [parameters.linear("qkv", rows=slice(i * hidden, (i + 1) * hidden)) for i in range(3)]
+        self.qkv = [parameters.linear(name) for name in ("query", "key", "value")]
         self.attended = parameters.linear("attended")
         self.expand = parameters.linear("expand")
         self.contract = parameters.linear("contract")

@@ -157,13 +157,12 @@ class Parameters:
         """Rows to look up. One that is a matrix comes out transposed: DyNet reads it row after row and keeps it by columns."""
         return self.collection.lookup_parameters_from_numpy(array)
 
-    def projection(self, words: str, name: str, operands: int = 1, operand: int = 0, rows: slice = slice(None)) -> Any:
-        """A table with what `linear` makes of every word when it is the operand of that number, the bias included. `rows`: a
-        part of the result."""
-        weight = np.split(self[f"{name}.weight"][rows], operands, axis=1)[operand]
+    def projection(self, words: str, name: str, operands: int = 1, operand: int = 0) -> Any:
+        """A table with what `linear` makes of every word when it is the operand of that number, the bias included."""
+        weight = np.split(self[f"{name}.weight"], operands, axis=1)[operand]
         bias = self.arrays.get(f"{name}.bias")
         self.projected = True
-        return self.table(self[words] @ weight.T + (0 if bias is None else bias[rows]))
+        return self.table(self[words] @ weight.T + (0 if bias is None else bias))
 
     def place(self, arrays: Sequence[np.ndarray]) -> list[Input]:
         """Copies them into DyNet's memory: before the clock starts, the instances of every system lie where it wants them."""
@@ -185,13 +184,13 @@ class Parameters:
 
         return dynet.lookup(self.inputs[placed.table], placed.row, False)
 
-    def linear(self, name: str, operands: int = 1, rows: slice = slice(None)) -> list[Any]:
+    def linear(self, name: str, operands: int = 1) -> list[Any]:
         """The bias, and the weights of each of the concatenated operands: as `affine_transform` wants them. Without a bias a
         bias of zeros, because one affine transform is cheaper than a sum of products."""
-        weight = self[f"{name}.weight"][rows]
+        weight = self[f"{name}.weight"]
         bias = self.arrays.get(f"{name}.bias")
         zeros = np.zeros(len(weight), np.float32)
-        return [self.add(zeros if bias is None else bias[rows]), *(self.add(w) for w in np.split(weight, operands, axis=1))]
+        return [self.add(zeros if bias is None else bias), *(self.add(w) for w in np.split(weight, operands, axis=1))]
 
 
 def expressions(*parameters: Any) -> list[Expression]:

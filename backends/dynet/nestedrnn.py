@@ -22,8 +22,8 @@ class Program:
         self.hidden = hidden
         self.input = parameters.input
         self.low, self.high, self.real = model.low, model.high, model.real
-        self.z = parameters.linear("gates", 2, slice(hidden))
-        self.r = parameters.linear("gates", 2, slice(hidden, 2 * hidden))
+        self.z = parameters.linear("update", 2)
+        self.r = parameters.linear("reset", 2)
         self.candidate = parameters.linear("candidate", 2)
         self.node = parameters.linear("node")
         self.edge = parameters.linear("edge", 2)

@@ -1,4 +1,4 @@
-"""TreeLSTM. Each gate has its own affine transform on a slice of the fused weights: sliced results would have to be copied."""
+"""TreeLSTM. Each gate has an affine transform of its own: the slices of a common one would have to be copied."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from workloads.treelstm.model import Leaf, Tree
 
 class Program:
     def __init__(self, model: Any, parameters: Parameters) -> None:
-        hidden = parameters["U_f.weight"].shape[0]
         self.words = parameters.table(parameters["embedding.weight"])
-        gates = [slice(g * hidden, (g + 1) * hidden) for g in range(3)]
-        self.inputs = [parameters.linear("W_iou", rows=gate) for gate in gates]
-        self.shares = [parameters.projection("embedding.weight", "W_iou", rows=gate) for gate in gates if parameters.tables]
-        self.states = [parameters.add(parameters["U_iou.weight"][gate]) for gate in gates]
+        self.inputs = [parameters.linear(f"W_{gate}") for gate in "iou"]
+        self.shares = [parameters.projection("embedding.weight", f"W_{gate}") for gate in "iou" if parameters.tables]
+        self.states = [parameters.add(parameters[f"U_{gate}.weight"]) for gate in "iou"]
         self.forget = parameters.linear("U_f")
         self.classifier = parameters.linear("classifier")
 

@@ -36,7 +36,9 @@ class Berxit(nn.Module):
         self.layers = layers
         self.real = real
         self.scale = head_size**-0.5
-        self.qkv = nn.Linear(hidden, 3 * hidden)
+        self.query = nn.Linear(hidden, hidden)
+        self.key = nn.Linear(hidden, hidden)
+        self.value = nn.Linear(hidden, hidden)
         self.attended = nn.Linear(hidden, hidden)
         self.attention_norm = nn.LayerNorm(hidden)
         self.expand = nn.Linear(hidden, 4 * hidden)
@@ -57,11 +59,15 @@ class Berxit(nn.Module):
         return self.classify(x)
 
     def layer(self, x: Tensor) -> Tensor:
-        q, k, v = self.qkv(x).view(self.sequence, 3 * self.heads, self.head_size).transpose(0, 1).chunk(3, dim=0)
+        q, k, v = self.by_head(self.query(x)), self.by_head(self.key(x)), self.by_head(self.value(x))
         attention = torch.softmax((q * self.scale) @ k.transpose(1, 2), dim=-1)
         context = (attention @ v).transpose(0, 1).reshape(self.sequence, self.hidden)
         attended = self.attention_norm(self.attended(context) + x)
         return self.layer_norm(self.contract(torch.relu(self.expand(attended))) + attended)
+
+    def by_head(self, x: Tensor) -> Tensor:
+        """Each head's part of every token: [heads, sequence, head_size]."""
+        return x.view(self.sequence, self.heads, self.head_size).transpose(0, 1)
 
     def certain(self, x: Tensor) -> Tensor:
         return torch.sigmoid(self.certainty(x[0]))

@@ -7,7 +7,7 @@ Residual branches are drawn small: one random layer applied twelve times would o
 
 | parameter | shape |
 | --- | --- |
-| qkv.weight, qkv.bias (rows: queries, keys, values, each head after head) | 3 hidden, hidden; 3 hidden |
+| query, key, value, weight and bias (rows: head after head) | hidden, hidden; hidden |
 | attended.weight, attended.bias | hidden, hidden; hidden |
 | attention_norm and layer_norm, weight and bias | hidden |
 | expand.weight, expand.bias | 4 hidden, hidden; 4 hidden |
@@ -39,7 +39,9 @@ class Spec(ModelSpec):
         "large": {"heads": 16, "head_size": 64, "sequence": 128, "layers": 18, "classes": 16},
     }
     gains: ClassVar = {
-        "qkv": 2.0,
+        "query": 2.0,
+        "key": 2.0,
+        "value": 2.0,
         "attended": 0.3,
         "contract": 0.2,
         "attention_norm": 0.1,

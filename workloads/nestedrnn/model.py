@@ -30,7 +30,8 @@ class NestedRNN(nn.Module):
         self.low = low
         self.high = high
         self.real = real
-        self.gates = nn.Linear(2 * hidden, 2 * hidden)
+        self.update = nn.Linear(2 * hidden, hidden)
+        self.reset = nn.Linear(2 * hidden, hidden)
         self.candidate = nn.Linear(2 * hidden, hidden)
         self.node = nn.Linear(hidden, hidden)
         self.edge = nn.Linear(2 * hidden, hidden)
@@ -58,7 +59,9 @@ class NestedRNN(nn.Module):
         return state
 
     def gru(self, x: Tensor, state: Tensor) -> Tensor:
-        z, r = torch.sigmoid(self.gates(torch.cat((x, state)))).chunk(2, dim=-1)
+        both = torch.cat((x, state))
+        z = torch.sigmoid(self.update(both))
+        r = torch.sigmoid(self.reset(both))
         candidate = torch.tanh(self.candidate(torch.cat((x, r * state))))
         return state + z * (candidate - state)
 

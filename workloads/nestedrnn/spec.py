@@ -5,7 +5,7 @@ vector; an instance runs about 30 GRU steps and 900 RNN steps.
 
 | parameter | shape |
 | --- | --- |
-| gates.weight, gates.bias (rows: z, then r; columns: input, then state) | 2 hidden, 2 hidden; 2 hidden |
+| update, reset, weight and bias (columns: input, then state) | hidden, 2 hidden; hidden |
 | candidate.weight, candidate.bias (columns: input, then r * state) | hidden, 2 hidden; hidden |
 | node.weight, node.bias | hidden, hidden; hidden |
 | edge.weight, edge.bias (columns: node, then state) | hidden, 2 hidden; hidden |

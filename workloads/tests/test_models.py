@@ -37,8 +37,9 @@ def close(a: Tensor, b: Tensor) -> None:
 
 def test_treelstm_is_tai_et_als() -> None:
     m: TreeLSTM = tiny("treelstm")
-    (W_i, W_o, W_u), (U_i, U_o, U_u) = m.W_iou.weight.chunk(3), m.U_iou.weight.chunk(3)
-    b_i, b_o, b_u = m.W_iou.bias.chunk(3)
+    W_i, W_o, W_u = m.W_i.weight, m.W_o.weight, m.W_u.weight
+    U_i, U_o, U_u = m.U_i.weight, m.U_o.weight, m.U_u.weight
+    b_i, b_o, b_u = m.W_i.bias, m.W_o.bias, m.W_u.bias
 
     def node(x: Tensor, children: list[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
         h_sum = sum((h for h, _ in children), torch.zeros_like(x))
@@ -82,9 +83,8 @@ def test_nestedrnn_counts_its_steps() -> None:
     for instance in spec("nestedrnn").instances("tiny", 0, 20):
         assert 2 <= len(m(type(instance)(instance.x.double(), instance.key))) <= 5
     x, s = torch.randn(2, 16, dtype=torch.float64)
-    W_z, W_r = m.gates.weight.chunk(2)
-    b_z, b_r = m.gates.bias.chunk(2)
-    z, r = sig(W_z @ cat((x, s)) + b_z), sig(W_r @ cat((x, s)) + b_r)
+    z = sig(m.update.weight @ cat((x, s)) + m.update.bias)
+    r = sig(m.reset.weight @ cat((x, s)) + m.reset.bias)
     close(m.gru(x, s), (1 - z) * s + z * tanh(m.candidate(cat((x, r * s)))))
     close(m.edges(x, 2), sig(m.edge(cat((x, sig(m.edge(cat((x, x)))))))))
 
@@ -109,7 +109,7 @@ def test_drnn_is_bounded() -> None:
 def test_berxit_layer_is_berts() -> None:
     m = tiny("berxit")
     x = torch.randn(8, 16, dtype=torch.float64)
-    q, k, v = (part.view(8, 2, 8).transpose(0, 1)[None] for part in m.qkv(x).chunk(3, dim=-1))
+    q, k, v = (linear(x).view(8, 2, 8).transpose(0, 1)[None] for linear in (m.query, m.key, m.value))
     context = torch.nn.functional.scaled_dot_product_attention(q, k, v)[0].transpose(0, 1).reshape(8, 16)
     n = m.attention_norm(x + m.attended(context))
     close(m.layer(x), m.layer_norm(n + m.contract(torch.relu(m.expand(n)))))

@@ -1,7 +1,8 @@
 """Child-sum TreeLSTM (Tai, Socher and Manning 2015, equations 2 to 8) over constituency trees.
 
 Words stand at the leaves only, so a leaf has no children (h~ = 0) and an inner node no input (x = 0); every node has its
-own i, o, u and one forget gate f per child. The root's state is classified (five sentiment classes).
+own i, o, u and one forget gate f per child. The root's state is classified (five sentiment classes). Weights are those of the
+equations, one matrix for each gate.
 """
 
 from __future__ import annotations
@@ -34,8 +35,12 @@ class TreeLSTM(nn.Module):
     def __init__(self, vocabulary: int, hidden: int, classes: int) -> None:
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, hidden)
-        self.W_iou = nn.Linear(hidden, 3 * hidden)
-        self.U_iou = nn.Linear(hidden, 3 * hidden, bias=False)
+        self.W_i = nn.Linear(hidden, hidden)
+        self.W_o = nn.Linear(hidden, hidden)
+        self.W_u = nn.Linear(hidden, hidden)
+        self.U_i = nn.Linear(hidden, hidden, bias=False)
+        self.U_o = nn.Linear(hidden, hidden, bias=False)
+        self.U_u = nn.Linear(hidden, hidden, bias=False)
         self.U_f = nn.Linear(hidden, hidden)
         self.classifier = nn.Linear(hidden, classes)
 
@@ -51,15 +56,17 @@ class TreeLSTM(nn.Module):
                 return self.compose([self.encode(child) for child in children])
 
     def leaf(self, x: Tensor) -> State:
-        i, o, u = self.W_iou(x).chunk(3, dim=-1)
-        c = torch.sigmoid(i) * torch.tanh(u)
-        h = torch.sigmoid(o) * torch.tanh(c)
-        return h, c
+        i = torch.sigmoid(self.W_i(x))
+        o = torch.sigmoid(self.W_o(x))
+        u = torch.tanh(self.W_u(x))
+        c = i * u
+        return o * torch.tanh(c), c
 
     def compose(self, children: list[State]) -> State:
         h_sum = reduce(torch.add, [h for h, _ in children])
-        i, o, u = (self.U_iou(h_sum) + self.W_iou.bias).chunk(3, dim=-1)
+        i = torch.sigmoid(self.U_i(h_sum) + self.W_i.bias)
+        o = torch.sigmoid(self.U_o(h_sum) + self.W_o.bias)
+        u = torch.tanh(self.U_u(h_sum) + self.W_u.bias)
         forgotten = [torch.sigmoid(self.U_f(h)) * c for h, c in children]
-        c = torch.sigmoid(i) * torch.tanh(u) + reduce(torch.add, forgotten)
-        h = torch.sigmoid(o) * torch.tanh(c)
-        return h, c
+        c = i * u + reduce(torch.add, forgotten)
+        return o * torch.tanh(c), c

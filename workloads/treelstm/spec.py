@@ -7,8 +7,8 @@ table is as large as real ones are (10 and 20 MB, larger than a core's cache) wi
 | parameter | shape |
 | --- | --- |
 | embedding.weight | vocabulary, hidden |
-| W_iou.weight, W_iou.bias (gates in the order i, o, u) | 3 hidden, hidden; 3 hidden |
-| U_iou.weight | 3 hidden, hidden |
+| W_i, W_o, W_u, weight and bias (on a leaf's word; the bias is an inner node's too) | hidden, hidden; hidden |
+| U_i.weight, U_o.weight, U_u.weight (on the sum of the children's states) | hidden, hidden |
 | U_f.weight, U_f.bias | hidden, hidden; hidden |
 | classifier.weight, classifier.bias | classes, hidden; classes |
 """
@@ -36,7 +36,7 @@ class Spec(ModelSpec):
         "small": {"vocabulary": 10_000, "hidden": 256, "classes": 5},
         "large": {"vocabulary": 10_000, "hidden": 512, "classes": 5},
     }
-    gains: ClassVar = {"U_iou": 2.0, "U_f": 2.0, "classifier": 3.0}
+    gains: ClassVar = {"U_i": 2.0, "U_o": 2.0, "U_u": 2.0, "U_f": 2.0, "classifier": 3.0}
     cells = ("leaf", "compose")
 
     def __init__(self, data: str | None = None) -> None:

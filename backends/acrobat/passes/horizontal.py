@@ -1,8 +1,9 @@
 """Horizontal fusion: products of one input with several weights (gates; q, k and v) become one with packed weights.
 
-First a sum of two products becomes one product of both inputs side by side, where that takes hoisting, or the phase that a
-marker says, from neither; then
-products of the same input are packed and their results sliced out of the common one. What is packed is checked for dependence.
+`run` first makes a sum of two products one product of both inputs side by side, where that takes hoisting, or the phase that a
+marker says, from neither. Then products of the same input are packed and their results sliced out of the common one; what is
+packed is checked for dependence. `pack` does only that: it is for the gates as a model writes them, before other passes take
+their products apart.
 """
 
 from __future__ import annotations
@@ -40,12 +41,27 @@ def run(program: Program, hoist: bool = True) -> Program:
     return remove_dead(replace(program, functions=functions, weights=packing.weights, derived=packing.derived))
 
 
+def pack(program: Program) -> Program:
+    """`program` with products of one input packed and nothing else changed."""
+    packing = Derivations(program)
+    functions = {name: _Function(f, packing, frozenset(), {}, sums=False).packed() for name, f in program.functions.items()}
+    return remove_dead(replace(program, functions=functions, weights=packing.weights, derived=packing.derived))
+
+
 class _Function:
-    def __init__(self, function: Function, packing: Derivations, hoisted: frozenset[str], phases: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        function: Function,
+        packing: Derivations,
+        hoisted: frozenset[str],
+        phases: Mapping[str, int],
+        sums: bool = True,
+    ) -> None:
         self._function = function
         self._packing = packing
         self._hoisted = hoisted
         self._phases = phases
+        self._adds_up = sums
         self._names = Names(names_of(function))
 
     def packed(self) -> Function:
@@ -55,7 +71,7 @@ class _Function:
         bindings, tail = lets(expr)
         bindings = [(var, map_bodies(value, self._chain)) for var, value in bindings]
         tail = map_bodies(tail, self._chain)
-        return from_lets(self._siblings(self._sums(bindings, tail)), tail)
+        return from_lets(self._siblings(self._sums(bindings, tail) if self._adds_up else bindings), tail)
 
     # ---- sums of products
 

@@ -106,6 +106,9 @@ class _Chain:
                 if _kind(self.values[i]) is Fusion.PRODUCT:
                     self.take_operands(i, lambda value: isinstance(value, Op) and value.op == "cat")
             for i in order:
+                if _kind(self.values[i]) is Fusion.PRODUCT:
+                    self.take_parts(i)
+            for i in order:
                 if _computes(self.values[i]) and _kind(self.values[i]) is not Fusion.PRODUCT and not self.is_taken(i):
                     self.join_producers(i)
             for i in order:
@@ -126,10 +129,33 @@ class _Chain:
             if path:
                 self.merge([self.groups.of[i] for i in path], product)
 
+    def take_parts(self, product: int) -> None:
+        """The parts that a product's result is cut into, and as many of their moves to other places as can be, all at once: one
+        part alone would leave a kernel that also has to keep the whole for the others."""
+        steps: list[list[int]] = []  # of the moves: the first ones, those of their results, and so on
+        last = [product]
+        while last := [j for i in last for j in self.users[i] if self.is_move(j)]:
+            steps.append(last)
+        if not steps or sum(not is_view(self.values[j]) for j in steps[0]) < 2:
+            return
+        while steps and not self.merge([self.groups.of[j] for step in steps for j in step], product):
+            steps.pop()
+
+    def has_product(self, group: int) -> bool:
+        return any(_kind(self.values[m]) is Fusion.PRODUCT for m in self.groups.members(group))
+
+    def is_move(self, i: int) -> bool:
+        """Whether the binding is one value with its elements in other places, or fewer of them."""
+        value = self.values[i]
+        return isinstance(value, Op) and len(value.args) == 1 and _kind(value) is Fusion.MOVE
+
     def moves(self, atom: Atom, wanted: Callable[[Expr], bool]) -> list[int]:
-        """The moves between `atom` and what is computed, down to the last one wanted; [] if there is none."""
+        """The moves between `atom` and what is computed, down to the last one wanted; [] if there is none. What is part of a
+        product's kernel counts as computed."""
         i = self.index(atom)
         if i is None or _kind(self.values[i]) is not Fusion.MOVE or len(self.users[i]) > 1 or i in self.in_tail:
+            return []
+        if self.has_product(self.groups.of[i]):
             return []
         value = self.values[i]
         assert isinstance(value, Op)
@@ -153,8 +179,7 @@ class _Chain:
 
         def lateness(group: int) -> tuple[bool, bool, int, int]:
             ready = self.groups.ready(group)
-            product = any(_kind(self.values[m]) is Fusion.PRODUCT for m in self.groups.members(group))
-            return product, bool(ready & self.owner.carried), len(ready), self.groups.members(group)[-1]
+            return self.has_product(group), bool(ready & self.owner.carried), len(ready), self.groups.members(group)[-1]
 
         return sorted(found, key=lateness, reverse=True)
 

@@ -11,8 +11,10 @@ from backends.acrobat.ir.nodes import Launch, Let, Program
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.kernels.fusible import is_gemm, is_product
 from backends.acrobat.kernels.spec import Block, Kernel, Mode
+from backends.acrobat.options import Options
 from backends.acrobat.passes import coarsen, constants, folds, horizontal, inline, simplify, specialise, vertical
 from backends.acrobat.passes.tests.models import WORKLOADS, workload
+from backends.acrobat.pipeline import optimise
 from workloads.berxit.model import Berxit
 
 
@@ -90,7 +92,7 @@ def test_berxit_layer_is_one_block() -> None:
     model = Berxit(heads=2, head_size=16, sequence=8, layers=3, classes=4, real=False)
     layer = next(n.unit for n in launched(fused(build(model))) if isinstance(n.unit, Block) and len(n.unit.steps) > 2)
     assert [operations(s.kernel) for s in layer.steps] == [
-        "linear reshape permute slice slice slice mul",
+        "linear slice reshape permute slice reshape permute slice reshape permute mul",
         "permute matmul",
         "softmax",
         "matmul permute reshape",
@@ -101,6 +103,20 @@ def test_berxit_layer_is_one_block() -> None:
         "layer_norm",
         "index linear sigmoid",
     ]
+
+
+def products(program: Program) -> int:
+    """Products in kernels, and those that are done when the model is loaded."""
+    units = [launch.unit for launch in launched(program)]
+    kernels = [k for unit in units for k in ([unit] if isinstance(unit, Kernel) else [s.kernel for s in unit.steps])]
+    return sum(i.op == "linear" for k in kernels for i in k.body) + sum(d.op == "linear" for d in program.derived.values())
+
+
+@pytest.mark.parametrize(("name", "packed"), [("treelstm", 2 + 2), ("nestedrnn", 1), ("berxit", 2)])
+def test_gates_that_are_written_apart_are_one_product(name: str, packed: int) -> None:
+    """A leaf's three gates are then one table, an inner node's three one product, and so are z and r, and q, k and v."""
+    apart = products(optimise(workload(name)[0], Options(horizontal=False)))
+    assert apart - products(optimise(workload(name)[0], Options())) == packed
 
 
 @pytest.mark.parametrize("name", WORKLOADS)

@@ -15,19 +15,22 @@ ALWAYS = ("specialise",)
 """On in all of the cumulative ablation: without it some weights are operands of each row, of which explicit gather copies one
 for every row. Nobody starts from there."""
 CUMULATIVE: Mapping[str, Sequence[str]] = {
-    "unfused": (),
+    "unfused, vendor": (),
+    "unfused, generated": (),
     "fusion": ("vertical",),
     "coarsening": ("coarsen",),
+    "static scheduling": ("merge_steps",),
     "inline depth": ("hoist",),
     "phases and ghosts": ("phases", "ghosts", "defer"),
     "gather fusion": ("gather_fusion",),
-    "horizontal fusion": ("horizontal", "fold_sums"),
+    "sums of lists": ("fold_sums",),
+    "horizontal fusion": ("horizontal",),
     "constant work": ("constant_work", "invariants", "tables"),
     "tuned": (),
 }
 """The steps of the cumulative ablation and the switches each adds (paper: the ablation figure's order, then ours). The first
-runs a vendor's kernels, all others generated ones; before inline depth, depths come from the dataflow. The last tries schedules
-of kernels, `TRIALS` of them, under a profile's guidance."""
+runs a vendor's kernels, all others generated ones: the second shows what these are worth by themselves. Before inline depth,
+depths come from the dataflow. The last tries schedules of kernels, `TRIALS` of them, under a profile's guidance."""
 TRIALS = 64
 CURVE = (0, 8, 16, 32, 64, 128)
 """Trials of the tuning curve."""
@@ -67,6 +70,7 @@ class Acrobat:
         horizontal: bool = True,
         vertical: bool = True,
         coarsen: bool = True,
+        merge_steps: bool = True,
         gather_fusion: bool = True,
         hoist: bool = True,
         phases: bool = True,
@@ -104,6 +108,7 @@ class Acrobat:
             horizontal=horizontal,
             vertical=vertical,
             coarsen=coarsen,
+            merge_steps=merge_steps,
             gather_fusion=gather_fusion,
             hoist=hoist,
             phases=phases,

@@ -125,7 +125,7 @@ def compile_program(
             untuned = executable({})
             profile = untuned.profile(sample)
             untuned.close()
-        requests = collect_units(program).requests()
+        requests = collect_units(program, options.merge_steps).requests()
         schedules = tuned(requests, target, tune, profile, threads, (cache_folder or default_folder()) / "tuning")
     return executable(schedules, threads, checked)
 
@@ -166,7 +166,7 @@ def generate(
 ) -> Generated:
     """Kernels, generated code and manifest of a finished program. `schedules` has those of the kernels that are tuned; `door`
     begins the names of the functions that its shared object offers."""
-    units = collect_units(program)
+    units = collect_units(program, options.merge_steps)
     requests = units.requests()
     emitted = {r: emit(r.kernel, r.out_mode, target, schedules.get(r, ()), options.kernels) for r in requests}
     kernels = {v.emitted.symbol: v.emitted for each in emitted.values() for v in each}
@@ -221,7 +221,7 @@ def build_key(
     text = "\n".join(
         [
             print_program(program),
-            repr((options.hoist, options.phases, options.ghosts, options.kernels, options.codegen)),
+            repr((options.hoist, options.phases, options.ghosts, options.merge_steps, options.kernels, options.codegen)),
             repr(target),
             repr(sorted((symbol(r.kernel, r.out_mode, target), repr(each)) for r, each in schedules.items())),
             repr((tuple(flags), emit.__module__, emit.__qualname__)),

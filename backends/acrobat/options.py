@@ -29,6 +29,9 @@ class Options:
     """Element-wise work joins the product or reduction that feeds it; off: one kernel for each operation."""
     coarsen: bool = True
     """Straight lines of kernels are recorded and scheduled as one unit (paper: static blocks)."""
+    merge_steps: bool = True
+    """Equal kernels of a static block, with the same weights, that do not wait for each other are one launch of more rows
+    (paper: static horizontal batching, scheduling within static blocks)."""
     gather_fusion: bool = True
     """Kernels read scattered operands in place; off: operands are first copied into contiguous memory."""
     hoist: bool = True

@@ -16,9 +16,9 @@ from backends.acrobat.ir.visitor import walk
 from backends.acrobat.kernels.emit import Variant
 
 
-def collect_units(program: n.Program) -> Units:
-    """All units the program launches, in the order of the functions."""
-    units = Units()
+def collect_units(program: n.Program, merge: bool = True) -> Units:
+    """All units the program launches, in the order of the functions; `merge` is that of `Units`."""
+    units = Units(merge)
     for f in program.functions.values():
         for node in walk(f.body):
             if isinstance(node, n.Launch):

@@ -21,13 +21,27 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """One step of a unit within a kernel call: `args` follow the kernel's params; each is a param of the unit or `"k.j"`."""
+
+    step: int
+    args: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
-    """One kernel call of a unit: `args` follow the kernel's params; each is a param of the unit or `"k.j"`."""
+    """One kernel call of a unit. With several parts, each is a step that computes the same on operands of its own: the call
+    takes the rows of the first, then those of the next."""
 
     request: Request
-    args: tuple[str, ...]
+    parts: tuple[Part, ...]
     over: str  # the list group the call runs over, or ""
     leaves: bool  # whether its row lies in the unit's result row
+
+    @property
+    def args(self) -> tuple[str, ...]:
+        """Those of the first part. Weights are the same in all."""
+        return self.parts[0].args
 
 
 @dataclass(slots=True)
@@ -74,7 +88,9 @@ class Units:
     """All units of a program, each once: the same kernel or block with the same weights batches together wherever it is
     called."""
 
-    def __init__(self) -> None:
+    def __init__(self, merge: bool = True) -> None:
+        """With `merge`, equal steps of a block that do not wait for each other are one kernel call."""
+        self.merge = merge
         self.by_key: dict[tuple[Kernel | Block, tuple[str, ...]], UnitCode] = {}
         self.names = Names()
 
@@ -91,7 +107,7 @@ class Units:
         key = (unit, tuple(w.name for w in shared.values() if isinstance(w, Weight)))
         if key not in self.by_key:
             code = UnitCode(len(self.by_key), self.names.fresh(unit.name), unit, shared, calls=[])  # type: ignore[arg-type]
-            plan(code)
+            plan(code, self.merge)
             self.by_key[key] = code
         return self.by_key[key]
 
@@ -99,11 +115,11 @@ class Units:
         return list(dict.fromkeys(call.request for unit in self for call in unit.calls))
 
 
-def plan(code: UnitCode) -> None:
-    """Decide the operand modes of each kernel call of a unit and where results lie."""
+def plan(code: UnitCode, merge: bool = True) -> None:
+    """Decide which steps of a unit are one kernel call, the operand modes of each call, and where results lie."""
     unit = code.unit
     if isinstance(unit, Kernel):
-        code.calls = [Call(Request(unit, Mode.GATHERED), tuple(p.name for p in unit.params), "", True)]
+        code.calls = [Call(Request(unit, Mode.GATHERED), (Part(0, tuple(p.name for p in unit.params)),), "", True)]
         code.rows, code.row_size = {0: 0}, unit.row_size
         code.requires = required_lists(unit, {p.name: p.name for p in unit.params})
         return
@@ -126,12 +142,50 @@ def plan(code: UnitCode) -> None:
             params.append(replace(p, mode=mode))
         kernel = replace(step.kernel, params=tuple(params))
         out_mode = Mode.GATHERED if k in leaving else Mode.CONTIGUOUS
-        code.calls.append(Call(Request(kernel, out_mode), step.args, over, k in leaving))
+        code.calls.append(Call(Request(kernel, out_mode), (Part(k, step.args),), over, k in leaving))
         for arg in required_lists(step.kernel, dict(zip((p.name for p in step.kernel.params), step.args, strict=True))):
             # Per-item results are as many as the list they were made over.
             made = "." in arg and arg not in modes
             code.requires.add(unit.steps[int(arg.split(".")[0])].over if made else arg)
     code.requires &= {p.name for p in unit.params}
+    if merge:
+        code.calls = merged(unit, code.calls)
+
+
+def merged(block: Block, calls: Sequence[Call]) -> list[Call]:
+    """The calls in an order in which equal ones meet, and those as one (paper: static horizontal batching, and scheduling
+    within static blocks). `calls` has one for each step.
+
+    A call's level is how many calls wait for each other before it. Calls of one level cannot need each other; those of one
+    kernel with the same weights, whose operands are single rows, become one with tables for all its operands.
+    """
+    levels: list[int] = []
+    for step in block.steps:
+        sources = [int(arg.split(".")[0]) for arg in step.args if is_intermediate(block, arg)]
+        levels.append(max((levels[k] + 1 for k in sources), default=0))
+    together: dict[object, list[Call]] = {}
+    for k, (step, call) in enumerate(zip(block.steps, calls, strict=True)):
+        weights = tuple(a for p, a in zip(step.kernel.params, step.args, strict=True) if p.mode is Mode.SHARED)
+        alone = call.over or any(p.mode is Mode.LIST for p in step.kernel.params)
+        key = (levels[k], k) if alone else (levels[k], step.kernel, weights, call.leaves)
+        together.setdefault(key, []).append(call)
+    if len(together) == len(calls):
+        return list(calls)
+    out = []
+    for equal in sorted(together.values(), key=lambda equal: levels[equal[0].parts[0].step]):
+        if len(equal) == 1:
+            out.append(equal[0])
+            continue
+        kernel = equal[0].request.kernel
+        params = tuple(p if p.mode is Mode.SHARED else replace(p, mode=Mode.GATHERED) for p in kernel.params)
+        request = Request(replace(kernel, params=params), equal[0].request.out_mode)
+        out.append(Call(request, tuple(part for call in equal for part in call.parts), "", equal[0].leaves))
+    return out
+
+
+def is_intermediate(block: Block, arg: str) -> bool:
+    """Whether a step's argument is a result of another step, rather than a param of the block."""
+    return "." in arg and all(p.name != arg for p in block.params)
 
 
 def required_lists(kernel: Kernel, args: Mapping[str, str]) -> set[str]:
@@ -192,13 +246,16 @@ class UnitWriter:
         flops, size = [], []
         for call in code.calls:
             kernel, emitted = call.request.kernel, self.emitted[call.request][0].emitted
-            rows = f"bucket.starts[{code.groups.index(call.over)}].data[bucket.rows]" if call.over else "bucket.rows"
+            many = len(call.parts)
+            rows = f"{many} * bucket.rows" if many > 1 else "bucket.rows"
+            if call.over:
+                rows = f"bucket.starts[{code.groups.index(call.over)}].data[bucket.rows]"
             lines += [
                 f"    cx.count({c_string(kernel.name)}, {c_string(emitted.kernel)}, {rows}, {float(emitted.flops_per_row)});"
             ]
-            share = f"double({rows}) / double(bucket.rows)" if call.over else "1"
-            flops.append(f"{float(emitted.flops_per_row)} * {share}" if call.over else f"{float(emitted.flops_per_row)}")
-            size.append(f"{row_bytes(kernel)} * {share}" if call.over else f"{row_bytes(kernel)}")
+            share = f"double({rows}) / double(bucket.rows)"
+            flops.append(f"{float(emitted.flops_per_row)} * {share}" if call.over else f"{float(many * emitted.flops_per_row)}")
+            size.append(f"{row_bytes(kernel)} * {share}" if call.over else f"{many * row_bytes(kernel)}")
         if self.emitted[code.calls[0].request][0].emitted.source:
             return "\n".join([*lines, *self._run_library(code, code.calls[0]), "}"])
         lines += [f"    const double row_bytes = {' + '.join(size)};", f"    const double row_flops = {' + '.join(flops)};"]
@@ -213,8 +270,8 @@ class UnitWriter:
         for g in range(len(code.groups)):
             lines += [f"        const int64_t* starts_{g} = bucket.starts[{g}].data + begin;"]
         lines += ["        const int64_t* out = bucket.out.data + begin;"]
-        for k, call in enumerate(code.calls):
-            lines += [f"        {line}" for line in self._call(code, k, call)]
+        for call in code.calls:
+            lines += [f"        {line}" for line in self._call(code, call)]
         return "\n".join([*lines, "    });", "}"])
 
     def _run_library(self, code: UnitCode, call: Call) -> list[str]:
@@ -246,14 +303,38 @@ class UnitWriter:
         params = zip(call.request.kernel.params, call.args, strict=True)
         return {p.name: code.shared[arg].name for p, arg in params if p.mode is Mode.SHARED}
 
-    def _call(self, code: UnitCode, k: int, call: Call) -> list[str]:
-        kernel = call.request.kernel
+    def _call(self, code: UnitCode, call: Call) -> list[str]:
+        lines: list[str] = []
+        args: list[str | Param]
+        if len(call.parts) == 1:
+            group = code.groups.index(call.over) if call.over else -1
+            rows = f"starts_{group}[rows] - starts_{group}[0]" if call.over else "rows"
+            args = self._operands(code, call, call.parts[0], lines)
+        else:
+            rows = f"{len(call.parts)} * rows"
+            each = [self._operands(code, call, part, lines) for part in call.parts]
+            args = [
+                a if isinstance(a, Param) else f"worker.joined({{{', '.join(map(str, (a, *others)))}}}, rows)"
+                for a, *others in zip(*each, strict=True)
+            ]
+        args += self._results(code, call, rows, lines)
+        variants = self.emitted[call.request]
+        weights = self._weights(code, call)
+        for i, variant in enumerate(variants):
+            step = self._step(variant.emitted, rows, [self._packed(variant, a, weights) for a in args])
+            if len(variants) == 1:
+                return [*lines, *step]
+            condition = "" if i + 1 == len(variants) else f"if ({rows} < {variants[i + 1].rows}) "
+            lines += [f"{'} else ' if i else ''}{condition}{{", *(f"    {line}" for line in step)]
+        return [*lines, "}"]
+
+    def _operands(self, code: UnitCode, call: Call, part: Part, lines: list[str]) -> list[str | Param]:
+        """The kernel's arguments for the operands of one part. A shared one depends on the variant's packing."""
         lists = {p.name: i for i, p in enumerate(code.lists)}
         group = code.groups.index(call.over) if call.over else -1
-        rows = f"starts_{group}[rows] - starts_{group}[0]" if call.over else "rows"
-        lines: list[str] = []
-        args: list[str | Param] = []  # a shared one depends on the variant's packing
-        for p, arg in zip(kernel.params, call.args, strict=True):
+        k = part.step
+        args: list[str | Param] = []
+        for p, arg in zip(call.request.kernel.params, part.args, strict=True):
             if p.mode is Mode.SHARED:
                 args.append(p)
             elif arg in lists:
@@ -267,25 +348,24 @@ class UnitWriter:
                 args.append(name)
             else:
                 args.append(operand(arg))
-        if call.leaves:
+        return args
+
+    @staticmethod
+    def _results(code: UnitCode, call: Call, rows: str, lines: list[str]) -> list[str]:
+        """The kernel's arguments for where its results go."""
+        size = call.request.kernel.row_size
+        first, *others = (part.step for part in call.parts)
+        if not call.leaves:
+            lines.append(f"const int64_t rows_{first} = {rows};")
+            lines.append(f"const Tensor row_{first} = cx.address(worker.rows(rows_{first} * {size}));")
+            lines += [f"const Tensor row_{k} = row_{first} + {i} * rows * {size};" for i, k in enumerate(others, 1)]
+            return [f"row_{first}", f"int64_t{{{size}}}"]
+        outs = []
+        for k in (first, *others):
+            outs.append(f"out_{k}" if code.rows[k] else "out")
             if code.rows[k]:
                 lines.append(f"const int64_t* out_{k} = worker.shifted(out, {code.rows[k]}, rows);")
-                args.append(f"out_{k}")
-            else:
-                args.append("out")
-        else:
-            lines.append(f"const int64_t rows_{k} = {rows};")
-            lines.append(f"const Tensor row_{k} = cx.address(worker.rows(rows_{k} * {kernel.row_size}));")
-            args += [f"row_{k}", f"int64_t{{{kernel.row_size}}}"]
-        variants = self.emitted[call.request]
-        weights = self._weights(code, call)
-        for i, variant in enumerate(variants):
-            step = self._step(variant.emitted, rows, [self._packed(variant, a, weights) for a in args])
-            if len(variants) == 1:
-                return [*lines, *step]
-            condition = "" if i + 1 == len(variants) else f"if ({rows} < {variants[i + 1].rows}) "
-            lines += [f"{'} else ' if i else ''}{condition}{{", *(f"    {line}" for line in step)]
-        return [*lines, "}"]
+        return [f"worker.joined({{{', '.join(outs)}}}, rows)" if others else outs[0]]
 
     def _packed(self, variant: Variant, arg: str | Param, weights: Mapping[str, str]) -> str:
         """A kernel's argument; of a shared one the weight in the variant's packing. Equal packings are one."""

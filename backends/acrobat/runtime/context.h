@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <initializer_list>
 #include <limits>
 #include <string>
 #include <vector>
@@ -61,6 +62,13 @@ class Worker {
         int64_t* moved = memory_.make<int64_t>(size_t(rows));
         for (int64_t i = 0; i < rows; ++i) moved[i] = table[i] + by;
         return moved;
+    }
+    // Tables of `rows` rows each, one after the other.
+    const int64_t* joined(std::initializer_list<const int64_t*> tables, int64_t rows) {
+        int64_t* all = memory_.make<int64_t>(tables.size() * size_t(rows));
+        int64_t* at = all;
+        for (const int64_t* table : tables) at = std::copy(table, table + rows, at);
+        return all;
     }
     // A row's address for each of its items; starts[0] need not be 0.
     const int64_t* spread(const int64_t* table, const int64_t* starts, int64_t rows) {

@@ -22,11 +22,11 @@ COLUMNS = [*SWITCHES, *OTHERS]
 
 
 def covering() -> list[tuple[bool, ...]]:
-    """Kleitman and Spencer's construction: one row is off, and in the others each column is on in its own 4 of 6. Two sets of 4
-    of 6 meet, and each has something that the other has not."""
-    columns = list(islice(combinations(range(6), 4), len(COLUMNS)))
-    assert len(columns) == len(COLUMNS), "seven rows cover fifteen switches"
-    return [(False,) * len(columns), *(tuple(row in column for column in columns) for row in range(6))]
+    """Kleitman and Spencer's construction: one row is off, and in the others each column is on in its own 4 of 7. Two sets of 4
+    of 7 meet, and each has something that the other has not."""
+    columns = list(islice(combinations(range(7), 4), len(COLUMNS)))
+    assert len(columns) == len(COLUMNS), "eight rows cover thirty-five switches"
+    return [(False,) * len(columns), *(tuple(row in column for column in columns) for row in range(7))]
 
 
 ROWS = covering()

@@ -1,0 +1,84 @@
+"""Equal steps of a static block as one launch: which ones, how many rows, and that what is computed stays the same."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from backends.acrobat import compile
+from backends.acrobat.options import Options
+from backends.acrobat.tests.support import assert_same, draw, eager, edges, tiny
+
+WIDTH = 16
+APART = Options(merge_steps=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Two:
+    left: Annotated[Tensor, WIDTH]
+    right: Annotated[Tensor, WIDTH]
+
+
+class Steps(nn.Module):
+    """Two steps that know nothing of each other, one that waits for the first, and two whose results leave the block."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.cell = nn.Linear(WIDTH, WIDTH)
+        self.other = nn.Linear(WIDTH, WIDTH)
+        self.top = nn.Linear(2 * WIDTH, 3)
+
+    def forward(self, two: Two) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        left, right = self.step(two.left), self.step(two.right)
+        further = self.step(left)
+        first, second = torch.sigmoid(self.other(left)), torch.sigmoid(self.other(right))
+        return self.top(torch.cat((left, right))), further, first, second
+
+    def step(self, x: Tensor) -> Tensor:
+        return torch.tanh(self.cell(x))
+
+
+def pairs(n: int) -> list[Two]:
+    torch.manual_seed(1)
+    return [Two(torch.randn(WIDTH), torch.randn(WIDTH)) for _ in range(n)]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+def test_equal_steps_of_one_level_are_one_launch(cache: Path, codegen: Any, threads: int) -> None:
+    """`left` with `right`, and `first` with `second`; `further` is equal to `left` but waits for it, so it stays apart."""
+    model, options = Steps(), Options(codegen=codegen, horizontal=False)  # which would pack the two products of `left`
+    merged, apart = (
+        compile(model, options=replace(options, merge_steps=on), threads=threads, cache_folder=cache, checked=True)
+        for on in (True, False)
+    )
+    instances = pairs(41)
+    want = eager(copy.deepcopy(model).double(), instances)
+    rows = [Counter(rows for *_, rows in executable.schedule(instances)) for executable in (merged, apart)]
+    assert rows == [{2 * 41: 2, 41: 2}, {41: 6}]
+    for executable in (merged, apart):
+        assert_same(executable(instances), want)
+        assert_same(executable(instances[:1]), want[:1])
+    assert merged.counters()["product_flops"] == apart.counters()["product_flops"]
+    assert merged.counters()["batches"] == apart.counters()["batches"]
+
+
+def test_mvrnns_two_products_are_one_launch(built: Any) -> None:
+    """The original's pair of equal products, of each child's matrix and its sibling's vector."""
+    instances = [*draw("mvrnn", 5), *edges("mvrnn")]
+    want = eager(tiny("mvrnn", torch.float64), instances)
+    merged, apart = built("mvrnn"), built("mvrnn", options=APART)
+    for executable in (merged, apart):
+        assert_same(executable(instances), want)
+    now, before = merged.counters(), apart.counters()
+    assert now["batches"] == before["batches"] and now["nodes"] == before["nodes"]
+    assert before["launches"] - now["launches"] == now["batches"] - 1  # one for each height; the classifier has no pair
+    assert now["product_flops"] == before["product_flops"]

@@ -1,8 +1,8 @@
 """The timed call. What is between the two clock readings is the backend's `run` and nothing else.
 
 Outputs are fetched into fresh arrays right after the clock stops, so what is verified is what was complete by then: an
-answer that arrives later is not in it. The fetch is itself clocked, and repeated on some samples: work that was put
-off until somebody looks (lazy evaluation, a device that was not waited for) shows as a first fetch much longer than a second.
+answer that arrives later is not in it. The fetch is itself clocked, and repeated on some samples, because work can be put off
+until somebody looks (lazy evaluation, a device that was not waited for): judge.py says how that shows.
 """
 
 from __future__ import annotations
@@ -11,24 +11,30 @@ import gc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from time import perf_counter_ns
-from typing import Any
+from resource import RUSAGE_THREAD, getrusage
+from time import perf_counter_ns, process_time_ns
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from bench.contract import Compiled, Instance
+from bench.contract import Compiled, Instance, Outputs
 from bench.verify import Flat, flatten
 
-# A first fetch that costs more than the second by this share of the run, and by this much, did some of the run's work.
-LATE_SHARE = 0.2
-LATE_NS = 300_000
+
+class Fetch(NamedTuple):
+    """What bringing the outputs of a run out has cost, conversion to fresh arrays by the harness included, in nanoseconds."""
+
+    minibatch: int
+    run_ns: int
+    cost_ns: int
+    late_ns: int | None  # by how much a second fetch was cheaper; None where fetched once
 
 
 @dataclass(slots=True)
 class Sample:
     minibatch: int
     run_ns: int
-    late_ns: int | None  # first fetch less the second; None where fetched once
+    fetched: Fetch
     outputs: Flat
     counters: Mapping[str, Any]
 
@@ -39,20 +45,23 @@ def sample(compiled: Compiled, minibatch: Sequence[Instance], index: int, twice:
     start = perf_counter_ns()
     outputs = compiled.run(batch)
     stop = perf_counter_ns()
-    fetched = flatten(compiled.fetch(outputs))
-    first = perf_counter_ns()
-    late = None
-    if twice:
-        flatten(compiled.fetch(outputs))
-        late = (first - stop) - (perf_counter_ns() - first)
-    return Sample(index, stop - start, late, fetched, dict(compiled.counters()))
+    flat, cost = _fetch(compiled, outputs)
+    late = cost - _fetch(compiled, outputs)[1] if twice else None
+    return Sample(index, stop - start, Fetch(index, stop - start, cost, late), flat, dict(compiled.counters()))
 
 
-def complete(samples: Sequence[Sample]) -> bool:
-    """Were outputs complete when `run` returned? Work put off shows in every sample, another process's turn only in some:
-    so it must show in three quarters of them."""
-    over = [s.late_ns - max(LATE_NS, LATE_SHARE * s.run_ns) for s in samples if s.late_ns is not None]
-    return not over or bool(np.quantile(over, 0.25, method="lower") <= 0)
+def _fetch(compiled: Compiled, outputs: Outputs) -> tuple[Flat, int]:
+    """The outputs, and what it has cost: the processor time of the process, in which the turns of other processes are not,
+    or the wall time if that is less. If the thread has gone to sleep meanwhile, it waited for something: then wall time."""
+    sleeps = _sleeps()
+    cpu, wall = process_time_ns(), perf_counter_ns()
+    flat = flatten(compiled.fetch(outputs))
+    wall, cpu = perf_counter_ns() - wall, process_time_ns() - cpu
+    return flat, wall if _sleeps() > sleeps else min(wall, cpu)
+
+
+def _sleeps() -> int:
+    return getrusage(RUSAGE_THREAD).ru_nvcsw
 
 
 @contextmanager

@@ -21,12 +21,14 @@ import psutil
 from bench.config import Isolate
 from bench.environment import child_environment
 from bench.family import Family, Usage, adopt_orphans, kill_orphans, reap
+from bench.handover import Reader
 from bench.log import cap, one_line
 from bench.replies import LONGEST, Unreadable, parse
 from bench.status import Status
 from bench.worker import OUT_OF_MEMORY
 
 LOOK_S = 0.5  # how often a working child's memory is looked at
+ANSWERS = "BENCH_CACHE"  # where the oracle's answers are kept: no business of a backend
 TOKEN = "BENCH_CHILD"  # in the environment of a child and of all it starts
 
 
@@ -83,6 +85,7 @@ class Child:
         self._token = uuid.uuid4().hex
         self._buffer = bytearray()
         self._asked, self._since = "", 0.0
+        self.outputs = Reader()
         requests, self._requests = os.pipe()
         self._replies, replies = os.pipe()
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -90,11 +93,11 @@ class Child:
         command = [sys.executable, "-m", "bench.worker", str(requests), str(replies), str(os.getpid())]
         with log.open("ab") as output:
             self.process = subprocess.Popen(
-                [*command, str(memory_bytes if limit_data else 0)],
+                [*command, str(memory_bytes if limit_data else 0), str(self.outputs.descriptor)],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                pass_fds=(requests, replies),
+                pass_fds=(requests, replies, self.outputs.descriptor),
                 start_new_session=True,
                 env=_environment(threads, env, self._token),
             )
@@ -196,6 +199,7 @@ class Child:
         reap([*killed, *kill_orphans(self.living)])
         for pid in _carrying(self._token):
             _kill(pid)
+        self.outputs.close()
         for descriptor in (self._requests, self._replies):
             try:
                 os.close(descriptor)
@@ -237,7 +241,7 @@ class Child:
 def _environment(threads: int, given: Mapping[str, str] | None, token: str) -> dict[str, str]:
     here = str(Path(__file__).resolve().parent.parent)
     return {
-        **child_environment(threads, given),
+        **{name: value for name, value in child_environment(threads, given).items() if name != ANSWERS},
         "PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH", "")])),
         "PYTHONUNBUFFERED": "1",
         "PYTHONFAULTHANDLER": "1",

@@ -102,8 +102,7 @@ class Group:
         while monotonic() + running.pass_s < end:
             reply = running.child.ask("turn", order=list(range(running.minibatches)), steady=0, timed=0)
             running.pass_s = sum(reply["samples_s"])
-            if "status" in reply:
-                raise Ended(Status(reply["status"]), reply["why"])
+            running.verifier.check(reply["outputs"], "while warming up")
 
     def _rounds(self) -> None:
         """Rounds until the group ends. A cell that fails drops out with its row, the others go on without it."""
@@ -151,8 +150,7 @@ class Group:
         turns.keep(running.row, number, ran, reply)
         running.pass_s = sum(reply["samples_s"][-len(ran) :])
         running.counters.append(reply["counters"])
-        if "status" in reply:
-            raise Ended(Status(reply["status"]), reply["why"])
+        running.verifier.check(reply["outputs"], "as timed")
 
     def _close(self, running: Running) -> Ended:
         child, row = running.child, running.row
@@ -160,8 +158,8 @@ class Group:
             child.ask("profile", path=str(child.log.with_suffix(".profile.txt")))
         row["flags"] += own_load(child.usage, running.cell.threads, "turn")
         closed = child.ask("close")
-        row["flags"] += left_behind(child.family)
-        row["verified"] |= closed["verified"]
+        running.verifier.judge_fetches(closed["fetches"])
+        row["verified"] |= {"max_abs": running.verifier.seen.absolute, "max_rel": running.verifier.seen.relative}
         row["ran"] = closed["ran"]
         row["flags"] += closed["flags"]
         row["memory"] = {"peak_rss_bytes": closed["peak_rss_bytes"]}
@@ -176,6 +174,7 @@ class Group:
             child.ask("end")
         except Ended as ended:  # all samples are taken and right: they stand
             row["flags"].append(f"close() did not work: {ended.why}")
+        row["flags"] += left_behind(child.family)
         return Ended(Status.OK, None)
 
     def _end(self, running: Running, ended: Ended) -> None:

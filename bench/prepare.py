@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import machine, record
+from bench import machine, record, verify
 from bench.cell import Cell
 from bench.config import Isolate, Measure
 from bench.isolate import Child, limits
 from bench.oracle import Oracle
 from bench.store import Record
 from bench.validate import processors
+from bench.verifier import Verifier
 
 Tell = Callable[[Cell, str, float], None]  # what a cell is at, and how much of its measuring is done, for the progress bar
 
@@ -28,6 +29,7 @@ class Prepared:
     cell: Cell
     row: Record
     child: Child
+    verifier: Verifier
     minibatches: int = 0  # how many of the cell's mini-batches it is measured on; fewer than asked for if it is slow
     pass_s: float = 0.0  # seconds that running all of them once takes, as far as known
 
@@ -63,16 +65,16 @@ class Preparer:
         self._begun: dict[str, Begun] = {}
         self.oracle = Oracle(cells[0], self._oracle_child)
 
-    def begin(self, cell: Cell) -> tuple[Record, Child]:
-        """The row and the process of `cell`. The first call loads the processes of all cells, side by side: importing takes
-        longer than anything else, and nothing is timed yet but the imports themselves."""
+    def begin(self, cell: Cell) -> tuple[Record, Child, Verifier]:
+        """The row, the process and the verifier of `cell`. The first call loads the processes of all cells, side by side:
+        importing takes longer than anything else, and nothing is timed yet but the imports themselves."""
         if not self._begun:
             self._load()
         begun = self._begun[cell.id]
         if begun.error is not None and begun.child is None:
             raise begun.error
         assert begun.child is not None
-        return begun.row, begun.child
+        return begun.row, begun.child, Verifier(begun.child.outputs)
 
     def _load(self) -> None:
         """As many at once as there are processors."""
@@ -124,9 +126,13 @@ class Preparer:
         if prepared.minibatches < cell.minibatches:
             row["flags"].append(f"only {prepared.minibatches} of {cell.minibatches} mini-batches, at {run_s:.3g} s each")
         files = self.oracle.files(prepared.minibatches, lambda text: self.tell(cell, text, 0))
+        answers = [answer for path in dict.fromkeys(p for paths in files for p in paths) for answer in verify.load(Path(path))]
+        size = cell.batch_size
+        for i in range(prepared.minibatches):
+            prepared.verifier.expect(i, answers[i * size : (i + 1) * size])
         self.tell(cell, "checking", 0)
-        checked = child.ask("check", oracle=files, minibatches=prepared.minibatches)
-        row["verified"]["n"] = checked["n"]
+        checked = child.ask("check", minibatches=prepared.minibatches)
+        row["verified"]["n"] = prepared.verifier.check(checked["outputs"], "before timing")
         prepared.pass_s = checked["pass_s"]
 
     def close(self) -> None:

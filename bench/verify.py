@@ -22,6 +22,8 @@ import numpy as np
 
 RTOL = 1e-3
 ATOL = 1e-4
+LOW_BITS = np.uint32(0x1FFF)  # of a float32's fraction, those that float16, bfloat16 and TF32 do not have
+FEWEST_TELLING = 8  # elements, before their low bits say something
 NO_INTEGERS = np.empty(0, np.int64)
 
 
@@ -36,6 +38,7 @@ class Flat(NamedTuple):
     shape: Any  # the nesting, with a list of equal arrays the same as the stacked array
     floats: np.ndarray
     integers: np.ndarray
+    types: tuple[str, ...] = ()  # of the float arrays, as in "float32", before they were joined
 
 
 class Difference(NamedTuple):
@@ -51,7 +54,8 @@ class Difference(NamedTuple):
 
 def flatten(outputs: Any) -> Flat:
     if _uniform(outputs):  # by far the commonest case, and this runs between any two samples
-        return Flat((len(outputs), *outputs[0].shape), np.concatenate(outputs, axis=None), NO_INTEGERS)
+        types = (outputs[0].dtype.name,)
+        return Flat((len(outputs), *outputs[0].shape), np.concatenate(outputs, axis=None), NO_INTEGERS, types)
     floats: list[np.ndarray] = []
     integers: list[np.ndarray] = []
 
@@ -74,6 +78,7 @@ def flatten(outputs: Any) -> Flat:
         shape,
         np.concatenate(floats) if floats else np.empty(0),
         np.concatenate(integers) if integers else NO_INTEGERS,
+        tuple(sorted({each.dtype.name for each in floats})),
     )
 
 
@@ -97,12 +102,15 @@ class Expected:
         whole = flatten([output for output, _ in answers])
         self.n = len(answers)
         self.shape = whole.shape
+        self.digest = digest(whole.shape)
         self.floats = whole.floats.astype(np.float64)
         self.integers = whole.integers.astype(np.int64)
         self.scale = np.concatenate([np.full(p.floats.size, _scale(p.floats)) for p in parts])
         self.tolerance = RTOL * np.abs(self.floats) + ATOL * self.scale
         self.instance = np.concatenate([np.full(p.floats.size, i) for i, p in enumerate(parts)]).astype(int)
         self.integer_instance = np.concatenate([np.full(p.integers.size, i) for i, p in enumerate(parts)]).astype(int)
+        exact = self.floats.astype(np.float32)
+        self.telling = ((exact.view(np.uint32) & LOW_BITS) != 0) & (np.abs(exact) > np.finfo(np.float32).tiny)
         self.scores = self._scores([scores for _, scores in answers])
         if not np.isfinite(self.floats).all():
             raise Wrong("the oracle's own output is not finite")
@@ -129,10 +137,11 @@ class Expected:
 
     def check(self, got: Flat, seen: Difference) -> Difference:
         if got.shape != self.shape:
-            raise Wrong(f"outputs have the wrong structure: {_short(got.shape)} instead of {_short(self.shape)}")
+            raise Wrong(f"outputs have the wrong structure: {short(got.shape)} instead of {short(self.shape)}")
         if got.floats.size != self.floats.size:
             raise Wrong("outputs are of the wrong kind (integer for float, or the reverse)")
         if self.floats.size:
+            self._check_precision(got)
             difference = np.abs(got.floats.astype(np.float64) - self.floats)
             bad = ~(difference <= self.tolerance)  # a NaN is bad
             if bad.any():
@@ -145,6 +154,16 @@ class Expected:
         if self.integers.size:
             self._check_indices(got.integers.astype(np.int64))
         return seen._replace(n=self.n)
+
+    def _check_precision(self, got: Flat) -> None:
+        """float32 is asked for. Wider arrays are fine (a library may hand out Python's floats); numbers that all end in
+        zeros where the right ones do not were computed, or rounded, in fewer bits."""
+        narrow = [name for name in got.types if name not in ("float32", "float64")]
+        if narrow:
+            raise Wrong(f"outputs are {narrow[0]}, where float32 is asked for")
+        bits = got.floats.astype(np.float32).view(np.uint32)[self.telling]
+        if len(bits) >= FEWEST_TELLING and not (bits & LOW_BITS).any():
+            raise Wrong("outputs have at most 10 bits of fraction, as float16 has, where float32 is asked for")
 
     def _check_indices(self, got: np.ndarray) -> None:
         bad = got != self.integers
@@ -227,6 +246,11 @@ def _scale(floats: np.ndarray) -> float:
     return max(float(np.abs(floats).max()), 1e-6) if floats.size else 1.0
 
 
-def _short(shape: Any) -> str:
+def digest(shape: Any) -> str:
+    """Of a nesting: two are the same if and only if their digests are."""
+    return hashlib.sha256(repr(shape).encode()).hexdigest()
+
+
+def short(shape: Any) -> str:
     text = str(shape)
     return text if len(text) <= 80 else text[:77] + "..."

@@ -31,6 +31,11 @@ from bench.tests.conftest import QUICK, STRICT, cell
         ("LateThread", Status.WRONG, "before timing"),
         ("LateReused", Status.WRONG, "before timing"),
         ("LateFetch", Status.WRONG, "not complete when run() returned"),
+        ("LazyEveryTime", Status.WRONG, "not complete when run() returned"),
+        ("LazyTwoOfThree", Status.WRONG, "not complete when run() returned"),
+        ("LazyLittle", Status.WRONG, "not complete when run() returned"),
+        ("Float16Outputs", Status.WRONG, "outputs are float16"),
+        ("RoundedToFloat16", Status.WRONG, "10 bits of fraction"),
         ("Raises", Status.FAILED, "ValueError: no such thing"),
         ("Crashes", Status.FAILED, "SIGSEGV"),
         ("Exits", Status.FAILED, "ended with code 0"),
@@ -80,6 +85,14 @@ def test_what_a_cell_leaves_running_is_ended(how: str, tmp_path: Path) -> None:
     if how == "Detaches":
         assert row["status"] == Status.OK, row["why"]
         assert [flag for flag in row["flags"] if "left 1 process behind" in flag and "sleep" in flag], row["flags"]
+
+
+def test_the_answers_are_out_of_reach(tmp_path: Path) -> None:
+    """The process in which a backend runs has them neither in memory nor a name for where they lie."""
+    found = tmp_path / "found"
+    row = bench.run(cell("FindsAnswers", note=str(found)), QUICK, STRICT, tmp_path)
+    assert row["status"] == Status.OK, row["why"]
+    assert found.read_text() == "0 0"
 
 
 def test_a_log_fills_no_disk(tmp_path: Path) -> None:

@@ -83,7 +83,14 @@ def test_a_mistake_of_the_harness_is_a_row_and_the_others_go_on(tmp_path: Path, 
 
 def test_every_reply_is_checked() -> None:
     """A schema that accepts what the worker never sends, or refuses what it does, is found here."""
-    turn = {"samples_s": [0.1, 0.2], "sample_pass": [0, 1], "settled_s": 0, "counters": {"x": None}, "cpu_s": 0.1}
+    turn = {
+        "samples_s": [0.1, 0.2],
+        "sample_pass": [0, 1],
+        "settled_s": 0,
+        "counters": {"x": None},
+        "cpu_s": 0.1,
+        "outputs": [],
+    }
     assert replies.parse(json.dumps(turn).encode(), "turn") == turn
     for key in turn:
         with pytest.raises(replies.Unreadable, match=key):

@@ -1,0 +1,107 @@
+"""How outputs come from a cell's process to the one that verifies them: as numbers in memory that both have open.
+
+The answers stay with the process that started the cell, in which no backend runs: what could read them is never near them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bench.verify import Expected, Flat, Wrong, digest, short
+
+Described = dict[str, Any]
+
+
+class Writer:
+    """In the cell's process. `descriptor`: the memory."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+    def write(self, outputs: Sequence[tuple[int, Flat]]) -> list[Described]:
+        """Hand over the outputs of mini-batches, in the order given. Numbers equal to those before of the same mini-batch are
+        written once."""
+        described: list[Described] = []
+        latest: dict[int, tuple[Flat, Described]] = {}
+        end = 0
+        for minibatch, flat in outputs:
+            known, same = latest.get(minibatch, (None, {}))
+            if known is not None and equal(known, flat):
+                described.append(same)
+                continue
+            entry = {
+                "minibatch": minibatch,
+                "digest": digest(flat.shape),
+                "structure": short(flat.shape),
+                "types": list(flat.types),
+            }
+            for key, array in (("floats", flat.floats), ("integers", flat.integers)):
+                entry[key] = [array.dtype.str, array.size, end]
+                end += self._append(np.ascontiguousarray(array), end)
+            latest[minibatch] = flat, entry
+            described.append(entry)
+        return described
+
+    def _append(self, array: np.ndarray, end: int) -> int:
+        left = array.data.cast("B") if array.size else memoryview(b"")
+        size = len(left)
+        while left:
+            count = os.pwrite(self.descriptor, left, end)
+            left, end = left[count:], end + count
+        return size
+
+
+class Reader:
+    """In the process that verifies. `close` gives the memory back."""
+
+    def __init__(self) -> None:
+        self.descriptor = os.memfd_create("outputs")
+
+    def read(self, described: Mapping[str, Any], expected: Expected) -> Flat:
+        """The numbers as they are now, copied. Raises Wrong where they are not as many, or not nested, as expected."""
+        if described["digest"] != expected.digest:
+            raise Wrong(f"outputs have the wrong structure: {described['structure']} instead of {short(expected.shape)}")
+        floats, integers = (
+            self._array(described[key], key, wanted.size)
+            for key, wanted in (("floats", expected.floats), ("integers", expected.integers))
+        )
+        return Flat(expected.shape, floats, integers, tuple(described["types"]))
+
+    def bytes(self, size: int) -> bytes:
+        """The first `size` bytes."""
+        return os.pread(self.descriptor, size, 0)
+
+    def empty(self) -> None:
+        """Forget what was handed over."""
+        os.ftruncate(self.descriptor, 0)
+
+    def close(self) -> None:
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+    def _array(self, place: Sequence[Any], what: str, wanted: int) -> np.ndarray:
+        dtype, size, start = np.dtype(str(place[0])), int(place[1]), int(place[2])
+        if size != wanted:
+            raise Wrong(f"outputs are of the wrong kind (integer for float, or the reverse): {size} {what}, not {wanted}")
+        if dtype.kind not in ("f" if what == "floats" else "iub"):
+            raise Wrong(f"outputs are {dtype.name} where {what} are asked for")
+        found = np.empty(size, dtype)
+        if size and os.preadv(self.descriptor, [found.data.cast("B")], start) != found.nbytes:
+            raise Wrong("outputs were not handed over whole")
+        return found
+
+
+def equal(a: Flat, b: Flat) -> bool:
+    """To the bit."""
+    return (
+        a.shape == b.shape
+        and a.types == b.types
+        and a.floats.dtype == b.floats.dtype
+        and a.floats.tobytes() == b.floats.tobytes()
+        and np.array_equal(a.integers, b.integers)
+    )

@@ -1,0 +1,63 @@
+"""Was the work done where the clock ran? What bringing outputs out may cost, and what shows that it did some of the work.
+
+A fetch may take a fifth of the run, and what an honest conversion takes: a gigabyte a second, and five times what this process
+needs to make the same outputs anew from Python numbers, the slowest way that an interface is known to use. What is over that
+was work. Costs are processor time (clock.py), because a busy machine lets others in between; and where it shows in more than
+a quarter of the samples, or in half of the pairs of a first and a second fetch, work was put off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import median
+from time import process_time_ns
+from typing import Any
+
+import numpy as np
+
+from bench.clock import Fetch
+from bench.verify import flatten
+
+SHARE = 0.2
+FIXED_NS = 60_000  # a fetch of nothing, on cold caches
+NS_PER_BYTE = 1.0
+CONVERSIONS = 5.0
+REPEATS = 5
+OFTEN, OFTEN_LATE = 0.25, 0.5
+
+
+def allowance_ns(outputs: Any) -> float:
+    """What fetching `outputs`, nested lists and tuples of arrays, may cost apart from its share of the run."""
+    costs = []
+    size = 0
+    for _ in range(REPEATS):
+        start = process_time_ns()
+        size = flatten(_anew(outputs)).floats.size
+        costs.append(process_time_ns() - start)
+    return FIXED_NS + NS_PER_BYTE * 4 * size + CONVERSIONS * median(costs)
+
+
+def _anew(outputs: Any) -> Any:
+    if isinstance(outputs, list):
+        return [_anew(each) for each in outputs]
+    if isinstance(outputs, tuple):
+        return tuple(_anew(each) for each in outputs)
+    array = np.asarray(outputs)
+    return np.array(array.tolist(), np.float32 if array.dtype.kind == "f" else array.dtype)
+
+
+def work_in_fetch(fetches: Sequence[Fetch], allowances: Mapping[int, float]) -> str | None:
+    """What speaks against it that the outputs were complete when `run` returned. `allowances`: nanoseconds by mini-batch."""
+    over = [f.cost_ns for f in fetches if f.cost_ns > allowances[f.minibatch] + SHARE * f.run_ns]
+    if len(over) > OFTEN * len(fetches):
+        typical = f"{median(over) / 1e6:.3g} ms of work in fetch"
+        return f"outputs were not complete when run() returned: {typical}, in {len(over)} of {len(fetches)} samples"
+    # A first fetch finds its outputs further away than a second one does, by less than it takes to make them anew.
+    pairs = []
+    for f in fetches:
+        if f.late_ns is not None:
+            pairs.append((f.late_ns, allowances[f.minibatch] / CONVERSIONS + FIXED_NS + SHARE * f.run_ns))
+    late = sum(late > limit for late, limit in pairs)
+    if late > OFTEN_LATE * len(pairs):
+        return f"outputs were not complete when run() returned: a first fetch did work in {late} of {len(pairs)} samples"
+    return None

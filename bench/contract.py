@@ -70,7 +70,8 @@ class Compiled(Protocol):
 
     def fetch(self, outputs: Outputs) -> list[Any]:
         """Not timed: the outputs of the last `run` as nested lists and tuples of numpy arrays, one element per instance. May be
-        called twice, and the second call may not be much faster than the first: work left for it belongs into `run`."""
+        called twice. It may cost a fifth of the run and what conversion needs (bench/judge.py): other work belongs into `run`.
+        Floats are float32, or float64 where a library converts them so."""
         ...
 
     def counters(self) -> Mapping[str, Any]:

@@ -19,7 +19,20 @@ from pathlib import Path
 from bench.cell import Cell
 from bench.registry import resolve
 
-MEASURING = ("clock", "contract", "environment", "isolate", "measure", "prepare", "turns", "verify", "worker")
+MEASURING = (
+    "clock",
+    "contract",
+    "environment",
+    "handover",
+    "isolate",
+    "judge",
+    "measure",
+    "prepare",
+    "turns",
+    "verifier",
+    "verify",
+    "worker",
+)
 """The modules of the harness that decide what is timed and how."""
 ALWAYS = ("numpy", "torch")  # instances and parameters of every workload
 

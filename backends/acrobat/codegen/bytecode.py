@@ -77,10 +77,12 @@ class Opcode(StrEnum):
     AddFloat = auto()
     SubFloat = auto()
     MulFloat = auto()
+    DivInt = auto()
     DivFloat = auto()
     FloorDivFloat = auto()
     ModFloat = auto()
     NegFloat = auto()
+    SquareFloat = auto()
     AbsFloat = auto()
     MinFloat = auto()
     MaxFloat = auto()
@@ -92,6 +94,9 @@ class Opcode(StrEnum):
     Not = auto()
     ToInt = auto()
     ToFloat = auto()
+    Float32OfInt = auto()
+    Float32 = auto()
+    FromStart = auto()
     EqInt = auto()
     NeInt = auto()
     LtInt = auto()
@@ -100,6 +105,12 @@ class Opcode(StrEnum):
     NeFloat = auto()
     LtFloat = auto()
     LeFloat = auto()
+    EqMixed = auto()
+    NeMixed = auto()
+    LtMixed = auto()
+    LeMixed = auto()
+    GtMixed = auto()
+    GeMixed = auto()
     Size = auto()
     Get = auto()
     Slice = auto()
@@ -115,6 +126,7 @@ ARITHMETIC = {
     "add": "Add",
     "sub": "Sub",
     "mul": "Mul",
+    "div": "Div",
     "floordiv": "FloorDiv",
     "mod": "Mod",
     "neg": "Neg",
@@ -128,6 +140,8 @@ ARITHMETIC = {
 }
 """Operations that have an instruction for integers (and bools) and one for floats."""
 SWAPPED = {"gt": "lt", "ge": "le"}
+MIXED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+"""Comparisons, with what they are when their operands change places: an int with a float has instructions of its own."""
 ONE_KIND = {
     "bitand": Opcode.BitAnd,
     "bitor": Opcode.BitOr,
@@ -135,6 +149,7 @@ ONE_KIND = {
     "shl": Opcode.ShiftLeft,
     "shr": Opcode.ShiftRight,
     "not": Opcode.Not,
+    "from_start": Opcode.FromStart,
     "list.len": Opcode.Size,
     "list.get": Opcode.Get,
     "list.slice": Opcode.Slice,
@@ -584,13 +599,20 @@ class _Body:
     def host(self, op: str, args: Sequence[n.Atom], type: Type, to: int) -> None:
         self.about += f" {op}"
         floats = any(a.type == FLOAT for a in args)
+        if op in MIXED and floats and not all(a.type == FLOAT for a in args):
+            if args[0].type == FLOAT:
+                op, args = MIXED[op], args[::-1]
+            self.emit(Opcode(op.capitalize() + "Mixed"), to, *map(self.atom, args))
+            return
         if op in SWAPPED:
             op, args = SWAPPED[op], args[::-1]
         if op in ARITHMETIC:
             registers = [self.as_float(a) if floats else self.atom(a) for a in args]
             self.emit(Opcode(ARITHMETIC[op] + ("Float" if floats else "Int")), to, *registers)
-        elif op == "div":
-            self.emit(Opcode.DivFloat, to, *map(self.as_float, args))
+        elif op == "square":
+            self.emit(Opcode.SquareFloat, to, self.as_float(args[0]))
+        elif op == "float32":
+            self.emit(Opcode.Float32 if floats else Opcode.Float32OfInt, to, self.atom(args[0]))
         elif op == "bool":
             self.emit(Opcode.NeFloat if floats else Opcode.NeInt, to, self.atom(args[0]), self.constant(0))
         elif op == "int":

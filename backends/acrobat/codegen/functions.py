@@ -125,7 +125,7 @@ class FunctionWriter:
             case n.Lit(value, ScalarT("float")):
                 return Value(repr(float(value)).replace("inf", "INFINITY").replace("nan", "NAN"))
             case n.Lit(value):
-                return Value(f"int64_t{{{value}}}")
+                return Value(f"int64_t{{{value}}}" if value > -(2**63) else f"(int64_t{{{value + 1}}} - 1)")
 
     def start(self) -> str:
         """The depth at which work can begin."""
@@ -424,12 +424,20 @@ class FunctionWriter:
         floats = any(a.type == ScalarT("float") for a in args)
         if op in ("add", "sub", "mul", "neg", "shl", "shr") and not floats:
             return Value(f"acrobat::{op}({', '.join(c)})")  # checked
+        if op in compare and len({a.type == ScalarT("float") for a in args}) > 1:
+            exact = [x if a.type == ScalarT("float") else f"int64_t({x})" for x, a in zip(c, args, strict=True)]
+            return Value(f"acrobat::{op}({', '.join(exact)})")
         if op in infix or op in compare:
             return Value(f"({c[0]} {(infix | compare)[op]} {c[1]})")
         match op:
-            case "div":
-                return Value(f"acrobat::div(double({c[0]}), double({c[1]}))")
-            case "floordiv" | "mod":
+            case "square":
+                return Value(f"acrobat::square(double({c[0]}))")
+            case "float32":
+                number = "double" if floats else "int64_t"
+                return Value(f"acrobat::to_float32({number}({c[0]}))")
+            case "from_start":
+                return Value(f"acrobat::from_start({c[0]})")
+            case "div" | "floordiv" | "mod":
                 number = "double" if floats else "int64_t"
                 return Value(f"acrobat::{op}({number}({c[0]}), {number}({c[1]}))")
             case "neg":

@@ -369,6 +369,11 @@ def _nary(f: Frame, node: ast.AST, name: str, args: list[Value]) -> Value:
         if is_tensor(wrong):
             return f.problem(node, f"`{name}` of tensors is not in the language", f"write torch.{name}imum(a, b)")
         return f.problem(node, f"`{name}` takes numbers, not {describe(type_or_none(wrong))}")
+    if not kinds:  # of bools the result is one
+        result: Value = args[0]
+        for a in args[1:]:
+            result = f.host("bool", [f.host(name, [as_int(f, result), as_int(f, a)], INT)], BOOL, name)
+        return result
     kind = FLOAT if FLOAT in kinds else INT
     result = f.coerce(as_int(f, args[0]), kind)
     for a in args[1:]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from backends.acrobat.frontend.frame import HIDDEN, Frame
+from backends.acrobat.frontend.operators import as_int
 from backends.acrobat.frontend.values import (
     Dyn,
     HostTensor,
@@ -27,7 +28,8 @@ from backends.acrobat.frontend.values import (
     unknown,
 )
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.types import BOOL, INT, DataT, ListT, ScalarT
+from backends.acrobat.ir.ops import float32
+from backends.acrobat.ir.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT
 
 COMPARISONS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
     ast.Eq: ("eq", operator.eq),
@@ -246,12 +248,30 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
     (known_a, x), (known_b, y) = known(a), known(b)
     if known_a and known_b:
         return Static(python(x, y))
-    if is_tensor(a):
-        a = f.tensors.item(a, "value")  # type: ignore[arg-type]
-    if is_tensor(b):
-        b = f.tensors.item(b, "value")  # type: ignore[arg-type]
+    if is_tensor(a) or is_tensor(b):
+        a, b = _of_one_type(f, a, b)
     if is_unknown(a) or is_unknown(b):
         return unknown()
     if is_number(a) and is_number(b):
         return f.host(name, [a, b], BOOL)
     return f.problem(node, f"{describe(type_of(a))} and {describe(type_of(b))} cannot be compared")
+
+
+def _of_one_type(f: Frame, a: Value, b: Value) -> tuple[Value, Value]:
+    """Operands of a comparison, of which one is a tensor, as the numbers that torch compares: of float32, unless both are
+    ints. A number of Python, or an int, that is compared with floats is rounded to float32 first."""
+    types = [type_of(v) for v in (a, b)]
+    floats = any(t == FLOAT or (isinstance(t, TensorT) and t.dtype == "float32") for t in types)
+
+    def number(v: Value) -> Value:
+        t = type_of(v)
+        if is_tensor(v):
+            v = f.tensors.item(v, "value")  # type: ignore[arg-type]
+            if t.dtype == "float32":
+                return v
+        if not floats or is_unknown(v) or not is_number(v):
+            return v
+        is_known, x = known(v)
+        return Static(float32(x)) if is_known else f.host("float32", [as_int(f, v)], FLOAT, "rounded")
+
+    return number(a), number(b)

@@ -76,6 +76,8 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
             return f.problem(node, "bit operations need ints")
         return f.host(name, [as_int(f, v) for v in (a, b)], FLOAT if floating else INT)
     if is_number(a) and is_number(b) and name == "pow" and known_b and y == 2:
+        if FLOAT in (type_of(a), type_of(b)):
+            return f.host("square", [as_int(f, a)], FLOAT)
         return binary(f, node, ast.Mult(), a, a)
     return f.problem(node, f"this operator does not take {describe(type_of(a))} and {describe(type_of(b))}")
 

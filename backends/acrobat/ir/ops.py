@@ -471,6 +471,18 @@ def _parallel_type(types: Sequence[Type]) -> Type:
     return types[0] if len(types) == 1 else TupleT(tuple(types))
 
 
+def float32(number: float) -> float:
+    """The nearest float32, which is what torch makes of a number that is compared with a tensor."""
+    with np.errstate(over="ignore"):
+        return float(np.asarray(number).astype(np.float32))
+
+
+def _from_start(index: int) -> int:
+    if index < 0:
+        raise IndexError(f"index {index} is out of range: the index of an embedding does not count from the end")
+    return index
+
+
 _HOST: list[tuple[str, str, Callable[[Sequence[Type]], Type], Callable[..., Any]]] = [
     ("add", "ss", _number, lambda a, b: a + b),
     ("sub", "ss", _number, lambda a, b: a - b),
@@ -479,6 +491,7 @@ _HOST: list[tuple[str, str, Callable[[Sequence[Type]], Type], Callable[..., Any]
     ("floordiv", "ss", _number, lambda a, b: a // b),
     ("mod", "ss", _number, lambda a, b: a % b),
     ("neg", "s", _number, lambda a: -a),
+    ("square", "s", lambda t: FLOAT, lambda a: float(a) ** 2),
     ("abs", "s", _number, abs),
     ("min", "ss", _number, min),
     ("max", "ss", _number, max),
@@ -497,6 +510,8 @@ _HOST: list[tuple[str, str, Callable[[Sequence[Type]], Type], Callable[..., Any]
     ("int", "s", lambda t: INT, int),
     ("float", "s", lambda t: FLOAT, float),
     ("bool", "s", lambda t: BOOL, bool),
+    ("float32", "s", lambda t: FLOAT, float32),
+    ("from_start", "i", lambda t: INT, _from_start),
     ("list.len", "l", lambda t: INT, len),
     ("list.get", "li", _item, lambda xs, i: xs[i]),
     ("list.slice", "lii", lambda t: t[0], lambda xs, start, stop: xs[start:stop]),

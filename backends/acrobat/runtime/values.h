@@ -1,6 +1,8 @@
 // Values of the generated program: tensors by address, lists, and the depth that goes with them.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -173,16 +175,85 @@ inline int64_t mod(int64_t a, int64_t b) {
     return r + ((r != 0) & ((r < 0) != (b < 0)) ? b : 0);
 }
 
-// ---- and on floats.
+// ---- and on floats, with Python's results for every pair of operands.
 inline double div(double a, double b) {
     if (b == 0) throw InstanceError("division by zero");
     return a / b;
 }
-inline double floordiv(double a, double b) { return std::floor(div(a, b)); }
-inline double mod(double a, double b) { return a - floordiv(a, b) * b; }
+// Of two ints, which need not be floats themselves: the quotient is rounded once.
+inline double div(int64_t a, int64_t b) {
+    if (b == 0) throw InstanceError("division by zero");
+    constexpr int64_t exact = int64_t{1} << 53;
+    if (-exact <= a && a <= exact && -exact <= b && b <= exact) return double(a) / double(b);
+    const uint64_t n = a < 0 ? -uint64_t(a) : uint64_t(a), d = b < 0 ? -uint64_t(b) : uint64_t(b);
+    if (n == 0) return (a < 0) != (b < 0) ? -0.0 : 0.0;
+    // An integer quotient of 55 bits or more; a lost remainder is kept in its last bit, below what a double can hold.
+    const int shift = std::max(0, 55 + std::countl_zero(n) - std::countl_zero(d));
+    const unsigned __int128 shifted = static_cast<unsigned __int128>(n) << shift;
+    const uint64_t quotient = uint64_t(shifted / d) | uint64_t(shifted % d != 0);
+    const double magnitude = std::ldexp(double(quotient), -shift);
+    return (a < 0) != (b < 0) ? -magnitude : magnitude;
+}
+// The remainder has the sign of the divisor, also where it is zero.
+inline double mod(double a, double b) {
+    if (b == 0) throw InstanceError("float modulo by zero");
+    const double r = std::fmod(a, b);
+    if (r == 0) return std::copysign(0.0, b);
+    return (r < 0) != (b < 0) ? r + b : r;  // a NaN has no sign here: it stays one
+}
+// Not the floor of a rounded quotient: what is left after the exact remainder is taken off is a multiple of the divisor, but
+// for rounding.
+inline double floordiv(double a, double b) {
+    if (b == 0) throw InstanceError("float floor division by zero");
+    const double r = std::fmod(a, b);
+    double quotient = (a - r) / b;
+    if (r != 0 && (r < 0) != (b < 0)) quotient -= 1;
+    if (quotient == 0) return std::copysign(0.0, a / b);
+    const double whole = std::floor(quotient);
+    return quotient - whole > 0.5 ? whole + 1 : whole;
+}
+// `a ** 2`. A product is not always what `pow` gives, which Python calls; the compiler would make one of it.
+inline double square(double a) {
+    volatile double two = 2;
+    const double r = std::pow(a, two);
+    if (std::isinf(r) && !std::isinf(a)) throw InstanceError("the result of ** is too large for a float");
+    return r;
+}
 inline int64_t to_int(double a) {
     if (!(a >= -0x1p63 && a < 0x1p63)) throw InstanceError("int() of " + std::to_string(a));
     return int64_t(a);
+}
+// The nearest float32, which is what a number becomes that is compared with a tensor.
+inline double to_float32(double a) { return double(float(a)); }
+inline double to_float32(int64_t a) { return double(float(a)); }
+
+// ---- an int compared with a float: by their values, of which neither is rounded.
+inline int order(int64_t a, double b) {  // -1, 0 or 1; `b` is no NaN
+    if (b >= 0x1p63) return -1;
+    if (b < -0x1p63) return 1;
+    const int64_t whole = int64_t(b);
+    if (a != whole) return a < whole ? -1 : 1;
+    const double rest = b - double(whole);
+    return rest > 0 ? -1 : rest < 0 ? 1 : 0;
+}
+inline bool eq(int64_t a, double b) { return !std::isnan(b) && order(a, b) == 0; }
+inline bool ne(int64_t a, double b) { return !eq(a, b); }
+inline bool lt(int64_t a, double b) { return !std::isnan(b) && order(a, b) < 0; }
+inline bool le(int64_t a, double b) { return !std::isnan(b) && order(a, b) <= 0; }
+inline bool gt(int64_t a, double b) { return !std::isnan(b) && order(a, b) > 0; }
+inline bool ge(int64_t a, double b) { return !std::isnan(b) && order(a, b) >= 0; }
+inline bool eq(double a, int64_t b) { return eq(b, a); }
+inline bool ne(double a, int64_t b) { return ne(b, a); }
+inline bool lt(double a, int64_t b) { return gt(b, a); }
+inline bool le(double a, int64_t b) { return ge(b, a); }
+inline bool gt(double a, int64_t b) { return lt(b, a); }
+inline bool ge(double a, int64_t b) { return le(b, a); }
+
+// An index that may not count from the end.
+inline int64_t from_start(int64_t i) {
+    if (i < 0)
+        throw InstanceError("index " + std::to_string(i) + " is out of range: the index of an embedding does not count from the end");
+    return i;
 }
 
 }  // namespace acrobat

@@ -60,10 +60,12 @@ struct Register {
     X(ReadInt) /* to = the value of tensor a */                                                                \
     X(ReadFloat)                                                                                               \
     /* numbers: to = a op b */                                                                                 \
-    X(AddInt) X(SubInt) X(MulInt) X(FloorDivInt) X(ModInt) X(NegInt) X(AbsInt) X(MinInt) X(MaxInt) X(AddFloat) \
-    X(SubFloat) X(MulFloat) X(DivFloat) X(FloorDivFloat) X(ModFloat) X(NegFloat) X(AbsFloat) X(MinFloat)       \
-    X(MaxFloat) X(BitAnd) X(BitOr) X(BitXor) X(ShiftLeft) X(ShiftRight) X(Not) X(ToInt) X(ToFloat) X(EqInt)    \
-    X(NeInt) X(LtInt) X(LeInt) X(EqFloat) X(NeFloat) X(LtFloat) X(LeFloat)                                     \
+    X(AddInt) X(SubInt) X(MulInt) X(FloorDivInt) X(ModInt) X(NegInt) X(AbsInt) X(MinInt) X(MaxInt)             \
+    X(AddFloat) X(SubFloat) X(MulFloat) X(DivInt) X(DivFloat) X(FloorDivFloat) X(ModFloat) X(NegFloat)         \
+    X(SquareFloat) X(AbsFloat) X(MinFloat) X(MaxFloat) X(BitAnd) X(BitOr) X(BitXor) X(ShiftLeft)               \
+    X(ShiftRight) X(Not) X(ToInt) X(ToFloat) X(Float32OfInt) X(Float32) X(FromStart) X(EqInt) X(NeInt)         \
+    X(LtInt) X(LeInt) X(EqFloat) X(NeFloat) X(LtFloat) X(LeFloat) X(EqMixed) X(NeMixed) X(LtMixed)             \
+    X(LeMixed) X(GtMixed) X(GeMixed)                                                                           \
     /* lists */                                                                                                \
     X(Size) /* to = the length of a */                                                                         \
     X(Get) /* to = a[b] */                                                                                     \
@@ -216,6 +218,13 @@ Pause run(Session& s, Fiber& fiber) {
         const type a = as<type>(A), b = as<type>(B); \
         PUT(as_slot(expression));                   \
         NEXT();                                     \
+    }
+#define MIXED(name, expression)    \
+    name : {                       \
+        const int64_t a = A;       \
+        const double b = real(B);  \
+        PUT(as_slot(expression));  \
+        NEXT();                    \
     }
 #define UNARY(name, type, expression) \
     name : {                          \
@@ -396,10 +405,12 @@ ReadFloat:
     BINARY(AddFloat, double, a + b)
     BINARY(SubFloat, double, a - b)
     BINARY(MulFloat, double, a * b)
+    BINARY(DivInt, int64_t, acrobat::div(a, b))
     BINARY(DivFloat, double, acrobat::div(a, b))
     BINARY(FloorDivFloat, double, floordiv(a, b))
     BINARY(ModFloat, double, mod(a, b))
     UNARY(NegFloat, double, -a)
+    UNARY(SquareFloat, double, square(a))
     UNARY(AbsFloat, double, std::abs(a))
     BINARY(MinFloat, double, std::min({a, b}))
     BINARY(MaxFloat, double, std::max({a, b}))
@@ -411,6 +422,9 @@ ReadFloat:
     UNARY(Not, int64_t, !a)
     UNARY(ToInt, double, to_int(a))
     UNARY(ToFloat, int64_t, double(a))
+    UNARY(Float32OfInt, int64_t, to_float32(a))
+    UNARY(Float32, double, to_float32(a))
+    UNARY(FromStart, int64_t, from_start(a))
     BINARY(EqInt, int64_t, a == b)
     BINARY(NeInt, int64_t, a != b)
     BINARY(LtInt, int64_t, a < b)
@@ -419,6 +433,12 @@ ReadFloat:
     BINARY(NeFloat, double, a != b)
     BINARY(LtFloat, double, a < b)
     BINARY(LeFloat, double, a <= b)
+    MIXED(EqMixed, eq(a, b))
+    MIXED(NeMixed, ne(a, b))
+    MIXED(LtMixed, lt(a, b))
+    MIXED(LeMixed, le(a, b))
+    MIXED(GtMixed, gt(a, b))
+    MIXED(GeMixed, ge(a, b))
 
 Size:
     PUT(items(A).size);
@@ -449,6 +469,7 @@ Enumerate:
     NEXT();
 
 #undef UNARY
+#undef MIXED
 #undef BINARY
 #undef PUT_LIST
 #undef PUT_FLOAT

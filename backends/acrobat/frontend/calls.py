@@ -87,6 +87,8 @@ def _called(f: Frame, node: ast.Call, callee: Value, args: list[Value], kwargs: 
     match callee:
         case Module():
             return modules.call(f, node, callee, args, kwargs)
+        case Method(Module() as owner, "forward"):
+            return modules.run_forward(f, node, owner, args, kwargs)
         case Method(Module() as owner, _, function):
             return f.program.call(f, node, function, [owner, *args], kwargs)
         case Method(owner, name):
@@ -140,7 +142,7 @@ def _function(f: Frame, node: ast.Call, value: Any, args: list[Value], kwargs: d
     if value is markers.phase or value is markers.parallel:
         return _marked(f, node, value, args, kwargs)
     if isinstance(value, types.FunctionType):
-        if value.__module__.startswith("torch."):
+        if modules.of_torch(value):
             return f.problem(node, f"`{written}` is not an operation of the language", "LANGUAGE.md lists the operations")
         return f.program.call(f, node, value, args, kwargs)
     facts = [known(a) for a in args]

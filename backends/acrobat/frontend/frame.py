@@ -163,7 +163,7 @@ class Frame:
         """The value as an operand. Raises Mismatch if it cannot be one."""
         match value:
             case Dyn(atom):
-                return atom
+                return self.builder.now(atom)
             case Static(bool() as v):
                 return n.Lit(v, BOOL, span=self.span)
             case Static(int() as v):

@@ -10,8 +10,9 @@ from typing import Any
 from torch import Tensor, nn
 
 from backends.acrobat.frontend.frame import Frame
+from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.tensors import Call
-from backends.acrobat.frontend.values import Dyn, Held, HostTensor, Method, Module, Static, Value, unknown
+from backends.acrobat.frontend.values import Dyn, Held, HostTensor, Method, Module, Static, Value, known, unknown
 from backends.acrobat.frontend.weights import constants_of, host_tensor
 from backends.acrobat.ir.ops import make_op
 from backends.acrobat.ir.types import INT
@@ -67,16 +68,56 @@ def fingerprint(module: nn.Module) -> Any:
 
 def hooked(module: nn.Module) -> bool:
     """Whether calling the module does more than its `forward`."""
-    return bool(module._forward_hooks or module._forward_pre_hooks) or type(module).__call__ is not nn.Module.__call__
+    calls = type(module).__call__ is nn.Module.__call__ and type(module)._call_impl is nn.Module._call_impl
+    return bool(module._forward_hooks or module._forward_pre_hooks) or not calls or "_call_impl" in vars(module)
+
+
+def globally_hooked() -> bool:
+    """Whether calling any module does more than its `forward`."""
+    return any(getattr(nn.modules.module, name, None) for name in ("_global_forward_hooks", "_global_forward_pre_hooks"))
+
+
+def forward_of(module: nn.Module) -> tuple[types.FunctionType | None, bool]:
+    """What calling the module runs, which may have been set on the instance: the function, or None if it is none of Python's,
+    and whether it takes the module as its first argument."""
+    forward = module.forward
+    if isinstance(forward, types.FunctionType):
+        return forward, False
+    if isinstance(forward, types.MethodType) and forward.__self__ is module:
+        return (forward.__func__ if isinstance(forward.__func__, types.FunctionType) else None), True
+    return None, False
+
+
+def no_function(module: nn.Module) -> str:
+    """What is wrong with a module of whose `forward` nothing is known."""
+    forward: Any = module.forward
+    what = "another object's method" if isinstance(forward, types.MethodType) else f"a {type(forward).__name__}"
+    return f"`forward` of this {type(module).__name__} is {what}, which was set on it"
+
+
+def of_torch(function: types.FunctionType) -> bool:
+    """Whether torch defines the function. (Its `__module__` is what a wrapper has copied.)"""
+    return str(function.__globals__.get("__name__", "")).startswith("torch.")
 
 
 def call(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    if hooked(m.module):
+        message = f"this {type(m.module).__name__} has forward hooks"
+        return f.problem(node, message, "remove them: only `forward` is compiled")
+    return run_forward(f, node, m, args, kwargs)
+
+
+def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """The module's `forward`, whatever hooks a call would run."""
     module = m.module
     kind = type(module)
-    if hooked(module):
-        return f.problem(node, f"this {kind.__name__} has forward hooks", "remove them: only `forward` is compiled")
-    if not kind.forward.__module__.startswith("torch."):
-        return f.program.call(f, node, kind.forward, [m, *args], kwargs)
+    function, bound = forward_of(module)
+    if function is None:
+        return f.problem(node, no_function(module), "set a function that `def` makes")
+    if not of_torch(stripped(function)):
+        return f.program.call(f, node, function, [m, *args] if bound else args, kwargs)
+    if not bound or function.__qualname__ not in {f"{c.__name__}.forward" for c in kind.__mro__}:
+        return f.problem(node, f"`forward` of this {kind.__name__} is that of another class", "use that class")
 
     def of(name: str) -> Value:
         tensor = tensor_of(f, m, name)
@@ -103,6 +144,8 @@ def call(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str
                 return f.problem(node, "dropout in training mode is not in the language", "call .eval() on the model first")
             same: Value = Call(kind.__name__, args, kwargs).bind("input")[0]
             return same
+        case nn.ReLU(inplace=True):
+            return f.tensors.in_place(Call("ReLU", args, kwargs).bind("input")[0], lambda x: f.tensors.op("relu", [x]))
         case nn.Sigmoid() | nn.Tanh() | nn.ReLU():
             return f.tensors.call(kind.__name__.lower(), Call(kind.__name__, args, kwargs))
         case nn.GELU():
@@ -122,6 +165,11 @@ def _embedding(f: Frame, node: ast.AST, module: nn.Embedding, table: Value, i: V
         i = i.index()
     elif isinstance(i, Dyn) and i.type == INT:
         return f.problem(node, "nn.Embedding is called with a tensor", "write `embedding.weight[i]` for an int")
+    is_known, at = known(i)
+    if is_known and isinstance(at, int) and not 0 <= at < module.num_embeddings:
+        return f.problem(node, f"index {at} is out of range: the embedding has {module.num_embeddings} rows")
+    if isinstance(i, Dyn) and i.type == INT and not is_known:
+        i = f.host("from_start", [i], INT, "index")
     row = f.atom(i) if isinstance(i, (Dyn, Static)) else None
     if row is not None and row.type == INT:
         return f.bind(make_op("row", [f.atom(table), row], {}, f.span), "row")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import types
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -15,9 +14,9 @@ from torch import nn
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.annotations import AnnotationError, Datatypes, hints
 from backends.acrobat.frontend.frame import Frame
-from backends.acrobat.frontend.modules import fingerprint, hooked
+from backends.acrobat.frontend.modules import fingerprint, forward_of, globally_hooked, hooked, no_function
 from backends.acrobat.frontend.scope import Exits
-from backends.acrobat.frontend.source import decorated, source_of, span_of
+from backends.acrobat.frontend.source import decorated, source_of, span_of, stripped
 from backends.acrobat.frontend.tensors import Call, Refused
 from backends.acrobat.frontend.values import (
     NONE,
@@ -106,14 +105,20 @@ class ProgramBuilder:
     # ---- the entry
 
     def build(self, hint: Any = None) -> n.Program:
-        function: Any = inspect.unwrap(type(self.module).forward)
+        found, bound = forward_of(self.module)
+        if found is None:
+            raise CompileError([Problem(n.Span("<model>", 0), no_function(self.module), "set a function that `def` makes")])
+        function = stripped(found)
         definition, file = source_of(function)
         span = span_of(definition, file)
-        params = [a.arg for a in definition.args.args][1:]
+        params = [a.arg for a in definition.args.args][int(bound) :]
         if strange := decorated(definition):
             raise CompileError([Problem(span, strange, "write what it does into the function")])
         if hooked(self.module):
             raise CompileError([Problem(span, "the model has forward hooks", "remove them: only `forward` is compiled")])
+        if globally_hooked():
+            message = "hooks for all modules are registered with torch (`register_module_forward_hook` or the like)"
+            raise CompileError([Problem(span, message, "remove them: only `forward` is compiled")])
         if len(params) != 1:
             advice = "put what one instance consists of into a dataclass" if params else "give it the instance as its argument"
             raise CompileError([Problem(span, f"`forward` takes one instance here, not {len(params)} arguments", advice)])
@@ -123,7 +128,7 @@ class ProgramBuilder:
                 instance = self._instance(hints(function) if hint is None else {params[0]: hint}, params[0])
             except (AnnotationError, Refused) as error:
                 raise CompileError([Problem(span, str(error), getattr(error, "advice", ""))]) from error
-            values: list[Value] = [self.root, Dyn(n.Var(params[0], instance))]
+            values: list[Value] = [*([self.root] if bound else []), Dyn(n.Var(params[0], instance))]
             key = self._key(function, values)
             self.key_names[key] = "forward"
             self.names["forward"] = key
@@ -216,7 +221,9 @@ class ProgramBuilder:
 
     def call(self, f: Frame, node: ast.AST, function: Any, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
         """A call of a Python function of the model."""
-        function = inspect.unwrap(function)
+        function = stripped(function)
+        if not isinstance(function, types.FunctionType):
+            return f.problem(node, f"a {type(function).__name__} cannot be compiled", "write a method or a function")
         definition, file = source_of(function)
         a = definition.args
         if strange := decorated(definition):

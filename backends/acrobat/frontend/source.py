@@ -6,50 +6,93 @@ import ast
 import inspect
 import linecache
 import os
+import sys
 from functools import cache
-from types import FunctionType
+from importlib.machinery import SourceFileLoader
+from types import CodeType, FunctionType
+from typing import Any
 
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.ir.nodes import Span
 
 
 @cache
-def _parse(file: str, version: tuple[int, int]) -> ast.Module:
+def _parse(file: str, version: tuple[int, int]) -> tuple[ast.Module, dict[tuple[str, int], list[CodeType]]]:
+    """The file's syntax tree, and the code of its functions by name and first line."""
     linecache.checkcache(file)
     with open(file, encoding="utf-8") as f:
-        return ast.parse(f.read(), file)
+        tree = ast.parse(f.read(), file)
+    codes: dict[tuple[str, int], list[CodeType]] = {}
+    pending = [compile(tree, file, "exec", dont_inherit=True)]
+    while pending:
+        code = pending.pop()
+        codes.setdefault((code.co_name, code.co_firstlineno), []).append(code)
+        pending += [c for c in code.co_consts if isinstance(c, CodeType)]
+    return tree, codes
 
 
-def parse(file: str) -> ast.Module:
-    """The file's syntax tree, as the file is now."""
+def parse(file: str) -> tuple[ast.Module, dict[tuple[str, int], list[CodeType]]]:
+    """The file's syntax tree, as the file is now, and the code of its functions by name and first line."""
     stat = os.stat(file)
     return _parse(file, (stat.st_mtime_ns, stat.st_size))
 
 
+def stripped(function: Any) -> Any:
+    """The function that torch's own decorators (`@torch.no_grad()`) stand around. Any other wrapper stays: it is what a call
+    runs."""
+    while (
+        hasattr(function, "__wrapped__") and getattr(function, "__globals__", {}).get("__name__") == "torch.utils._contextlib"
+    ):
+        function = function.__wrapped__
+    return function
+
+
 def source_of(function: FunctionType) -> tuple[ast.FunctionDef, str]:
-    """The definition of `function` and the file it stands in. Raises CompileError if there is no source."""
-    function = inspect.unwrap(function)
-    file = inspect.getsourcefile(function)
-    line = function.__code__.co_firstlineno
-    try:
-        tree = parse(file or "")
-    except (OSError, SyntaxError):
-        tree = None
-    if tree is not None:
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.FunctionDef) or node.name != function.__name__:
-                continue
-            if line in (node.lineno, *(d.lineno for d in node.decorator_list)):
-                return node, str(file)
+    """The definition of `function` and the file it stands in; of one that a decorator in the source has wrapped, the definition
+    with its decorator. Raises CompileError if there is no source, or not that of the function in memory."""
+    function = stripped(function)
+    inner = inspect.unwrap(function)
+    if inner is not function and isinstance(inner, FunctionType):
+        definition, file = _definition(inner)
+        if decorated(definition):
+            return definition, file
+    return _definition(function)
+
+
+def _definition(function: FunctionType) -> tuple[ast.FunctionDef, str]:
+    code = function.__code__
+    file, line = inspect.getsourcefile(function), code.co_firstlineno
     where = Span(str(file or "<unknown>"), line)
-    raise CompileError(
-        [
-            Problem(
-                where,
-                f"the source of `{function.__qualname__}` cannot be read",
-                "define the model in a file, not in an interactive session",
-            )
-        ]
+    if code.co_name == "<lambda>":
+        raise CompileError([Problem(where, "a lambda is not in the language", "write a method or a function")])
+    try:
+        tree, codes = parse(file or "")
+    except (OSError, SyntaxError) as error:
+        told = f"the source of `{function.__qualname__}` cannot be read"
+        raise CompileError([Problem(where, told, "define the model in a file, not in an interactive session")]) from error
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef) or node.name != code.co_name:
+            continue
+        if line in (node.lineno, *(d.lineno for d in node.decorator_list)):
+            of_file = codes.get((code.co_name, line), [])
+            if code in of_file or (_rewritten(function, node) and any(_alike(code, c) for c in of_file)):
+                return node, str(file)
+    told = f"`{function.__qualname__}` in memory is not the one in this file, which was changed after it was imported"
+    raise CompileError([Problem(where, told, "import the module again, or start Python again")])
+
+
+def _rewritten(function: FunctionType, node: ast.FunctionDef) -> bool:
+    """Whether the module was imported by a loader that rewrites `assert`, as pytest does for tests."""
+    loader = getattr(sys.modules.get(function.__module__), "__loader__", None)
+    return not isinstance(loader, SourceFileLoader) and any(isinstance(n, ast.Assert) for n in ast.walk(node))
+
+
+def _alike(rewritten: CodeType, code: CodeType) -> bool:
+    """Whether the code may be that of the other with other asserts."""
+    arguments = code.co_argcount + code.co_kwonlyargcount
+    return (
+        set(code.co_names) - {"AssertionError"} <= set(rewritten.co_names)
+        and code.co_varnames[:arguments] == rewritten.co_varnames[:arguments]
     )
 
 

@@ -130,7 +130,10 @@ def _dispatch(f: Frame, s: ast.stmt) -> None:
         case ast.Expr(ast.Call(ast.Attribute(owner, "append"), [item])):
             append(f, s, owner, item)
         case ast.Expr(value):
+            changed = len(f.builder.instead)
             v = f.expression(value)
+            if len(f.builder.instead) > changed:
+                return  # what it does is change a tensor in place
             marker = marker_of(f, value)
             if marker is markers.phase and not nothing_known(v):
                 f.problem(s, "the result of `phase` is not used, so no work is of its phase", PURE)

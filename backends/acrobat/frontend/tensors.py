@@ -138,10 +138,32 @@ class Tensors:
     def binary(self, op: str, a: Any, b: Any) -> Dyn:
         return self.op(op, [a, b])
 
+    def in_place(self, x: Value, make: Callable[[Dyn], Value]) -> Value:
+        """`x` changed in place to what `make` gives, under all its names. Raises Refused where these cannot all be known."""
+        if is_unknown(x) or not is_tensor(x):
+            return unknown()
+        builder = self.frame.builder
+        before = self.frame.atom(x)
+        if not isinstance(before, n.Var) or before.name not in builder.fresh:
+            raise Refused(
+                "this changes a tensor in place that may be seen elsewhere: it was not made here, or is part of another value",
+                "leave `inplace=True`, or the `_` of a method, out: the result is a new tensor then",
+            )
+        after = make(Dyn(before))
+        if not isinstance(after, Dyn) or not isinstance(after.atom, n.Var) or after.type != before.type:
+            raise Refused("a tensor that is changed in place keeps its shape and type", "assign the result to a name instead")
+        builder.change(before, after.atom)
+        return after
+
     # ---- calls
 
     def call(self, name: str, call: Call) -> Value:
         """`torch.<name>(...)` or `<tensor>.<name>(...)` with the tensor as first argument. Raises Refused."""
+        if name.endswith("_") and (name[:-1] in UNARY or name[:-1] in BINARY) and call.args:
+            rest = call.args[1:]
+            return self.in_place(
+                call.args[0], lambda x: self.call(name[:-1], Call(name, [x, *rest], call.kwargs, call.implicit))
+            )
         handler: Callable[[Call], Value] | None = getattr(self, f"do_{name}", None)
         if handler is None and name not in UNARY and name not in BINARY:
             raise Refused(f"`{name}` is not an operation of the language", "LANGUAGE.md lists the operations")
@@ -149,6 +171,11 @@ class Tensors:
             return unknown()
         if name not in MAKERS:
             self._tensor_first(call)
+        if name == "relu":
+            x, inplace = call.bind("input", "inplace", inplace=Static(False))
+            if constant(inplace, "inplace"):
+                return self.in_place(x, lambda x: self.op("relu", [x]))
+            return self.op("relu", [x])
         if name in UNARY:
             (x,) = call.bind("input")
             return self.op(UNARY[name], [x])
@@ -319,9 +346,20 @@ class Tensors:
         return self.op("permute", [x], {"dims": tuple(dim_of(d, rank, "permute") for d in items)})
 
     def do_contiguous(self, call: Call) -> Dyn:
+        x: Any = call.args[0]
+        self.frame.builder.fresh -= {getattr(self.frame.atom(x), "name", "")}  # the result may be the tensor or a copy of it
+        return x  # type: ignore[no-any-return]
+
+    def do_detach(self, call: Call) -> Dyn:
         return call.args[0]  # type: ignore[return-value]
 
-    do_clone = do_detach = do_contiguous
+    def do_clone(self, call: Call) -> Dyn:
+        """A tensor of its own: changes of the other in place do not reach it."""
+        x: Any = call.args[0]
+        fresh = set(self.frame.builder.fresh)
+        copy = self.op("reshape", [x], {"shape": shape_of(x)}, "clone")
+        self.frame.builder.fresh = fresh | {getattr(copy.atom, "name", "")}
+        return copy
 
     # ---- reductions
 
@@ -329,7 +367,9 @@ class Tensors:
         x, dim, keepdim = call.bind("input", "dim", "keepdim", dim=None, keepdim=Static(False))
         keep = bool(constant(keepdim, "keepdim"))
         if dim is None or dim == Static(None):
+            fresh = set(self.frame.builder.fresh)
             x = self.op("reshape", [x], {"shape": (math.prod(shape_of(x)),)})
+            self.frame.builder.fresh = fresh  # nobody has this view
             return self.op(op, [x], {"dim": 0, "keepdim": False})
         return self.op(op, [x], {"dim": dim_of(dim, len(shape_of(x)), op), "keepdim": keep})
 

@@ -43,7 +43,7 @@ def test_opcodes_are_those_of_the_interpreter_in_its_order() -> None:
     text = (RUNTIME / "vm.h").read_text()
     table = text[text.index("#define ACROBAT_OPCODES") : text.index("enum class Opcode")]
     assert re.findall(r"X\((\w+)\)", table.split("\n", 1)[1]) == [op.value for op in Opcode]
-    bodies = re.findall(r"^ *(?:(?:BINARY|UNARY)\((\w+),|(\w+):(?: \{)?$)", text, re.MULTILINE)
+    bodies = re.findall(r"^ *(?:(?:BINARY|UNARY|MIXED)\((\w+),|(\w+):(?: \{)?$)", text, re.MULTILINE)
     assert sorted(a or b for a, b in bodies if (a or b) in set(Opcode)) == sorted(Opcode)
 
 

@@ -1,0 +1,126 @@
+"""Tensors changed in place: under all their names, as eager PyTorch does it; refused where not all names are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import indent
+
+import pytest
+import torch
+
+from backends.acrobat.errors import CompileError
+from backends.acrobat.frontend import build
+from backends.acrobat.frontend.tests.test_own_model import load
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.ir.verifier import verify
+
+HEAD = """from __future__ import annotations
+from dataclasses import dataclass
+from typing import Annotated
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+@dataclass(frozen=True)
+class In:
+    x: Annotated[Tensor, 4]
+    n: int
+@dataclass(frozen=True)
+class Box:
+    x: Tensor
+class Residual(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.r = nn.Linear(4, 4), nn.Linear(4, 4), nn.ReLU(inplace=True)
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.b(self.r(self.a(x)))
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.r = nn.ReLU(inplace=True)
+        self.seq = nn.Sequential(nn.Linear(4, 4), nn.ReLU(inplace=True), nn.Dropout(inplace=True), nn.Linear(4, 4))
+        self.first = nn.Sequential(nn.ReLU(inplace=True), nn.Linear(4, 4))
+        self.block = Residual()
+        self.register_buffer("table", torch.randn(3, 4))
+    def same(self, t: Tensor) -> Tensor:
+        return t
+    def forward(self, s: In) -> Tensor:
+"""
+
+RIGHT = [
+    "return self.seq(s.x)",
+    "return self.block(s.x) + self.block(s.x)",
+    "y = self.a(s.x)\nz = self.r(y)\nreturn z + 10 * y",
+    "y = self.a(s.x)\nz = y\nself.r(y)\nreturn z - 3 * y",
+    "y = self.a(s.x)\nreturn y + self.r(y)",
+    "y = self.a(s.x)\nreturn (y * 2) + self.r(y) + y",
+    "y = self.a(s.x)\npair = (y, self.b(s.x))\nself.r(y)\nreturn pair[0] + 2 * pair[1]",
+    "y = self.a(s.x)\nz = y.clone()\nself.r(z)\nreturn y + 10 * z",
+    "y = self.a(s.x)\nz = y.clone()\nself.r(y)\nreturn y + 10 * z",
+    "y = self.a(s.x)\nz = y.detach()\nself.r(z)\nreturn y + 10 * z",
+    "y = self.a(s.x)\nF.relu(y, inplace=True)\nreturn y",
+    "y = self.a(s.x)\nz = F.relu(y, inplace=False)\nreturn y + 10 * z",
+    "y = self.a(s.x)\ny.relu_()\ny.mul_(2.0).add_(s.x)\nreturn y",
+    "y = self.a(s.x)\nz = y.tanh_()\nw = torch.sigmoid_(z)\nreturn y + 10 * z + 100 * w",
+    "y = self.a(s.x)\nbefore = y.sum().item()\nself.r(y)\nreturn y * before",
+    "y = self.first(self.a(s.x))\nreturn y",
+    "y = self.a(s.x)\nz = self.first(y)\nreturn z + y",
+    "h = torch.zeros(4)\nfor _ in range(s.n):\n    h = self.a(h + s.x)\n    g = h\n    self.r(h)\n    h = h + g\nreturn h",
+    "y = self.a(s.x)\nif s.n > 1:\n    z = self.b(y)\n    w = self.r(z)\n    return z + w + y\nreturn y",
+    "ys = [self.r(self.a(s.x * i)) for i in range(s.n)]\nreturn sum(ys, torch.zeros(4))",
+    "y = self.a(s.x)\nreturn self.r(y)",
+]
+
+
+@pytest.mark.parametrize("body", RIGHT)
+def test_as_in_eager_pytorch(tmp_path: Path, body: str) -> None:
+    module = load(tmp_path, HEAD + indent(body, "        ") + "\n")
+    torch.manual_seed(3)
+    model = module.M().eval()
+    program = build(model)
+    verify(program)
+    interpreter = Interpreter(program)
+    for n in (0, 1, 3):
+        x = torch.randn(4)
+        with torch.no_grad():
+            want = model(module.In(x.clone(), n))
+        got = interpreter.run(module.In(x, n))
+        torch.testing.assert_close(torch.from_numpy(got).float(), want, rtol=1e-4, atol=1e-5)
+
+
+REFUSED = [
+    "return self.r(s.x)",  # the instance's own
+    "return self.first(s.x)",
+    "return s.x.relu_()",
+    "return self.r(self.table[s.n]) + self.table[0]",  # the model's own
+    "return self.a.bias.add_(1.0)",
+    "y = self.a(s.x)\nz = y[:2]\nself.r(y)\nreturn torch.cat((z, z))",  # a view
+    "y = self.a(s.x)\nself.r(y[:2])\nreturn y",
+    "y = self.a(s.x)\nz = y.view(2, 2)\nself.r(z)\nreturn y",
+    "y = self.a(s.x)\nz = y.contiguous()\nself.r(z)\nreturn y",
+    "y = self.a(s.x)\nys = [y]\nself.r(y)\nreturn ys[s.n - s.n]",  # part of a value
+    "y = self.a(s.x)\nb = Box(y)\nself.r(y)\nreturn b.x",
+    "y = self.a(s.x)\nz = self.same(y)\nself.r(y)\nreturn z",  # what a function may give back
+    "return self.r(self.same(s.x))",
+    "y = self.a(s.x)\nif s.n > 1:\n    self.r(y)\nreturn y",  # on some paths only
+    "y = self.a(s.x)\nz = self.b(y) if s.n > 1 else y\nself.r(y)\nreturn z",
+    "y = self.a(s.x)\nfor _ in range(s.n):\n    self.r(y)\nreturn y",
+    "h = s.x\nfor _ in range(s.n):\n    h = self.r(h)\nreturn h",
+    "y = self.a(s.x)\nzs = [self.r(y) for _ in range(s.n)]\nreturn y",
+]
+
+
+@pytest.mark.parametrize("body", REFUSED)
+def test_refused_at_its_line(tmp_path: Path, body: str) -> None:
+    text = HEAD + indent(body, "        ") + "\n"
+    with pytest.raises(CompileError) as error:
+        build(load(tmp_path, text).M().eval())
+    assert "this changes a tensor in place that may be seen elsewhere" in str(error.value)
+    assert "leave `inplace=True`" in str(error.value)
+    assert error.value.problems[0].span.line > len(HEAD.splitlines())
+
+
+def test_a_change_of_shape(tmp_path: Path) -> None:
+    body = "        y = self.a(s.x).sum()\n        y.add_(s.x)\n        return y\n"
+    with pytest.raises(CompileError, match="a tensor that is changed in place keeps its shape"):
+        build(load(tmp_path, HEAD + body).M().eval())

@@ -23,7 +23,9 @@ from backends.acrobat.codegen.executable import MEMORY_LIMIT, Executable
 from backends.acrobat.codegen.module import DOOR, Module, classes_of, collect_units
 from backends.acrobat.codegen.units import Request
 from backends.acrobat.codegen.vm_module import VmModule
+from backends.acrobat.deep import as_deep_as_needed
 from backends.acrobat.frontend import build as build_program
+from backends.acrobat.frontend import too_deep
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.printer import print_program
 from backends.acrobat.kernels.emit import Schedules, Variant, llvm_version, symbol, variants
@@ -71,19 +73,27 @@ def compile(
     `Options(kernels="vendor")`, no library, UnsupportedCpu if the processor lacks the instructions that kernels need or that
     `Options(isa=...)` asks for, ValueError for a `tune` or a `sample` that cannot be.
     """
-    return compile_program(
-        build_program(module),
-        threads=threads,
-        options=options,
-        checked=checked,
-        tune=tune,
-        sample=sample,
-        memory_limit=memory_limit,
-        cache_folder=cache_folder,
-        observe=observe,
-        flags=flags,
-        emit=emit,
-    )
+    program = build_program(module)
+
+    def work() -> Executable:
+        return compile_program(
+            program,
+            threads=threads,
+            options=options,
+            checked=checked,
+            tune=tune,
+            sample=sample,
+            memory_limit=memory_limit,
+            cache_folder=cache_folder,
+            observe=observe,
+            flags=flags,
+            emit=emit,
+        )
+
+    try:
+        return as_deep_as_needed(work)
+    except RecursionError:
+        raise too_deep(module) from None
 
 
 def compile_program(

@@ -7,35 +7,33 @@ from collections.abc import Iterable, Mapping
 
 from backends.acrobat.ir.types import DataT, DataType, ListT, ScalarT, TensorT, TupleT, Type
 
-RESERVED = frozenset(
-    """alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constexpr continue default
-    delete do double else enum explicit export extern false float for friend goto if inline int long mutable namespace new
-    noexcept not not_eq nullptr operator or or_eq private protected public register return short signed sizeof static struct
-    switch template this throw true try typedef union unsigned using virtual void volatile while xor xor_eq cx s depth std
-    int64_t Tensor List Context Session Bucket""".split()  # noqa: SIM905
-)
+MARK = "_"
+"""What every name of the program ends in. No word of C++, no macro of a header and no name of the runtime that generated code
+uses does, so whatever a program calls its things, they are none of those."""
+
+TYPES = "__"
+"""What names of the program's types end in and its other names do not: variables and fields may be called as types are."""
 
 
 def identifier(name: str) -> str:
-    """`name` as a C++ identifier: readable, not yet unique."""
-    text = re.sub(r"\W+", "_", name).strip("_") or "v"
-    text = re.sub(r"__+", "_", text)
-    if text[0].isdigit():
-        text = f"v{text}"
-    return f"{text}_" if text in RESERVED else text
+    """`name` as a readable part of C++ identifiers: neither unique nor safe by itself."""
+    text = "".join(c if c.isascii() and (c.isalnum() or c == "_") else f"u{ord(c):x}" if c.isalnum() else "_" for c in name)
+    text = re.sub(r"__+", "_", text).strip("_") or "v"
+    return f"v{text}" if text[0].isdigit() else text
 
 
 class Names:
-    """Unique identifiers within one scope."""
+    """Unique identifiers within one scope, which end in `mark`."""
 
-    def __init__(self, taken: Iterable[str] = ()) -> None:
+    def __init__(self, taken: Iterable[str] = (), mark: str = MARK) -> None:
         self.taken = set(taken)
+        self.mark = mark
 
     def fresh(self, name: str) -> str:
         base = identifier(name)
-        text, n = base, 2
+        text, n = base + self.mark, 2
         while text in self.taken:
-            text, n = f"{base}_{n}", n + 1
+            text, n = f"{base}_{n}{self.mark}", n + 1
         self.taken.add(text)
         return text
 
@@ -45,10 +43,22 @@ class Types:
 
     def __init__(self, datatypes: Mapping[str, DataType]) -> None:
         self.datatypes = datatypes
-        self.names = {}
-        names = Names()
+        self.names: dict[str, str] = {}
+        self.cases: dict[tuple[str, str], str] = {}
+        self.tags: dict[tuple[str, str], str] = {}
+        self.fields: dict[tuple[str, str], dict[str, str]] = {}
+        self.suffixes: dict[Type, str] = {}
+        self._taken = Names(mark="")
+        names = Names(mark=TYPES)
         for name in datatypes:
             self.names[name] = names.fresh(name)
+        for name, data in datatypes.items():
+            tags = Names()
+            for case in data.cases:
+                self.cases[name, case.name] = names.fresh(f"{name}_{case.name}")
+                self.tags[name, case.name] = tags.fresh(f"k{identifier(case.name)}")
+                fields = Names()
+                self.fields[name, case.name] = {f: fields.fresh(f) for f, _ in case.fields}
 
     def cpp(self, type: Type) -> str:
         match type:
@@ -69,24 +79,32 @@ class Types:
         return f"{cpp} const" if cpp.endswith("*") else f"const {cpp}"
 
     def case(self, type: DataT, case: str) -> str:
-        return f"{self.names[type.name]}_{identifier(case)}"
+        return self.cases[type.name, case]
 
     def tag(self, type: DataT, case: str) -> str:
-        return f"{self.names[type.name]}::k{identifier(case)}"
+        return f"{self.names[type.name]}::{self.tags[type.name, case]}"
+
+    def field(self, type: DataT, case: str, field: str) -> str:
+        return self.fields[type.name, case][field]
 
     def suffix(self, type: Type) -> str:
-        """A part of a function name that tells types apart."""
+        """A part of a function name that tells types apart. It is no name of the program: it does not end in the mark."""
+        if type not in self.suffixes:
+            self.suffixes[type] = self._taken.fresh(self._described(type))
+        return self.suffixes[type]
+
+    def _described(self, type: Type) -> str:
         match type:
             case TensorT(shape, dtype):
                 return "_".join([dtype, *map(str, shape)])
             case ScalarT(kind):
                 return kind
             case TupleT(items):
-                return "tuple_" + "_".join(map(self.suffix, items)) + "_end"
+                return "tuple_" + "_".join(map(self._described, items)) + "_end"
             case ListT(item):
-                return f"list_{self.suffix(item)}"
+                return f"list_{self._described(item)}"
             case DataT(name):
-                return self.names[name]
+                return identifier(name)
 
     def has_tensor(self, type: Type, within: frozenset[str] = frozenset()) -> bool:
         match type:
@@ -109,16 +127,13 @@ class Types:
         out = [f"struct {self.names[name]};" for name in self.datatypes]
         for name, data in self.datatypes.items():
             cpp = self.names[name]
-            tags = ", ".join(f"k{identifier(c.name)}" for c in data.cases)
+            tags = ", ".join(self.tags[name, c.name] for c in data.cases)
             out += ["", f"struct {cpp} {{", f"    enum Tag : int32_t {{ {tags} }};", "    Tag tag;", "};"]
             for case in data.cases:
-                fields = [f"    {self.cpp(t)} {field_name(f)};" for f, t in case.fields]
-                out += [f"struct {self.case(DataT(name), case.name)} : {cpp} {{", *fields, "};"]
+                type = DataT(name)
+                fields = [f"    {self.cpp(t)} {self.field(type, case.name, f)};" for f, t in case.fields]
+                out += [f"struct {self.case(type, case.name)} : {cpp} {{", *fields, "};"]
         return "\n".join(out)
-
-
-def field_name(name: str) -> str:
-    return identifier(name)
 
 
 def c_string(text: str) -> str:

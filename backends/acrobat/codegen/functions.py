@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import PurePath
 
 from backends.acrobat.analyses.alignment import Alignment
-from backends.acrobat.codegen.cpp import Names, Types, c_string, field_name, identifier
+from backends.acrobat.codegen.cpp import Names, Types, c_string, identifier
 from backends.acrobat.codegen.order import groups, may_wait, phase_of_each
 from backends.acrobat.codegen.units import Units
 from backends.acrobat.ir import nodes as n
@@ -81,7 +81,15 @@ class FunctionWriter:
         result = self.types.cpp(f.result)
         if f.name in self.facts.waits:
             result = f"Task<{result}>"
-        return f"static {result} {self.function_names[f.name]}({', '.join(['Session& s', *params, 'int64_t& depth'])})"
+        params += ["int64_t& depth"]
+        if self.counts_calls(f.name):
+            params += ["int64_t calls = 0" if names is None else "int64_t calls"]
+        return f"static {result} {self.function_names[f.name]}({', '.join(['Session& s', *params])})"
+
+    def counts_calls(self, function: str) -> bool:
+        """Whether a function is told how many calls it is below the first: so a recursion without an end is found that needs no
+        stack, since the C++ compiler makes a loop of it. (Coroutines are counted where their frames are.)"""
+        return function in self.facts.recursive and function not in self.facts.waits
 
     def write(self, f: n.Function) -> str:
         self.function = f
@@ -96,8 +104,8 @@ class FunctionWriter:
         self.local.taken.add("depth_in")
         self.line("Context& cx = s.cx;")
         self.line("[[maybe_unused]] const int64_t depth_in = depth;")
-        if f.name in self.facts.recursive and not self.waiting:
-            self.line(f"cx.guard({c_string(f.name)});")
+        if self.counts_calls(f.name):
+            self.line(f"cx.guard({c_string(f.name)}, calls);")
         self.body(f.body, self.returns)
         where = f"// {f.name}, {PurePath(f.span.file).name}:{f.span.line}" if f.span.line else f"// {f.name}"
         return "\n".join([where, self.signature(f, names) + " {", *self.lines, "}", ""])
@@ -308,9 +316,8 @@ class FunctionWriter:
         for var, (field_, _) in zip(arm.vars, case.fields, strict=True):
             if var.name in used:
                 name = self.local.fresh(var.name)
-                self.line(
-                    f"const auto {name} = static_cast<{self.types.case(type, arm.case)}*>({v.code})->{field_name(field_)};"
-                )
+                member = self.types.field(type, arm.case, field_)
+                self.line(f"const auto {name} = static_cast<{self.types.case(type, arm.case)}*>({v.code})->{member};")
                 self.put(var.name, name, v.depth if self.types.has_tensor(var.type) else "")
 
     # ---- values
@@ -352,7 +359,7 @@ class FunctionWriter:
                 self.line(f"{name}->tag = {self.types.tag(type, case)};")
                 fields = self.program.datatypes[type.name].case(case).fields
                 for (f, _), v in zip(fields, values, strict=True):
-                    self.line(f"{name}->{field_name(f)} = {v.code};")
+                    self.line(f"{name}->{self.types.field(type, case, f)} = {v.code};")
                 return Value(f"static_cast<{self.types.cpp(type)}>({name})", self.join_depths([v.depth for v in values]))
             case n.Host(op, args):
                 return self.host(op, args, expr.type)
@@ -410,7 +417,9 @@ class FunctionWriter:
             depths.append(self.start())
         self.line(f"int64_t {depth} = {self.join_depths(depths)};")
         target = self.function_names[expr.function]
-        code = f"model::{target}({', '.join(['s', *(v.code for v in values), depth])})"
+        assert self.function is not None
+        below = ["calls + 1"] if self.counts_calls(expr.function) and self.counts_calls(self.function.name) else []
+        code = f"model::{target}({', '.join(['s', *(v.code for v in values), depth, *below])})"
         if expr.function in self.facts.waits:
             code = f"co_await {code}"
         return Value(code, depth if self.types.has_tensor(expr.type) else "")

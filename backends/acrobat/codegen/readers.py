@@ -3,7 +3,7 @@ does not fit."""
 
 from __future__ import annotations
 
-from backends.acrobat.codegen.cpp import Types, c_string, field_name
+from backends.acrobat.codegen.cpp import Types, c_string
 from backends.acrobat.ir.types import DataT, ListT, ScalarT, TensorT, TupleT, Type
 
 
@@ -38,10 +38,10 @@ class Readers:
                 if type not in self.functions:
                     self.functions[type] = ""  # recursive types meet themselves
                     self.functions[type] = self._function(type)
-                return f"read_{self.types.suffix(type)}(s, {o})"
+                return f"read_value_{self.types.suffix(type)}(s, {o})"
 
     def _function(self, type: Type) -> str:
-        head = f"static {self.types.cpp(type)} read_{self.types.suffix(type)}(Session& s, PyObject* o) {{"
+        head = f"static {self.types.cpp(type)} read_value_{self.types.suffix(type)}(Session& s, PyObject* o) {{"
         match type:
             case ListT(item):
                 body = self._list(type, item)
@@ -100,7 +100,7 @@ class Readers:
                 "}",
                 f"auto* v = s.cx.host.make<{cpp}>(1);",
                 f"v->tag = {self.types.tag(type, 'Some')};",
-                f"v->{field_name('value')} = {self.read(inner, 'o')};",
+                f"v->{self.types.field(type, 'Some', 'value')} = {self.read(inner, 'o')};",
                 "return v;",
             ]
         lines = ["const Path::Level level(s.path, s.cx, o);"]
@@ -116,7 +116,8 @@ class Readers:
                     body += ['    const char* at = "";', "    try {"]
                     for k, (name, t) in enumerate(fields):
                         body += [f"        at = {c_string('.' + name)};"]
-                        body += [f"        v->{field_name(name)} = {self.read(t, f'cls.field(o, {k}, s.kept)')};"]
+                        member, value = self.types.field(type, case.name, name), self.read(t, f"cls.field(o, {k}, s.kept)")
+                        body += [f"        v->{member} = {value};"]
                     body += ["    } catch (ReadError& e) {", "        e.within(at);", "        throw;", "    }"]
                 lines += [f"if (const Class& cls = s.classes[{index}]; {same}) {{", *body, "    return v;", "}"]
         wanted = " or ".join(f"a {c.name}" for c in data.cases)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -92,7 +93,7 @@ class Units:
         """With `merge`, equal steps of a block that do not wait for each other are one kernel call."""
         self.merge = merge
         self.by_key: dict[tuple[Kernel | Block, tuple[str, ...]], UnitCode] = {}
-        self.names = Names()
+        self.names = Names(mark="")  # they stand behind a prefix everywhere
 
     def __iter__(self) -> Iterator[UnitCode]:
         return iter(self.by_key.values())
@@ -434,8 +435,9 @@ def row_bytes(kernel: Kernel) -> int:
 
 
 def operand(param: str) -> str:
-    """The C++ name of a unit's parameter, apart from all other names of the generated functions."""
-    return f"arg_{identifier(param)}"
+    """The C++ name of a unit's parameter, apart from all other names of the generated functions and from other parameters'."""
+    text = identifier(param)
+    return f"arg_{text}" if text == param else f"arg_{text}_{hashlib.sha256(param.encode()).hexdigest()[:8]}"
 
 
 def elements(p: Param) -> int:

@@ -36,7 +36,7 @@ class VmModule:
         unit_writer = UnitWriter(emitted)
         self.weights = list(program.weights)
         self.outputs = descriptors.tensors
-        records = [f"record_{unit.name}_of" for unit in units] or ["nullptr"]
+        records = [f"thunk_{unit.name}" for unit in units] or ["nullptr"]
         waits = "true" if program.entry in facts.waits else "false"
         self.body = "\n".join(
             [
@@ -74,7 +74,7 @@ def thunk(unit: UnitCode) -> str:
     args = [f"r[args[{i}]].value" for i in range(len(unit.gathered))]
     args += [f"vm::items(r[args[{len(unit.gathered) + i}]].value)" for i in range(len(unit.lists))]
     return (
-        f"static Tensor record_{unit.name}_of(Context& cx, int64_t depth, [[maybe_unused]] const vm::Register* r, "
+        f"static Tensor thunk_{unit.name}(Context& cx, int64_t depth, [[maybe_unused]] const vm::Register* r, "
         f"[[maybe_unused]] const int32_t* args) {{\n    return record_{unit.name}({', '.join(['cx', 'depth', *args])});\n}}"
     )
 

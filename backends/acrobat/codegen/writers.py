@@ -3,7 +3,7 @@ and splits; then the structure is built around them."""
 
 from __future__ import annotations
 
-from backends.acrobat.codegen.cpp import Types, field_name
+from backends.acrobat.codegen.cpp import Types
 from backends.acrobat.ir.types import DataT, ListT, ScalarT, TensorT, TupleT, Type
 
 
@@ -30,7 +30,7 @@ class Writers:
                 return f"out[{self._tensor(type)}].tensors.push_back({value});"
             case _:
                 self._need(type)
-                return f"collect_{self.types.suffix(type)}(s, out, {value});"
+                return f"collect_value_{self.types.suffix(type)}(s, out, {value});"
 
     def build(self, type: Type, value: str) -> str:
         """An expression for a new reference (null: a Python error is set)."""
@@ -45,7 +45,7 @@ class Writers:
                 return f"out[{self._tensor(type)}].take()"
             case _:
                 self._need(type)
-                return f"build_{self.types.suffix(type)}(s, out, {value})"
+                return f"build_value_{self.types.suffix(type)}(s, out, {value})"
 
     def _tensor(self, type: TensorT) -> int:
         if type not in self.tensors:
@@ -59,7 +59,7 @@ class Writers:
 
     def _collect(self, type: Type) -> str:
         cpp, suffix = self.types.cpp(type), self.types.suffix(type)
-        lines = [f"static void collect_{suffix}(Session& s, std::vector<Outgoing>& out, {cpp} const& v) {{"]
+        lines = [f"static void collect_value_{suffix}(Session& s, std::vector<Outgoing>& out, {cpp} const& v) {{"]
         match type:
             case ListT(item):
                 inner = self.collect(item, "item")
@@ -73,7 +73,7 @@ class Writers:
                     lines += [f"        case {self.types.tag(type, case.name)}: {{"]
                     lines += [f"            [[maybe_unused]] auto* c = static_cast<{self.types.case(type, case.name)}*>(v);"]
                     for f, t in case.fields:
-                        if line := self.collect(t, f"c->{field_name(f)}"):
+                        if line := self.collect(t, f"c->{self.types.field(type, case.name, f)}"):
                             lines += [f"            {line}"]
                     lines += ["            break;", "        }"]
                 lines += ["    }"]
@@ -82,7 +82,7 @@ class Writers:
     def _build(self, type: Type) -> str:
         cpp, suffix = self.types.cpp(type), self.types.suffix(type)
         lines = [
-            f"static PyObject* build_{suffix}(Session& s, std::vector<Outgoing>& out, {cpp} const& v) {{",
+            f"static PyObject* build_value_{suffix}(Session& s, std::vector<Outgoing>& out, {cpp} const& v) {{",
             "    (void)s, (void)out;",
         ]
         match type:
@@ -112,12 +112,13 @@ class Writers:
                 if case.name == "None":
                     lines += ["            Py_RETURN_NONE;"]
                 else:
-                    lines += [f"            return {self.build(case.fields[0][1], 'c->' + field_name('value'))};"]
+                    held = f"c->{self.types.field(type, case.name, 'value')}"
+                    lines += [f"            return {self.build(case.fields[0][1], held)};"]
             else:
                 index = self.classes.index((name, case.name))
                 lines += [f"            Ref values[{max(len(case.fields), 1)}];"]
                 for k, (f, t) in enumerate(case.fields):
-                    value = self.build(t, "c->" + field_name(f))
+                    value = self.build(t, "c->" + self.types.field(type, case.name, f))
                     lines += [f"            values[{k}] = Ref(checked({value}));"]
                 lines += [f"            return s.classes[{index}].make(values);"]
             lines += ["        }"]

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from torch import nn
 
+from backends.acrobat.deep import as_deep_as_needed
+from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.program import ProgramBuilder
-from backends.acrobat.ir.nodes import Program
+from backends.acrobat.ir.nodes import Program, Span
 
 
 def build(module: nn.Module, instance_type_hint: Any = None) -> Program:
     """The program of `module.forward`, which takes one instance, of the type its annotation says; `instance_type_hint` is one
     to take in its place. The values are those of this moment, in float32. Raises CompileError with all problems found."""
-    return ProgramBuilder(module).build(instance_type_hint)
+    try:
+        return as_deep_as_needed(lambda: ProgramBuilder(module).build(instance_type_hint))
+    except RecursionError:
+        raise too_deep(module) from None
+
+
+def too_deep(module: nn.Module) -> CompileError:
+    """The error of a model whose branches are nested beyond what any stack holds."""
+    where = Span(inspect.getsourcefile(type(module)) or "<unknown>", 0)
+    message = f"{type(module).__name__} or what it calls is nested too deeply to be compiled"
+    return CompileError([Problem(where, message, "split long functions, or look values up in a list")])

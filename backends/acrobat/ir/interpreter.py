@@ -7,14 +7,13 @@ launches of kernels and static blocks, and derived weights.
 from __future__ import annotations
 
 import operator
-import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
+from backends.acrobat.deep import FRAMES, deeply
 from backends.acrobat.errors import InstanceError, ResourceError
 from backends.acrobat.ir.nodes import (
     Call,
@@ -43,9 +42,8 @@ from backends.acrobat.ir.ops import HOST, evaluate
 from backends.acrobat.ir.types import FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.kernels.spec import Block, Kernel, Mode
 
-STACK_BYTES = 512 << 20
-FRAMES = 200_000
-"""Python frames an instance may need at once: a recursion of some 50,000 calls."""
+CALLS = 1 << 20
+"""Calls at the end of functions that follow each other."""
 
 Env = dict[str, Any]
 Path = tuple[Any, ...]
@@ -115,6 +113,7 @@ class Interpreter:
 
     def _expr(self, expr: Expr, env: Env) -> Any:
         """Chains, branches and calls at the end of a function cost no stack."""
+        calls = 0
         while True:
             match expr:
                 case Let():
@@ -128,6 +127,11 @@ class Interpreter:
                     env.update(zip((v.name for v in arm.vars), value.args, strict=True))
                     expr = arm.body
                 case Call():
+                    calls += 1
+                    if calls > CALLS:
+                        raise ResourceError(
+                            f"{expr.function} is nested too deeply, in {CALLS} calls: the recursion may not end"
+                        )
                     function = self.program.functions[expr.function]
                     env = dict(zip((p.name for p in function.params), self._atoms(expr.args, env), strict=True))
                     expr = function.body
@@ -330,26 +334,7 @@ def _located(span: Span, run: Callable[..., X], *args: Any) -> X:
 
 def _deep(work: Callable[[], X]) -> X:
     """`work()` on a stack deep enough for structures that are long chains."""
-    result: list[X] = []
-    failure: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            result.append(work())
-        except RecursionError:
-            failure.append(ResourceError(f"a recursion deeper than {FRAMES} frames; does it end?"))
-        except BaseException as error:
-            failure.append(error)
-
-    limit, size = sys.getrecursionlimit(), threading.stack_size(STACK_BYTES)
     try:
-        sys.setrecursionlimit(max(limit, FRAMES))
-        thread = threading.Thread(target=run)
-        thread.start()
-    finally:
-        threading.stack_size(size)
-    thread.join()
-    sys.setrecursionlimit(limit)
-    if failure:
-        raise failure[0]
-    return result[0]
+        return deeply(work)
+    except RecursionError:
+        raise ResourceError(f"a recursion deeper than {FRAMES} frames; does it end?") from None

@@ -174,13 +174,18 @@ class Context {
         }();
         stack_limit_ = limit;
     }
-    void guard(const char* what) const {
+    // `calls`: how many are below, each from within the one before. They need no stack where the compiler makes loops of them.
+    void guard(const char* what, int64_t calls = 0) const {
         tick();
         char here;
         if (&here < stack_limit_) [[unlikely]]
             throw ResourceError(std::string(what) + " is nested too deeply for this thread's stack: the recursion may not end, or "
                                                     "the instance may contain itself");
+        if (calls >= kMostCalls) [[unlikely]]
+            throw ResourceError(std::string(what) + " is nested too deeply, in " + std::to_string(kMostCalls) +
+                                " calls: the recursion may not end");
     }
+    static constexpr int64_t kMostCalls = 1 << 24;
 
     // A tensor that an instance has waited for.
     const float* computed(Tensor t) const {

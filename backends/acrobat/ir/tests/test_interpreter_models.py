@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 
+from backends.acrobat import deep
 from backends.acrobat.errors import InstanceError, ResourceError
-from backends.acrobat.ir import interpreter
 from backends.acrobat.ir.interpreter import Interpreter, interpret, run_block, run_kernel
 from backends.acrobat.ir.nodes import Function, Program, Var
 from backends.acrobat.ir.printer import units
@@ -175,7 +175,7 @@ def test_long_chains_cost_no_recursion() -> None:
 
 
 def test_calls_at_the_end_cost_no_depth(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interpreter, "FRAMES", 2000)
+    monkeypatch.setattr(deep, "FRAMES", 2000)
     p = program(
         """
 def forward(n: int) -> int

@@ -1,0 +1,48 @@
+"""Work on what is deeper than Python's stack: a chain of 2,000 `if`s in a model is as many levels of its program."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+STACK_BYTES = 512 << 20
+FRAMES = 200_000
+"""Python frames that fit into it."""
+
+X = TypeVar("X")
+
+
+def deeply(work: Callable[[], X]) -> X:
+    """`work()` on a larger stack. Raises what `work` raises, and RecursionError if even that is too small."""
+    result: list[X] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            result.append(work())
+        except BaseException as error:
+            failure.append(error)
+
+    limit, size = sys.getrecursionlimit(), threading.stack_size(STACK_BYTES)
+    try:
+        sys.setrecursionlimit(max(limit, FRAMES))
+        thread = threading.Thread(target=run)
+        thread.start()
+    finally:
+        threading.stack_size(size)
+    thread.join()
+    sys.setrecursionlimit(limit)
+    if failure:
+        raise failure[0]
+    return result[0]
+
+
+def as_deep_as_needed(work: Callable[[], X]) -> X:
+    """`work()`, done again on a deep stack if Python's own does not do. Raises as `deeply`."""
+    try:
+        return work()
+    except RecursionError:
+        pass
+    return deeply(work)

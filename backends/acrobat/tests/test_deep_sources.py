@@ -1,0 +1,128 @@
+"""Long chains of branches, and recursions at the end of functions, with an end and without one."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from backends.acrobat import compile
+from backends.acrobat.errors import CompileError, ResourceError
+from backends.acrobat.frontend import build
+from backends.acrobat.frontend.tests.test_own_model import load
+from backends.acrobat.ir import interpreter
+from backends.acrobat.ir.interpreter import interpret
+from backends.acrobat.options import Options
+
+
+def chain(path: Path, length: int) -> nn.Module:
+    lines = ["from torch import Tensor, nn", "class M(nn.Module):", "    def forward(self, op: int) -> int:"]
+    for k in range(length):
+        lines += [f"        if op == {k}:", f"            return {k * 7 % 1000}"]
+    return load(path, "\n".join([*lines, "        return -1", ""])).M()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("length", [200, 2000])
+def test_many_branches_in_a_row(tmp_path: Path, length: int) -> None:
+    model = chain(tmp_path, length)
+    program = build(model)
+    for op in (0, 1, length - 1, length, -5):
+        assert interpret(program, op) == model(op)
+
+
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+def test_many_branches_in_a_row_compiled(tmp_path: Path, cache: Path, codegen: Any) -> None:
+    model = chain(tmp_path, 200)
+    ops = [0, 1, 199, 200, -5]
+    assert compile(model, cache_folder=cache, options=Options(codegen=codegen))(ops) == [model(op) for op in ops]
+
+
+def test_branches_too_many_for_any_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from backends.acrobat import deep
+
+    monkeypatch.setattr(deep, "FRAMES", 2000)
+    with pytest.raises(CompileError, match="M or what it calls is nested too deeply"):
+        build(chain(tmp_path, 1000))
+
+
+@dataclass(frozen=True)
+class Start:
+    kind: int
+    n: int
+
+
+class Tail(nn.Module):
+    """Recursions at the end of functions: of one function, of two, and with tensors; none ends from a negative number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.start = nn.Parameter(torch.ones(4))
+
+    def down(self, n: int, total: int) -> int:
+        if n == 0:
+            return total
+        return self.down(n - 1, total + n % 7)
+
+    def even(self, n: int) -> int:
+        return 1 if n == 0 else self.odd(n - 1)
+
+    def odd(self, n: int) -> int:
+        return 0 if n == 0 else self.even(n - 1)
+
+    def last(self, x: Tensor, n: int) -> Tensor:
+        if n == 0:
+            return x
+        return self.last(x, n - 1)
+
+    def forward(self, s: Start) -> tuple[int, Tensor]:
+        if s.kind == 0:
+            return self.down(s.n, 0), self.start
+        if s.kind == 1:
+            return self.even(s.n), self.start
+        return 2, self.last(self.start, s.n)
+
+
+@pytest.fixture(scope="module", params=["aot", "vm"])
+def tail(request: Any, cache: Path) -> Any:
+    return compile(Tail(), cache_folder=cache, options=Options(codegen=request.param))
+
+
+class TestTailRecursion:
+    def test_that_is_deep(self, tail: Any) -> None:
+        n = 100_000
+        got = tail([Start(0, n), Start(1, n), Start(1, n + 1), Start(0, 0)])
+        assert [g[0] for g in got] == [sum(k % 7 for k in range(n + 1)), 1, 0, 0]
+
+    @pytest.mark.parametrize("kind", [0, 1, 2])
+    def test_that_never_ends(self, tail: Any, kind: int) -> None:
+        with pytest.raises(ResourceError, match=r"instance 1: \S+ is nested too deeply.*the recursion may not end"):
+            tail([Start(0, 3), Start(kind, -1)])
+        assert tail([Start(0, 3)])[0][0] == 6
+
+    def test_that_never_ends_in_the_interpreter(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(interpreter, "CALLS", 5000)
+        program = build(Tail())
+        assert interpret(program, Start(0, 4000))[0] == sum(k % 7 for k in range(4001))
+        with pytest.raises(ResourceError, match="is nested too deeply, in 5000 calls: the recursion may not end"):
+            interpret(program, Start(1, -1))
+
+    def test_that_is_interrupted(self, tail: Any) -> None:
+        """By the handler of an alarm, as by that of Ctrl-C."""
+
+        def interrupt(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        before = signal.signal(signal.SIGALRM, interrupt)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            with pytest.raises(KeyboardInterrupt):
+                tail([Start(0, 100_000)] * 20_000)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        assert tail([Start(0, 3)])[0][0] == 6

@@ -135,6 +135,8 @@ def _function(f: Frame, node: ast.Call, value: Any, args: list[Value], kwargs: d
         return construct(f, node, value, args, kwargs)
     if value is torch.tensor:
         return _made_tensor(f, node, args, kwargs)
+    if value is torch.nn.functional.relu:
+        return f.tensors.functional_relu(Call("relu", args, kwargs))
     if (name := torch_name(value)) is not None:
         if args and isinstance(args[0], Held):
             return _stacked(f, node, args[0], name, Call(name, args, kwargs))

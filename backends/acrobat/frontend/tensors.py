@@ -171,11 +171,6 @@ class Tensors:
             return unknown()
         if name not in MAKERS:
             self._tensor_first(call)
-        if name == "relu":
-            x, inplace = call.bind("input", "inplace", inplace=Static(False))
-            if constant(inplace, "inplace"):
-                return self.in_place(x, lambda x: self.op("relu", [x]))
-            return self.op("relu", [x])
         if name in UNARY:
             (x,) = call.bind("input")
             return self.op(UNARY[name], [x])
@@ -183,6 +178,13 @@ class Tensors:
             return handler(call)
         a, b = call.bind("input", "other")
         return self.binary(BINARY[name], a, b)
+
+    def functional_relu(self, call: Call) -> Value:
+        """`torch.nn.functional.relu`, which can also change its operand."""
+        x, inplace = call.bind("input", "inplace", inplace=Static(False))
+        if constant(inplace, "inplace"):
+            return self.in_place(x, lambda x: self.op("relu", [x]))
+        return self.call("relu", Call("relu", [x], {}))
 
     def _tensor_first(self, call: Call) -> None:
         first = call.args[0] if call.args else call.kwargs.get("input", call.kwargs.get("self"))

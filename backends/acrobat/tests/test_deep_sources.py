@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,13 +32,6 @@ def test_many_branches_in_a_row(tmp_path: Path, length: int) -> None:
     program = build(model)
     for op in (0, 1, length - 1, length, -5):
         assert interpret(program, op) == model(op)
-
-
-@pytest.mark.parametrize("codegen", ["aot", "vm"])
-def test_many_branches_in_a_row_compiled(tmp_path: Path, cache: Path, codegen: Any) -> None:
-    model = chain(tmp_path, 200)
-    ops = [0, 1, 199, 200, -5]
-    assert compile(model, cache_folder=cache, options=Options(codegen=codegen))(ops) == [model(op) for op in ops]
 
 
 def test_branches_too_many_for_any_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,19 +95,3 @@ class TestTailRecursion:
         assert interpret(program, Start(0, 4000))[0] == sum(k % 7 for k in range(4001))
         with pytest.raises(ResourceError, match="is nested too deeply, in 5000 calls: the recursion may not end"):
             interpret(program, Start(1, -1))
-
-    def test_that_is_interrupted(self, tail: Any) -> None:
-        """By the handler of an alarm, as by that of Ctrl-C."""
-
-        def interrupt(*_: object) -> None:
-            raise KeyboardInterrupt
-
-        before = signal.signal(signal.SIGALRM, interrupt)
-        try:
-            signal.setitimer(signal.ITIMER_REAL, 0.05)
-            with pytest.raises(KeyboardInterrupt):
-                tail([Start(0, 100_000)] * 20_000)
-        finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
-        assert tail([Start(0, 3)])[0][0] == 6

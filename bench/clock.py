@@ -50,6 +50,16 @@ def sample(compiled: Compiled, minibatch: Sequence[Instance], index: int, twice:
     return Sample(index, stop - start, Fetch(index, stop - start, cost, late), flat, dict(compiled.counters()))
 
 
+def both(compiled: Compiled, minibatch: Sequence[Instance]) -> tuple[int, int]:
+    """Of one call, the wall time and the processor time of the process, in nanoseconds."""
+    batch = list(minibatch)
+    cpu, wall = process_time_ns(), perf_counter_ns()
+    outputs = compiled.run(batch)
+    wall, cpu = perf_counter_ns() - wall, process_time_ns() - cpu
+    del outputs
+    return wall, cpu
+
+
 def _fetch(compiled: Compiled, outputs: Outputs) -> tuple[Flat, int]:
     """The outputs, and what it has cost: the processor time of the process, in which the turns of other processes are not,
     or the wall time if that is less. If the thread has gone to sleep meanwhile, it waited for something: then wall time."""

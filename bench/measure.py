@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bench import breakdown, machine, record, stats, turns
+from bench import breakdown, fresh, machine, record, stats, turns
 from bench.cell import Cell
 from bench.config import Isolate, Measure
 from bench.isolate import Ended, verdict
@@ -169,6 +169,7 @@ class Group:
             row["flags"].append(
                 f"it changed while it was measured: {first} in the first half of the rounds, {second} in the second"
             )
+        self._unseen(running)
         try:
             child.left_s = min(child.left_s, CLOSE_S)
             child.ask("end")
@@ -176,6 +177,17 @@ class Group:
             row["flags"].append(f"close() did not work: {ended.why}")
         row["flags"] += left_behind(child.family)
         return Ended(Status.OK, None)
+
+    def _unseen(self, running: Running) -> None:
+        """Mini-batches that the cell has never seen, from a seed that nobody could know. All samples are taken by now: whatever
+        goes wrong here is a flag."""
+        count, passes = fresh.plan(running.pass_s / running.minibatches)
+        try:
+            reply = running.child.ask("fresh", seed=fresh.seed(), count=count, passes=passes)
+            running.row["fresh"], flags = fresh.judge(reply)
+        except Ended as ended:
+            flags = [f"mini-batches that it had never seen could not be run: {ended.why}"]
+        running.row["flags"] += flags
 
     def _end(self, running: Running, ended: Ended) -> None:
         """Whatever the outcome, a row."""

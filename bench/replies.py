@@ -66,6 +66,11 @@ SCHEMAS: Mapping[str, Mapping[str, Check]] = {
         "ran": mapping_of(anything),
         "flags": list_of(text),
     },
+    "fresh": {
+        "known": list_of(list_of(list_of(count))),
+        "first": list_of(list_of(count)),
+        "again": list_of(list_of(list_of(count))),
+    },
     "survey": {"reasons": mapping_of(lambda value: value is None or text(value))},
 }
 """What the answer to a request must hold; it may hold more. A verdict (`status` and `why`) answers any request."""

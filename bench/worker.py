@@ -140,6 +140,19 @@ class Session:
         gc.collect()  # now, so that the next turn begins with the pause and not with a collection
         return reply
 
+    def fresh(self, seed: int, count: int, passes: int) -> Reply:
+        """Run `count` mini-batches that were never seen, drawn from `seed`, after a few passes over the ones that were. Per
+        run its wall time and the processor time of this process meanwhile, in nanoseconds: `known` by pass, then the `first`
+        runs of the new ones, then `again` by pass."""
+        size = len(self.minibatches[0])
+        instances = self.workload.instances(self.cell["size"], seed, size * count)
+        placed = self.compiled.place(instances)
+        unseen = [placed[i * size : (i + 1) * size] for i in range(count)]
+        with clock.quiet():
+            known = [[clock.both(self.compiled, each) for each in self.minibatches] for _ in range(passes + 1)][1:]
+            first, *again = [[clock.both(self.compiled, each) for each in unseen] for _ in range(passes + 1)]
+        return {"known": known, "first": first, "again": again}
+
     def close(self) -> Reply:
         """The last checks, and what is known only at the end."""
         self._inputs_unchanged()

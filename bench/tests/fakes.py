@@ -461,6 +461,46 @@ class FindsAnswers(Applied):
         return super().run(minibatch)
 
 
+class RemembersContent(Applied):
+    """Does the work once for every content."""
+
+    def __init__(self, weight: np.ndarray) -> None:
+        super().__init__(weight)
+        self.known: dict[bytes, Outputs] = {}
+
+    def key(self, minibatch: Sequence[Vector]) -> bytes:
+        return b"".join(instance.x.tobytes() for instance in minibatch)
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        key = self.key(minibatch)
+        if key not in self.known:
+            burn(0.005)
+            self.known[key] = super().run(minibatch)
+        return self.known[key]
+
+
+class RemembersIdentity(RemembersContent):
+    def key(self, minibatch: Sequence[Vector]) -> bytes:
+        return repr([id(instance) for instance in minibatch]).encode()
+
+
+class AnswersAtFirst(RemembersContent):
+    """Knows the answers to what it was given first, as if made while compiling or placing, and works for all else."""
+
+    def place(self, instances: Sequence[Any]) -> list[Any]:
+        if not self.known:
+            for i in range(0, len(instances), 4):
+                RemembersContent.run(self, instances[i : i + 4])
+        return list(instances)
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        known = self.known.get(self.key(minibatch))
+        if known is None:
+            burn(0.005)
+            return Applied.run(self, minibatch)
+        return known
+
+
 def burn(seconds: float) -> None:
     """Processor time, not sleep."""
     end = time.process_time() + seconds

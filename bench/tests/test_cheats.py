@@ -87,6 +87,18 @@ def test_what_a_cell_leaves_running_is_ended(how: str, tmp_path: Path) -> None:
         assert [flag for flag in row["flags"] if "left 1 process behind" in flag and "sleep" in flag], row["flags"]
 
 
+@pytest.mark.parametrize(
+    ("how", "which"),
+    [("RemembersContent", "first"), ("RemembersIdentity", "first"), ("AnswersAtFirst", "again"), ("Applied", "")],
+)
+def test_answers_that_were_not_made_while_the_clock_ran(how: str, which: str, tmp_path: Path) -> None:
+    row = bench.run(cell(how), QUICK, STRICT, tmp_path)
+    assert row["status"] == Status.OK, row["why"]
+    found = [flag for flag in row["flags"] if "had never seen" in flag]
+    assert bool(found) == bool(which), (row["flags"], row["fresh"])
+    assert not which or row["fresh"][f"ratio_{which}"] > 4
+
+
 def test_the_answers_are_out_of_reach(tmp_path: Path) -> None:
     """The process in which a backend runs has them neither in memory nor a name for where they lie."""
     found = tmp_path / "found"

@@ -14,7 +14,6 @@ from backends.acrobat import compile
 from backends.acrobat.errors import CompileError, ResourceError
 from backends.acrobat.frontend import build
 from backends.acrobat.frontend.tests.test_own_model import load
-from backends.acrobat.ir import interpreter
 from backends.acrobat.ir.interpreter import interpret
 from backends.acrobat.options import Options
 
@@ -88,10 +87,3 @@ class TestTailRecursion:
         with pytest.raises(ResourceError, match=r"instance 1: \S+ is nested too deeply.*the recursion may not end"):
             tail([Start(0, 3), Start(kind, -1)])
         assert tail([Start(0, 3)])[0][0] == 6
-
-    def test_that_never_ends_in_the_interpreter(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(interpreter, "CALLS", 5000)
-        program = build(Tail())
-        assert interpret(program, Start(0, 4000))[0] == sum(k % 7 for k in range(4001))
-        with pytest.raises(ResourceError, match="is nested too deeply, in 5000 calls: the recursion may not end"):
-            interpret(program, Start(1, -1))

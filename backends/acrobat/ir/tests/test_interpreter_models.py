@@ -13,6 +13,7 @@ import torch
 
 from backends.acrobat import deep
 from backends.acrobat.errors import InstanceError, ResourceError
+from backends.acrobat.ir import interpreter
 from backends.acrobat.ir.interpreter import Interpreter, interpret, run_block, run_kernel
 from backends.acrobat.ir.nodes import Function, Program, Var
 from backends.acrobat.ir.printer import units
@@ -188,6 +189,11 @@ def forward(n: int) -> int
 """
     )
     assert interpret(p, 10_000) == 0
+    monkeypatch.setattr(interpreter, "CALLS", 5000)
+    assert interpret(p, 5000) == 0
+    for n in (5001, -1):
+        with pytest.raises(ResourceError, match="forward is nested too deeply, in 5000 calls: the recursion may not end"):
+            interpret(p, n)
 
 
 def test_a_recursion_without_end_through_maps() -> None:

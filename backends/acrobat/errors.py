@@ -44,5 +44,10 @@ class ResourceError(RuntimeError):
     """Memory or recursion ran out during a run; the executable stays usable."""
 
 
+class ModuleChanged(RuntimeError):
+    """The module that was compiled is not what it was: its weights, or what the compiled program has of it as constants. The
+    message names what, and says whether `executable.load(module)` takes it over or the model must be compiled again."""
+
+
 class ScheduleError(AssertionError):
     """Checked mode found an operand that was not computed before its kernel ran: a defect of the compiler."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import weakref
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,10 +14,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from backends.acrobat.codegen import blas
 from backends.acrobat.codegen.module import DOOR
-from backends.acrobat.errors import InstanceError, ResourceError, ScheduleError
+from backends.acrobat.errors import InstanceError, ModuleChanged, ResourceError, ScheduleError
+from backends.acrobat.frozen import MISSING, Frozen
 from backends.acrobat.kernels.packing import pack
 from backends.acrobat.memory import has_ordinary_memory
 from backends.acrobat.options import Executor
@@ -67,6 +70,8 @@ class Executable:
         BuildError if the kernels call a library and there is none.
         """
         self._session: int | None = None
+        self._frozen: Frozen | None = None
+        self._module: weakref.ref[nn.Module] | None = None
         if threads < 1 or memory_limit < 1:
             raise ValueError(f"threads={threads} and memory_limit={memory_limit} must be at least 1")
         self.folder = folder
@@ -101,10 +106,56 @@ class Executable:
         return self.folder / "model.cpp"
 
     def __call__(self, instances: Sequence[Any]) -> list[Any]:
-        """Raises InstanceError for an instance that does not fit, ResourceError when memory or the stack runs out, RuntimeError
-        when called during a call of its own or after `close`."""
-        outputs: list[Any] = self._lib.acrobat_run(self._open(), instances, self._allocate)
+        """Raises InstanceError for an instance that does not fit, ModuleChanged when the module that was compiled has other
+        weights, attributes or modules than then, ResourceError when memory or the stack runs out, RuntimeError when called
+        during a call of its own or after `close`."""
+        outputs: list[Any] | None = self._lib.acrobat_run(self._open(), instances, self._allocate, 0)
+        if outputs is None:
+            self._look_again()
+            outputs = self._lib.acrobat_run(self._open(), instances, self._allocate, 1)
+            assert outputs is not None
         return outputs
+
+    # ---- the module
+
+    def watch(self, frozen: Frozen, module: nn.Module) -> None:
+        """Notice at each call whether `module`, which has just been compiled or loaded, was changed. It is held weakly."""
+        self._frozen, self._module = frozen, weakref.ref(module)
+        self._lib.acrobat_watch(self._open(), frozen.watched(module), MISSING)
+
+    def _look_again(self) -> None:
+        """Something of the module is not the same object as before. Raises ModuleChanged unless it is equal."""
+        module = self._module() if self._module is not None else None
+        if module is None or self._frozen is None:
+            return
+        if found := self._frozen.difference(module):
+            raise ModuleChanged(f"the model was changed after it was compiled: {found}; call compile(module) again")
+        if found := self._frozen.changed_weight(module):
+            raise ModuleChanged(f"{found} after it was compiled or loaded: call executable.load(module) to take it over")
+        self.watch(self._frozen, module)
+
+    def load(self, module: nn.Module) -> None:
+        """Take over the values that the weights of `module` have now, without building anything anew; from here on it is the
+        module that is watched. It is the one that was compiled or another that has the same classes, attributes, names, shapes,
+        dtypes and modes. Results of earlier calls stay as they are.
+
+        Raises ModuleChanged, which says what differs, for a module that needs a compilation of its own; RuntimeError during a
+        call and for an executable that was made from no module.
+        """
+        session = self._open()
+        if self._lib.acrobat_running(session):
+            raise RuntimeError("this executable is running: load weights after the call")
+        if self._frozen is None:
+            raise RuntimeError("this executable was made from a program, not from a module: compile the module")
+        if found := self._frozen.difference(module):
+            raise ModuleChanged(f"this module needs a compilation of its own, compile(module): {found}")
+        weights = self._frozen.weights(module)
+        for i, name in enumerate(self.manifest["weights"]):
+            self._raw.fill(i, np.ascontiguousarray(weights[name], np.float32))
+        for i, p in enumerate(self.manifest["packed"]):
+            self._packed.fill(i, pack(p["description"], weights[p["weight"]]))
+        self._frozen.note_weights(module)
+        self.watch(self._frozen, module)
 
     def _open(self) -> int:
         if self._session is None:
@@ -179,11 +230,16 @@ class Buffers:
         self._memory = np.empty(sum(sizes) + ALIGN, np.uint8)
         self.base = -(-self._memory.ctypes.data // ALIGN) * ALIGN
         start = self.base - self._memory.ctypes.data
-        self._starts = []
-        for array, size in zip(arrays, sizes, strict=True):
-            self._memory[start : start + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        self._starts: list[int] = []
+        for i, (array, size) in enumerate(zip(arrays, sizes, strict=True)):
             self._starts.append(start)
+            self.fill(i, array)
             start += size
+
+    def fill(self, index: int, array: np.ndarray) -> None:
+        """Put an array of the same size in place of one."""
+        start = self._starts[index]
+        self._memory[start : start + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
     def address(self, index: int) -> int:
         return self._memory.ctypes.data + self._starts[index]
@@ -202,7 +258,10 @@ def library(path: Path, door: str = DOOR) -> SimpleNamespace:
         "acrobat_add_packed": (None, [void, void]),
         "acrobat_add_class": (integer, [void, obj]),
         "acrobat_set_python": (integer, [void, obj, obj, obj, obj, obj]),
-        "acrobat_run": (obj, [void, obj, obj]),
+        "acrobat_watch": (integer, [void, obj, obj]),
+        "acrobat_holds": (integer, [void]),
+        "acrobat_running": (integer, [void]),
+        "acrobat_run": (obj, [void, obj, obj, integer]),
         "acrobat_counters": (ctypes.POINTER(ctypes.c_double), [void]),
         "acrobat_set_logging": (None, [void, integer]),
         "acrobat_log": (obj, [void]),

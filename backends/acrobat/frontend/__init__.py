@@ -10,14 +10,27 @@ from torch import nn
 from backends.acrobat.deep import as_deep_as_needed
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.program import ProgramBuilder
+from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.ir.nodes import Program, Span
 
 
 def build(module: nn.Module, instance_type_hint: Any = None) -> Program:
     """The program of `module.forward`, which takes one instance, of the type its annotation says; `instance_type_hint` is one
     to take in its place. The values are those of this moment, in float32. Raises CompileError with all problems found."""
+    return build_with_reads(module, instance_type_hint)[0]
+
+
+def build_with_reads(module: nn.Module, instance_type_hint: Any = None) -> tuple[Program, Reads]:
+    """As `build`, and what the program depends on beside the source."""
+
+    def work() -> tuple[Program, Reads]:
+        builder = ProgramBuilder(module)
+        program = builder.build(instance_type_hint)
+        builder.reads.called(module)
+        return program, builder.reads
+
     try:
-        return as_deep_as_needed(lambda: ProgramBuilder(module).build(instance_type_hint))
+        return as_deep_as_needed(work)
     except RecursionError:
         raise too_deep(module) from None
 

@@ -107,6 +107,7 @@ def _name(f: Frame, node: ast.AST, name: str) -> Value:
             f.told.add((name, why))
         return unknown() if told else f.problem(node, f"`{name}` {why}", advice)
     if name in f.namespace:
+        f.program.reads.named(f.function, name, f.namespace[name])
         return f.program.wrap(f.namespace[name])
     if hasattr(builtins, name):
         return Static(getattr(builtins, name))
@@ -120,12 +121,14 @@ def _attribute(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
         case Static(types.ModuleType() as module):
             if not hasattr(module, name):
                 return f.problem(node, f"the module {module.__name__} has no `{name}`")
+            f.program.reads.of_object(module, name, getattr(module, name))
             return f.program.wrap(getattr(module, name))
         case Static(tuple()) | TupleV():
             return f.problem(node, f"a tuple has no `{name}` in the language", "index it, or take it apart")
         case Static(v):
             if not hasattr(v, name):
                 return f.problem(node, f"`{getattr(v, '__name__', v)}` has no attribute `{name}`")
+            f.program.reads.of_object(v, name, getattr(v, name))
             return f.program.wrap(getattr(v, name))
         case Held():
             return Method(value, name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from backends.acrobat.errors import Problem
@@ -48,6 +49,7 @@ class Frame:
         self.file = file
         self.namespace = namespace
         self.what = what  # the function's name, for messages
+        self.function: FunctionType | None = None  # where the namespace's names come from
         self.names = Names()
         self.builder = Builder(self.names)
         self.span = n.Span(file, 0)

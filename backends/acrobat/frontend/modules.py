@@ -25,6 +25,7 @@ def attribute(f: Frame, node: ast.AST, owner: Module, name: str) -> Value:
     tensor = tensor_of(f, owner, name)
     if tensor is not None:
         return tensor
+    f.program.reads.attribute(owner.module, name)
     try:
         value = getattr(owner.module, name)
     except AttributeError:
@@ -51,6 +52,8 @@ def tensor_of(f: Frame, owner: Module, name: str) -> Dyn | HostTensor | None:
         return Dyn(atom)
     own: Tensor | None = owner.module._parameters.get(name)
     own = owner.module._buffers.get(name) if own is None else own
+    if own is not None:
+        f.program.reads.constant(owner.module, name)
     return None if own is None else host_tensor(f.program.tensor_name(own, name), own)
 
 
@@ -110,6 +113,7 @@ def call(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str
 def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """The module's `forward`, whatever hooks a call would run."""
     module = m.module
+    f.program.reads.called(module)
     kind = type(module)
     function, bound = forward_of(module)
     if function is None:

@@ -15,6 +15,7 @@ from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.annotations import AnnotationError, Datatypes, hints
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.modules import fingerprint, forward_of, globally_hooked, hooked, no_function
+from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.scope import Exits
 from backends.acrobat.frontend.source import decorated, source_of, span_of, stripped
 from backends.acrobat.frontend.tensors import Call, Refused
@@ -52,6 +53,7 @@ class ProgramBuilder:
         self.datatypes = Datatypes(module)
         self.results: dict[Any, Any] = {}  # function key -> result type found so far
         self.problems: list[Problem] = []
+        self.reads = Reads()
         self.weights: dict[str, TensorT] = {}
         self.values: dict[str, np.ndarray] = {}
         canonical: dict[Any, str] = {}  # tied parameters are one weight
@@ -357,6 +359,7 @@ class ProgramBuilder:
         definition, file = source_of(function)
         span = span_of(definition, file)
         f = Frame(self, file, function.__globals__ | closure(function), definition.name)
+        f.function = function
         params: list[n.Var] = []
         arguments = [*definition.args.args, *definition.args.kwonlyargs]
         for a, v in zip(arguments, values, strict=True):

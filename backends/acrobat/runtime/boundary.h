@@ -81,8 +81,19 @@ int guarded(Body&& body) {
             s.schedule_error = schedule_error;                                                                             \
         });                                                                                                                \
     }                                                                                                                      \
-    ACROBAT_DOOR PyObject* door##_run(void* s, PyObject* instances, PyObject* allocate) {                                  \
-        return acrobat::run<Model>(*static_cast<acrobat::Session*>(s), instances, allocate);                               \
+    ACROBAT_DOOR int door##_watch(void* session, PyObject* watched, PyObject* missing) {                                   \
+        return acrobat::guarded([&] {                                                                                      \
+            auto& s = *static_cast<acrobat::Session*>(session);                                                            \
+            s.guard.set(watched, missing, s.tensor_reader);                                                                \
+        });                                                                                                                \
+    }                                                                                                                      \
+    ACROBAT_DOOR int door##_holds(void* session) {                                                                         \
+        auto& s = *static_cast<acrobat::Session*>(session);                                                                \
+        return s.guard.holds(s.tensor_reader);                                                                             \
+    }                                                                                                                      \
+    ACROBAT_DOOR int door##_running(void* session) { return static_cast<acrobat::Session*>(session)->running; }            \
+    ACROBAT_DOOR PyObject* door##_run(void* s, PyObject* instances, PyObject* allocate, int unguarded) {                   \
+        return acrobat::run<Model>(*static_cast<acrobat::Session*>(s), instances, allocate, unguarded != 0);               \
     }                                                                                                                      \
     ACROBAT_DOOR const double* door##_counters(void* s) {                                                                  \
         return reinterpret_cast<const double*>(&static_cast<acrobat::Session*>(s)->cx.counters);                           \

@@ -297,10 +297,7 @@ class Asked {
         if (def->ml_flags == METH_NOARGS) direct_ = def->ml_meth;
     }
 
-    bool operator()(PyObject* o) const {
-        Ref answer(checked(direct_ ? direct_(o, nullptr) : PyObject_CallOneArg(method_.get(), o)));
-        return answer.get() == Py_True;
-    }
+    Ref operator()(PyObject* o) const { return Ref(checked(direct_ ? direct_(o, nullptr) : PyObject_CallOneArg(method_.get(), o))); }
 
    private:
     Ref method_;
@@ -318,6 +315,13 @@ class TensorReader {
         api_ = static_cast<const dlpack::Api*>(PyCapsule_GetPointer(capsule.get(), "dlpack_exchange_api"));
         if (!api_) throw PythonError{};
         is_negated_.set(cls, "is_neg");
+        data_ptr_.set(cls, "data_ptr");
+        Ref version(checked(PyObject_GetAttrString(cls, "_version")));
+        if (Py_TYPE(version.get()) == &PyGetSetDescr_Type) {  // lives as long as the class
+            const PyGetSetDef* getset = reinterpret_cast<PyGetSetDescrObject*>(version.get())->d_getset;
+            version_getter_ = getset->get;
+            version_closure_ = getset->closure;
+        }
     }
 
     // Address of a float32 CPU tensor of exactly this shape; one that is not contiguous, not aligned or lazily negated is copied.
@@ -351,7 +355,7 @@ class TensorReader {
         }
         if (!t.data && count) unreadable();
         // The exchange gives the memory as it is; a view such as `z.conj().imag` stands for the negative of what is there.
-        const bool negated = is_negated_(o);
+        const bool negated = is_negated_(o).get() == Py_True;
         const float* data = reinterpret_cast<const float*>(static_cast<const char*>(t.data) + t.byte_offset);
         const bool aligned = reinterpret_cast<uintptr_t>(data) % alignof(float) == 0;  // bytes taken as floats need not be
         if (contiguous && aligned && !negated) return cx.address(data);
@@ -366,6 +370,34 @@ class TensorReader {
         return cx.address(copy);
     }
 
+    // The tensor as the exchange gives it; false if that is not possible.
+    bool look(PyObject* o, dlpack::Tensor& t) const {
+        if (api_->tensor_from_object(o, &t) == 0) return true;
+        PyErr_Clear();
+        return false;
+    }
+
+    // Where the tensor's first element lies, a third of the price of `look`; 0 if it has no memory.
+    uint64_t address(PyObject* o) const {
+        try {
+            Ref address = data_ptr_(o);
+            const uint64_t value = PyLong_AsUnsignedLongLong(address.get());
+            if (PyErr_Occurred()) PyErr_Clear();
+            return value;
+        } catch (const PythonError&) {
+            PyErr_Clear();
+            return 0;
+        }
+    }
+
+    // How often the tensor was changed in place; -1 where that is not counted (tensors of inference mode).
+    int64_t version(PyObject* o) const {
+        Ref version(version_getter_ ? version_getter_(o, version_closure_) : PyObject_GetAttrString(o, "_version"));
+        const int64_t value = version ? PyLong_AsLongLong(version.get()) : -1;
+        if (PyErr_Occurred()) PyErr_Clear();
+        return value;
+    }
+
    private:
     // A subclass with operations of its own may keep its values elsewhere, or mean something else by them.
     void check_subclass(PyObject* o) const {
@@ -378,7 +410,9 @@ class TensorReader {
     PyTypeObject* cls_ = nullptr;
     PyObject* plain_ = nullptr;
     const dlpack::Api* api_ = nullptr;
-    Asked is_negated_;
+    Asked is_negated_, data_ptr_;
+    getter version_getter_ = nullptr;
+    void* version_closure_ = nullptr;
 };
 
 // ---- results

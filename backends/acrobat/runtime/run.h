@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "coroutine.h"
+#include "guard.h"
 #include "python.h"
 
 namespace acrobat {
@@ -20,6 +21,7 @@ struct Session {
     Waiting waiting;
     std::vector<Class> classes;
     TensorReader tensor_reader;
+    Guard guard;
     PyObject* instance_error = PyExc_ValueError;
     PyObject* resource_error = PyExc_RuntimeError;
     PyObject* schedule_error = PyExc_AssertionError;
@@ -178,15 +180,17 @@ PyObject* run(Session& s, PyObject* list, PyObject* allocate) {
 
 }  // namespace detail
 
+// None in place of results, before anything has run, if the module may have changed and `unguarded` is not set.
 // The boundary: C++ errors become Python exceptions that name the instance; the session stays usable.
 template <class Model>
-PyObject* run(Session& s, PyObject* list, PyObject* allocate) {
+PyObject* run(Session& s, PyObject* list, PyObject* allocate, bool unguarded) {
     if (s.running) {
         PyErr_SetString(PyExc_RuntimeError,
                         "this executable is running already: it was called from another thread, a signal handler, or a property of "
                         "an instance; compile a second one for that");
         return nullptr;
     }
+    if (!unguarded && !s.guard.holds(s.tensor_reader)) Py_RETURN_NONE;
     struct Running {
         Session& s;
         Frames* const outer = Frames::current;  // of another model, which a property or a signal handler has interrupted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import sys
 from collections.abc import Iterator
@@ -88,10 +89,9 @@ def right(model: Any, instances: list[Any], dtype: torch.dtype = torch.float64) 
     was = torch.get_default_dtype()
     torch.set_default_dtype(dtype)  # the model makes zeros
     try:
-        return eager(model.to(dtype), instances)
+        return eager(copy.deepcopy(model).to(dtype), instances)
     finally:
         torch.set_default_dtype(was)
-        model.to(torch.float32)
 
 
 def test_it_is_right(user: Any, model: Any, cache: Path) -> None:

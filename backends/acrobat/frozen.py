@@ -1,0 +1,248 @@
+"""What an executable has taken over from its module when it was compiled: how a change of the module is noticed, and how new
+weights come in.
+
+The compiled program has weights, attributes, globals and the like as constants. `Frozen.watched` lists all of them for the
+runtime (`runtime/guard.h`), which compares them by identity at the start of each call; only if something is not as it was,
+`Frozen.difference` looks closely, and says what has changed.
+"""
+
+from __future__ import annotations
+
+import types
+import weakref
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from backends.acrobat.frontend.reads import Reads
+from backends.acrobat.frontend.weights import digest, is_weight, named_tensors, tie_key, values_of
+from backends.acrobat.ir.nodes import Program
+from backends.acrobat.memory import unusable
+from backends.acrobat.passes.constants import evaluate_derived
+
+ELEMENTS = 8
+"""How many elements of each weight are looked at."""
+MISSING = object()
+"""Stands for what is not there."""
+LISTS = (nn.ModuleList, nn.Sequential, nn.ParameterList)
+"""Modules whose length is part of the program."""
+
+
+class Frozen:
+    """The dependencies of one compiled program. It holds the module weakly: who deletes it finds it deleted."""
+
+    def __init__(self, module: nn.Module, reads: Reads, program: Program) -> None:
+        """`program` is the front end's result, whose weights are those of `module` as it is now."""
+        self.reads = reads
+        self.used = frozenset(program.values)
+        self.state = dict(self._state(module))
+        self.note_weights(module)
+
+    def finish(self, program: Program) -> None:
+        """`program` is now the result of all passes; kept of it is what makes weights from weights."""
+        self.program = replace(program, functions={}, values={})
+        self.names = tuple(program.values)
+
+    # ---- comparing
+
+    def _state(self, module: nn.Module) -> Iterator[tuple[str, Any]]:
+        """All that the program depends on but for the values of weights: what it is called, and a value to compare."""
+        yield "the class of the model", type(module)
+        for path, m in module.named_modules(remove_duplicate=False):
+            dot = f"{path}." if path else ""
+            if path:
+                yield f"the class of `{path}`", type(m)
+            if isinstance(m, LISTS):
+                yield f"the length of `{path}`", len(m)
+            yield f"the hooks of `{path or 'the model'}`", len(m._forward_hooks) + len(m._forward_pre_hooks)
+            for cls, name in self.reads.attributes:
+                if cls is type(m):
+                    yield f"`{dot}{name}`", _plain(getattr(m, name, MISSING))
+            for cls, name in self.reads.constants:
+                if cls is type(m):
+                    constant = getattr(m, name, None)
+                    yield f"the constant `{dot}{name}`", digest(constant) if isinstance(constant, Tensor) else None
+        first: dict[Any, str] = {}
+        for name, t in named_tensors(module):
+            canonical = first.setdefault(tie_key(t), name) if is_weight(t) else name
+            if canonical in self.used:
+                yield f"the dtype of `{name}`", unusable(t) or t.dtype
+                yield f"the shape of `{name}`", tuple(t.shape)
+            if canonical in self.used and canonical != name:
+                yield f"the weight that `{name}` is tied to", canonical
+        for (function, name), value in self.reads.names.items():
+            where = f"`{name}`, which `{function.__qualname__}` uses,"
+            yield where, _plain(_looked_up(function, name, value))
+        for owner, name, _ in self.reads.objects:
+            yield f"`{getattr(owner, '__name__', type(owner).__name__)}.{name}`", _plain(getattr(owner, name, MISSING))
+
+    def difference(self, module: nn.Module) -> str:
+        """What `module` has otherwise than the compiled program, the values of weights aside; "" if nothing."""
+        state = dict(self._state(module))
+        for what in (*self.state, *state):
+            if what not in state:
+                return f"{what} is not there"
+            if what not in self.state:
+                return f"{what} is new"
+            if not _equal(self.state[what], state[what]):
+                return f"{what} was {_shown(self.state[what])} when it was compiled and is {_shown(state[what])}"
+        return ""
+
+    # ---- weights
+
+    def note_weights(self, module: nn.Module) -> None:
+        """The weights' values are taken over as they are now."""
+        self.noted = {name: _identity(t) for name, t in self._used_tensors(module)}
+
+    def changed_weight(self, module: nn.Module) -> str:
+        """Which weight is not as it was when it was taken over."""
+        for name, t in self._used_tensors(module):
+            before, now = self.noted[name], _identity(t)
+            if before[0]() is not t:
+                return f"`{name}` is another tensor than it was"
+            if before[1] != now[1]:
+                return f"`{name}` lies elsewhere in memory than it did"
+            if before[2] != now[2]:
+                return f"`{name}` was changed in place"
+            if before[3] != now[3]:
+                return f"values of `{name}` were changed"
+        return ""
+
+    def _used_tensors(self, module: nn.Module) -> Iterator[tuple[str, Tensor]]:
+        first: dict[Any, str] = {}
+        for name, t in named_tensors(module):
+            if is_weight(t) and first.setdefault(tie_key(t), name) in self.used:
+                yield name, t
+
+    def weights(self, module: nn.Module) -> Mapping[str, np.ndarray]:
+        """The values of all weights of the program, derived ones too, as `module` has them."""
+        tensors = dict(named_tensors(module))
+        values = {name: values_of(tensors[name]) for name in self.names}
+        return {**values, **evaluate_derived(replace(self.program, values=values))}
+
+    # ---- for the runtime
+
+    def watched(self, module: nn.Module) -> tuple[Any, ...]:
+        """What `runtime/guard.h` compares, as it is now."""
+        used = {id(t) for _, t in self._used_tensors(module)}
+        lists: list[tuple[list[Any], tuple[Any, ...]]] = []
+        gets: list[tuple[Any, str, Any]] = []
+        modules = []
+        for m in module.modules():
+            attributes = []
+            for cls, name in self.reads.attributes:
+                if cls is not type(m) or name in m._modules:
+                    continue
+                kept = vars(m).get(name, MISSING)
+                if kept is MISSING and _computed(type(m), name):
+                    gets.append((weakref.ref(m), name, getattr(m, name, MISSING)))
+                    continue
+                attributes.append((name, kept))
+                _lists_in(kept, lists)
+            if (type(m), "forward") not in self.reads.attributes:
+                attributes.append(("forward", vars(m).get("forward", MISSING)))
+            children = tuple((k, weakref.ref(c)) for k, c in m._modules.items() if c is not None)
+            constants = {name for cls, name in self.reads.constants if cls is type(m)}
+            tensors = tuple(
+                (kind, k, weakref.ref(t))
+                for kind in ("_parameters", "_buffers")
+                for k, t in getattr(m, kind).items()
+                if t is not None and (id(t) in used or k in constants)
+            )
+            modules.append((weakref.ref(m), type(m), tuple(attributes), children, tensors, isinstance(m, LISTS)))
+        slots, cells = [], []
+        for (function, name), value in self.reads.names.items():
+            if name in function.__code__.co_freevars:
+                cells.append((function.__closure__[function.__code__.co_freevars.index(name)], value))  # type: ignore[index]
+            elif name in function.__globals__:
+                slots.append((function.__globals__, name, function.__globals__[name]))
+            _lists_in(value, lists)
+        for owner, name, _ in self.reads.objects:
+            value = getattr(owner, name, MISSING)
+            if isinstance(owner, types.ModuleType) and name in vars(owner):
+                slots.append((vars(owner), name, value))
+            else:
+                gets.append((owner, name, value))
+            _lists_in(value, lists)
+        return tuple(modules), tuple(slots), tuple(cells), tuple(lists), tuple(gets)
+
+
+def _identity(t: Tensor) -> tuple[weakref.ref[Tensor], int, int, bytes]:
+    """What tells that a weight is as it was: the object, its memory, its version, and elements from all over it (those that
+    the runtime looks at, see `WatchedTensor`)."""
+    flat = t.detach().resolve_neg().reshape(-1) if t.numel() <= ELEMENTS else None
+    if flat is None:
+        at = [i * (t.numel() - 1) // (ELEMENTS - 1) for i in range(ELEMENTS)]
+        indices = np.unravel_index(at, tuple(t.shape))
+        flat = t.detach()[tuple(torch.from_numpy(i) for i in indices)].resolve_neg()
+    version = -1 if t.is_inference() else t._version
+    return weakref.ref(t), t.data_ptr(), version, flat.cpu().numpy().tobytes()
+
+
+def _computed(cls: type, name: str) -> bool:
+    """Whether reading the attribute runs code: a property, or `__getattr__`."""
+    for c in cls.__mro__:
+        if name in vars(c):
+            return hasattr(vars(c)[name], "__get__") and not isinstance(vars(c)[name], (types.FunctionType, staticmethod))
+    return True
+
+
+def _looked_up(function: types.FunctionType, name: str, compiled: Any) -> Any:
+    """What a name stands for in a function now."""
+    free = function.__code__.co_freevars
+    if name in free and function.__closure__ is not None:
+        try:
+            return function.__closure__[free.index(name)].cell_contents
+        except ValueError:
+            return MISSING
+    return function.__globals__.get(name, MISSING)
+
+
+def _lists_in(value: Any, lists: list[Any]) -> None:
+    """Notes the lists that a constant consists of: they may be changed in place."""
+    if isinstance(value, list):
+        lists.append((value, tuple(value)))
+    if isinstance(value, (list, tuple)):
+        for v in value:
+            _lists_in(v, lists)
+
+
+def _plain(value: Any) -> Any:
+    """A value that later changes of the object leave alone."""
+    if isinstance(value, types.MethodType):
+        return value.__func__
+    if isinstance(value, nn.Module):
+        return type(value)  # what it consists of is compared by itself
+    if isinstance(value, (list, tuple)):
+        return type(value).__name__, tuple(map(_plain, value))
+    return value
+
+
+def _equal(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    if isinstance(a, (int, float, str, bytes)):
+        return bool(a == b) or (a != a and b != b)
+    try:
+        return bool(a == b)
+    except Exception:
+        return False
+
+
+def _shown(value: Any) -> str:
+    if value is MISSING or value is None:
+        return "not there"
+    if isinstance(value, tuple) and len(value) == 2 and value[0] in ("list", "tuple"):
+        value = list(value[1]) if value[0] == "list" else value[1]
+    if isinstance(value, (type, types.FunctionType)):
+        return value.__qualname__
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

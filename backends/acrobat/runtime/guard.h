@@ -1,0 +1,215 @@
+// Notices that the module which was compiled is no longer what it was: the first thing of every call, so it compares addresses, a
+// version and a few elements of each weight, and leaves the question what has changed to Python.
+#pragma once
+
+#include <Python.h>
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "python.h"
+
+namespace acrobat {
+
+// A parameter or buffer as it was: the object, its version counter, where its memory lies, and elements spread over it. Changes that
+// count no version, as `.data.mul_`, are seen by the elements.
+class WatchedTensor {
+   public:
+    // All borrowed.
+    void set(const TensorReader& reader, PyObject* kind, PyObject* name, PyObject* reference) {
+        kind_ = kind;
+        name_ = name;
+        reference_ = reference;
+        PyObject* tensor = PyWeakref_GetObject(reference);
+        version_ = reader.version(tensor);
+        dlpack::Tensor t{};
+        address_ = reader.address(tensor);
+        if (!reader.look(tensor, t)) return;
+        bits_ = t.dtype.bits;
+        size_t count = 1;
+        for (int d = 0; d < t.ndim; ++d) count *= size_t(t.shape[d]);
+        if (t.device.type != 1 || !t.data || count == 0 || bits_ % 8 != 0) return;
+        const char* base = static_cast<const char*>(t.data) + t.byte_offset;
+        const size_t taken = std::min(count, kElements);
+        for (size_t i = 0; i < taken; ++i) {
+            size_t rest = taken == 1 ? 0 : i * (count - 1) / (taken - 1);
+            int64_t at = 0;
+            for (int d = t.ndim - 1; d >= 0; --d) {
+                const int64_t stride = t.strides ? t.strides[d] : packed_stride(t, d);
+                at += int64_t(rest % size_t(t.shape[d])) * stride;
+                rest /= size_t(t.shape[d]);
+            }
+            Element e{base + at * (bits_ / 8), 0};
+            e.value = bits(e.at);
+            elements_.push_back(e);
+        }
+    }
+
+    bool holds(const TensorReader& reader, PyObject* module_dict) const {
+        PyObject* own = PyDict_GetItemWithError(module_dict, kind_);
+        PyObject* tensor = own && PyDict_Check(own) ? PyDict_GetItemWithError(own, name_) : nullptr;
+        if (!tensor || tensor != PyWeakref_GetObject(reference_)) return false;
+        // Another dtype or device comes with other memory.
+        if (reader.version(tensor) != version_ || reader.address(tensor) != address_) return false;
+        uint64_t changed = 0;
+        for (const Element& e : elements_) changed |= bits(e.at) ^ e.value;
+        return changed == 0;
+    }
+
+   private:
+    static constexpr size_t kElements = 8;
+    struct Element {
+        const char* at;
+        uint64_t value;
+    };
+
+    static int64_t packed_stride(const dlpack::Tensor& t, int dimension) {
+        int64_t stride = 1;
+        for (int d = t.ndim - 1; d > dimension; --d) stride *= t.shape[d];
+        return stride;
+    }
+    uint64_t bits(const char* at) const {
+        uint32_t single;
+        if (bits_ == 32) [[likely]] {
+            std::memcpy(&single, at, 4);
+            return single;
+        }
+        uint64_t value = 0;
+        std::memcpy(&value, at, std::min<size_t>(bits_ / 8, sizeof(value)));
+        return value;
+    }
+
+    PyObject *kind_ = nullptr, *name_ = nullptr, *reference_ = nullptr;
+    int64_t version_ = -1;
+    uint64_t address_ = 0;
+    uint8_t bits_ = 0;
+    std::vector<Element> elements_;
+};
+
+class Guard {
+   public:
+    // `watched` is what `Frozen.watched` gives, `missing` its sign for an attribute that is not there. Throws PythonError.
+    void set(PyObject* watched, PyObject* missing, const TensorReader& reader) {
+        clear();
+        Py_INCREF(watched);
+        held_ = Ref(watched);
+        missing_ = missing;
+        const auto part = [](PyObject* tuple, Py_ssize_t i) { return PyTuple_GET_ITEM(tuple, i); };
+        const auto each = [](PyObject* tuple, auto&& use) {
+            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) use(PyTuple_GET_ITEM(tuple, i));
+        };
+        each(part(watched, 0), [&](PyObject* entry) {
+            Module& m = modules_.emplace_back();
+            m.reference = part(entry, 0);
+            m.type = reinterpret_cast<PyTypeObject*>(part(entry, 1));
+            Ref(PyObject_GetAttr(part(entry, 1), forward_));  // a type has a version when something was looked up in it
+            PyErr_Clear();
+            m.type_version = m.type->tp_version_tag;
+            each(part(entry, 2), [&](PyObject* a) { m.attributes.push_back({part(a, 0), part(a, 1)}); });
+            each(part(entry, 3), [&](PyObject* c) { m.children.push_back({part(c, 0), part(c, 1)}); });
+            each(part(entry, 4), [&](PyObject* t) { m.tensors.emplace_back().set(reader, part(t, 0), part(t, 1), part(t, 2)); });
+            m.sized = part(entry, 5) == Py_True;
+        });
+        each(part(watched, 1), [&](PyObject* s) { slots_.push_back({part(s, 0), part(s, 1), part(s, 2)}); });
+        each(part(watched, 2), [&](PyObject* c) { cells_.push_back({part(c, 0), part(c, 1)}); });
+        each(part(watched, 3), [&](PyObject* l) { lists_.push_back({part(l, 0), part(l, 1)}); });
+        each(part(watched, 4), [&](PyObject* g) { gets_.push_back({part(g, 0), part(g, 1), part(g, 2)}); });
+    }
+
+    void clear() {
+        modules_.clear();
+        slots_.clear();
+        cells_.clear();
+        lists_.clear();
+        gets_.clear();
+        held_ = Ref();
+    }
+
+    // Whether all is as it was. A module that is gone can no longer differ. Throws no exception, and leaves none set.
+    bool holds(const TensorReader& reader) const {
+        if (modules_.empty() || PyWeakref_GetObject(modules_[0].reference) == Py_None) return true;
+        const bool same = compare(reader);
+        if (PyErr_Occurred()) {
+            PyErr_Clear();
+            return false;
+        }
+        return same;
+    }
+
+   private:
+    struct Entry {
+        PyObject *key, *value;
+    };
+    struct Slot {
+        PyObject *owner, *key, *value;
+    };
+    struct Module {
+        PyObject* reference;
+        PyTypeObject* type;
+        unsigned int type_version;
+        std::vector<Entry> attributes, children;
+        std::vector<WatchedTensor> tensors;
+        bool sized;
+    };
+
+    bool compare(const TensorReader& reader) const {
+        for (const Module& m : modules_)
+            if (!same_module(m, reader)) return false;
+        for (const Slot& s : slots_)
+            if (PyDict_GetItemWithError(s.owner, s.key) != s.value) return false;
+        for (const Entry& c : cells_)
+            if (PyCell_GET(c.key) != c.value) return false;
+        for (const Entry& l : lists_) {
+            if (PyList_GET_SIZE(l.key) != PyTuple_GET_SIZE(l.value)) return false;
+            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(l.value); ++i)
+                if (PyList_GET_ITEM(l.key, i) != PyTuple_GET_ITEM(l.value, i)) return false;
+        }
+        for (const Slot& g : gets_) {
+            PyObject* owner = PyWeakref_CheckRef(g.owner) ? PyWeakref_GetObject(g.owner) : g.owner;
+            Ref value(PyObject_GetAttr(owner, g.key));
+            if (!value) return false;
+            if (value.get() != g.value && PyObject_RichCompareBool(value.get(), g.value, Py_EQ) != 1) return false;
+        }
+        return true;
+    }
+
+    // What is borrowed here lives at least as long as nothing calls into Python.
+    bool same_module(const Module& m, const TensorReader& reader) const {
+        PyObject* module = PyWeakref_GetObject(m.reference);
+        if (module == Py_None || Py_TYPE(module) != m.type || m.type->tp_version_tag != m.type_version || !m.type_version) return false;
+        Ref dict(PyObject_GenericGetDict(module, nullptr));
+        if (!dict) return false;
+        for (const Entry& a : m.attributes) {
+            PyObject* value = PyDict_GetItemWithError(dict.get(), a.key);
+            if (value != (a.value == missing_ ? nullptr : a.value)) return false;
+        }
+        for (PyObject* hooks : {hooks_, pre_hooks_}) {
+            PyObject* have = PyDict_GetItemWithError(dict.get(), hooks);
+            if (!have || !PyDict_Check(have) || PyDict_GET_SIZE(have) != 0) return false;
+        }
+        if (!m.children.empty() || m.sized) {
+            PyObject* children = PyDict_GetItemWithError(dict.get(), children_);
+            if (!children || !PyDict_Check(children)) return false;
+            if (m.sized && size_t(PyDict_GET_SIZE(children)) != m.children.size()) return false;
+            for (const Entry& c : m.children)
+                if (PyDict_GetItemWithError(children, c.key) != PyWeakref_GetObject(c.value)) return false;
+        }
+        for (const WatchedTensor& t : m.tensors)
+            if (!t.holds(reader, dict.get())) return false;
+        return true;
+    }
+
+    static PyObject* name(const char* text) { return PyUnicode_InternFromString(text); }
+
+    Ref held_;
+    PyObject* missing_ = nullptr;
+    std::vector<Module> modules_;
+    std::vector<Slot> slots_, gets_;
+    std::vector<Entry> cells_, lists_;
+    Ref names_[4] = {Ref(name("forward")), Ref(name("_forward_hooks")), Ref(name("_forward_pre_hooks")), Ref(name("_modules"))};
+    PyObject *const forward_ = names_[0].get(), *const hooks_ = names_[1].get(), *const pre_hooks_ = names_[2].get(),
+                    *const children_ = names_[3].get();
+};
+
+}  // namespace acrobat

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -28,7 +29,7 @@ from backends.acrobat.frontend import build_with_reads, too_deep
 from backends.acrobat.frozen import Frozen
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.printer import print_program
-from backends.acrobat.kernels.emit import Schedules, Variant, llvm_version, symbol, variants
+from backends.acrobat.kernels.emit import Emitted, Schedules, Variant, llvm_version, symbol, variants
 from backends.acrobat.kernels.spec import Kernel, Mode
 from backends.acrobat.kernels.target import CpuTarget
 from backends.acrobat.options import Kernels, Options
@@ -170,6 +171,15 @@ def load(program: Program, options: Options, folder: Path, *, threads: int, chec
     )
 
 
+def by_symbol(emitted: Sequence[Emitted]) -> dict[str, Emitted]:
+    """Kernels by their C names. Raises RuntimeError if two that differ have one name: the linker would take one for both."""
+    kernels: dict[str, Emitted] = {}
+    for e in emitted:
+        if kernels.setdefault(e.symbol, e) != e:
+            raise RuntimeError(f"two kernels have the symbol {e.symbol}: this is a defect of the compiler")
+    return kernels
+
+
 @dataclass(frozen=True, slots=True)
 class Generated:
     """A program before the C++ compiler has seen it: its translation unit, the kernels' objects by symbol, its manifest."""
@@ -192,7 +202,7 @@ def generate(
     units = collect_units(program, options.merge_steps)
     requests = units.requests()
     emitted = {r: emit(r.kernel, r.out_mode, target, schedules.get(r, ()), options.kernels) for r in requests}
-    kernels = {v.emitted.symbol: v.emitted for each in emitted.values() for v in each}
+    kernels = by_symbol([v.emitted for each in emitted.values() for v in each])
     module_of = VmModule if options.codegen == "vm" else Module
     module = module_of(program, facts_for(program, options), units, emitted, door)
     manifest = {
@@ -250,6 +260,7 @@ def build_key(
             repr((tuple(flags), emit.__module__, emit.__qualname__)),
             source_hash(),
             tool_version(),
+            code_generator(),
             sys.version,
         ]
     )
@@ -265,6 +276,19 @@ def source_hash() -> str:
         if "tests" not in path.parts:
             digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+@cache
+def code_generator() -> str:
+    """A hash of the installed TVM, which has LLVM in it: of the list of its files and their hashes, without importing it."""
+    text = ""
+    for name in ("apache-tvm", "apache-tvm-ffi"):
+        try:
+            found = distribution(name)
+            text += f"{name} {found.version} {found.read_text('RECORD')}"
+        except PackageNotFoundError:
+            text += f"{name} is not installed"
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @cache

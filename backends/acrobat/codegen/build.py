@@ -1,12 +1,16 @@
 """Builds as pure functions of their inputs: a content-addressed cache of shared objects, one folder per key, under a lock.
 
 A build happens in a scratch folder that is renamed to its key when it is complete, so a killed build leaves nothing that
-could be taken for a result, and two processes that want the same key build it once.
+could be taken for a result, and two processes that want the same key build it once. A build whose files were damaged later is
+noticed by their hashes and made anew.
 """
 
 from __future__ import annotations
 
+import atexit
 import errno
+import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -37,23 +41,23 @@ def cache_folder() -> Path:
 
 
 def cached(key: str, make: Callable[[Path], None], folder: Path | None = None) -> Path:
-    """The folder of `key`, filled by `make(folder)` unless an earlier call did. Where the cache cannot be written the
-    build goes to a temporary folder, with a warning. Raises BuildError."""
+    """The folder of `key`, filled by `make(folder)` unless an earlier call did and it is undamaged. Where the cache cannot be
+    written the build goes to a temporary folder, with a warning. Raises BuildError."""
     folder = cache_folder() if folder is None else folder
     done = folder / key
-    if (done / COMPLETE).exists():
+    if intact(done):
         return done
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / f"{key}.lock"):
-            if (done / COMPLETE).exists():
+            if intact(done):
                 return done
             for stale in (done, *folder.glob(f"{key}.building-*")):
                 shutil.rmtree(stale, ignore_errors=True)
             scratch = Path(tempfile.mkdtemp(prefix=f"{key}.building-", dir=folder))
             try:
                 make(scratch)
-                (scratch / COMPLETE).touch()
+                (scratch / COMPLETE).write_text(json.dumps(digests(scratch)))
                 scratch.rename(done)
             except BaseException:
                 shutil.rmtree(scratch, ignore_errors=True)
@@ -66,11 +70,27 @@ def cached(key: str, make: Callable[[Path], None], folder: Path | None = None) -
             f"the cache folder {folder} cannot be used ({error.strerror}): building in a temporary folder", stacklevel=2
         )
     scratch = Path(tempfile.mkdtemp(prefix="acrobat-"))
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     try:
         make(scratch)
     except OSError as error:
         raise BuildError(f"neither {folder} nor {scratch} can hold the build: {error.strerror}") from error
     return scratch
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """A hash of each file of a build, by name; objects of kernels are in the shared object already."""
+    files = sorted(p for p in folder.iterdir() if p.is_file() and p.suffix != ".o" and p.name != COMPLETE)
+    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+
+
+def intact(folder: Path) -> bool:
+    """Whether the folder holds a finished build, with all files as they were then."""
+    try:
+        wanted: object = json.loads((folder / COMPLETE).read_text())
+        return wanted == digests(folder)
+    except (OSError, ValueError):
+        return False
 
 
 def compiler() -> str:

@@ -119,7 +119,7 @@ def _call(kernel: Kernel, out_mode: Mode, target: CpuTarget) -> Emitted | None:
 def symbol(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: Schedule | None = None) -> str:
     """A C name, the same for equal kernels only; without a schedule that of the default one."""
     tuned = () if schedule in (None, Schedule.default(kernel, target)) else (schedule,)
-    digest = hashlib.sha256(repr((kernel, out_mode, target, *tuned)).encode()).hexdigest()[:8]
+    digest = hashlib.sha256(repr((kernel, out_mode, target, *tuned)).encode()).hexdigest()[:16]
     return "k_" + "".join(c if c.isalnum() else "_" for c in kernel.name) + f"_{digest}"
 
 

@@ -166,7 +166,7 @@ CHANGES: dict[str, tuple[Callable[[Any, pytest.MonkeyPatch], Any], str]] = {
     "attribute of a global": (lambda m, p: p.setattr(Settings, "offset", 4.0), "`Settings.offset` was 1.0 .* is 4.0"),
     "training": (lambda m, p: m.train(), "`drop.training` was False when it was compiled and is True"),
     "module's constant": (lambda m, p: setattr(m.norm, "eps", 1.0), "`norm.eps` was 1e-05 .* is 1.0"),
-    "another class": (lambda m, p: setattr(m, "norm", nn.Identity()), "the class of `norm` was LayerNorm .* is Identity"),
+    "another class": (lambda m, p: setattr(m, "norm", nn.Identity()), "`norm` was LayerNorm .* is Identity"),
     "longer": (lambda m, p: m.parts.append(Part(1)), "the length of `parts` was 3 .* is 4"),
     "integers": (lambda m, p: m.order.fill_(5), "the constant `order`"),
     "hook": (lambda m, p: m.norm.register_forward_hook(lambda *_: None), "the hooks of `norm` was 0 .* is 1"),

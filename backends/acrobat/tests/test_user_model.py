@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from backends.acrobat import compile
+from backends.acrobat.errors import ModuleChanged
 from backends.acrobat.tests.support import assert_same, eager
 
 SOURCE = """
@@ -102,14 +103,19 @@ def test_it_is_right(user: Any, model: Any, cache: Path) -> None:
     assert widths > 2
 
 
-def test_parameters_are_those_of_compilation(user: Any, model: Any, cache: Path) -> None:
+def test_changed_parameters_are_noticed_and_loaded(user: Any, model: Any, cache: Path) -> None:
     instances = trees(user)
-    want = right(model, instances)
     executable = compile(model, cache_folder=cache, checked=True)
+    executable(instances)
     with torch.no_grad():
         for p in model.parameters():
             p.fill_(7.0)
-    assert_same(executable(instances), want)
+    with pytest.raises(ModuleChanged, match=r"was changed in place .*: call executable.load\(module\)"):
+        executable(instances)
+    copied = compile(copy.deepcopy(model), cache_folder=cache, checked=True)  # the copy is gone by now, its values are not
+    executable.load(model)
+    assert_same(executable(instances), right(model, instances))
+    assert_same(copied(instances), right(model, instances))
     changed = compile(model, cache_folder=cache, checked=True)
     assert changed.folder == executable.folder  # values are no part of the build
     assert_same(changed(instances), right(model, instances))

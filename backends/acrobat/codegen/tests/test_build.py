@@ -8,16 +8,22 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from backends.acrobat import compile
+from backends.acrobat import compile, compiler
 from backends.acrobat.codegen import build
 from backends.acrobat.codegen.build import COMPLETE, BuildError, cached
+from backends.acrobat.frontend import build as build_program
+from backends.acrobat.kernels.emit import variants
+from backends.acrobat.kernels.target import CpuTarget
+from backends.acrobat.options import Options
+from backends.acrobat.pipeline import optimise
 
 ROOT = Path(__file__).resolve().parents[4]
 SCRIPT = """
@@ -178,3 +184,62 @@ def test_the_environment_names_the_folder(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.delenv("ACROBAT_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", "/elsewhere")
     assert build.cache_folder() == Path("/elsewhere/acrobat")
+
+
+@pytest.mark.parametrize("name", ["model.so", "manifest.json", COMPLETE])
+@pytest.mark.parametrize("damage", ["empty", "cut", "garbage", "missing"])
+def test_a_damaged_build_is_built_again(tmp_path: Path, name: str, damage: str) -> None:
+    made = []
+
+    def make(folder: Path) -> None:
+        made.append(folder)
+        (folder / "model.so").write_bytes(b"ELF" * 100)
+        (folder / "manifest.json").write_text('{"door": "acrobat"}')
+        (folder / "kernel.o").write_bytes(b"object")
+
+    folder = cached("key", make, tmp_path)
+    file, content = folder / name, (folder / name).read_bytes()
+    if damage == "missing":
+        file.unlink()
+    else:
+        file.write_bytes({"empty": b"", "cut": content[: len(content) // 2], "garbage": b"x" + content[1:]}[damage])
+    assert cached("key", make, tmp_path) == folder
+    assert len(made) == 2
+    assert file.exists() and (folder / "model.so").read_bytes() == b"ELF" * 100
+    assert cached("key", make, tmp_path) == folder and len(made) == 2
+
+
+def test_a_model_whose_shared_object_was_cut_runs(tmp_path: Path) -> None:
+    model = Small()
+    folder = compile(model, cache_folder=tmp_path).folder
+    library = folder / "model.so"
+    whole = library.read_bytes()
+    library.unlink()  # the process has loaded the old file
+    library.write_bytes(whole[:1000])
+    compare(compile(model, cache_folder=tmp_path), model)
+    assert library.stat().st_size > 1000
+
+
+def test_two_kernels_of_one_name_are_an_error(tmp_path: Path) -> None:
+    def clash(*args: Any) -> Any:
+        (variant,) = variants(*args)
+        return (replace(variant, emitted=replace(variant.emitted, symbol="k_same")),)
+
+    class Two(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 3)
+
+        def forward(self, x: Annotated[Tensor, 4]) -> Tensor:
+            return self.b(self.a(x))
+
+    with pytest.raises(RuntimeError, match="two kernels have the symbol k_same"):
+        compile(Two(), cache_folder=tmp_path, emit=clash, options=Options(coarsen=False, vertical=False))
+
+
+def test_the_key_has_the_code_generator(monkeypatch: pytest.MonkeyPatch) -> None:
+    program, options, target = optimise(build_program(Small()), Options()), Options(), CpuTarget.detect()
+    keys = [compiler.build_key(program, options, target)]
+    monkeypatch.setattr(compiler, "code_generator", lambda: "another TVM")
+    keys.append(compiler.build_key(program, options, target))
+    assert keys[0] != keys[1]

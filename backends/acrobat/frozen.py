@@ -141,7 +141,7 @@ class Frozen:
                 if kept is MISSING and _computed(type(m), name):
                     gets.append((weakref.ref(m), name, getattr(m, name, MISSING)))
                     continue
-                attributes.append((name, kept))
+                attributes.append((name, weakref.ref(kept) if isinstance(kept, types.MethodType) else kept))
                 _lists_in(kept, lists)
             if (type(m), "forward") not in self.reads.attributes:
                 attributes.append(("forward", vars(m).get("forward", MISSING)))

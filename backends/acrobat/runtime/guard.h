@@ -182,7 +182,9 @@ class Guard {
         if (!dict) return false;
         for (const Entry& a : m.attributes) {
             PyObject* value = PyDict_GetItemWithError(dict.get(), a.key);
-            if (value != (a.value == missing_ ? nullptr : a.value)) return false;
+            // Methods are held weakly: they hold their module.
+            PyObject* kept = PyWeakref_CheckRef(a.value) ? PyWeakref_GetObject(a.value) : a.value;
+            if (value != (a.value == missing_ ? nullptr : kept)) return false;
         }
         for (PyObject* hooks : {hooks_, pre_hooks_}) {
             PyObject* have = PyDict_GetItemWithError(dict.get(), hooks);

@@ -1,7 +1,8 @@
 """A program of the core IR as the source of an ordinary PyTorch model: what the front end may be given for it.
 
-Unions become dataclasses, functions methods (or static methods, or functions of the module), maps comprehensions or loops that
-append, and so on; where Python has several ways to say a thing, `choose` takes one. All that the generator of random programs
+Unions become dataclasses, functions methods (or static methods, functions of the module, or the `forward` of a submodule, which
+may call itself and hold further submodules), maps comprehensions or loops that append, and so on; where Python has several
+ways to say a thing, `choose` takes one. All that the generator of random programs
 draws has a Python form; launches of kernels have none, so the program is one that no pass has changed.
 """
 
@@ -113,32 +114,59 @@ def weight_name(name: str) -> str:
     return "w_" + "".join(c if c.isalnum() else "_" for c in name)
 
 
+ACTIVATIONS = {"relu": "nn.ReLU", "tanh": "nn.Tanh", "sigmoid": "nn.Sigmoid"}
+"""Operations that are also modules."""
+
+
 class _Source:
     """The module: what all functions of it share."""
 
     def __init__(self, program: Program, choose: Choose) -> None:
         self.program, self.choose = program, choose
-        self.homes = {name: self._home(f) for name, f in program.functions.items()}
-        self.methods: list[str] = []
+        self.homes: dict[str, str] = {}
+        for name, f in program.functions.items():
+            self.homes[name] = self._home(f)
+        self.methods: dict[str, list[str]] = {"": [], **{name: [] for name, home in self.homes.items() if home == "submodule"}}
+        """The lines of the methods of each class: the model's under "", a submodule's under its function."""
         self.free: list[str] = []
         self.helpers = 0
 
     def _home(self, f: Function) -> str:
-        """Where a function stands: what uses weights or calls others needs the model."""
-        # A map's body may become a method.
-        if f.name == self.program.entry or any(isinstance(node, (Call, Weight, Map)) for node in walk(f.body)):
+        """Where a function stands: what uses weights or calls others needs the model, or a submodule that has them all."""
+        if f.name == self.program.entry:
             return "method"
-        homes = ["method", "static", "module"]
+        homes = ["method"]
+        # A map's body may become a method.
+        if not any(isinstance(node, (Call, Weight, Map)) for node in walk(f.body)):
+            homes += ["static", "module"]
+        reached = {name for name, home in self.homes.items() if home in ("module", "submodule")}
+        if _callees(f) <= reached | {f.name}:
+            homes += ["submodule", "submodule"]
         return homes[self.choose(len(homes))]
 
     def text(self) -> str:
         for f in self.program.functions.values():
             self.add(f.name, self.homes[f.name], f.params, f.result, f.body)
-        weights = [
-            f'        self.{weight_name(w)} = nn.Parameter(torch.from_numpy(values["{w}"]))' for w in self.program.weights
+        submodules = [line for name in self.methods if name for line in self._class(name)]
+        return "\n".join([HEAD, *self._unions(), *self.free, *submodules, *self._class("")])
+
+    def _class(self, function: str) -> list[str]:
+        """The class of the submodule that `function` is the `forward` of, or of the model."""
+        used, held = dict.fromkeys(self.program.weights), [name for name in self.methods if name]
+        if function:
+            body = self.program.functions[function].body
+            used = dict.fromkeys(node.name for node in walk(body) if isinstance(node, Weight))
+            held = [name for name in held if name in _callees(self.program.functions[function]) - {function}]
+        return [
+            f"class {_class_name(function)}(nn.Module):",
+            "    def __init__(self, values):",
+            "        super().__init__()",
+            *(f'        self.{weight_name(w)} = nn.Parameter(torch.from_numpy(values["{w}"]))' for w in used),
+            *(f"        self.sub_{name} = {_class_name(name)}(values)" for name in held),
+            *(f"        self.act_{op} = {cls}()" for op, cls in ACTIVATIONS.items()),
+            "",
+            *self.methods[function],
         ]
-        model = ["class Model(nn.Module):", "    def __init__(self, values):", "        super().__init__()", *weights, ""]
-        return "\n".join([HEAD, *self._unions(), *self.free, *model, *self.methods])
 
     def _unions(self) -> list[str]:
         lines = []
@@ -177,34 +205,56 @@ class _Source:
 
     # ---- functions
 
-    def add(self, name: str, home: str, params: Sequence[Var], result: Type, body: Expr) -> None:
-        writer = _Body(self, body)
+    def add(self, name: str, home: str, params: Sequence[Var], result: Type, body: Expr, owner: str = "") -> None:
+        """`owner`: of a method, the function whose submodule it belongs to, or "" for the model."""
+        inside = {"method": owner, "submodule": name}.get(home)
+        writer = _Body(self, body, inside)
         exact = self.choose(3) == 0 or name == self.program.entry
         heads = [f"{writer.name(p)}: {self.type(p.type, exact)}" for p in params]
-        if home == "method":
+        if inside is not None:
             heads = ["self", *heads]
         # A list that may be empty on all paths needs its items' shape.
-        lines = [f"def {name}({', '.join(heads)}) -> {self.exact(result)}:"]
+        lines = [f"def {'forward' if home == 'submodule' else name}({', '.join(heads)}) -> {self.exact(result)}:"]
         lines += ["    " + line for line in writer.lines(body, lambda value: f"return {value}")]
         if home == "module":
             self.free += ["", *lines, ""]
             return
         lines = ["@staticmethod", *lines] if home == "static" else lines
-        self.methods += ["    " + line for line in lines] + [""]
+        self.methods[inside or ""] += ["    " + line for line in lines] + [""]
 
-    def called(self, function: str) -> str:
-        return function if self.homes[function] == "module" else f"self.{function}"
+    def called(self, function: str, inside: str | None) -> str:
+        """What is called for a function from within the class of a submodule, or of the model ("")."""
+        home = self.homes[function]
+        if home == "module":
+            return function
+        if home == "submodule":
+            module = "self" if function == inside else f"self.sub_{function}"
+            return self.one(module, f"{module}.forward")
+        return self.one(f"self.{function}", "self") if function == self.program.entry else f"self.{function}"
+
+    def one(self, *ways: str) -> str:
+        return ways[self.choose(len(ways))]
 
     def helper(self) -> str:
         self.helpers += 1
         return f"each_{self.helpers}"
 
 
-class _Body:
-    """The statements of one function. `inline` holds the text of variables that are not assigned: they are used once."""
+def _callees(f: Function) -> set[str]:
+    return {node.function for node in walk(f.body) if isinstance(node, Call)}
 
-    def __init__(self, source: _Source, body: Expr) -> None:
-        self.source, self.choose = source, source.choose
+
+def _class_name(function: str) -> str:
+    return f"Sub_{function}" if function else "Model"
+
+
+class _Body:
+    """The statements of one function. `inline` holds the text of variables that are not assigned: they are used once.
+    `inside`: the submodule whose method it is, "" for the model, None for a function without `self`."""
+
+    def __init__(self, source: _Source, body: Expr, inside: str | None) -> None:
+        self.source, self.choose, self.inside = source, source.choose, inside
+        self.one = source.one
         self.inline: dict[str, str] = {}
         self.uses = Counter(node.name for node in walk(body) if isinstance(node, Var))
 
@@ -318,7 +368,7 @@ class _Body:
             assert isinstance(node.type, ListT)
             captured = self.captured(node)
             helper = self.source.helper()
-            self.source.add(helper, "method", (node.var, *captured), node.type.item, node.body)
+            self.source.add(helper, "method", (node.var, *captured), node.type.item, node.body, self.inside or "")
             arguments = ", ".join([each, *(self.name(v) for v in captured)])
             return [to(f"[self.{helper}({arguments}) for {each} in {xs}]")]
         made = f"{each}_out"
@@ -395,7 +445,7 @@ class _Body:
                     return self.atom(args[0]) if args else "None"
                 return f"{case}({', '.join(map(self.atom, args))})"
             case Call(function=function, args=args):
-                return f"{self.source.called(function)}({', '.join(map(self.atom, args))})"
+                return f"{self.source.called(function, self.inside)}({', '.join(map(self.atom, args))})"
         raise AssertionError(f"{type(value).__name__} has no Python form")
 
     def host(self, node: Host) -> str:
@@ -472,10 +522,8 @@ class _Body:
                 return f"torch.tensor(float({a[0]}))"
             case "full":
                 return f"torch.full({shape}, {float(attrs['value'])})"
-        return self.one(f"torch.{node.op}({a[0]})", f"{a[0]}.{node.op}()")
-
-    def one(self, *ways: str) -> str:
-        return ways[self.choose(len(ways))]
+        module = [f"self.act_{node.op}({a[0]})"] if node.op in ACTIVATIONS and self.inside is not None else []
+        return self.one(f"torch.{node.op}({a[0]})", f"{a[0]}.{node.op}()", *module)
 
 
 def indented(lines: Sequence[str]) -> list[str]:

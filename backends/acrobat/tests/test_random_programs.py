@@ -53,7 +53,7 @@ def test_every_feature_is_drawn_often() -> None:
         seen["several instances"] += len(case.sample.instances) > 1
     often = (
         {"recursion": 40, "recursion over unions": 15, "recursion into another": 3, "recursion that waits": 15}
-        | {"match": 30, "branches on tensors": 25, "work in branches on tensors": 10, "independent calls": 20}
+        | {"match": 30, "branches on tensors": 20, "work in branches on tensors": 10, "independent calls": 20}
         | {"work in comprehensions": 25, "work in for loops": 8, "work in while loops": 15, "sums over lists": 40}
         | {"shared weights": 50, "products with shared weights": 35, "products without shared weights": 10}
         | {"gathered weights": 2, "clones for weights": 2, "static blocks": 30, "fused kernels": 60}

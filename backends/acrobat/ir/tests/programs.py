@@ -2,7 +2,8 @@
 
 `samples()` draws unions of dataclasses and a function that recurs over each (mutually where they hold each other), a countdown,
 helpers that take weights as arguments, and a `forward` that uses them, with maps, folds, bounded loops, branches and matches
-between. Every program ends on every instance, after work bounded by the instance's size.
+between. Or `forward` itself is the function that recurs over a union. Every program ends on every instance, after work bounded
+by the instance's size.
 
 Results stay comparable between float32 and float64: tensors that are passed on, kept in structures or returned lie in [-1, 1],
 no operation amplifies errors much, and no decision hangs on a rounded number. So `argmax` does not occur, and with `waits=True`
@@ -161,10 +162,16 @@ class _Maker:
         self.types()
         for i in range(self.upto(2)):
             self.helper(f"helper{i}")
-        self.walk()
-        if self.often():
-            self.countdown()
-        self.forward()
+        unions = [name for name in self.datatypes if name != "Maybe"]
+        if unions and self.upto(1):
+            if self.often():
+                self.countdown()
+            self.walk(unions, self.pick(unions))
+        else:
+            self.walk(unions)
+            if self.often():
+                self.countdown()
+            self.forward()
         functions = {f.name: f for f in self.functions}
         return Program(functions, self.datatypes, self.weights, values=self.values)
 
@@ -206,13 +213,15 @@ class _Maker:
         self.weighted(scope)
         self.functions.append(Function(name, tuple(params), result, self.body(scope, result, 4)))
 
-    def walk(self) -> None:
-        """One function for each union, which recurs over its parts."""
-        unions = [name for name in self.datatypes if name != "Maybe"]
+    def walk(self, unions: Sequence[str], entry: str = "") -> None:
+        """One function for each union, which recurs over its parts; that for `entry` is `forward`."""
         for name in unions:
-            extra = tuple(Var(f"a{i}", self.pick([self.vector, INT, self.matrix])) for i in range(self.upto(2)))
+            extra: tuple[Var, ...] = ()
+            if name != entry:
+                extra = tuple(Var(f"a{i}", self.pick([self.vector, INT, self.matrix])) for i in range(self.upto(2)))
             result = self.pick([self.vector, TupleT((self.vector, self.vector)), INT, ListT(self.vector), DataT(name)])
-            self.walks[name] = Function(f"walk_{name}", (Var("tree", DataT(name)), *extra), result, Lit(0, INT))
+            called = "forward" if name == entry else f"walk_{name}"
+            self.walks[name] = Function(called, (Var("tree", DataT(name)), *extra), result, Lit(0, INT))
         finished = []
         for name in unions:
             header = self.walks[name]
@@ -510,7 +519,7 @@ class _Maker:
 
     def numbers(self, scope: _Scope) -> None:
         a, b = self.make(scope, INT), self.make(scope, INT)
-        match self.pick(["int", "int", "int", "bool", "float", "shift", "signed"]):
+        match self.pick(["int", "int", "int", "bool", "float", "float", "float", "shift", "signed"]):
             case "int":
                 name = self.pick(["add", "sub", "mul", "min", "max", "bitand", "bitxor", "bitor"])
                 scope.host("bitand", scope.host(name, a, b), Lit(15, INT))
@@ -524,11 +533,30 @@ class _Maker:
                 if self.upto(1):
                     scope.host("not", c)
             case "float":
-                half = scope.host("div", a, Lit(2, INT))
-                scope.host("bitand", scope.host("int", half), Lit(15, INT))
+                self.floats(scope)
             case "shift":
                 wide = scope.host("shl", a, Lit(self.upto(3), INT))
                 scope.host("bitand", scope.host("shr", wide, Lit(1, INT)), Lit(15, INT))
+
+    def floats(self, scope: _Scope) -> None:
+        """Arithmetic of host floats, which is exact in the same sense everywhere, so that decisions may hang on it."""
+        x = self.make(scope, FLOAT)
+        y = self.make(scope, self.pick([FLOAT, INT]))
+        name = self.pick(["add", "sub", "mul", "min", "max", "neg", "abs", "div", "floordiv", "mod"])
+        if name in ("neg", "abs"):
+            value = scope.host(name, x)
+        elif name in ("div", "floordiv", "mod"):
+            divisor: Lit = self.pick([Lit(f, FLOAT) for f in (0.1, 0.5, -0.7, 2.5)] + [Lit(3, INT), Lit(-2, INT)])
+            value = scope.host(name, self.pick([x, y]) if divisor.type == FLOAT else x, divisor)
+        else:
+            value = scope.host(name, *self.pick([(x, y), (y, x)]))
+        small = scope.host("mod", value, Lit(8.0, FLOAT))  # a chain of them does not grow
+        match self.pick(["float", "int", "bool"]):
+            case "int":
+                scope.host("int", small)
+            case "bool":
+                compare = self.pick(["lt", "le", "gt", "ge", "eq", "ne"])
+                scope.host(compare, *self.pick([(small, y), (y, small), (value, Lit(0.5, FLOAT))]))
 
     def tuples(self, scope: _Scope) -> None:
         there = scope.of(lambda t: isinstance(t, TupleT))

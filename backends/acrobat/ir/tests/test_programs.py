@@ -13,7 +13,7 @@ from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.nodes import Call, Expr, Host, Item, Launch, Op, Weight
 from backends.acrobat.ir.ops import HOST, OPS
 from backends.acrobat.ir.tests.programs import Sample, samples
-from backends.acrobat.ir.types import DataT, ListT, TensorT, TupleT
+from backends.acrobat.ir.types import FLOAT, DataT, ListT, TensorT, TupleT
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.ir.visitor import walk
 
@@ -63,6 +63,8 @@ def test_everything_is_drawn() -> None:
                 kinds[type(node)] += 1
                 if isinstance(node, (Op, Host)):
                     kinds[type(node), node.op] += 1
+                    if node.type == FLOAT and node.op in ("floordiv", "mod"):
+                        kinds["floats"] += 1
                 if isinstance(node, Call):
                     caller, callee = f.name.split("_")[0], node.function.split("_")[0]
                     if caller == callee:
@@ -83,6 +85,8 @@ def test_everything_is_drawn() -> None:
     for kind in (("walk", "another"), ("walk", "itself"), ("countdown", "itself"), "weight as an argument"):
         assert seen[kind] > 2, kind
     assert seen["products"] > 60 and seen[Item] > 30
+    assert seen["forward", "itself"] > 10, "a `forward` that calls itself"
+    assert seen["floats"] > 30, "arithmetic of host floats"
 
 
 @settings(RANDOM, max_examples=30)

@@ -22,12 +22,13 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from backends.acrobat.tests.native_batches import precompiled
 from backends.acrobat.tests.random_cases import AXES, Case, case_of
 from backends.acrobat.tests.random_checks import FAST, Finding, check_cases
 from backends.acrobat.tests.smaller_programs import smaller
 
-BATCH = 20
-DEADLINE_S = 120
+BATCH = 40
+DEADLINE_S = 240
 """For a program alone; a batch has this for its first and `MORE_S` for each further one."""
 MORE_S = 20
 FORK = multiprocessing.get_context("fork")
@@ -164,6 +165,7 @@ def run(seed: int, count: int, jobs: int, fixed: Mapping[str, Any], flags: Seque
     # Children have what takes seconds to import.
     from backends.acrobat.kernels import templates  # noqa: F401
 
+    precompiled(tuple(flags))
     kinds: Counter[str] = Counter()
     checked, begin = 0, time.monotonic()
     cases = (case_of(s, fixed) for s in range(seed, seed + count))

@@ -47,6 +47,8 @@ def case_of(seed: int, fixed: Mapping[str, Any] | None = None) -> Case:
     """The case of a seed. `fixed` are options that are not drawn."""
     choose = Random(seed).randrange
     options = dict(fixed or {})
+    if choose(2):  # the C++ compiler takes most of the time, and half as long for interpreted programs
+        options.setdefault("codegen", "vm")
     for _ in range(choose(3)):
         axis = list(AXES)[choose(len(AXES))]
         options.setdefault(axis, AXES[axis][1 + choose(len(AXES[axis]) - 1)])

@@ -88,7 +88,7 @@ def test_findings_tell_the_seed_the_options_and_the_program() -> None:
     case = case_of(3)
     text = str(Finding(case, "run", "instance 0: right is 1, not 2"))
     assert text.startswith("seed 3: run: instance 0: right is 1, not 2\noptions: Options(")
-    assert "\ndef forward(instance: " in text
+    assert "\ndef forward(" in text
     one, other = (Finding(case, "run", f"instance {n}: right is {n}, not 2") for n in (0, 31))
     assert one.kind == other.kind != Finding(case, "passes", one.message).kind
 

@@ -163,7 +163,7 @@ class _Maker:
         for i in range(self.upto(2)):
             self.helper(f"helper{i}")
         unions = [name for name in self.datatypes if name != "Maybe"]
-        if unions and self.upto(1):
+        if unions and self.upto(2) == 2:
             if self.often():
                 self.countdown()
             self.walk(unions, self.pick(unions))

@@ -27,7 +27,7 @@ from backends.acrobat.tests.random_cases import AXES, Case, case_of
 from backends.acrobat.tests.random_checks import FAST, Finding, check_cases
 from backends.acrobat.tests.smaller_programs import smaller
 
-BATCH = 40
+BATCH = 25
 DEADLINE_S = 240
 """For a program alone; a batch has this for its first and `MORE_S` for each further one."""
 MORE_S = 20

@@ -132,7 +132,7 @@ class _Chain:
             return
         if len({name in self.owner.hoisted for m in members for name in self.launched(m)}) > 1:
             return
-        if not all(self.reads(m, members) for m in members):
+        if not all(self.reads(m, members) for m in members) or any(self.hosts(m) & members for m in members):
             return
         if self.groups.can_merge(wanted) and not self.groups.delays(wanted):
             self.groups.merge(wanted)
@@ -153,6 +153,12 @@ class _Chain:
         """Whether the binding's kernel, if it is one, can itself take the views that it reads out of members' values."""
         value = self.values[i]
         return not isinstance(value, Launch) or fits(self.with_views(value, members)[0])
+
+    def hosts(self, i: int) -> set[int]:
+        """What a map's items are made of on the host: that is done before a block, so no member of the block may give it."""
+        if i not in self.per_item:
+            return set()
+        return {self.at[name] for _, value in self.per_item[i].hosted for name in free_vars(value) if name in self.at}
 
     def with_views(self, launch: Launch, members: Collection[int]) -> tuple[Kernel, list[Atom]]:
         """The launch's kernel and operands, views of what the members compute being taken inside the kernel."""

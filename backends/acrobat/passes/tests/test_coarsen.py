@@ -8,9 +8,11 @@ import numpy as np
 
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.nodes import Launch, Let, Map, Program
+from backends.acrobat.ir.reader import read_program
+from backends.acrobat.ir.verifier import verify
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.kernels.spec import Block
-from backends.acrobat.passes import coarsen, vertical
+from backends.acrobat.passes import coarsen, inline, vertical
 from backends.acrobat.passes.grouping import works
 from backends.acrobat.passes.tests.texts import after, assert_makes
 
@@ -282,3 +284,28 @@ def forward(x: f32[4]) -> (f32[2], f32[6])
   (sum, product)
 """
     assert_makes(text, made, vertical.run, coarsen.run)
+
+
+VIEW_OF_A_MEMBER = """\
+entry forward
+weight w: f32[4, 4]
+
+def forward(h: f32[4]) -> f32[4]
+  product: f32[4] = linear(h, @w)
+  xs: list[int] = [1, 2] as list[int]
+  mapped: list[f32[4]] = map each: int in xs
+    view: f32[4] = reshape(product, shape=(4,))
+    softmax(view, dim=0)
+  total: f32[4] = list_sum(mapped, nonempty=True)
+  tanh(total)
+"""
+
+
+def test_what_a_maps_items_view_is_computed_before_its_block() -> None:
+    """Its items were made of a result that only the block itself gave."""
+    program = read_program(VIEW_OF_A_MEMBER)
+    made = coarsen.run(vertical.run(inline.run(program)))
+    verify(made)
+    h = np.arange(4, dtype=np.float32)
+    values = {"w": np.eye(4, dtype=np.float32)}
+    np.testing.assert_allclose(Interpreter(made, values).run(h), Interpreter(program, values).run(h))

@@ -549,6 +549,8 @@ class _Maker:
             divisor: Lit = self.pick([Lit(f, FLOAT) for f in (0.1, 0.5, -0.7, 2.5)] + [Lit(3, INT), Lit(-2, INT)])
             value = scope.host(name, self.pick([x, y]) if divisor.type == FLOAT else x, divisor)
         else:
+            if name in ("min", "max") and y.type == INT:
+                y = scope.host("float", y)  # Python gives one of the two as it is, an int or a float
             value = scope.host(name, *self.pick([(x, y), (y, x)]))
         small = scope.host("mod", value, Lit(8.0, FLOAT))  # a chain of them does not grow
         match self.pick(["float", "int", "bool"]):

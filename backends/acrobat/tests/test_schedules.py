@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import copy
 from collections import Counter, defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 from backends.acrobat import compile
 from backends.acrobat.frontend import build
@@ -259,3 +261,34 @@ class TestDRNN:
         together = executable.schedule([instance] * 6)
         assert executable.counters()["executions"] == executions
         assert together == [(phase, depth, kernel, 6 * rows) for phase, depth, kernel, rows in alone]
+
+
+class Elman(nn.Module):
+    """An RNN whose words are multiplied apart from its state: their products wait for nothing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.words = nn.Embedding(20, 16)
+        self.start = nn.Parameter(torch.randn(16))
+        self.input = nn.Linear(16, 16)
+        self.state = nn.Linear(16, 16, bias=False)
+
+    def forward(self, sentence: list[int]) -> torch.Tensor:
+        state = self.start
+        for word in sentence:
+            state = torch.tanh(self.input(self.words.weight[word]) + self.state(state))
+        return state
+
+
+def test_hoisting_batches_what_waits_for_nothing(cache: Path) -> None:
+    """On no workload does this switch change a count: what could be hoisted there stands at depth 0 anyway (a leaf), or is
+    part of a product with the state (`cat((x, h))`). Here a word's product is in one launch with all others, or in its step."""
+    model, options = Elman(), Options(tables=False, horizontal=False)
+    want = eager(copy.deepcopy(model).double(), SENTENCES)
+    launches = {}
+    for hoist in (True, False):
+        executable = compile(model, options=replace(options, hoist=hoist), cache_folder=cache, checked=True)
+        assert_same(executable(SENTENCES), want)
+        launches[hoist] = executable.counters()["launches"]
+    assert launches == {True: 1 + 5, False: 2 * 5}

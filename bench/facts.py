@@ -17,8 +17,8 @@ class Invalid(ValueError):
 
 
 def collect(compiled: Compiled, minibatch: Sequence[Instance], device: str) -> tuple[dict[str, Any], list[str]]:
-    """The facts of a cell and the flags for its row. On a CPU the mini-batch is run some times more, to see
-    its instructions."""
+    """The facts of a cell and the flags for its row. On a CPU the mini-batch is run some times more, to see its instructions;
+    with an empty one only the backend is asked."""
     flags = []
     try:
         ran = checked(compiled.facts() if hasattr(compiled, "facts") else {})

@@ -157,7 +157,7 @@ class Group:
         if self.measure.profile:
             child.ask("profile", path=str(child.log.with_suffix(".profile.txt")))
         row["flags"] += own_load(child.usage, running.cell.threads, "turn")
-        closed = child.ask("close")
+        closed = child.ask("close", observe=self.measure.stored)
         running.verifier.judge_fetches(closed["fetches"])
         row["verified"] |= {"max_abs": running.verifier.seen.absolute, "max_rel": running.verifier.seen.relative}
         row["ran"] = closed["ran"]

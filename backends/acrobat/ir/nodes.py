@@ -3,7 +3,7 @@
 Invariants (checked by `ir.verifier`): every variable is bound once in its function; operands are atoms (`Var`, `Lit`, `Weight`)
 and only bodies, and what a `Let` binds, are expressions; so evaluation order and data dependence can be read off the lets.
 """
-# ruff: noqa: RUF009 - `_span()` is `dataclasses.field`, one for each class
+# ruff: noqa: RUF009 - `_span()` and `_memo()` are `dataclasses.field`, one for each class
 
 from __future__ import annotations
 
@@ -33,6 +33,12 @@ NOWHERE = Span("<made>", 0)
 
 def _span() -> Any:
     return field(default=NOWHERE, compare=False, kw_only=True, repr=False)
+
+
+def _memo() -> Any:
+    """What `visitor.free_vars` has found of the node, None before. It is no part of the node's value, and a changed copy of the
+    node begins without it."""
+    return field(default=None, init=False, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +157,7 @@ class If:
     orelse: Expr
     type: Type
     span: Span = _span()
+    free: frozenset[str] | None = _memo()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +175,7 @@ class Match:
     arms: tuple[Arm, ...]
     type: Type
     span: Span = _span()
+    free: frozenset[str] | None = _memo()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +187,7 @@ class Map:
     body: Expr
     type: Type
     span: Span = _span()
+    free: frozenset[str] | None = _memo()
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +202,7 @@ class Fold:
     body: Expr
     type: Type
     span: Span = _span()
+    free: frozenset[str] | None = _memo()
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +215,7 @@ class Loop:
     body: Expr
     type: Type
     span: Span = _span()
+    free: frozenset[str] | None = _memo()
 
 
 @dataclass(frozen=True, slots=True)

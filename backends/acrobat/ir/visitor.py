@@ -171,15 +171,46 @@ def binders(expr: Expr) -> tuple[Var, ...]:
 
 
 def free_vars(expr: Expr) -> frozenset[str]:
-    """Names used but not bound inside. Relies on single binding: a name bound anywhere inside is not free."""
-    used: set[str] = set()
-    bound: set[str] = set()
-    for node in walk(expr):
-        if isinstance(node, Var):
-            used.add(node.name)
-        else:
-            bound.update(v.name for v in binders(node))
-    return frozenset(used - bound)
+    """Names used but not bound inside. Relies on single binding: a name bound anywhere inside is not free.
+
+    Nodes with bodies keep what was found of them. Passes ask at every level of a nest of branches, which would otherwise take
+    time with the square of its depth."""
+    if isinstance(expr, NESTING) and expr.free is not None:
+        return expr.free
+    pending: list[Expr] = [expr]
+    while pending:
+        unknown = [node for node in _inside(pending[-1]) if node.free is None]
+        if unknown:
+            pending.extend(unknown)
+            continue
+        found = _free_of_known(node := pending.pop())
+        if isinstance(node, NESTING):
+            object.__setattr__(node, "free", found)  # the node's value is the same
+    return found
+
+
+NESTING = (If, Match, Map, Fold, Loop)
+
+
+def _inside(expr: Expr) -> Iterator[If | Match | Map | Fold | Loop]:
+    """The nodes with bodies directly inside of one, or directly in a chain of lets."""
+    for body in bodies(expr) if isinstance(expr, NESTING) else (expr,):
+        bindings, result = lets(body)
+        yield from (each for each in (*(value for _, value in bindings), result) if isinstance(each, NESTING))
+
+
+def _free_of_known(expr: Expr) -> frozenset[str]:
+    """`free_vars` of a node of which all that is `_inside` is known."""
+    used = {atom.name for atom in operands(expr) if isinstance(atom, Var)}
+    for body in bodies(expr) if isinstance(expr, NESTING) else (expr,) if isinstance(expr, Let) else ():
+        bindings, result = lets(body)
+        for each in (*(value for _, value in bindings), result):
+            if isinstance(each, NESTING):
+                used |= each.free or frozenset()
+            else:
+                used.update(atom.name for atom in operands(each) if isinstance(atom, Var))
+        used -= {var.name for var, _ in bindings}
+    return frozenset(used - {var.name for var in binders(expr)})
 
 
 def substitute(expr: Expr, to: Mapping[str, Atom]) -> Expr:

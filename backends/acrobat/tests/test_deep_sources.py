@@ -33,6 +33,12 @@ def test_many_branches_in_a_row(tmp_path: Path, length: int) -> None:
         assert interpret(program, op) == model(op)
 
 
+def test_many_branches_in_a_row_are_compiled(tmp_path: Path) -> None:
+    model = chain(tmp_path, 200)
+    ops = [0, 1, 199, 200, -5]
+    assert compile(model)(ops) == [model(op) for op in ops]
+
+
 def test_branches_too_many_for_any_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from backends.acrobat import deep
 

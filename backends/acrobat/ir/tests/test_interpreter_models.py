@@ -94,7 +94,10 @@ def cell(iou: f32[18], kept: f32[6]) -> (f32[6], f32[6])
 def treelstm() -> tuple[TreeLSTM, Program]:
     torch.manual_seed(0)
     model = TreeLSTM(20, 6, 5).double()
-    p = program(TREELSTM, **{name: w.detach().numpy() for name, w in model.named_parameters()})
+    values = {name: w.detach().numpy() for name, w in model.named_parameters()}
+    for gates, kind in (("W", "weight"), ("W", "bias"), ("U", "weight")):  # the text has the three gates in one weight
+        values[f"{gates}_iou.{kind}"] = np.concatenate([values.pop(f"{gates}_{gate}.{kind}") for gate in "iou"])
+    p = program(TREELSTM, **values)
     tree = p.datatypes["Tree"]
     cases = tuple(replace(c, cls={"Leaf": Leaf, "Node": Node}[c.name]) for c in tree.cases)
     return model, replace(p, datatypes={"Tree": replace(tree, cases=cases)})

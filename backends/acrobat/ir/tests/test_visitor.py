@@ -150,6 +150,21 @@ def test_free_variables() -> None:
     assert free_vars(Lit(1, INT)) == frozenset()
 
 
+def test_free_variables_are_those_used_and_not_bound() -> None:
+    for node in walk(forward().body):
+        inside = list(walk(node))
+        used = {each.name for each in inside if isinstance(each, Var)}
+        bound = {var.name for each in inside if not isinstance(each, Var) for var in binders(each)}
+        assert free_vars(node) == used - bound
+        assert free_vars(node) == used - bound, "the second answer, which was kept"
+
+
+def test_a_changed_copy_has_free_variables_of_its_own() -> None:
+    branch = If(C, X, X, V)
+    assert free_vars(branch) == {"c", "x"}
+    assert free_vars(replace(branch, orelse=Y)) == {"c", "x", "y"}
+
+
 def test_variables_that_nodes_bind() -> None:
     bound = [v.name for node in walk(forward().body) for v in binders(node)]
     assert len(bound) == len(set(bound))

@@ -3,12 +3,15 @@
 Outputs are fetched into fresh arrays right after the clock stops, so what is verified is what was complete by then: an
 answer that arrives later is not in it. The fetch is itself clocked, and repeated on some samples, because work can be put off
 until somebody looks (lazy evaluation, a device that was not waited for): judge.py says how that shows.
+
+The clocks are taken when this module is imported, before any backend is: what a backend puts in their place later is not read.
+Whether they tell the time is asked by the process that started this one, by a clock of its own (elapsed.py).
 """
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from resource import RUSAGE_THREAD, getrusage
@@ -39,34 +42,56 @@ class Sample:
     counters: Mapping[str, Any]
 
 
-def sample(compiled: Compiled, minibatch: Sequence[Instance], index: int, twice: bool = False) -> Sample:
-    """One call, clocked. The list is new each time, so nothing can be remembered by its identity."""
+NOTHING = Flat((), np.empty(0, np.float32), np.empty(0, np.int64))
+
+
+def sample(
+    compiled: Compiled,
+    minibatch: Sequence[Instance],
+    index: int,
+    fetches: int = 1,
+    now: Callable[[], int] = perf_counter_ns,
+) -> Sample:
+    """One call, clocked. The list is new each time, so nothing can be remembered by its identity. `fetches`: how often the
+    outputs are fetched, 0, 1 or 2; without a fetch the sample has neither outputs nor counters."""
     batch = list(minibatch)
-    start = perf_counter_ns()
+    start = now()
     outputs = compiled.run(batch)
-    stop = perf_counter_ns()
+    stop = now()
+    if not fetches:
+        return Sample(index, stop - start, Fetch(index, stop - start, 0, None), NOTHING, {})
     flat, cost = _fetch(compiled, outputs)
-    late = cost - _fetch(compiled, outputs)[1] if twice else None
+    late = cost - _fetch(compiled, outputs)[1] if fetches == 2 else None
     return Sample(index, stop - start, Fetch(index, stop - start, cost, late), flat, dict(compiled.counters()))
 
 
-def both(compiled: Compiled, minibatch: Sequence[Instance]) -> tuple[int, int]:
+def both(
+    compiled: Compiled,
+    minibatch: Sequence[Instance],
+    now: Callable[[], int] = perf_counter_ns,
+    busy: Callable[[], int] = process_time_ns,
+) -> tuple[int, int]:
     """Of one call, the wall time and the processor time of the process, in nanoseconds."""
     batch = list(minibatch)
-    cpu, wall = process_time_ns(), perf_counter_ns()
+    cpu, wall = busy(), now()
     outputs = compiled.run(batch)
-    wall, cpu = perf_counter_ns() - wall, process_time_ns() - cpu
+    wall, cpu = now() - wall, busy() - cpu
     del outputs
     return wall, cpu
 
 
-def _fetch(compiled: Compiled, outputs: Outputs) -> tuple[Flat, int]:
+def _fetch(
+    compiled: Compiled,
+    outputs: Outputs,
+    now: Callable[[], int] = perf_counter_ns,
+    busy: Callable[[], int] = process_time_ns,
+) -> tuple[Flat, int]:
     """The outputs, and what it has cost: the processor time of the process, in which the turns of other processes are not,
     or the wall time if that is less. If the thread has gone to sleep meanwhile, it waited for something: then wall time."""
     sleeps = _sleeps()
-    cpu, wall = process_time_ns(), perf_counter_ns()
+    cpu, wall = busy(), now()
     flat = flatten(compiled.fetch(outputs))
-    wall, cpu = perf_counter_ns() - wall, process_time_ns() - cpu
+    wall, cpu = now() - wall, busy() - cpu
     return flat, wall if _sleeps() > sleeps else min(wall, cpu)
 
 

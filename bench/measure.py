@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bench import breakdown, fresh, machine, record, stats, turns
+from bench import breakdown, elapsed, fresh, machine, record, stats, turns
 from bench.cell import Cell
 from bench.config import Isolate, Measure
 from bench.isolate import Ended, verdict
@@ -157,6 +157,7 @@ class Group:
         if self.measure.profile:
             child.ask("profile", path=str(child.log.with_suffix(".profile.txt")))
         row["flags"] += own_load(child.usage, running.cell.threads, "turn")
+        row["elapsed"] = elapsed.check(child, running.minibatches)
         closed = child.ask("close", observe=self.measure.stored)
         running.verifier.judge_fetches(closed["fetches"])
         row["verified"] |= {"max_abs": running.verifier.seen.absolute, "max_rel": running.verifier.seen.relative}

@@ -71,6 +71,7 @@ SCHEMAS: Mapping[str, Mapping[str, Check]] = {
         "first": list_of(list_of(count)),
         "again": list_of(list_of(list_of(count))),
     },
+    "elapsed": {"told_s": seconds},
     "survey": {"reasons": mapping_of(lambda value: value is None or text(value))},
 }
 """What the answer to a request must hold; it may hold more. A verdict (`status` and `why`) answers any request."""

@@ -8,7 +8,7 @@ from enum import IntEnum, StrEnum
 
 class Status(StrEnum):
     OK = "ok"
-    WRONG = "wrong"  # an output outside the tolerance, inputs changed, or outputs not complete when the clock stopped
+    WRONG = "wrong"  # an output out of tolerance, changed inputs, outputs not complete when the clock stopped, or a slow clock
     FAILED = "failed"  # raised or died
     TIMEOUT = "timeout"  # passed its deadline and was killed
     OOM = "oom"  # ran out of memory

@@ -9,17 +9,19 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
+from bench import clock
 from bench.contract import Outputs, Target, Unsupported, Workload
 from bench.verify import Expected
 
 WIDTH = {"tiny": 16, "small": 64}
+WORK_S = 0.004  # of processor time in a run of `Works`
 
 
 @dataclass(frozen=True)
@@ -499,6 +501,51 @@ class AnswersAtFirst(RemembersContent):
             burn(0.005)
             return Applied.run(self, minibatch)
         return known
+
+
+class Works(Applied):
+    """Has something to do for a while."""
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        burn(WORK_S)
+        return super().run(minibatch)
+
+
+def slowed(now: Callable[[], int]) -> Callable[[], int]:
+    start = now()
+    return lambda: start + (now() - start) // 100
+
+
+class PatchesClock(Works):
+    """Puts a clock that runs 100 times slower where the harness has named its own."""
+
+    def __init__(self, weight: np.ndarray) -> None:
+        super().__init__(weight)
+        clock.perf_counter_ns = slowed(time.perf_counter_ns)  # type: ignore[attr-defined]
+        time.perf_counter_ns = slowed(time.perf_counter_ns)
+
+
+class PatchesDefaults(Works):
+    """The same where the harness has kept it."""
+
+    def __init__(self, weight: np.ndarray) -> None:
+        super().__init__(weight)
+        clock.sample.__defaults__ = (1, slowed(time.perf_counter_ns))
+
+
+class PatchesSample(Works):
+    """Puts a function of its own in the place of the one that reads the clock."""
+
+    def __init__(self, weight: np.ndarray) -> None:
+        super().__init__(weight)
+        honest = clock.sample
+
+        def sample(*arguments: Any) -> clock.Sample:
+            found = honest(*arguments)
+            found.run_ns //= 100
+            return found
+
+        clock.sample = sample  # type: ignore[assignment]
 
 
 def burn(seconds: float) -> None:

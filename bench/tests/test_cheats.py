@@ -13,6 +13,7 @@ import bench
 from bench.config import Isolate
 from bench.status import Status
 from bench.tests.conftest import QUICK, STRICT, cell
+from bench.tests.fakes import WORK_S
 
 
 @pytest.mark.parametrize(
@@ -34,6 +35,8 @@ from bench.tests.conftest import QUICK, STRICT, cell
         ("LazyEveryTime", Status.WRONG, "not complete when run() returned"),
         ("LazyTwoOfThree", Status.WRONG, "not complete when run() returned"),
         ("LazyLittle", Status.WRONG, "not complete when run() returned"),
+        ("PatchesDefaults", Status.WRONG, "its clock told"),
+        ("PatchesSample", Status.WRONG, "its clock told"),
         ("Float16Outputs", Status.WRONG, "outputs are float16"),
         ("RoundedToFloat16", Status.WRONG, "10 bits of fraction"),
         ("Raises", Status.FAILED, "ValueError: no such thing"),
@@ -97,6 +100,15 @@ def test_answers_that_were_not_made_while_the_clock_ran(how: str, which: str, tm
     found = [flag for flag in row["flags"] if "had never seen" in flag]
     assert bool(found) == bool(which), (row["flags"], row["fresh"])
     assert not which or row["fresh"][f"ratio_{which}"] > 4
+
+
+@pytest.mark.parametrize("how", ["Works", "PatchesClock"])
+def test_a_clock_is_read_where_it_was_when_the_harness_was_imported(how: str, tmp_path: Path) -> None:
+    """A run uses so much processor time, so no sample of an honest clock is shorter."""
+    row = bench.run(cell(how), QUICK, STRICT, tmp_path)
+    assert row["status"] == Status.OK, row["why"]
+    assert min(row["samples_s"]) > 0.9 * WORK_S
+    assert row["elapsed"]["told_s"] > row["elapsed"]["runs"] * 0.9 * WORK_S
 
 
 def test_the_answers_are_out_of_reach(tmp_path: Path) -> None:

@@ -1,0 +1,64 @@
+"""A clock that does not tell the time, told from a machine that others use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bench import elapsed
+from bench.family import Used
+from bench.isolate import Ended
+
+
+class FakeChild:
+    """Its runs take `run_s`; `told`, `wall` and `cpu` make of the true seconds of a request what each clock shows."""
+
+    def __init__(self, run_s: float, told: Callable[[float], float], wall: Callable[[float], float], cpu: float = 1.0) -> None:
+        self.run_s, self.told, self.wall, self.cpu = run_s, told, wall, cpu
+        self.requests: list[int] = []
+        self.usage = self
+        self.asked: dict[str, Used] = {}
+
+    def ask(self, do: str, runs: int, minibatches: int) -> dict[str, float]:
+        self.requests.append(runs)
+        true_s = self.run_s * runs
+        self.asked[do] = self.asked.get(do, Used()).plus(self.cpu * true_s, self.wall(true_s))
+        return {"told_s": self.told(true_s)}
+
+
+def true(seconds: float) -> float:
+    return seconds
+
+
+def checked(*arguments: Any, **settings: Any) -> FakeChild:
+    child = FakeChild(*arguments, **settings)
+    elapsed.check(child, 3)  # type: ignore[arg-type]
+    return child
+
+
+@pytest.mark.parametrize("run_s", [1e-7, 50e-6, 4e-3, 0.1, 60.0])
+def test_an_honest_clock(run_s: float) -> None:
+    child = checked(run_s, true, true)
+    assert sum(child.requests) * run_s < max(0.5, 1.01 * run_s), "one run of a slow cell, a moment of the others"
+
+
+@pytest.mark.parametrize("run_s", [50e-6, 4e-3, 60.0])
+@pytest.mark.parametrize("cpu", [0.9, 1.0, 2.0])
+def test_an_honest_clock_on_a_busy_machine(run_s: float, cpu: float) -> None:
+    """The cell waits a second before and after its runs, and takes three times as long for them."""
+    checked(run_s, lambda s: 3 * s, lambda s: 3 * s + 2.0, cpu=cpu)
+
+
+@pytest.mark.parametrize("run_s", [500e-6, 4e-3, 60.0])
+@pytest.mark.parametrize("slower", [3.0, 100.0, 1e12])
+def test_a_clock_that_runs_slower(run_s: float, slower: float) -> None:
+    with pytest.raises(Ended, match=r"its clock told .* s where .* s passed"):
+        checked(run_s, lambda s: s / slower, true)
+
+
+def test_one_attempt_of_three_is_enough_for_an_honest_clock() -> None:
+    answers = iter([0.01, 0.01, 4.0])
+    child = checked(4.0, lambda s: next(answers), true)
+    assert child.requests == [1, 1, 1]

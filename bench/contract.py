@@ -61,7 +61,9 @@ class Compiled(Protocol):
     """One model, ready to run mini-batches."""
 
     def place(self, instances: Sequence[Instance]) -> list[Instance]:
-        """Not timed: the same instances with their tensors where the system wants its inputs (its device, its array type)."""
+        """Not timed: the same instances with their tensors where the system wants its inputs (its device, its array type), and
+        nothing else: much more time than copying the tensors takes is a flag (bench/placing.py). Instances without tensors are
+        not given to it, they are run as they are; nor need those given be what is run next."""
         ...
 
     def run(self, minibatch: Sequence[Instance]) -> Outputs:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import machine, record, verify
+from bench import machine, placing, record, verify
 from bench.cell import Cell
 from bench.config import Isolate, Measure
 from bench.isolate import Child, limits
@@ -117,6 +117,7 @@ class Preparer:
         self.tell(cell, "compiling", 0)
         opened = child.ask("open")
         row["cold"] |= {key: round(opened[key], 6) for key in ("compile_s", "place_s", "first_s")}
+        row["flags"] += placing.judge(opened)
         run_s = opened["first_s"]
         if run_s * cell.minibatches > self.measure.pass_s:  # slow, or only slow at first?
             self.tell(cell, "running once more", 0)

@@ -49,7 +49,15 @@ def text(value: Any) -> bool:
 
 SCHEMAS: Mapping[str, Mapping[str, Check]] = {
     "load": {"load_s": seconds},
-    "open": {"compile_s": seconds, "place_s": seconds, "first_s": seconds},
+    "open": {
+        "compile_s": seconds,
+        "place_s": seconds,
+        "first_s": seconds,
+        "tensors": count,
+        "numbers": count,
+        "place_busy_s": seconds,
+        "copy_s": seconds,
+    },
     "probe": {"run_s": seconds},
     "check": {"pass_s": seconds, "outputs": list_of(mapping_of(anything))},
     "turn": {

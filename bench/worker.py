@@ -23,7 +23,7 @@ from pathlib import Path
 from time import CLOCK_MONOTONIC_RAW, clock_gettime
 from typing import Any
 
-from bench import breakdown, clock, facts, verify
+from bench import breakdown, clock, facts, placing, verify
 from bench.contract import Backend, Compiled, Target, Unsupported, Workload
 from bench.family import adopt_orphans
 from bench.handover import Writer
@@ -77,14 +77,12 @@ class Session:
         start = _now()
         self.compiled: Compiled = backend.compile(workload, cell["size"], cell["seed"], batch_size)
         compile_s = _now() - start
-        start = _now()
-        placed = self.compiled.place(instances)
-        place_s = _now() - start
+        placed, placing_cost = placing.place(self.compiled, instances)
         self.minibatches = [placed[i * batch_size : (i + 1) * batch_size] for i in range(count)]
         self.fingerprint = verify.fingerprint(self.minibatches)
         first = self._checked_run(0)
         self.opened = True
-        return {"compile_s": compile_s, "place_s": place_s, "first_s": first.run_ns / 1e9}
+        return {"compile_s": compile_s, "first_s": first.run_ns / 1e9, **placing_cost}
 
     def probe(self) -> Reply:
         """A second run, on other instances: how long one takes when nothing is cold."""
@@ -146,7 +144,7 @@ class Session:
         runs of the new ones, then `again` by pass."""
         size = len(self.minibatches[0])
         instances = self.workload.instances(self.cell["size"], seed, size * count)
-        placed = self.compiled.place(instances)
+        placed, _ = placing.place(self.compiled, instances)
         unseen = [placed[i * size : (i + 1) * size] for i in range(count)]
         with clock.quiet():
             known = [[clock.both(self.compiled, each) for each in self.minibatches] for _ in range(passes + 1)][1:]

@@ -3,7 +3,8 @@
 Counters. `construct_ms` is `renew_ms`, dropping the graph before, and `build_ms`, making this one and deciding on
 values. `forward_ms` is DyNet's own work; of it `kernel_ms` is the part that its profiler found in operators, gathering their
 operands included, and `schedule_ms` the rest; where that part is unknown, `kernel_ms` is all of it. `fetch_ms` is reading
-values that control flow or an argmax waits for. Batches and what ran unbatched are counted in an extra pass over a mini-batch.
+values that control flow or an argmax waits for. Batches and what ran unbatched are counted in an extra pass over a mini-batch,
+when its counters are first asked for.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from backends.dynet.profile import Profile, Profiler
 from bench.contract import Instance, Outputs, Target, Unsupported, Workload
 
 REPEATS = 2
-PROFILING_S = 1.0  # how long extra passes may go on, over as many mini-batches as fit, but at least over one
+PROFILING_S = 1.0  # how long extra passes may take in all, over as many mini-batches as fit, but at least over one
 HAS_CUDA = "import dynet_config; dynet_config.set(mem='4'); import dynet; raise SystemExit(0 if dynet.HAVE_CUDA else 3)"
 
 
@@ -96,23 +97,22 @@ class DyNet:
             raise Unsupported(make.unsupported[autobatch])
         parameters = engine.Parameters(arrays, tables=self.tables is True)
         program = make(model, parameters)
-        return Compiled(program, parameters, self.target, autobatch, batch_size, grow=self.mem is None)
+        return Compiled(program, parameters, self.target, autobatch, grow=self.mem is None)
 
 
 class Compiled:
     """A program and its parameters."""
 
-    def __init__(
-        self, program: Program, parameters: engine.Parameters, target: Target, autobatch: int, batch_size: int, grow: bool
-    ) -> None:
+    def __init__(self, program: Program, parameters: engine.Parameters, target: Target, autobatch: int, grow: bool) -> None:
         self.program = program
         self.parameters = parameters  # without their collection they are freed
         self.target = target
         self.graph = engine.Graph(target.device)
         self.autobatch = autobatch
-        self.batch_size = batch_size
         self.grow = grow
         self.run_ns = 0
+        self.profiler = Profiler.find() if autobatch else None
+        self.profiling_ns = 0  # spent so far
         self.profiles: dict[int, tuple[Profile, float | None]] = {}  # by the identity of the first instance
         self.minibatch: Sequence[Instance] = ()
 
@@ -128,12 +128,7 @@ class Compiled:
         for instance in instances:
             map_tensors(collect, instance)
         inputs: Iterator[Any] = iter(self.parameters.place(arrays))
-        placed = [map_tensors(lambda _: next(inputs), instance) for instance in instances]
-        if placed and self.grow:
-            self.run(pool.larger(placed, self.batch_size))
-        if self.autobatch:
-            self._profile(placed)
-        return placed
+        return [map_tensors(lambda _: next(inputs), instance) for instance in instances]
 
     def run(self, minibatch: Sequence[Instance]) -> Outputs:
         start = perf_counter_ns()
@@ -148,6 +143,9 @@ class Compiled:
         return fetched
 
     def counters(self) -> Mapping[str, Any]:
+        """Asked after the clock has stopped and the outputs are fetched: so the first time, this is where the pools grow and
+        the mini-batch is run once more to be profiled. Neither is done on instances that nobody asked to run: with
+        autobatch=3 DyNet crashes on some."""
         graph = self.graph
         build_ns = self.run_ns - graph.renew_ns - graph.forward_ns - graph.fetch_ns
         found: dict[str, Any] = {
@@ -159,9 +157,14 @@ class Compiled:
             "forward_ms": graph.forward_ns / 1e6,
             "nodes": graph.nodes(),
         }
+        if self.minibatch and self.grow:
+            self.grow = False
+            minibatch = self.minibatch
+            self.run(pool.larger(minibatch, len(minibatch)))
+            self.minibatch = minibatch
         if not self.autobatch:
             return found | {"batches": found["nodes"], "launches": found["nodes"], "mean_batch_width": 1.0}
-        profile, kernel_share = self.profiles.get(id(self.minibatch[0]) if self.minibatch else 0, (None, None))
+        profile, kernel_share = self._profile(self.minibatch)
         if kernel_share is not None:
             found["kernel_ms"] = kernel_share * found["forward_ms"]
             found["schedule_ms"] = found["forward_ms"] - found["kernel_ms"]
@@ -182,17 +185,18 @@ class Compiled:
     def close(self) -> None:
         self.graph.renew()
 
-    def _profile(self, instances: Sequence[Instance]) -> None:
-        profiler = Profiler.find()
-        if profiler is None:
-            return
-        end = perf_counter_ns() + PROFILING_S * 1e9
-        for i in range(0, len(instances), self.batch_size):
-            minibatch = instances[i : i + self.batch_size]
-            profile = profiler.profile(partial(self.run, minibatch))
-            self.profiles[id(minibatch[0])] = profile, self._kernel_share(minibatch, profile, profiler)
-            if perf_counter_ns() > end:
-                break
+    def _profile(self, minibatch: Sequence[Instance]) -> tuple[Profile | None, float | None]:
+        """Of the mini-batch that was run last, from extra passes the first time, as long as there is time for such; and the
+        share of its time in operators."""
+        if not minibatch:
+            return None, None
+        key = id(minibatch[0])
+        if key not in self.profiles and self.profiler is not None and self.profiling_ns < PROFILING_S * 1e9:
+            start = perf_counter_ns()
+            profile = self.profiler.profile(partial(self.run, minibatch))
+            self.profiles[key] = profile, self._kernel_share(minibatch, profile, self.profiler)
+            self.profiling_ns += perf_counter_ns() - start
+        return self.profiles.get(key, (None, None))
 
     def _kernel_share(self, minibatch: Sequence[Instance], profile: Profile, profiler: Profiler) -> float | None:
         """Of the time in `forward`, by the fastest of a few passes with the profiler and without: it adds to what is around

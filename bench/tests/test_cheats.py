@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
 import bench
+from bench.cell import Part
 from bench.config import Isolate
 from bench.status import Status
-from bench.tests.conftest import QUICK, STRICT, cell
+from bench.tests.conftest import FAKES, QUICK, STRICT, cell
 from bench.tests.fakes import WORK_S
 
 
@@ -100,6 +102,24 @@ def test_answers_that_were_not_made_while_the_clock_ran(how: str, which: str, tm
     found = [flag for flag in row["flags"] if "had never seen" in flag]
     assert bool(found) == bool(which), (row["flags"], row["fresh"])
     assert not which or row["fresh"][f"ratio_{which}"] > 4
+
+
+def test_work_that_is_done_by_placing_instances(tmp_path: Path) -> None:
+    given = tmp_path / "given"
+    row = bench.run(cell("AnswersInPlace", note=str(given)), QUICK, STRICT, tmp_path)
+    assert row["status"] == Status.OK, row["why"]
+    assert [flag for flag in row["flags"] if "place() took" in flag and "where a copy takes" in flag], row["flags"]
+    assert given.exists()
+
+
+def test_instances_without_tensors_are_not_placed(tmp_path: Path) -> None:
+    given = tmp_path / "given"
+    plain = replace(cell("AnswersInPlace", note=str(given)), workload=Part("counts", f"{FAKES}.Counts", {"data": None}))
+    row = bench.run(plain, QUICK, STRICT, tmp_path)
+    assert row["status"] == Status.OK, row["why"]
+    assert row["verified"]["n"] == 12
+    assert row["cold"]["place_s"] == 0
+    assert not given.exists()
 
 
 @pytest.mark.parametrize("how", ["Works", "PatchesClock"])

@@ -1,0 +1,72 @@
+"""What `Compiled.place` is given, and what it may cost: it brings tensors to where the system reads them, and does no work for
+them.
+
+Instances without tensors have nothing to bring, so they are not given to it. For others it is compared with copying their
+tensors, by what one process needs for both.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from time import perf_counter_ns, process_time_ns
+from typing import Any
+
+import numpy as np
+
+from bench.contract import Compiled, Instance
+
+TIMES = 20.0  # as long as a copy
+NUMBER_S = 5e-7  # the slowest interface known, DyNet's, is given numbers one by one: half of this for each
+TENSOR_S = 1e-4  # a call of a library for each tensor
+FIXED_S = 0.1  # what a library does the first time
+
+
+def place(compiled: Compiled, instances: Sequence[Instance]) -> tuple[list[Instance], dict[str, Any]]:
+    """The placed instances, and what it has cost: `tensors` in the instances, `numbers` in these, `place_s` by the clock,
+    `place_busy_s`, which is the processor time of the process if that is less, and `copy_s`, the seconds in which the harness
+    copies the same tensors."""
+    start = _now()
+    found = [np.array(tensor) for tensor in tensors(list(instances))]
+    copy_s = _since(start)[0]
+    cost = {"tensors": len(found), "numbers": sum(each.size for each in found), "copy_s": copy_s}
+    if not found:
+        return list(instances), {"place_s": 0.0, "place_busy_s": 0.0, **cost}
+    start = _now()
+    placed = compiled.place(instances)
+    place_s, cpu_s = _since(start)
+    return placed, {"place_s": place_s, "place_busy_s": min(place_s, cpu_s), **cost}
+
+
+def judge(cost: Mapping[str, Any]) -> list[str]:
+    """The flags for what `place` has found."""
+    place_s, copy_s = cost["place_busy_s"], cost["copy_s"]
+    if place_s <= TIMES * copy_s + NUMBER_S * cost["numbers"] + TENSOR_S * cost["tensors"] + FIXED_S:
+        return []
+    return [f"place() took {place_s:.3g} s where a copy takes {copy_s:.3g} s"]
+
+
+def tensors(value: Any) -> Iterator[np.ndarray]:
+    """Every array and tensor in nested lists, tuples, mappings and dataclasses."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, np.ndarray):
+            yield item
+        elif hasattr(item, "detach"):  # a torch tensor, which this package does not import
+            yield item.detach().cpu().numpy()
+        elif isinstance(item, list | tuple):
+            waiting.extend(item)
+        elif isinstance(item, Mapping):
+            waiting.extend(item.values())
+        elif dataclasses.is_dataclass(item):
+            waiting.extend(getattr(item, field.name) for field in dataclasses.fields(item))
+
+
+def _now() -> tuple[int, int]:
+    return perf_counter_ns(), process_time_ns()
+
+
+def _since(start: tuple[int, int]) -> tuple[float, float]:
+    wall, cpu = _now()
+    return (wall - start[0]) / 1e9, (cpu - start[1]) / 1e9

@@ -49,7 +49,9 @@ class Binary(Writes):
 class Forged(Writes):
     """Takes the place of the true reply, which is then one too many."""
 
-    text = b'{"load_s": 0.0, "compile_s": 0.0, "place_s": 0.0, "first_s": 0.0}\n'
+    text = (
+        b'{"compile_s": 0.0, "place_s": 0.0, "first_s": 0.0, "tensors": 0, "numbers": 0, "place_busy_s": 0.0, "copy_s": 0.0}\n'
+    )
 
 
 class UnknownStatus(Writes):

@@ -3,6 +3,9 @@
 A system that keeps answers, by an instance's identity or by its content, takes longer the first time it sees one; a system
 whose answers were made before the clock ran, while compiling or placing, takes longer every time. Ratios are of medians
 over the mini-batches, by wall time or by processor time, whichever shows less: a busy machine lengthens only one of them.
+
+That is a flag. Where every new mini-batch took many times as long each time it was run, and mini-batches are large enough to
+resemble each other, the samples are not those of the work: then the cell is wrong.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from statistics import median
 from typing import Any
 
 LONGER = 4.0  # flag from here on: mini-batches differ in size, and new memory and cold caches cost too
+OVERWHELMING = 20.0  # wrong from here on
+LEAST_INSTANCES = 8  # of a mini-batch: smaller ones differ too much
 SLOW_S = 1.0
 
 
@@ -35,6 +40,21 @@ def judge(reply: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     if first > LONGER:
         return kept, [f"mini-batches that it had never seen took {first:.1f} times as long as the timed ones, the first time"]
     return kept, []
+
+
+def overwhelming(reply: Mapping[str, Any], batch_size: int) -> str | None:
+    """Why the samples are not those of the work, where that is beyond doubt: no run of a new mini-batch, the first time or
+    later, came near the slowest mini-batch of those before, by wall time and by processor time. What is slow only the first
+    time may be compiling for shapes that it meets for the first time: that stays a flag."""
+    if batch_size < LEAST_INSTANCES:
+        return None
+    times = []
+    for which in (0, 1):
+        known = max(median(each[which] for each in repeated) for repeated in zip(*reply["known"], strict=True))
+        times.append(min(run[which] for runs in (reply["first"], *reply["again"]) for run in runs) / max(known, 1.0))
+    if min(times) <= OVERWHELMING:
+        return None
+    return f"mini-batches that it had never seen took at least {min(times):.0f} times as long as the timed ones, every time"
 
 
 def _ratio(known: Sequence[Sequence[Sequence[int]]], fresh: Sequence[Sequence[Sequence[int]]]) -> float:

@@ -181,13 +181,17 @@ class Group:
 
     def _unseen(self, running: Running) -> None:
         """Mini-batches that the cell has never seen, from a seed that nobody could know. All samples are taken by now: whatever
-        goes wrong here is a flag."""
+        goes wrong here is a flag, unless it shows beyond doubt that the samples are not those of the work."""
         count, passes = fresh.plan(running.pass_s / running.minibatches)
         try:
             reply = running.child.ask("fresh", seed=fresh.seed(), count=count, passes=passes)
-            running.row["fresh"], flags = fresh.judge(reply)
         except Ended as ended:
-            flags = [f"mini-batches that it had never seen could not be run: {ended.why}"]
+            running.row["flags"].append(f"mini-batches that it had never seen could not be run: {ended.why}")
+            return
+        running.row["fresh"], flags = fresh.judge(reply)
+        why = fresh.overwhelming(reply, running.cell.batch_size)
+        if why is not None:
+            raise Ended(Status.WRONG, why)
         running.row["flags"] += flags
 
     def _end(self, running: Running, ended: Ended) -> None:

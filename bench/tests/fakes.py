@@ -89,6 +89,7 @@ class Honest:
 
 class Applied:
     note = ""
+    batch_size = 0
     sleep_s = 0.0
 
     def __init__(self, weight: np.ndarray) -> None:
@@ -136,6 +137,7 @@ class Cheat(Honest):
             raise Unsupported("only square things")
         model = globals()[self.how](workload.params(size, seed)["layer.weight"])
         model.note = self.note
+        model.batch_size = batch_size
         return model
 
 
@@ -491,8 +493,8 @@ class AnswersAtFirst(RemembersContent):
 
     def place(self, instances: Sequence[Any]) -> list[Any]:
         if not self.known:
-            for i in range(0, len(instances), 4):
-                RemembersContent.run(self, instances[i : i + 4])
+            for i in range(0, len(instances), self.batch_size):
+                RemembersContent.run(self, instances[i : i + self.batch_size])
         return list(instances)
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:

@@ -104,6 +104,15 @@ def test_answers_that_were_not_made_while_the_clock_ran(how: str, which: str, tm
     assert not which or row["fresh"][f"ratio_{which}"] > 4
 
 
+@pytest.mark.parametrize(
+    ("how", "status"), [("AnswersAtFirst", Status.WRONG), ("RemembersContent", Status.OK), ("Works", Status.OK)]
+)
+def test_samples_that_are_beyond_doubt_not_those_of_the_work(how: str, status: Status, tmp_path: Path) -> None:
+    row = bench.run(cell(how, batch_size=8), QUICK, STRICT, tmp_path)
+    assert row["status"] == status, row["why"]
+    assert row["why"] is None or "never seen took at least" in row["why"]
+
+
 def test_work_that_is_done_by_placing_instances(tmp_path: Path) -> None:
     given = tmp_path / "given"
     row = bench.run(cell("AnswersInPlace", note=str(given)), QUICK, STRICT, tmp_path)

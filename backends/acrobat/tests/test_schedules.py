@@ -270,7 +270,7 @@ class Elman(nn.Module):
         super().__init__()
         torch.manual_seed(0)
         self.words = nn.Embedding(20, 16)
-        self.start = nn.Parameter(torch.randn(16))
+        self.start: torch.Tensor = nn.Parameter(torch.randn(16))
         self.input = nn.Linear(16, 16)
         self.state = nn.Linear(16, 16, bias=False)
 

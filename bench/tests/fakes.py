@@ -349,14 +349,14 @@ class Detaches(Applied):
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         if not Path(self.note).exists():
             subprocess.run(["env", "-i", "setsid", "-f", "sh", "-c", f"echo $$ > {self.note}; exec sleep 600"], check=True)
+            while not Path(self.note).exists():
+                time.sleep(0.01)
         return super().run(minibatch)
 
 
 class DetachesAndDies(Detaches):
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         super().run(minibatch)
-        while not Path(self.note).exists():
-            time.sleep(0.01)
         ctypes.string_at(0)
         return []
 

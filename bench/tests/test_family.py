@@ -94,7 +94,8 @@ def test_a_child_that_is_not_asked_sleeps(how: str, child: Child) -> None:
     for part in (toy.workload, toy.backend):
         kind = "workload" if part is toy.workload else "backend"
         described[kind] = {"target": part.target, "options": dict(part.options)}
-    child.ask("open", cell=described)
+    child.ask("load", cell=described)
+    child.ask("open")
 
     def waited() -> bool:
         child.ask("probe")

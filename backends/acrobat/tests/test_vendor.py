@@ -72,7 +72,7 @@ def test_batches_are_eagers_answers(built: Any, name: str, threads: int) -> None
 def test_every_product_is_the_librarys(built: Any, name: str) -> None:
     text = built(name, options=VENDOR).source.read_text()
     for kernel in units(tiny(name)).values():
-        (provider,) = set(re.findall(rf"\b(k|vendor)_{kernel.name}_[0-9a-f]{{8}}\(", text))
+        (provider,) = set(re.findall(rf"\b(k|vendor)_{kernel.name}_[0-9a-f]{{16}}\(", text))
         assert provider == ("vendor" if is_product(kernel) else "k")
 
 

@@ -105,7 +105,7 @@ def test_the_products_are_seen_on_what_their_library_is_told_to_use() -> None:
     """MKL takes the instruction set from the environment: what is seen must follow it, whatever PyTorch's own loops use."""
     if not torch.backends.mkl.is_available() or torch.backends.cpu.get_cpu_capability() != "AVX512":
         pytest.skip("needs MKL and a processor with AVX-512")
-    program = "from backends.pytorch.backend import libraries, torch; print(libraries.describe(torch.float32))"
+    program = "import torch; from backends.pytorch import libraries; print(libraries.describe(torch.float32))"
     environment = {**os.environ, "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
     told = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True).stdout
     if " on " not in told:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from backends.acrobat import compiler
+from backends.acrobat.codegen.build import compile_model
 from backends.acrobat.tests.native_batches import precompiled
 
 
@@ -15,11 +16,10 @@ from backends.acrobat.tests.native_batches import precompiled
 def headers_are_read_once() -> Iterator[None]:
     """Of the time that a build takes, a third is reading the headers of the runtime, which are the same for every program. So a
     test run has the compiler read them once. Builds with flags of their own, as the sanitizers', read them as ever."""
-    plain = compiler.compile_model
 
     def build(source: Path, objects: Sequence[Path], target: Path, flags: Sequence[str] = ()) -> None:
-        plain(source, objects, target, flags or ("-include", str(precompiled(()))))
+        compile_model(source, objects, target, flags or ("-include", str(precompiled(()))))
 
-    compiler.compile_model = build
-    yield
-    compiler.compile_model = plain
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiler, "compile_model", build)
+        yield

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,18 @@ import numpy as np
 
 from workloads.text import DataError, check_words, draw_words, lines, word_id
 
-MEAN_LEAVES, SPREAD_LEAVES, MIN_LEAVES, MAX_LEAVES = 19.2, 9.1, 2, 56
+
+@dataclass(frozen=True)
+class Lengths:
+    """Words of generated sentences: normal with `mean` and `spread`, cut to between `least` and `most`."""
+
+    mean: float
+    spread: float
+    least: int
+    most: int
+
+
+TREEBANK = Lengths(mean=19.2, spread=9.1, least=2, most=56)
 SKEW, FROM_RIGHT = 4.3, 0.3
 """How unevenly a span splits, and how often its smaller part is the right one. The skew is such that the levels of generated
 trees have the treebank's mean and spread; of its spans of eight words and more 7 in 10 have the smaller part left."""
@@ -29,10 +41,18 @@ MAX_LEVELS = 250
 TOKEN = re.compile(r"[()]|[^()\s]+")
 
 
-def take(data: str | None, random: np.random.Generator, vocabulary: int, leaf: Leaf, node: Node, n: int) -> list[Any]:
-    """`n` trees of the file `data`; without one, generated trees."""
+def take(
+    data: str | None,
+    random: np.random.Generator,
+    vocabulary: int,
+    leaf: Leaf,
+    node: Node,
+    n: int,
+    lengths: Lengths = TREEBANK,
+) -> list[Any]:
+    """`n` trees of the file `data`; without one, generated trees over sentences of such `lengths`."""
     if data is None:
-        return list(islice(generate(random, vocabulary, leaf, node), n))
+        return list(islice(generate(random, vocabulary, leaf, node, lengths), n))
     return read(data, vocabulary, leaf, node, n)
 
 
@@ -45,10 +65,14 @@ def read(path: str | Path, vocabulary: int, leaf: Leaf, node: Node, n: int) -> l
     return list(islice(cycle(trees), n))
 
 
-def check(path: str | Path) -> None:
+def check(path: str | Path, pairs: bool = False) -> None:
     """Read the whole file. Raises DataError with the place of what is wrong: brackets that do not match, a node with other
-    parts than a word or two trees, a number as a label that is no class, a tree too large or too deep for a sentence."""
-    for number, line in lines(path):
+    parts than a word or two trees, a number as a label that is no class, a tree too large or too deep for a sentence. `pairs`:
+    also a last tree without a partner."""
+    found = lines(path)
+    if pairs and len(found) % 2:
+        raise DataError(f"{path}:{found[-1][0]}: the last of {len(found)} trees has no partner: every two lines are a pair")
+    for number, line in found:
         where = f"{path}:{number}"
         words = TOKEN.finditer(line)
         check_words(((match.group(), match.start()) for match in words if match.group() not in "()"), where)
@@ -95,10 +119,12 @@ def parse(line: str, where: str, vocabulary: int, leaf: Leaf, node: Node, labels
     return tree
 
 
-def generate(random: np.random.Generator, vocabulary: int, leaf: Leaf, node: Node) -> Iterator[Any]:
-    """Trees without end. Words by Zipf's law; the number of leaves is normal, cut to the treebank's range."""
+def generate(
+    random: np.random.Generator, vocabulary: int, leaf: Leaf, node: Node, lengths: Lengths = TREEBANK
+) -> Iterator[Any]:
+    """Trees without end. Words by Zipf's law."""
     while True:
-        leaves = int(np.clip(np.rint(random.normal(MEAN_LEAVES, SPREAD_LEAVES)), MIN_LEAVES, MAX_LEAVES))
+        leaves = int(np.clip(np.rint(random.normal(lengths.mean, lengths.spread)), lengths.least, lengths.most))
         yield bracket(random, [leaf(word) for word in draw_words(random, leaves, vocabulary)], node)
 
 

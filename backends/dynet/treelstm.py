@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import dynet as dy
@@ -21,12 +21,19 @@ class Program:
         self.classifier = parameters.linear("classifier")
 
     def run(self, minibatch: Sequence[Tree], graph: Graph) -> list[Expression]:
+        encode = self.encoder()
+        b, W = expressions(*self.classifier)
+        outputs = [dy.affine_transform([b, W, encode(tree)[0]]) for tree in minibatch]
+        graph.forward(outputs)
+        return outputs
+
+    def encoder(self) -> Callable[[Tree], tuple[Expression, Expression]]:
+        """In the current graph: from a tree to the states h and c of its root."""
         lookup, affine, sigmoid, tanh, times = dy.lookup, dy.affine_transform, dy.logistic, dy.tanh, dy.cmult
         words, shares = self.words, self.shares
         (b_i, W_i), (b_o, W_o), (b_u, W_u) = (expressions(*gate) for gate in self.inputs)
         U_i, U_o, U_u = expressions(*self.states)
         b_f, U_f = expressions(*self.forget)
-        b, W = expressions(*self.classifier)
 
         def inputs(word: int) -> list[Expression]:
             if shares:
@@ -46,6 +53,4 @@ class Program:
             c = dy.esum(terms)
             return times(sigmoid(affine([b_o, U_o, h_sum])), tanh(c)), c
 
-        outputs = [affine([b, W, encode(tree)[0]]) for tree in minibatch]
-        graph.forward(outputs)
-        return outputs
+        return encode

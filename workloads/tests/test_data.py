@@ -83,7 +83,7 @@ def test_errors_name_the_line(tmp_path: Path) -> None:
         spec("treelstm", data=str(path)).instances("tiny", 0, 2)
 
 
-@pytest.mark.parametrize("name", ["treelstm", "mvrnn", "birnn", "stackrnn"])
+@pytest.mark.parametrize("name", ["treelstm", "mvrnn", "simtree", "birnn", "stackrnn"])
 def test_files_that_cannot_be_read(name: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"absent\.txt: No such file"):
         spec(name, data=str(tmp_path / "absent.txt")).instances("tiny", 0, 1)
@@ -135,6 +135,27 @@ def test_what_is_allowed_passes_the_check(tmp_path: Path) -> None:
     path.write_text(f"(NP (DT the) (4 end))\n{nested(trees.MAX_LEVELS)}\n")
     spec("treelstm", data=str(path)).check()
     assert len(spec("treelstm", data=str(path)).instances("tiny", 0, 2)) == 2
+
+
+def test_two_lines_are_a_pair(tmp_path: Path) -> None:
+    path = tmp_path / "trees.txt"
+    path.write_text("(1 a)\n(2 (1 a) (1 b))\n\n(3 c)\n(4 d)\n")
+    workload = spec("simtree", data=str(path))
+    workload.check()
+    shapes_of = [(type(p.left).__name__, type(p.right).__name__) for p in workload.instances("tiny", 0, 3)]
+    assert shapes_of == [("Leaf", "Node"), ("Leaf", "Leaf"), ("Leaf", "Node")]
+    path.write_text("(1 a)\n(2 b)\n\n(3 c)\n")
+    with pytest.raises(DataError, match=r"trees\.txt:4: the last of 3 trees has no partner"):
+        spec("simtree", data=str(path)).check()
+
+
+def test_generated_pairs_are_as_long_as_sicks_sentences() -> None:
+    from workloads.simtree.spec import SICK
+
+    drawn = shapes(list(islice(trees.generate(np.random.default_rng(0), 1000, int, list, SICK), 4000)))[:, 0]
+    assert drawn.mean() == pytest.approx(9.6, rel=0.02)
+    assert drawn.std() == pytest.approx(3.0, rel=0.05)
+    assert (drawn.min(), drawn.max() <= 30) == (3, True)
 
 
 @pytest.mark.parametrize("name", ["birnn", "stackrnn"])

@@ -12,7 +12,8 @@ from workloads.birnn.model import BiRNN
 from workloads.drnn.model import DRNN, Rose, Sample
 from workloads.mvrnn.model import MVRNN
 from workloads.mvrnn.model import Leaf as Word
-from workloads.mvrnn.model import Node as Pair
+from workloads.mvrnn.model import Node as Two
+from workloads.simtree.model import Pair
 from workloads.spec import loaded
 from workloads.stackrnn.model import Empty, Push, Sentence, StackRNN
 from workloads.tests.conftest import spec
@@ -55,10 +56,20 @@ def test_treelstm_is_tai_et_als() -> None:
     close(m(Node([Leaf(1), Leaf(2), Leaf(3)])), m.classifier(node(none, [a, b, c])[0]))
 
 
+def test_simtree_is_tai_et_als() -> None:
+    m = tiny("simtree")
+    a, b = Leaf(3), Node([Leaf(1), Node([Leaf(2), Leaf(3)])])
+    left, right = m.encode(a)[0], m.encode(b)[0]
+    h = sig(m.product.weight @ (left * right) + m.distance.weight @ (left - right).abs() + m.distance.bias)
+    scores = m.classifier.weight @ h + m.classifier.bias
+    close(m(Pair(a, b)), scores.exp() / scores.exp().sum())
+    close(m(Pair(a, b)), m(Pair(b, a)))
+
+
 def test_mvrnn_is_socher_et_als() -> None:
     m: MVRNN = tiny("mvrnn")
     (v1, m1), (v2, m2) = ((m.vectors.weight[w], m.matrices.weight[w].reshape(16, 16)) for w in (1, 2))
-    v, matrix = m.encode(Pair(Word(1), Word(2)))
+    v, matrix = m.encode(Two(Word(1), Word(2)))
     close(v, tanh(m.W_v.weight @ cat((m2 @ v1, m1 @ v2)) + m.W_v.bias))
     close(matrix, m1 @ m.W_m.weight[:, :16].T + m2 @ m.W_m.weight[:, 16:].T + m.W_m.bias)
     close(m(Word(1)), m.classifier(v1))

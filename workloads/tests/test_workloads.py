@@ -30,8 +30,8 @@ def outputs(workload: ModelSpec, size: str, instances: list[Any], seed: int = 0)
         return [arrays(model(instance)) for instance in instances]
 
 
-def test_there_are_seven() -> None:
-    assert NAMES == ["berxit", "birnn", "drnn", "mvrnn", "nestedrnn", "stackrnn", "treelstm"]
+def test_there_are_eight() -> None:
+    assert NAMES == ["berxit", "birnn", "drnn", "mvrnn", "nestedrnn", "simtree", "stackrnn", "treelstm"]
 
 
 def test_sizes(workload: ModelSpec) -> None:

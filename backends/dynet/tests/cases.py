@@ -9,11 +9,12 @@ from typing import Any
 import torch
 
 from workloads.mvrnn import model as mv
+from workloads.simtree.model import Pair
 from workloads.stackrnn.model import Sentence
 from workloads.tests.conftest import DECIDING, NAMES, spec
 from workloads.treelstm import model as tree
 
-TABLES = ("treelstm", "birnn", "stackrnn")  # the workloads that multiply words with weights
+TABLES = ("treelstm", "simtree", "birnn", "stackrnn")  # the workloads that multiply words with weights
 
 
 @dataclass
@@ -34,6 +35,7 @@ def cases() -> dict[str, Case]:
     chain = reduce(lambda below, leaf: tree.Node([below, leaf]), leaves)
     fan = tree.Node([tree.Node(leaves[:1]), tree.Node(leaves[1:4]), *leaves[4:9]])
     found["treelstm, a leaf, any number of children, a long chain"] = Case("treelstm", [leaves[5], fan, chain, leaves[7]])
+    found["simtree, two leaves, a leaf and a chain"] = Case("simtree", [Pair(leaves[5], leaves[5]), Pair(chain, leaves[7])])
     ends: list[mv.Tree] = [mv.Leaf(word) for word in range(40)]
     comb = reduce(lambda below, leaf: mv.Node(leaf, below), ends)
     found["mvrnn, a leaf, a long chain"] = Case("mvrnn", [ends[3], comb, mv.Node(ends[1], ends[1])])

@@ -18,6 +18,7 @@ from workloads.spec import loaded
 
 FUNCTIONS = {
     "treelstm": "forward TreeLSTM.encode TreeLSTM.leaf TreeLSTM.compose",
+    "simtree": "forward TreeLSTM.encode TreeLSTM.leaf TreeLSTM.compose SimTree.compare",
     "mvrnn": "forward MVRNN.encode MVRNN.compose",
     "birnn": "forward BiRNN.scores BiRNN.scan BiRNN.step BiRNN.classify",
     "nestedrnn": "forward split mix NestedRNN.count decide choose NestedRNN.gru NestedRNN.emit NestedRNN.edges NestedRNN.step",

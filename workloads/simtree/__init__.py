@@ -1,0 +1,1 @@
+"""Relatedness of two sentences, each read by the same TreeLSTM."""

@@ -1,0 +1,73 @@
+"""SimTree: sizes, parameters and pairs of trees.
+
+Hidden size 256 (small) and 512 (large), as for treelstm; a similarity layer of 50 and five classes as in Tai et al. (2015).
+SICK (Marelli et al. 2014) has sentences of 9.6 words on average and about 2,400 distinct words: vocabulary 2,400. Its sentences
+were simplified when it was made, so they are short and alike in length: generated ones have a standard deviation of 3 words and
+are between 3 and 30 words long (chosen here: SICK's publications give the mean only).
+
+| parameter | shape |
+| --- | --- |
+| embedding.weight | vocabulary, hidden |
+| W_i, W_o, W_u, weight and bias (on a leaf's word; the bias is an inner node's too) | hidden, hidden; hidden |
+| U_i.weight, U_o.weight, U_u.weight (on the sum of the children's states) | hidden, hidden |
+| U_f.weight, U_f.bias | hidden, hidden; hidden |
+| product.weight (on the product of the two root states) | similarity, hidden |
+| distance.weight, distance.bias (on their distance) | similarity, hidden; similarity |
+| classifier.weight, classifier.bias | classes, similarity; classes |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from workloads import trees
+from workloads.spec import ModelSpec
+
+if TYPE_CHECKING:
+    from torch import nn
+
+SICK = trees.Lengths(mean=9.6, spread=3.0, least=3, most=30)
+
+
+class Spec(ModelSpec):
+    """`data` is a file of trees in the Stanford Sentiment Treebank's brackets, the first and the second line a pair, the third
+    and the fourth, and so on; None generates trees of SICK's lengths, bracketed as unevenly as the treebank's."""
+
+    name = "simtree"
+    shapes: ClassVar = {
+        "tiny": {"vocabulary": 100, "hidden": 16, "similarity": 10, "classes": 5},
+        "small": {"vocabulary": 2_400, "hidden": 256, "similarity": 50, "classes": 5},
+        "large": {"vocabulary": 2_400, "hidden": 512, "similarity": 50, "classes": 5},
+    }
+    gains: ClassVar = {
+        "U_i": 2.0,
+        "U_o": 2.0,
+        "U_u": 2.0,
+        "U_f": 2.0,
+        "product": 3.0,
+        "distance": 3.0,
+        "classifier": 3.0,
+    }
+    cells = ("leaf", "compose", "compare")
+
+    def __init__(self, data: str | None = None) -> None:
+        self.data = data
+
+    def build(self, **shape: int) -> nn.Module:
+        from workloads.simtree.model import SimTree
+
+        return SimTree(**shape)
+
+    def check(self) -> None:
+        if self.data is not None:
+            trees.check(self.data, pairs=True)
+
+    def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
+        from workloads.simtree.model import Pair
+        from workloads.treelstm.model import Leaf, Node
+
+        found = trees.take(self.data, random, shape["vocabulary"], Leaf, Node, 2 * n, SICK)
+        return [Pair(left, right) for left, right in zip(found[::2], found[1::2], strict=True)]

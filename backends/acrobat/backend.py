@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from backends.acrobat.kernels.target import CpuTarget, UnsupportedCpu
+from backends.acrobat.kernels.cpu.target import CpuTarget, UnsupportedCpu
 from backends.acrobat.options import SWITCHES, Codegen, Executor, Isa, Kernels, Options
 from bench.contract import Instance, Outputs, Target, Unsupported, Workload
 
@@ -134,7 +134,7 @@ class Acrobat:
 
     def _vendor_missing(self) -> str | None:
         from backends.acrobat.codegen import blas
-        from backends.acrobat.codegen.build import BuildError
+        from backends.acrobat.core.toolchain import BuildError
 
         try:
             library = blas.find()

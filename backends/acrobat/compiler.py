@@ -18,20 +18,21 @@ from typing import Any, TypeAlias
 
 from torch import nn
 
-from backends.acrobat.codegen.build import RUNTIME, cached, compile_model, compiler
+from backends.acrobat.codegen.build import RUNTIME, cached, compile_model
 from backends.acrobat.codegen.build import cache_folder as default_folder
 from backends.acrobat.codegen.executable import MEMORY_LIMIT, Executable
 from backends.acrobat.codegen.module import DOOR, Module, classes_of, collect_units
-from backends.acrobat.codegen.units import Request
 from backends.acrobat.codegen.vm_module import VmModule
+from backends.acrobat.core.toolchain import compiler
+from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.deep import as_deep_as_needed
 from backends.acrobat.frontend import build_with_reads, too_deep
 from backends.acrobat.frozen import Frozen
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.printer import print_program
-from backends.acrobat.kernels.emit import Emitted, Schedules, Variant, llvm_version, symbol, variants
-from backends.acrobat.kernels.spec import Kernel, Mode
-from backends.acrobat.kernels.target import CpuTarget
+from backends.acrobat.kernels.cpu.emit import Schedules, llvm_version, symbol, variants
+from backends.acrobat.kernels.cpu.target import CpuTarget
+from backends.acrobat.kernels.interface import Emitted, Request, Variant
 from backends.acrobat.options import Kernels, Options
 from backends.acrobat.passes.constants import evaluate_derived
 from backends.acrobat.passes.tables import projects
@@ -41,7 +42,7 @@ from backends.acrobat.tuning.tune import tune as tuned
 NO_SCHEDULES: Mapping[Request, Schedules] = MappingProxyType({})
 
 Emit: TypeAlias = Callable[[Kernel, Mode, CpuTarget, Schedules, Kernels], tuple[Variant, ...]]
-"""What makes a kernel with its schedules: `kernels.emit.variants`, or a test's own."""
+"""What makes a kernel with its schedules: `kernels.cpu.emit.variants`, or a test's own."""
 
 
 def compile(

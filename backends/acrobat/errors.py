@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 from dataclasses import dataclass
 
-from backends.acrobat.ir.nodes import Span
+from backends.acrobat.core.span import Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from backends.acrobat.analyses.alignment import Alignment, alignment
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import static_depths
+from backends.acrobat.analyses.facts import Facts
 from backends.acrobat.analyses.independence import dependent
 from backends.acrobat.analyses.phases import phases
 from backends.acrobat.analyses.placement import misplaced
 from backends.acrobat.analyses.soundness import check_facts
 from backends.acrobat.analyses.waits import Waits
-from backends.acrobat.codegen.functions import Facts
 from backends.acrobat.errors import CompileError
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.verifier import verify

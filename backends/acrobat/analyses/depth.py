@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.engine import Facts, Place, Value, analyse
+from backends.acrobat.core.ops import OPS, Fusion, is_view
+from backends.acrobat.core.types import ListT
 from backends.acrobat.ir.nodes import Atom, Host, Item, Launch, Let, Lit, Op, Program, Weight
-from backends.acrobat.ir.ops import OPS, Fusion, is_view
-from backends.acrobat.ir.types import ListT
 from backends.acrobat.ir.visitor import walk
 
 DYNAMIC = 1 << 30

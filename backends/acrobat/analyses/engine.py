@@ -21,6 +21,7 @@ from functools import cached_property
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from backends.acrobat.analyses.callgraph import CallGraph, Site
+from backends.acrobat.core.types import DataT, DataType, ListT, ScalarT, TupleT, Type
 from backends.acrobat.ir.nodes import (
     Atom,
     Call,
@@ -44,7 +45,6 @@ from backends.acrobat.ir.nodes import (
     Var,
     Weight,
 )
-from backends.acrobat.ir.types import DataT, DataType, ListT, ScalarT, TupleT, Type
 
 V = TypeVar("V")
 Value: TypeAlias = tuple[V, ...]

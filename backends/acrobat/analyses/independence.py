@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.phases import Kinds
+from backends.acrobat.core.span import Span
+from backends.acrobat.core.types import ListT, TupleT
 from backends.acrobat.errors import Problem
 from backends.acrobat.ir.nodes import (
     Call,
@@ -32,11 +34,9 @@ from backends.acrobat.ir.nodes import (
     Match,
     Op,
     Program,
-    Span,
     Tuple,
     Var,
 )
-from backends.acrobat.ir.types import ListT, TupleT
 from backends.acrobat.ir.visitor import binders, bodies, lets, operands, walk
 
 Say = Callable[[Problem], None]

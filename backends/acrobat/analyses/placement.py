@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.phases import is_marker
+from backends.acrobat.core.span import Span
 from backends.acrobat.errors import Problem
-from backends.acrobat.ir.nodes import Call, Expr, Fold, If, Loop, Map, Match, Program, Span, Var
+from backends.acrobat.ir.nodes import Call, Expr, Fold, If, Loop, Map, Match, Program, Var
 from backends.acrobat.ir.visitor import bodies, lets, walk
 
 

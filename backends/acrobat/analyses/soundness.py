@@ -23,8 +23,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import is_work
 from backends.acrobat.analyses.engine import Place, Value, analyse
+from backends.acrobat.core.types import ListT
 from backends.acrobat.ir.nodes import Expr, Host, If, Item, Launch, Lit, Match, Op, Program, Var, Weight
-from backends.acrobat.ir.types import ListT
 from backends.acrobat.ir.verifier import VerifyError
 from backends.acrobat.ir.visitor import bodies, free_vars, lets
 

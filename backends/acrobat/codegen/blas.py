@@ -10,7 +10,7 @@ from ctypes.util import find_library
 from dataclasses import dataclass
 from pathlib import Path
 
-from backends.acrobat.codegen.build import BuildError
+from backends.acrobat.core.toolchain import BuildError
 
 BUNDLING = ("numpy", "scipy")
 AVX512_CORES = ("SkylakeX", "Cooperlake", "SapphireRapids")

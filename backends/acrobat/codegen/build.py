@@ -22,15 +22,13 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from backends.acrobat.core.toolchain import BuildError, compiler
+
 RUNTIME = Path(__file__).parent.parent / "runtime"
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unused-variable")
 COMPLETE = "complete"
 UNUSABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EEXIST)
 """What a cache folder fails with that cannot be written, or (the last two) is no folder."""
-
-
-class BuildError(RuntimeError):
-    """The compiler is missing or failed, or there is nowhere to build."""
 
 
 def cache_folder() -> Path:
@@ -91,17 +89,6 @@ def intact(folder: Path) -> bool:
         return wanted == digests(folder)
     except (OSError, ValueError):
         return False
-
-
-def compiler() -> str:
-    """`$CXX`, or g++, or clang++. Raises BuildError if there is none."""
-    wanted = os.environ.get("CXX")
-    for name in (wanted,) if wanted else ("g++", "clang++"):
-        if path := shutil.which(name):
-            return path
-    raise BuildError(
-        f"no C++ compiler: {wanted or 'g++ or clang++'} is not on the PATH; install g++ 11 or newer, or name one in CXX"
-    )
 
 
 def compile_model(source: Path, objects: Sequence[Path], target: Path, flags: Sequence[str] = ()) -> None:

@@ -15,15 +15,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum, auto
 from pathlib import PurePath
 
+from backends.acrobat.analyses.facts import Facts
 from backends.acrobat.codegen.cpp import Types
-from backends.acrobat.codegen.functions import Facts
 from backends.acrobat.codegen.order import groups, may_wait, phase_of_each
 from backends.acrobat.codegen.units import Units
+from backends.acrobat.core.ops import is_view
+from backends.acrobat.core.span import NOWHERE, Span
+from backends.acrobat.core.types import FLOAT, INT, DataT, TensorT, TupleT, Type
+from backends.acrobat.core.units import Mode
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.ops import is_view
-from backends.acrobat.ir.types import FLOAT, INT, DataT, TensorT, TupleT, Type
 from backends.acrobat.ir.visitor import Binding, free_vars, lets
-from backends.acrobat.kernels.spec import Mode
 
 
 class Opcode(StrEnum):
@@ -180,7 +181,7 @@ class Function:
     """`order` gives the parameters (by their number in the IR) in the order of their registers: those with tensors first."""
 
     name: str
-    span: n.Span
+    span: Span
     order: list[int]
     tensors: int
     registers: int = 0
@@ -490,7 +491,7 @@ class _Body:
 
     def value(self, name: str, expr: n.Expr, target: int | None = None) -> int:
         """The register with the value of an expression that is no atom: `target`, if one is given."""
-        self.about = describe(name, type(expr).__name__, expr.span if not isinstance(expr, n.Let) else n.NOWHERE)
+        self.about = describe(name, type(expr).__name__, expr.span if not isinstance(expr, n.Let) else NOWHERE)
         if isinstance(expr, n.Op):
             return self.op(expr, target)
         to = self.fresh() if target is None else target
@@ -750,6 +751,6 @@ def ends_with(group: Sequence[Binding], result: n.Expr) -> bool:
     return len(group) == 1 and isinstance(result, n.Var) and group[0][0].name == result.name
 
 
-def describe(name: str, what: str, span: n.Span = n.NOWHERE) -> str:
+def describe(name: str, what: str, span: Span = NOWHERE) -> str:
     where = f", {PurePath(span.file).name}:{span.line}" if span.line else ""
     return f"{name}: {what}{where}" if name else f"{what}{where}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from backends.acrobat.ir.types import DataT, DataType, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.core.types import DataT, DataType, ListT, ScalarT, TensorT, TupleT, Type
 
 MARK = "_"
 """What every name of the program ends in. No word of C++, no macro of a header and no name of the runtime that generated code

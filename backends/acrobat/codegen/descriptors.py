@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from backends.acrobat.codegen.cpp import Types, c_string
-from backends.acrobat.ir.types import DataT, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT, TupleT, Type
 
 
 @dataclass(slots=True)

@@ -10,32 +10,19 @@ same depth by themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
 
-from backends.acrobat.analyses.alignment import Alignment
+from backends.acrobat.analyses.facts import Facts
 from backends.acrobat.codegen.cpp import Names, Types, c_string, identifier
 from backends.acrobat.codegen.order import groups, may_wait, phase_of_each
 from backends.acrobat.codegen.units import Units
+from backends.acrobat.core.ops import is_view
+from backends.acrobat.core.types import UNIT, DataT, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.core.units import Mode
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.ops import is_view
-from backends.acrobat.ir.types import UNIT, DataT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.ir.visitor import Binding, free_vars, lets
-from backends.acrobat.kernels.spec import Mode
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What the analyses found, as far as the code depends on it."""
-
-    static_depth: Mapping[tuple[str, str], int] = field(default_factory=dict)  # (function, variable) -> depth
-    static_levels: int = 0  # one more than the largest of them
-    phase: Mapping[str, int] = field(default_factory=dict)  # variable of the entry function -> its phase
-    phases: int = 1
-    waits: frozenset[str] = frozenset()  # functions that may wait
-    recursive: frozenset[str] = frozenset()
-    alignment: Alignment = field(default_factory=Alignment)
 
 
 @dataclass(frozen=True, slots=True)

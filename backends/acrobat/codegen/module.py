@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from backends.acrobat.analyses.facts import Facts
 from backends.acrobat.codegen.cpp import Names, Types, c_string
-from backends.acrobat.codegen.functions import Facts, FunctionWriter
+from backends.acrobat.codegen.functions import FunctionWriter
 from backends.acrobat.codegen.readers import Readers
-from backends.acrobat.codegen.units import Request, Units, UnitWriter
+from backends.acrobat.codegen.units import Units, UnitWriter
 from backends.acrobat.codegen.writers import Writers
+from backends.acrobat.core.types import TensorT
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.types import TensorT
 from backends.acrobat.ir.visitor import walk
-from backends.acrobat.kernels.emit import Variant
+from backends.acrobat.kernels.interface import Request, Variant
 
 
 def collect_units(program: n.Program, merge: bool = True) -> Units:

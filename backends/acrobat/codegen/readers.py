@@ -4,7 +4,7 @@ does not fit."""
 from __future__ import annotations
 
 from backends.acrobat.codegen.cpp import Types, c_string
-from backends.acrobat.ir.types import DataT, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT, TupleT, Type
 
 
 class Readers:

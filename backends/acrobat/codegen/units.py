@@ -8,17 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from backends.acrobat.codegen.cpp import Names, c_string, identifier
+from backends.acrobat.core.units import Block, Kernel, Mode, Param, Step
 from backends.acrobat.ir.nodes import Launch, Weight
-from backends.acrobat.kernels.emit import Emitted, Variant
-from backends.acrobat.kernels.spec import Block, Kernel, Mode, Param, Step
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """A kernel to emit: operand modes as the unit calls it."""
-
-    kernel: Kernel
-    out_mode: Mode
+from backends.acrobat.kernels.interface import Emitted, Request, Variant
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
+from backends.acrobat.analyses.facts import Facts
 from backends.acrobat.codegen.bytecode import Bytecode, Function, Instruction
 from backends.acrobat.codegen.cpp import Types, c_string
 from backends.acrobat.codegen.descriptors import Descriptors
-from backends.acrobat.codegen.functions import Facts
 from backends.acrobat.codegen.module import DOOR, classes_of, closing, description, opening, source, unit_section
-from backends.acrobat.codegen.units import Request, UnitCode, Units, UnitWriter
+from backends.acrobat.codegen.units import UnitCode, Units, UnitWriter
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.kernels.emit import Variant
+from backends.acrobat.kernels.interface import Request, Variant
 
 
 class VmModule:

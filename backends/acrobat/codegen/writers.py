@@ -4,7 +4,7 @@ and splits; then the structure is built around them."""
 from __future__ import annotations
 
 from backends.acrobat.codegen.cpp import Types
-from backends.acrobat.ir.types import DataT, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT, TupleT, Type
 
 
 class Writers:

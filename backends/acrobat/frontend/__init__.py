@@ -7,11 +7,12 @@ from typing import Any
 
 from torch import nn
 
+from backends.acrobat.core.span import Span
 from backends.acrobat.deep import as_deep_as_needed
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.program import ProgramBuilder
 from backends.acrobat.frontend.reads import Reads
-from backends.acrobat.ir.nodes import Program, Span
+from backends.acrobat.ir.nodes import Program
 
 
 def build(module: nn.Module, instance_type_hint: Any = None) -> Program:

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from torch import Tensor, nn
 
+from backends.acrobat.core.types import BOOL, FLOAT, INT, Case, DataT, DataType, ListT, TensorT, TupleT, Type
 from backends.acrobat.frontend.values import UNKNOWN, contains_unknown, join_types
-from backends.acrobat.ir.types import BOOL, FLOAT, INT, Case, DataT, DataType, ListT, TensorT, TupleT, Type
 
 
 class AnnotationError(ValueError):

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from backends.acrobat import markers
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TupleT
 from backends.acrobat.frontend import modules, weights
 from backends.acrobat.frontend.conditions import truth
 from backends.acrobat.frontend.frame import Frame
@@ -44,7 +45,6 @@ from backends.acrobat.frontend.values import (
     unknown,
 )
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TupleT
 
 PURE = "write `x = phase(x)`, with what the phase before has made: work that uses the new `x` is of the next phase"
 

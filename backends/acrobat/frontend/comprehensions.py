@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import ast
 
+from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.frame import HIDDEN, Frame
 from backends.acrobat.frontend.lists import empty_list, iterable, list_of
 from backends.acrobat.frontend.scope import assign, assigned, hint_of
 from backends.acrobat.frontend.values import Dyn, TupleV, Value, contains_unknown, is_list, is_unknown, type_of, unknown
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.types import ListT
 
 KEPT = HIDDEN + "kept"
 

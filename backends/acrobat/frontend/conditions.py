@@ -7,6 +7,8 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from backends.acrobat.core.ops import float32
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.frame import HIDDEN, Frame
 from backends.acrobat.frontend.operators import as_int
 from backends.acrobat.frontend.values import (
@@ -28,8 +30,6 @@ from backends.acrobat.frontend.values import (
     unknown,
 )
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.ops import float32
-from backends.acrobat.ir.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT
 
 COMPARISONS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
     ast.Eq: ("eq", operator.eq),

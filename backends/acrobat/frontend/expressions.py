@@ -9,6 +9,7 @@ import types
 
 import torch
 
+from backends.acrobat.core.types import DataT, ListT, TensorT
 from backends.acrobat.frontend import calls, modules, weights
 from backends.acrobat.frontend.annotations import AnnotationError
 from backends.acrobat.frontend.comprehensions import comprehension
@@ -34,7 +35,6 @@ from backends.acrobat.frontend.values import (
     unknown,
 )
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.types import DataT, ListT, TensorT
 
 NAMED = {
     ast.Lambda: ("a lambda", "write a method or a function"),

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from backends.acrobat.core.span import Span
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT, Type
 from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.tensors import Tensors
@@ -30,7 +32,6 @@ from backends.acrobat.frontend.values import (
     unknown,
 )
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.types import BOOL, FLOAT, INT, DataT, ListT, TupleT, Type
 from backends.acrobat.ir.visitor import Names
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Frame:
         self.function: FunctionType | None = None  # where the namespace's names come from
         self.names = Names()
         self.builder = Builder(self.names)
-        self.span = n.Span(file, 0)
+        self.span = Span(file, 0)
         self.env: Env = {}
         self.weights: set[str] = set()  # parameters that are tensors of a module passed
         self.poisoned: dict[str, tuple[str, str]] = {}  # names that cannot be used here: why, and what to do
@@ -96,9 +97,9 @@ class Frame:
 
     # ---- problems
 
-    def problem(self, node: ast.AST | n.Span, message: str, advice: str = "") -> Dyn:
+    def problem(self, node: ast.AST | Span, message: str, advice: str = "") -> Dyn:
         """Note what is wrong and go on with a value that silences what follows from it."""
-        span = node if isinstance(node, n.Span) else span_of(node, self.file)
+        span = node if isinstance(node, Span) else span_of(node, self.file)
         if not self.quiet:
             self.program.problem(Problem(span, message, advice))
         return unknown()
@@ -235,7 +236,7 @@ class Frame:
             return self.bind(n.Map(item, value.atom, body, type, span=self.span), "list")
         raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
 
-    def merge(self, branches: Sequence[tuple[Builder, Value]], where: ast.AST | n.Span) -> tuple[Any, list[n.Expr]]:
+    def merge(self, branches: Sequence[tuple[Builder, Value]], where: ast.AST | Span) -> tuple[Any, list[n.Expr]]:
         """The common type of the branches' values and each branch as an expression of that type."""
         known = [v for _, v in branches]
         try:

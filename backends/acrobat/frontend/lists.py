@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from backends.acrobat.core.types import FLOAT, INT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend import weights
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.operators import binary
@@ -36,7 +37,6 @@ from backends.acrobat.frontend.values import (
     unknown,
 )
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.types import FLOAT, INT, ListT, ScalarT, TensorT, TupleT
 
 END = 2**62
 """The end of a slice that has none."""

@@ -7,6 +7,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from backends.acrobat.core.types import BOOL, TupleT
 from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.conditions import choose, open_optional, optional, truth
 from backends.acrobat.frontend.frame import Frame
@@ -30,7 +31,6 @@ from backends.acrobat.frontend.values import (
     unknown,
 )
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.types import BOOL, TupleT
 
 LoopStatement: TypeAlias = ast.For | ast.While
 TRIALS = 8

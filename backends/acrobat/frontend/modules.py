@@ -9,13 +9,13 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from backends.acrobat.core.types import INT
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.tensors import Call
 from backends.acrobat.frontend.values import Dyn, Held, HostTensor, Method, Module, Static, Value, known, unknown
 from backends.acrobat.frontend.weights import constants_of, host_tensor
-from backends.acrobat.ir.ops import make_op
-from backends.acrobat.ir.types import INT
+from backends.acrobat.ir.make import make_op
 
 PLAIN = (int, float, bool, str, tuple, list)
 """Types of attributes that are constants of the program."""

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from backends.acrobat.core.types import BOOL, FLOAT, INT
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -24,7 +25,6 @@ from backends.acrobat.frontend.values import (
     type_of,
     unknown,
 )
-from backends.acrobat.ir.types import BOOL, FLOAT, INT
 
 OPERATORS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
     ast.Add: ("add", operator.add),

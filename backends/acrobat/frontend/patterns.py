@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.conditions import choose, comparison, condition, optional, truth
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.values import (
@@ -23,7 +24,6 @@ from backends.acrobat.frontend.values import (
     unknown,
 )
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.types import DataT
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ import numpy as np
 import torch
 from torch import nn
 
+from backends.acrobat.core.span import Span
+from backends.acrobat.core.types import DataT, ListT, TensorT, TupleT
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.annotations import AnnotationError, Datatypes, hints
 from backends.acrobat.frontend.frame import Frame
@@ -38,7 +40,6 @@ from backends.acrobat.frontend.values import (
 )
 from backends.acrobat.frontend.weights import is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.types import DataT, ListT, TensorT, TupleT
 from backends.acrobat.ir.visitor import binders, walk
 
 ROUNDS = 12
@@ -109,7 +110,7 @@ class ProgramBuilder:
     def build(self, hint: Any = None) -> n.Program:
         found, bound = forward_of(self.module)
         if found is None:
-            raise CompileError([Problem(n.Span("<model>", 0), no_function(self.module), "set a function that `def` makes")])
+            raise CompileError([Problem(Span("<model>", 0), no_function(self.module), "set a function that `def` makes")])
         function = stripped(found)
         definition, file = source_of(function)
         span = span_of(definition, file)
@@ -200,7 +201,7 @@ class ProgramBuilder:
                         pending += [t for (cls, _), t in self.datatypes.fields.items() if self.datatypes.of_class[cls] == name]
         return out
 
-    def _explain(self, span: n.Span) -> None:
+    def _explain(self, span: Span) -> None:
         """Name what stayed unknown: fields, or the function called last whose result did."""
         out: list[Problem] = []
         lost = self.lost

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from backends.acrobat.core.types import TupleT
 from backends.acrobat.frontend.frame import HIDDEN, Frame
 from backends.acrobat.frontend.tensors import rows
 from backends.acrobat.frontend.values import (
@@ -20,7 +21,6 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     unknown,
 )
-from backends.acrobat.ir.types import TupleT
 
 
 @dataclass(frozen=True, slots=True)

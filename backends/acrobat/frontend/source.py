@@ -12,8 +12,8 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType, FunctionType
 from typing import Any
 
+from backends.acrobat.core.span import Span
 from backends.acrobat.errors import CompileError, Problem
-from backends.acrobat.ir.nodes import Span
 
 
 @cache

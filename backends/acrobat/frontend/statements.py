@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from backends.acrobat import markers
+from backends.acrobat.core.types import TupleT
 from backends.acrobat.frontend import loops
 from backends.acrobat.frontend.annotations import AnnotationError
 from backends.acrobat.frontend.calls import PURE, marker_of
@@ -34,7 +35,6 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     unknown,
 )
-from backends.acrobat.ir.types import TupleT
 
 Body = Sequence[ast.stmt]
 

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.nn.functional as functional
 
+from backends.acrobat.core.ops import ShapeError
+from backends.acrobat.core.types import INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
@@ -28,8 +30,7 @@ from backends.acrobat.frontend.values import (
     unknown,
 )
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.ops import ShapeError, make_op
-from backends.acrobat.ir.types import INT, ListT, ScalarT, TensorT
+from backends.acrobat.ir.make import make_op
 
 if TYPE_CHECKING:
     from backends.acrobat.frontend.frame import Frame

@@ -10,9 +10,9 @@ from typing import Any, Literal, TypeAlias
 import torch
 from torch import Tensor, nn
 
+from backends.acrobat.core.ops import OPS, Fusion
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.ops import OPS, Fusion
-from backends.acrobat.ir.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.ir.visitor import Names, free_vars, from_lets, substitute
 
 

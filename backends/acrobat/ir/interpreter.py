@@ -13,6 +13,10 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
+from backends.acrobat.core.ops import HOST, evaluate
+from backends.acrobat.core.span import Span
+from backends.acrobat.core.types import FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.core.units import Block, Kernel, Mode
 from backends.acrobat.deep import FRAMES, deeply
 from backends.acrobat.errors import InstanceError, ResourceError
 from backends.acrobat.ir.nodes import (
@@ -33,14 +37,10 @@ from backends.acrobat.ir.nodes import (
     Match,
     Op,
     Program,
-    Span,
     Tuple,
     Var,
     Weight,
 )
-from backends.acrobat.ir.ops import HOST, evaluate
-from backends.acrobat.ir.types import FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
-from backends.acrobat.kernels.spec import Block, Kernel, Mode
 
 CALLS = 1 << 20
 """Calls at the end of functions that follow each other."""

@@ -13,22 +13,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from backends.acrobat.ir.types import DataType, ScalarT, TensorT, Type
-from backends.acrobat.kernels.spec import Block, Kernel
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Where a node comes from: file, 1-based line and end line, 0-based columns."""
-
-    file: str
-    line: int
-    column: int = 0
-    end_line: int = 0
-    end_column: int = 0
-
-
-NOWHERE = Span("<made>", 0)
+from backends.acrobat.core.span import NOWHERE, Span
+from backends.acrobat.core.types import DataType, ScalarT, TensorT, Type
+from backends.acrobat.core.units import Block, Kernel
 
 
 def _span() -> Any:
@@ -69,7 +56,7 @@ Atom: TypeAlias = Var | Lit | Weight
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """A tensor operation of `ir.ops` on one instance. `attrs` are sorted (name, value) pairs of static values."""
+    """A tensor operation of `core.ops` on one instance. `attrs` are sorted (name, value) pairs of static values."""
 
     op: str
     args: tuple[Atom, ...]
@@ -80,7 +67,7 @@ class Op:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A computation on host scalars and lists, named in `ir.ops.HOST`; costs no launch and has no depth."""
+    """A computation on host scalars and lists, named in `core.ops.HOST`; costs no launch and has no depth."""
 
     op: str
     args: tuple[Atom, ...]
@@ -250,7 +237,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """Work on weights done once, at load: the operation of `ir.ops` and its operands, which are names of weights."""
+    """Work on weights done once, at load: the operation of `core.ops` and its operands, which are names of weights."""
 
     op: str
     args: tuple[str, ...]

@@ -31,6 +31,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from backends.acrobat.core.types import DataT, DataType, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.core.units import Block, Kernel, Param
 from backends.acrobat.ir.nodes import (
     Atom,
     Call,
@@ -55,9 +57,7 @@ from backends.acrobat.ir.nodes import (
     Var,
     Weight,
 )
-from backends.acrobat.ir.types import DataT, DataType, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.ir.visitor import lets, walk
-from backends.acrobat.kernels.spec import Block, Kernel, Param
 
 WORDS = frozenset(("True", "False", "inf", "nan", "begin", "loop", "groups", "return"))
 """What may be taken for something else where a name stands; other words are told by what follows them."""

@@ -12,6 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
+from backends.acrobat.core.ops import ShapeError, infer_host
+from backends.acrobat.core.span import Span
+from backends.acrobat.core.types import BOOL, FLOAT, INT, UNIT, Case, DataT, DataType, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.core.units import Block, Instr, Kernel, Mode, Param, Step
+from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import (
     Arm,
     Atom,
@@ -32,16 +37,12 @@ from backends.acrobat.ir.nodes import (
     Map,
     Match,
     Program,
-    Span,
     Tuple,
     Var,
     Weight,
 )
-from backends.acrobat.ir.ops import ShapeError, infer_host, make_op
 from backends.acrobat.ir.printer import IDENTIFIER, RESULT
-from backends.acrobat.ir.types import BOOL, FLOAT, INT, UNIT, Case, DataT, DataType, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.ir.visitor import Binding, from_lets
-from backends.acrobat.kernels.spec import Block, Instr, Kernel, Mode, Param, Step
 
 X = TypeVar("X")
 

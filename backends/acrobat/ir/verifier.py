@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, get_args
 
+from backends.acrobat.core.ops import OPS, Fusion, ShapeError, infer, infer_host
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.core.units import Block, Kernel, Mode, Param, Step
 from backends.acrobat.ir.nodes import (
     Arm,
     Atom,
@@ -33,11 +36,8 @@ from backends.acrobat.ir.nodes import (
     Var,
     Weight,
 )
-from backends.acrobat.ir.ops import OPS, Fusion, ShapeError, infer, infer_host
 from backends.acrobat.ir.printer import RESULT, atom_text, type_text, units
-from backends.acrobat.ir.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.ir.visitor import operands
-from backends.acrobat.kernels.spec import Block, Kernel, Mode, Param, Step
 
 ATOMS = get_args(Atom)
 NUMBERS: dict[str, type] = {"int": int, "bool": bool, "float": float}

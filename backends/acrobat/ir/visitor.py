@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
+from backends.acrobat.core.span import NOWHERE, Span
 from backends.acrobat.ir.nodes import (
-    NOWHERE,
     Arm,
     Atom,
     Call,
@@ -27,7 +27,6 @@ from backends.acrobat.ir.nodes import (
     Map,
     Match,
     Op,
-    Span,
     Tuple,
     Var,
     Weight,

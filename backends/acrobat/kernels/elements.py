@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from backends.acrobat.ir.ops import OPS, Fusion
-from backends.acrobat.kernels.spec import Instr, Kernel, Mode, Param
+from backends.acrobat.core.ops import OPS, Fusion
+from backends.acrobat.core.units import Instr, Kernel, Mode, Param
 
 
 class NotFused(Exception):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from backends.acrobat.core.units import Kernel
 from backends.acrobat.kernels.plan import plan_gemm, plan_product
-from backends.acrobat.kernels.spec import Kernel
 
 LANES = 16
 """The widest vectors: a kernel that fits these fits narrower ones."""

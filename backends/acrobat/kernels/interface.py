@@ -1,92 +1,50 @@
-"""A kernel's parameters in TensorIR, and where the rows of its operands lie (the C side of it is `reference.parameters`)."""
+"""What is asked of a maker of kernels and what it hands back, the same for every device."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from tvm import tirx
-
-from backends.acrobat.kernels.code import Code, Expr, buffer_over, div, load, mod, plus, pointer, scalar, times
-from backends.acrobat.kernels.spec import Kernel, Mode
-from backends.acrobat.kernels.walks import Walk
+from backends.acrobat.core.units import Kernel, Mode
+from backends.acrobat.kernels.packing import Packing
 
 
-class Interface:
-    """The parameters, declared in `code`. What is written (`out`) is a buffer of its own over the base pointer: a kernel reads
-    nothing that it writes."""
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A kernel to emit: operand modes as the unit calls it."""
 
-    def __init__(self, code: Code, kernel: Kernel, out_mode: Mode) -> None:
-        self.code = code
-        self.kernel = kernel
-        self.modes = {p.name: p.mode for p in kernel.params}
-        base = pointer("base")
-        self.row_begin, self.row_end = scalar("row_begin"), scalar("row_end")
-        self.part_begin, self.part_end = scalar("part_begin", "int32"), scalar("part_end", "int32")
-        self.params: list[Any] = [base, self.row_begin, self.row_end, self.part_begin, self.part_end]
-        self.base = self._buffer(base, "float32", "rows")
-        self.out = self._buffer(base, "float32", "results")
-        self.operands: dict[str, tuple[Any, ...]] = {}
-        for i, p in enumerate(kernel.params):
-            match p.mode:
-                case Mode.SHARED:
-                    self.operands[p.name] = (self._pointer(f"p{i}", "float32"),)
-                case Mode.GATHERED:
-                    self.operands[p.name] = (self._pointer(f"p{i}", "int64"),)
-                case Mode.CONTIGUOUS:
-                    self.operands[p.name] = (self._scalar(f"p{i}_start"), self._scalar(f"p{i}_stride"))
-                case Mode.LIST:
-                    self.operands[p.name] = (self._pointer(f"p{i}_starts", "int64"), self._pointer(f"p{i}_items", "int64"))
-        self.out_operand: tuple[Any, ...]
-        if out_mode is Mode.GATHERED:
-            self.out_operand = (self._pointer("out", "int64"),)
-        else:
-            self.out_operand = (self._scalar("out_start"), self._scalar("out_stride"))
-        self.scratch = self._pointer("scratch", "float32")
-        self.first_part = code.let(tirx.Cast("int64", self.part_begin))
-        self.part_count = code.let(tirx.Cast("int64", self.part_end - self.part_begin))
-
-    def _buffer(self, data: Any, dtype: str, name: str) -> Any:
-        buffer, declaration = buffer_over(data, dtype, name)
-        self.code.add(declaration)
-        return buffer
-
-    def _pointer(self, name: str, dtype: str) -> Any:
-        data = pointer(name, dtype)
-        self.params.append(data)
-        return self._buffer(data, dtype, f"{name}_data")
-
-    def _scalar(self, name: str) -> Any:
-        self.params.append(scalar(name))
-        return self.params[-1]
-
-    def operand(self, name: str, instance: Expr) -> tuple[Any, Expr]:
-        """The buffer that holds an operand and where the instance's row of it starts."""
-        found = self.operands[name]
-        match self.modes[name]:
-            case Mode.SHARED:
-                return found[0], 0
-            case Mode.GATHERED:
-                return self.base, load(found[0], instance)
-            case Mode.CONTIGUOUS:
-                return self.base, found[0] + instance * found[1]
-        raise AssertionError(f"{name} is a list")
-
-    def items(self, name: str, instance: Expr) -> tuple[Expr, Expr, Any]:
-        """The first item of the instance's list, the number of items, and the table of their addresses."""
-        starts, items = self.operands[name]
-        return load(starts, instance), load(starts, plus(instance, 1)) - load(starts, instance), items
-
-    def result(self, instance: Expr) -> Expr:
-        """Where the instance's row of results starts."""
-        if len(self.out_operand) == 1:
-            return load(self.out_operand[0], instance)
-        return self.out_operand[0] + instance * self.out_operand[1]
+    kernel: Kernel
+    out_mode: Mode
 
 
-def walk(w: Walk, i: Expr) -> Expr:
-    """The walk's value at a run-time index."""
-    value: Expr = w.start
-    for d in w.digits:
-        digit = div(i, d.divisor)
-        value = plus(value, times(mod(digit, d.modulus) if d.modulus else digit, d.stride))
-    return value
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """A kernel and its code. It may be called for any range of rows and of its `parts` (column groups), by several threads."""
+
+    symbol: str
+    kernel: str
+    """The symbol that the kernel has with its default schedule: names it whatever its schedule."""
+    schedule: Any
+    """The device's own dataclass of the loops that were chosen."""
+    object_bytes: bytes
+    """Empty for a kernel that has a `source`."""
+    parts: int
+    scratch_size: int
+    """4-byte elements of scratch for each thread, as the last argument."""
+    packs: dict[str, Packing]
+    """How each shared operand is packed, by name."""
+    flops_per_row: int
+    """Of its matrix products (a multiplication and an addition count as two); 0 if it has none."""
+    declaration: str
+    source: str = ""
+    """The C++ definition of a kernel that calls a library; it takes the library before all other arguments."""
+    adjacent: bool = False
+    """Whether such a kernel wants its operands' and its results' rows next to each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A kernel as it runs launches of `rows` rows and more, up to the next variant's."""
+
+    rows: int
+    emitted: Emitted

@@ -14,9 +14,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from backends.acrobat.ir.ops import OPS, Fusion
+from backends.acrobat.core.ops import OPS, Fusion
+from backends.acrobat.core.units import Instr, Kernel, Mode
 from backends.acrobat.kernels.elements import SOURCE_BITS, Apply, Constant, Elements, NotFused, Read, Tree, origins
-from backends.acrobat.kernels.spec import Instr, Kernel, Mode
 from backends.acrobat.kernels.walks import Walk, fit
 
 MAX_GATES = 8

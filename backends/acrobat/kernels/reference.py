@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, TypeAlias
 
-from backends.acrobat.kernels.spec import Instr, Kernel, Mode, displacements
+from backends.acrobat.core.units import Instr, Kernel, Mode, displacements
 
 Operand: TypeAlias = tuple[str, Any]
 """A C++ pointer and its shape, or a literal and None."""

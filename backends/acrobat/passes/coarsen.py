@@ -13,6 +13,8 @@ from typing import cast
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import static_depths
 from backends.acrobat.analyses.phases import marked_phases
+from backends.acrobat.core.types import ListT, TensorT, TupleT
+from backends.acrobat.core.units import Block, Instr, Kernel, Mode, Param, Step
 from backends.acrobat.ir.nodes import (
     Atom,
     Expr,
@@ -27,9 +29,7 @@ from backends.acrobat.ir.nodes import (
     Tuple,
     Var,
 )
-from backends.acrobat.ir.types import ListT, TensorT, TupleT
 from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, names_of, rename, walk
-from backends.acrobat.kernels.spec import Block, Instr, Kernel, Mode, Param, Step
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.grouping import Groups
 from backends.acrobat.passes.legal import fits, is_view

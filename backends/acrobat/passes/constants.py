@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from backends.acrobat.core.ops import OPS, Fusion, evaluate
+from backends.acrobat.core.types import TensorT
 from backends.acrobat.ir.nodes import Atom, Function, Let, Lit, Op, Program, Var, Weight
-from backends.acrobat.ir.ops import OPS, Fusion, evaluate
-from backends.acrobat.ir.types import TensorT
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.derivations import Derivations

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from backends.acrobat.core.ops import infer
 from backends.acrobat.ir.nodes import Derived, Program, Weight
-from backends.acrobat.ir.ops import infer
 from backends.acrobat.ir.visitor import Names
 
 

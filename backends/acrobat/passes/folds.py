@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from backends.acrobat.core.types import ListT, TensorT, TupleT
+from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import (
     Atom,
     Expr,
@@ -25,8 +27,6 @@ from backends.acrobat.ir.nodes import (
     Var,
     Weight,
 )
-from backends.acrobat.ir.ops import make_op
-from backends.acrobat.ir.types import ListT, TensorT, TupleT
 from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, names_of, operands, rename, walk
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.grouping import works

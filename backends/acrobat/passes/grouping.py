@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from backends.acrobat.analyses.dependence import Dependence
 from backends.acrobat.analyses.depth import is_work
+from backends.acrobat.core.types import ScalarT
 from backends.acrobat.ir.nodes import Call, Expr, Item, Var
-from backends.acrobat.ir.types import ScalarT
 from backends.acrobat.ir.visitor import Binding, free_vars, walk
 
 

@@ -17,9 +17,10 @@ from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.dependence import Dependence
 from backends.acrobat.analyses.depth import static_depths
 from backends.acrobat.analyses.phases import marked_phases
-from backends.acrobat.ir.nodes import Atom, Expr, Function, Op, Program, Span, Var, Weight
-from backends.acrobat.ir.ops import make_op
-from backends.acrobat.ir.types import TensorT
+from backends.acrobat.core.span import Span
+from backends.acrobat.core.types import TensorT
+from backends.acrobat.ir.make import make_op
+from backends.acrobat.ir.nodes import Atom, Expr, Function, Op, Program, Var, Weight
 from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, names_of
 from backends.acrobat.kernels.fusible import LANES
 from backends.acrobat.kernels.plan import MAX_GATES

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
+from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.ir.nodes import Atom, Expr, Fold, Function, If, Let, Lit, Loop, Op, Program, Var
-from backends.acrobat.ir.ops import OPS, Fusion
 from backends.acrobat.ir.visitor import Binding, Names, binders, free_vars, from_lets, lets, map_bodies, names_of, walk
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.derivations import Derivations

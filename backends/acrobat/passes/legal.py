@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from backends.acrobat.ir import ops
+from backends.acrobat.core import ops
+from backends.acrobat.core.ops import OPS, Fusion
+from backends.acrobat.core.units import Instr, Kernel
 from backends.acrobat.ir.nodes import Expr, Op
-from backends.acrobat.ir.ops import OPS, Fusion
 from backends.acrobat.kernels.fusible import is_gemm, is_product
-from backends.acrobat.kernels.spec import Instr, Kernel
 
 
 def is_view(expr: Expr) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from backends.acrobat.core.types import TupleT
 from backends.acrobat.ir.nodes import (
     Arm,
     Atom,
@@ -30,7 +31,6 @@ from backends.acrobat.ir.nodes import (
     Var,
     Weight,
 )
-from backends.acrobat.ir.types import TupleT
 from backends.acrobat.ir.visitor import Binding, Names, from_lets, lets, names_of, operands, with_operands
 
 X = TypeVar("X")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from backends.acrobat.ir.nodes import Atom, Expr, Op, Span, Var, Weight
-from backends.acrobat.ir.ops import make_op
-from backends.acrobat.ir.types import TensorT
+from backends.acrobat.core.span import Span
+from backends.acrobat.core.types import TensorT
+from backends.acrobat.ir.make import make_op
+from backends.acrobat.ir.nodes import Atom, Expr, Op, Var, Weight
 from backends.acrobat.ir.visitor import Binding, Names
 from backends.acrobat.passes.derivations import Derivations
 

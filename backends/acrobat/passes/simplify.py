@@ -11,6 +11,8 @@ from dataclasses import replace
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.phases import marked_phases
+from backends.acrobat.core.types import TensorT
+from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import (
     Atom,
     Expr,
@@ -31,9 +33,7 @@ from backends.acrobat.ir.nodes import (
     Var,
     Weight,
 )
-from backends.acrobat.ir.ops import make_op
 from backends.acrobat.ir.printer import print_program
-from backends.acrobat.ir.types import TensorT
 from backends.acrobat.ir.visitor import (
     Binding,
     Names,

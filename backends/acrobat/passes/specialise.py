@@ -17,8 +17,8 @@ from backends.acrobat.analyses.callgraph import CallGraph, Site
 from backends.acrobat.analyses.constants import Origin, origins
 from backends.acrobat.analyses.depth import is_work
 from backends.acrobat.analyses.engine import Facts
+from backends.acrobat.core.types import TensorT
 from backends.acrobat.ir.nodes import Atom, Call, Fold, Function, If, Let, Loop, Map, Match, Program, Weight
-from backends.acrobat.ir.types import TensorT
 from backends.acrobat.ir.visitor import Names, binders, walk
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.normal import normalise

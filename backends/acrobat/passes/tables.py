@@ -13,9 +13,10 @@ from dataclasses import replace
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.tables import table_rows
+from backends.acrobat.core.ops import OPS, Fusion
+from backends.acrobat.core.types import INT, TensorT
+from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Atom, Expr, Function, Let, Lit, Op, Program, Var, Weight
-from backends.acrobat.ir.ops import OPS, Fusion, make_op
-from backends.acrobat.ir.types import INT, TensorT
 from backends.acrobat.ir.visitor import Binding, Names, from_lets, lets, map_bodies, names_of, walk
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.derivations import Derivations

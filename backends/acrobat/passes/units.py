@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar, cast
 
+from backends.acrobat.core.units import Block, Kernel
 from backends.acrobat.ir.nodes import Atom, Lit, Tuple, Weight
 from backends.acrobat.ir.visitor import Binding, Names
-from backends.acrobat.kernels.spec import Block, Kernel
 
 Unit = TypeVar("Unit", Kernel, Block)
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import static_depths
 from backends.acrobat.analyses.phases import marked_phases
+from backends.acrobat.core.ops import OPS, Fusion
+from backends.acrobat.core.types import ListT, TensorT, TupleT
+from backends.acrobat.core.units import Instr, Kernel, Mode, Param, displacements
 from backends.acrobat.ir.nodes import Atom, Expr, Field, Fold, Function, Launch, Lit, Loop, Op, Program, Var, Weight
-from backends.acrobat.ir.ops import OPS, Fusion
-from backends.acrobat.ir.types import ListT, TensorT, TupleT
 from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, names_of, walk
-from backends.acrobat.kernels.spec import Instr, Kernel, Mode, Param, displacements
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.grouping import Groups
 from backends.acrobat.passes.legal import fits, is_view

@@ -163,7 +163,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def run(seed: int, count: int, jobs: int, fixed: Mapping[str, Any], flags: Sequence[str], shrink: int, folder: Path) -> int:
     # Children have what takes seconds to import.
-    from backends.acrobat.kernels import templates  # noqa: F401
+    from backends.acrobat.kernels.cpu import templates  # noqa: F401
 
     precompiled(tuple(flags))
     kinds: Counter[str] = Counter()

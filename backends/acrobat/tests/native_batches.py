@@ -15,13 +15,14 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-from backends.acrobat.codegen.build import FLAGS, RUNTIME, compile_model, compiler
+from backends.acrobat.codegen.build import FLAGS, RUNTIME, compile_model
 from backends.acrobat.codegen.executable import Executable
 from backends.acrobat.codegen.module import Module, source
 from backends.acrobat.codegen.vm_module import VmModule
 from backends.acrobat.compiler import Generated, generate, load
+from backends.acrobat.core.toolchain import compiler
 from backends.acrobat.ir.nodes import Program
-from backends.acrobat.kernels.target import CpuTarget
+from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.options import Options
 
 MEMORY_LIMIT = 1 << 30

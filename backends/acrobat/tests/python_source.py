@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.ir.nodes import (
     Arm,
     Atom,
@@ -46,7 +47,6 @@ from backends.acrobat.ir.nodes import (
     Weight,
 )
 from backends.acrobat.ir.tests.programs import Choose
-from backends.acrobat.ir.types import DataT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.ir.visitor import bodies, free_vars, lets, operands, walk
 
 HEAD = """\

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, get_args, get_type_hints
 
 from backends.acrobat.ir.tests.programs import Sample, sample
-from backends.acrobat.kernels.target import CpuTarget, UnsupportedCpu
+from backends.acrobat.kernels.cpu.target import CpuTarget, UnsupportedCpu
 from backends.acrobat.options import Options
 from backends.acrobat.passes.tests.random_programs import all_used
 

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from backends.acrobat.codegen.build import BuildError
 from backends.acrobat.compiler import Generated
+from backends.acrobat.core.toolchain import BuildError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.nodes import Program

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.waits import Waits
+from backends.acrobat.core.ops import OPS, Fusion
+from backends.acrobat.core.types import DataT
+from backends.acrobat.core.units import Block, Kernel, Mode
 from backends.acrobat.ir.nodes import Call, Expr, Fold, Host, If, Item, Launch, Loop, Map, Match, Program, Var, Weight
-from backends.acrobat.ir.ops import OPS, Fusion
-from backends.acrobat.ir.types import DataT
 from backends.acrobat.ir.visitor import bodies, free_vars, lets, walk
-from backends.acrobat.kernels.spec import Block, Kernel, Mode
 
 
 def features(program: Program) -> set[str]:

@@ -18,13 +18,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from backends.acrobat.codegen.build import BuildError, cache_folder, compiler
+from backends.acrobat.codegen.build import cache_folder
+from backends.acrobat.core.toolchain import BuildError, compiler
+from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels import reference
-from backends.acrobat.kernels.emit import Emitted, Schedules, Variant, flops, variants
+from backends.acrobat.kernels.cpu.emit import Schedules, flops, variants
+from backends.acrobat.kernels.cpu.schedule import Schedule
+from backends.acrobat.kernels.cpu.target import CpuTarget
+from backends.acrobat.kernels.interface import Emitted, Variant
 from backends.acrobat.kernels.packing import PLAIN
-from backends.acrobat.kernels.schedule import Schedule
-from backends.acrobat.kernels.spec import Kernel, Mode
-from backends.acrobat.kernels.target import CpuTarget
 from backends.acrobat.options import Kernels
 
 FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g", "-O1")

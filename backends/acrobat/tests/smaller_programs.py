@@ -11,10 +11,10 @@ from dataclasses import replace
 from itertools import count
 
 from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.core.types import BOOL, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Atom, Construct, Expr, If, ListOf, Lit, Loop, Match, Op, Program, Tuple, Var, Weight
-from backends.acrobat.ir.ops import make_op
 from backends.acrobat.ir.tests.programs import Sample
-from backends.acrobat.ir.types import BOOL, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.ir.verifier import VerifyError, verify
 from backends.acrobat.ir.visitor import (
     Binding,

@@ -16,7 +16,7 @@ from torch import Tensor
 
 import backends.acrobat.compiler
 from backends.acrobat import compile
-from backends.acrobat.codegen.functions import Facts
+from backends.acrobat.analyses.facts import Facts
 from backends.acrobat.errors import InstanceError, ResourceError, ScheduleError
 from backends.acrobat.ir.nodes import Launch, Let, Program
 from backends.acrobat.ir.visitor import walk

@@ -13,8 +13,8 @@ import torch
 
 from backends.acrobat.backend import Acrobat, Compiled
 from backends.acrobat.codegen import blas
-from backends.acrobat.kernels import target
-from backends.acrobat.kernels.target import CpuTarget
+from backends.acrobat.kernels.cpu import target
+from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.options import Options
 from backends.acrobat.tests.support import assert_same, draw, eager, edges, tiny
 from bench.contract import Target

@@ -16,7 +16,7 @@ import torch
 from backends.acrobat import compile
 from backends.acrobat.codegen.build import RUNTIME
 from backends.acrobat.codegen.cpp import MARK, Names, Types, identifier
-from backends.acrobat.ir.types import FLOAT, INT, Case, DataT, DataType, ListT, TupleT, Type
+from backends.acrobat.core.types import FLOAT, INT, Case, DataT, DataType, ListT, TupleT, Type
 from backends.acrobat.options import Options
 
 NAMES = """

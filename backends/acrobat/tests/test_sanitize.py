@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from backends.acrobat.codegen.build import RUNTIME, compiler
+from backends.acrobat.codegen.build import RUNTIME
+from backends.acrobat.core.toolchain import compiler
 from backends.acrobat.tests import sanitize
 
 needed = pytest.mark.skipif(sanitize.unavailable() is not None, reason=str(sanitize.unavailable()))

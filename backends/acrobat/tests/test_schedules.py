@@ -18,10 +18,10 @@ import torch
 from torch import nn
 
 from backends.acrobat import compile
+from backends.acrobat.core.units import Block, Kernel, Mode
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.nodes import Launch, Program, Weight
 from backends.acrobat.ir.visitor import walk
-from backends.acrobat.kernels.spec import Block, Kernel, Mode
 from backends.acrobat.options import Options
 from backends.acrobat.pipeline import optimise
 from backends.acrobat.tests.models import RecursiveBiRNN

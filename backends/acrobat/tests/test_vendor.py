@@ -17,13 +17,13 @@ from torch import nn
 from backends.acrobat import compile
 from backends.acrobat.backend import CUMULATIVE, TRIALS, Acrobat
 from backends.acrobat.codegen import blas
-from backends.acrobat.codegen.build import BuildError
+from backends.acrobat.core.ops import OPS, Fusion
+from backends.acrobat.core.toolchain import BuildError
+from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.nodes import Launch
-from backends.acrobat.ir.ops import OPS, Fusion
 from backends.acrobat.ir.visitor import walk
-from backends.acrobat.kernels.spec import Kernel, Mode
-from backends.acrobat.kernels.vendor import call
+from backends.acrobat.kernels.cpu.vendor import call
 from backends.acrobat.options import SWITCHES, Options
 from backends.acrobat.pipeline import optimise
 from backends.acrobat.tests.models import Operands, Products

@@ -12,10 +12,10 @@ from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
-from backends.acrobat.kernels.emit import symbol
-from backends.acrobat.kernels.schedule import Schedule
-from backends.acrobat.kernels.spec import Kernel, Mode
-from backends.acrobat.kernels.target import CpuTarget
+from backends.acrobat.core.units import Kernel, Mode
+from backends.acrobat.kernels.cpu.emit import symbol
+from backends.acrobat.kernels.cpu.schedule import Schedule
+from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.tuning.search import Timing
 
 FORMAT = 1

@@ -17,12 +17,13 @@ from pathlib import Path
 
 import numpy as np
 
-from backends.acrobat.codegen.build import BuildError, compiler
-from backends.acrobat.kernels.emit import Emitted, emit
+from backends.acrobat.core.toolchain import BuildError, compiler
+from backends.acrobat.core.units import Kernel, Mode, displacements
+from backends.acrobat.kernels.cpu.emit import emit
+from backends.acrobat.kernels.cpu.schedule import Schedule
+from backends.acrobat.kernels.cpu.target import CpuTarget
+from backends.acrobat.kernels.interface import Emitted
 from backends.acrobat.kernels.packing import Packing, aligned, pack
-from backends.acrobat.kernels.schedule import Schedule
-from backends.acrobat.kernels.spec import Kernel, Mode, displacements
-from backends.acrobat.kernels.target import CpuTarget
 from backends.acrobat.tuning.search import Timing
 
 ARGUMENTS = 32

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from backends.acrobat.codegen.units import Request
-from backends.acrobat.kernels.emit import Schedules, symbol
-from backends.acrobat.kernels.schedule import Schedule, grid
-from backends.acrobat.kernels.target import CpuTarget
+from backends.acrobat.kernels.cpu.emit import Schedules, symbol
+from backends.acrobat.kernels.cpu.schedule import Schedule, grid
+from backends.acrobat.kernels.cpu.target import CpuTarget
+from backends.acrobat.kernels.interface import Request
 from backends.acrobat.tuning.cache import Measurements, path_for
 from backends.acrobat.tuning.measure import Bench
 from backends.acrobat.tuning.search import Task, Timing, extents, search

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from backends.acrobat.core.types import FLOAT, INT, Case, DataT, DataType, ListT, TensorT, TupleT, Type
 from backends.acrobat.ir.nodes import Atom, Call, Expr, Function, Host, Let, Lit, Op, Program, Var, Weight
-from backends.acrobat.ir.types import FLOAT, INT, Case, DataT, DataType, ListT, TensorT, TupleT, Type
 
 H = TensorT((4,))
 W = TensorT((4, 4))

@@ -20,8 +20,8 @@ from backends.acrobat.analyses.tests.chain import (
     program,
     weight,
 )
+from backends.acrobat.core.types import BOOL, INT, ListT
 from backends.acrobat.ir.nodes import Arm, Expr, Field, Fold, If, ListOf, Map, Match, Program, Tuple, Var
-from backends.acrobat.ir.types import BOOL, INT, ListT
 
 HS = ListT(H)
 STATE = pair(H, H)

@@ -10,8 +10,8 @@ from backends.acrobat.analyses.callgraph import CallGraph, Site
 from backends.acrobat.analyses.constants import COMPUTED, Origin, origins
 from backends.acrobat.analyses.tests.chain import STACKS, Chain, H, W, call, function, op, pair, program, weight
 from backends.acrobat.analyses.tests.models import birnn
+from backends.acrobat.core.types import BOOL, DataT, ListT
 from backends.acrobat.ir.nodes import Arm, Construct, Expr, Field, If, ListOf, Map, Match, Program, Tuple, Var, Weight
-from backends.acrobat.ir.types import BOOL, DataT, ListT
 
 X = Var("x", H)
 

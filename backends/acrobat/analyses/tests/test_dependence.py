@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from backends.acrobat.analyses.dependence import Dependence
+from backends.acrobat.core.types import INT, ListT, TensorT
 from backends.acrobat.ir.nodes import Expr, Lit, Map, Op, Var
-from backends.acrobat.ir.types import INT, ListT, TensorT
 
 T = TensorT((4,))
 

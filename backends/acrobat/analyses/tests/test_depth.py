@@ -8,10 +8,10 @@ from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import Static, static_depths
 from backends.acrobat.analyses.tests.chain import TABLE, Chain, H, call, function, host, lit, op, pair, program, weight
 from backends.acrobat.analyses.tests.models import birnn, treelstm
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, TensorT, TupleT
+from backends.acrobat.core.units import Instr, Kernel, Mode, Param
+from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Field, Fold, If, Item, Launch, ListOf, Map, Op, Program, Tuple, Var
-from backends.acrobat.ir.ops import make_op
-from backends.acrobat.ir.types import BOOL, FLOAT, INT, ListT, TensorT, TupleT
-from backends.acrobat.kernels.spec import Instr, Kernel, Mode, Param
 
 X = Var("x", H)
 XS = Var("xs", ListT(H))

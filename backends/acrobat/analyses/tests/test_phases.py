@@ -9,8 +9,8 @@ from backends.acrobat.analyses.depth import static_depths
 from backends.acrobat.analyses.phases import Phases, marked_phases, phases
 from backends.acrobat.analyses.tests.chain import TREES, Chain, H, call, function, host, lit, op, program
 from backends.acrobat.analyses.tests.models import birnn, treelstm
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TensorT, TupleT
 from backends.acrobat.ir.nodes import Arm, Field, Fold, Host, If, Item, Map, Match, Program, Tuple, Var
-from backends.acrobat.ir.types import BOOL, FLOAT, INT, DataT, ListT, TensorT, TupleT
 
 X = Var("x", H)
 XS = Var("xs", ListT(H))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.tests.chain import SCORE, Chain, H, call, function, op, program
 from backends.acrobat.analyses.waits import Waits
+from backends.acrobat.core.types import FLOAT, ListT
 from backends.acrobat.ir.nodes import Item, Map, Var
-from backends.acrobat.ir.types import FLOAT, ListT
 
 X = Var("x", H)
 

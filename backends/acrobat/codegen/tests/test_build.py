@@ -18,10 +18,12 @@ from torch import Tensor, nn
 
 from backends.acrobat import compile, compiler
 from backends.acrobat.codegen import build
-from backends.acrobat.codegen.build import COMPLETE, BuildError, cached
+from backends.acrobat.codegen.build import COMPLETE, cached
+from backends.acrobat.core import toolchain
+from backends.acrobat.core.toolchain import BuildError
 from backends.acrobat.frontend import build as build_program
-from backends.acrobat.kernels.emit import variants
-from backends.acrobat.kernels.target import CpuTarget
+from backends.acrobat.kernels.cpu.emit import variants
+from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.options import Options
 from backends.acrobat.pipeline import optimise
 
@@ -169,7 +171,7 @@ def test_a_missing_compiler_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.delenv("CXX")
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(BuildError, match=r"g\+\+ or clang\+\+ is not on the PATH"):
-        build.compiler()
+        toolchain.compiler()
 
 
 def test_a_failing_compiler_shows_its_message(tmp_path: Path) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from backends.acrobat.analyses.facts import Facts
 from backends.acrobat.codegen.build import RUNTIME
 from backends.acrobat.codegen.bytecode import Bytecode, Function, Opcode
 from backends.acrobat.codegen.cpp import Types
-from backends.acrobat.codegen.functions import Facts
 from backends.acrobat.codegen.units import Units
 from backends.acrobat.ir.reader import read_program
 from backends.acrobat.ir.verifier import verify

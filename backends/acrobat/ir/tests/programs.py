@@ -22,6 +22,9 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
+from backends.acrobat.core.ops import infer_host
+from backends.acrobat.core.types import BOOL, FLOAT, INT, Case, DataT, DataType, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import (
     Arm,
     Atom,
@@ -44,8 +47,6 @@ from backends.acrobat.ir.nodes import (
     Var,
     Weight,
 )
-from backends.acrobat.ir.ops import infer_host, make_op
-from backends.acrobat.ir.types import BOOL, FLOAT, INT, Case, DataT, DataType, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets
 
 LARGE = 8.0

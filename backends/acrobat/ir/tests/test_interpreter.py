@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import torch
 
+from backends.acrobat.core.types import Case, DataType
 from backends.acrobat.errors import InstanceError, ResourceError
 from backends.acrobat.ir import interpreter
 from backends.acrobat.ir.interpreter import Data, interpret
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.reader import read_program
-from backends.acrobat.ir.types import Case, DataType
 from backends.acrobat.ir.verifier import verify
 
 ROWS = np.arange(6.0, dtype=np.float32).reshape(3, 2)

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from backends.acrobat import deep
+from backends.acrobat.core.types import TensorT
 from backends.acrobat.errors import InstanceError, ResourceError
 from backends.acrobat.ir import interpreter
 from backends.acrobat.ir.interpreter import Interpreter, interpret, run_block, run_kernel
@@ -20,7 +21,6 @@ from backends.acrobat.ir.printer import units
 from backends.acrobat.ir.reader import read_program
 from backends.acrobat.ir.tests.test_text import UNITS
 from backends.acrobat.ir.tests.test_visitor import chain
-from backends.acrobat.ir.types import TensorT
 from backends.acrobat.ir.verifier import verify
 from workloads.treelstm.model import Leaf, Node, TreeLSTM
 

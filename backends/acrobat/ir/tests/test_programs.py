@@ -9,11 +9,11 @@ from typing import Any, get_args
 import numpy as np
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from backends.acrobat.core.ops import HOST, OPS
+from backends.acrobat.core.types import FLOAT, DataT, ListT, TensorT, TupleT
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.nodes import Call, Expr, Host, Item, Launch, Op, Weight
-from backends.acrobat.ir.ops import HOST, OPS
 from backends.acrobat.ir.tests.programs import Sample, samples
-from backends.acrobat.ir.types import FLOAT, DataT, ListT, TensorT, TupleT
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.ir.visitor import walk
 

@@ -12,6 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from backends.acrobat.core.span import Span
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TensorT, TupleT, Type
+from backends.acrobat.core.units import Block, Instr, Kernel, Mode, Param, Step
+from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import (
     Arm,
     Atom,
@@ -33,20 +37,16 @@ from backends.acrobat.ir.nodes import (
     Match,
     Op,
     Program,
-    Span,
     Tuple,
     Var,
     Weight,
 )
-from backends.acrobat.ir.ops import make_op
 from backends.acrobat.ir.reader import read_program
 from backends.acrobat.ir.tests.programs import programs
 from backends.acrobat.ir.tests.test_text import UNITS
 from backends.acrobat.ir.tests.test_visitor import ALL_NODES, chain
-from backends.acrobat.ir.types import BOOL, FLOAT, INT, DataT, ListT, TensorT, TupleT, Type
 from backends.acrobat.ir.verifier import VerifyError, verify
 from backends.acrobat.ir.visitor import from_lets, map_bodies, walk
-from backends.acrobat.kernels.spec import Block, Instr, Kernel, Mode, Param, Step
 
 V, U, M = TensorT((4,)), TensorT((3,)), TensorT((4, 4))
 X, Y, N, C, XS = Var("x", V), Var("y", V), Var("n", INT), Var("c", BOOL), Var("xs", ListT(V))

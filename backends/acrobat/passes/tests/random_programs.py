@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
+from backends.acrobat.core.types import TupleT
 from backends.acrobat.ir.nodes import Program, Tuple, Var
 from backends.acrobat.ir.tests.programs import Sample, samples
-from backends.acrobat.ir.types import TupleT
 from backends.acrobat.ir.visitor import from_lets, lets
 from backends.acrobat.passes.entry import is_called
 

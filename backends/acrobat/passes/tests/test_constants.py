@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from backends.acrobat.analyses.tests.chain import TABLE, Chain, H, W, call, function, host, lit, op, program, weight
+from backends.acrobat.core.types import BOOL, FLOAT, INT, TensorT
+from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Derived, Expr, If, Lit, Program, Var
-from backends.acrobat.ir.ops import make_op
-from backends.acrobat.ir.types import BOOL, FLOAT, INT, TensorT
 from backends.acrobat.ir.visitor import lets
 from backends.acrobat.passes import constants
 

@@ -6,11 +6,11 @@ from functools import cache
 
 import pytest
 
+from backends.acrobat.core.units import Block, Kernel, Mode
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.nodes import Launch, Let, Program
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.kernels.fusible import is_gemm, is_product
-from backends.acrobat.kernels.spec import Block, Kernel, Mode
 from backends.acrobat.options import Options
 from backends.acrobat.passes import coarsen, constants, folds, horizontal, inline, simplify, specialise, vertical
 from backends.acrobat.passes.tests.models import WORKLOADS, workload

@@ -6,8 +6,8 @@ import pytest
 
 from backends.acrobat.analyses.tests.chain import Chain, H, W, call, function, host, lit, op, pair, program, weight
 from backends.acrobat.analyses.tests.models import birnn
+from backends.acrobat.core.types import BOOL, INT, ListT, TupleT
 from backends.acrobat.ir.nodes import Call, Expr, Field, Fold, If, Map, Op, Program, Tuple, Var
-from backends.acrobat.ir.types import BOOL, INT, ListT, TupleT
 from backends.acrobat.ir.visitor import binders, lets, walk
 from backends.acrobat.passes import inline
 

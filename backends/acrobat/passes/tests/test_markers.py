@@ -6,9 +6,9 @@ import pytest
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.phases import marked_phases
+from backends.acrobat.core.units import Block
 from backends.acrobat.ir.nodes import Host, Launch, Program, Weight
 from backends.acrobat.ir.visitor import walk
-from backends.acrobat.kernels.spec import Block
 from backends.acrobat.passes import coarsen, horizontal, inline, markers, simplify, vertical
 from backends.acrobat.passes.tests.texts import after, assert_makes
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from backends.acrobat.analyses.tests.chain import Chain, H, W, call, function, host, lit, op, pair, program, weight
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT
 from backends.acrobat.ir.nodes import Arm, Construct, Derived, Expr, Field, Fold, If, Item, Let, Lit, Map, Match, Tuple, Var
-from backends.acrobat.ir.types import BOOL, FLOAT, INT, DataT, ListT, TupleT
 from backends.acrobat.ir.visitor import lets
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.normal import normalise

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.nodes import Op, Program
-from backends.acrobat.ir.ops import OPS, Fusion
 from backends.acrobat.ir.tests.programs import Sample, samples
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.ir.visitor import walk

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from backends.acrobat.core.types import ListT, TensorT
 from backends.acrobat.ir.nodes import Map, Var
-from backends.acrobat.ir.types import ListT, TensorT
 from backends.acrobat.passes import simplify
 from backends.acrobat.passes.simplify import same
 from backends.acrobat.passes.tests.texts import assert_makes

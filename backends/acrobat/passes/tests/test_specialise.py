@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from backends.acrobat.analyses.tests.chain import Chain, H, W, call, function, host, lit, op, program, weight
 from backends.acrobat.analyses.tests.models import birnn, treelstm
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, TupleT, Type
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.nodes import (
     Call,
@@ -30,7 +31,6 @@ from backends.acrobat.ir.nodes import (
     Weight,
 )
 from backends.acrobat.ir.printer import print_program
-from backends.acrobat.ir.types import BOOL, FLOAT, INT, ListT, TupleT, Type
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.passes import specialise

@@ -7,10 +7,10 @@ from functools import partial
 
 import pytest
 
+from backends.acrobat.core.ops import OPS, Fusion
+from backends.acrobat.core.units import Kernel
 from backends.acrobat.ir.nodes import Launch, Op, Program
-from backends.acrobat.ir.ops import OPS, Fusion
 from backends.acrobat.ir.visitor import walk
-from backends.acrobat.kernels.spec import Kernel
 from backends.acrobat.passes import coarsen, vertical
 from backends.acrobat.passes.legal import is_view
 from backends.acrobat.passes.tests.test_coarsen import blocks

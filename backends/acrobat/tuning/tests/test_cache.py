@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from backends.acrobat.kernels.schedule import Schedule
-from backends.acrobat.kernels.spec import Mode
-from backends.acrobat.kernels.target import CpuTarget
-from backends.acrobat.kernels.tests.test_gemm import plain
+from backends.acrobat.core.units import Mode
+from backends.acrobat.kernels.cpu.schedule import Schedule
+from backends.acrobat.kernels.cpu.target import CpuTarget
+from backends.acrobat.kernels.cpu.tests.test_gemm import plain
 from backends.acrobat.tuning import cache
 from backends.acrobat.tuning.cache import Measurements, path_for
 from backends.acrobat.tuning.search import Timing

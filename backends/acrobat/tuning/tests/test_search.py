@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from backends.acrobat.kernels.schedule import Schedule
+from backends.acrobat.kernels.cpu.schedule import Schedule
 from backends.acrobat.tuning.search import (
     LARGEST_EXTENT,
     MARGIN,

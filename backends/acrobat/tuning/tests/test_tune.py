@@ -14,12 +14,13 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat import compiler
-from backends.acrobat.kernels.emit import Emitted, Variant, emit
-from backends.acrobat.kernels.schedule import Schedule, grid
-from backends.acrobat.kernels.spec import Kernel, Mode
-from backends.acrobat.kernels.target import CpuTarget
-from backends.acrobat.kernels.tests.support import HERE
-from backends.acrobat.kernels.tests.test_gemm import plain
+from backends.acrobat.core.units import Kernel, Mode
+from backends.acrobat.kernels.cpu.emit import emit
+from backends.acrobat.kernels.cpu.schedule import Schedule, grid
+from backends.acrobat.kernels.cpu.target import CpuTarget
+from backends.acrobat.kernels.cpu.tests.support import HERE
+from backends.acrobat.kernels.cpu.tests.test_gemm import plain
+from backends.acrobat.kernels.interface import Emitted, Variant
 from backends.acrobat.options import Options
 from backends.acrobat.tuning import measure, tune
 from backends.acrobat.tuning.measure import Bench, ScheduleWrong, calls_of

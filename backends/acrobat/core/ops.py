@@ -1,0 +1,529 @@
+"""The operations of the core IR: shape rule, meaning in float64, and how each may be fused.
+
+Element-wise operations broadcast as numpy does and also take host literals. Dimensions in attributes are non-negative.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DType, ListT, ScalarT, TensorT, TupleT, Type
+
+Attrs = Mapping[str, Any]
+
+
+class ShapeError(ValueError):
+    """The operands do not fit the operation; the message says what they are."""
+
+
+class Fusion(Enum):
+    ELEMENTWISE = "elementwise"
+    MOVE = "move"  # cat, stack, slice, ...: elements change place
+    PRODUCT = "product"
+    REDUCTION = "reduction"
+    ADDRESS = "address"  # never a launch
+    CONSTANT = "constant"
+
+
+@dataclass(frozen=True, slots=True)
+class OpDef:
+    """`infer(arg types, attrs)` raises ShapeError; `evaluate(args, attrs)` works on float64 and int64 arrays of one instance
+    (a list of them for `list_sum`). Use them through `infer` and `evaluate` below, which check more."""
+
+    name: str
+    fusion: Fusion
+    infer: Callable[[Sequence[Type], Attrs], TensorT]
+    evaluate: Callable[[Sequence[Any], Attrs], np.ndarray]
+
+
+@dataclass(frozen=True, slots=True)
+class HostDef:
+    """An operation on host values; `infer(arg types)` raises ShapeError, `evaluate(*args)` has Python's meaning."""
+
+    name: str
+    infer: Callable[[Sequence[Type]], Type]
+    evaluate: Callable[..., Any]
+
+
+def text(types: Sequence[Type]) -> str:
+    """Types as an error message shows them."""
+    return ", ".join(str(t.shape) if isinstance(t, TensorT) else getattr(t, "kind", type(t).__name__) for t in types)
+
+
+def tensor(types: Sequence[Type], i: int, op: str) -> TensorT:
+    if i >= len(types) or not isinstance(types[i], TensorT):
+        raise ShapeError(f"{op} needs a tensor as operand {i + 1}, got ({text(types)})")
+    return types[i]  # type: ignore[return-value]
+
+
+def floating(types: Sequence[Type], i: int, op: str) -> TensorT:
+    """Operand `i` of an operation that computes: int64 tensors are only moved and read."""
+    t = tensor(types, i, op)
+    if t.dtype != "float32":
+        raise ShapeError(f"{op} needs float32 operands, got {t.dtype} of shape {t.shape}")
+    return t
+
+
+def _only(types: Sequence[Type], count: int, op: str) -> None:
+    if len(types) != count:
+        raise ShapeError(f"{op} takes {count} operand{'s' if count > 1 else ''}, got {len(types)}")
+
+
+# ---- element-wise
+
+
+def _broadcast(op: str) -> Callable[[Sequence[Type], Attrs], TensorT]:
+    def infer(types: Sequence[Type], attrs: Attrs) -> TensorT:
+        shapes = [floating(types, i, op).shape for i, t in enumerate(types) if isinstance(t, TensorT)]
+        if not shapes or any(not isinstance(t, (TensorT, ScalarT)) for t in types):
+            raise ShapeError(f"{op} needs tensors or numbers, got ({text(types)})")
+        try:
+            return TensorT(tuple(np.broadcast_shapes(*shapes)))
+        except ValueError:
+            raise ShapeError(f"{op}: the shapes {text(types)} do not broadcast") from None
+
+    return infer
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        return np.asarray(1.0 / (1.0 + np.exp(-x)))
+
+
+_erf = np.vectorize(math.erf, otypes=[np.float64])
+
+_ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "neg": np.negative,
+    "sigmoid": _sigmoid,
+    "tanh": np.tanh,
+    "relu": lambda x: np.maximum(x, 0.0),
+    "gelu": lambda x: 0.5 * x * (1.0 + _erf(x / math.sqrt(2.0))),
+    "exp": np.exp,
+    "log": np.log,
+    "sqrt": np.sqrt,
+}
+_UNARY = frozenset({"neg", "sigmoid", "tanh", "relu", "gelu", "exp", "log", "sqrt"})
+
+
+def _elementwise(name: str, meaning: Callable[..., np.ndarray]) -> OpDef:
+    arity = 1 if name in _UNARY else 2
+    broadcast = _broadcast(name)
+
+    def infer(types: Sequence[Type], attrs: Attrs) -> TensorT:
+        _only(types, arity, name)
+        return broadcast(types, attrs)
+
+    def evaluate(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            return np.asarray(meaning(*args), np.float64)
+
+    return OpDef(name, Fusion.ELEMENTWISE, infer, evaluate)
+
+
+# ---- products
+
+
+def _linear_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    x, w = floating(types, 0, "linear"), floating(types, 1, "linear")
+    _only(types, min(max(len(types), 2), 3), "linear")
+    if len(w.shape) != 2 or not x.shape or x.shape[-1] != w.shape[1]:
+        raise ShapeError(f"linear: an input of shape {x.shape} does not fit a weight of shape {w.shape} (out, in)")
+    if len(types) > 2 and floating(types, 2, "linear").shape != (w.shape[0],):
+        raise ShapeError(f"linear: a bias of shape {tensor(types, 2, 'linear').shape} does not fit a weight of shape {w.shape}")
+    return TensorT((*x.shape[:-1], w.shape[0]))
+
+
+def _matmul_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    _only(types, 2, "matmul")
+    a, b = floating(types, 0, "matmul").shape, floating(types, 1, "matmul").shape
+    try:
+        if not a or not b:
+            raise ValueError
+        inner = b[0] if len(b) == 1 else b[-2]
+        if a[-1] != inner:
+            raise ValueError
+        batch = np.broadcast_shapes(a[:-2], b[:-2])
+    except ValueError:
+        raise ShapeError(f"matmul: the shapes {a} and {b} do not fit") from None
+    rows = a[-2:-1] if len(a) > 1 else ()
+    columns = b[-1:] if len(b) > 1 else ()
+    return TensorT((*batch, *rows, *columns))
+
+
+# ---- moves
+
+
+def _one_dtype(types: Sequence[Type], op: str) -> DType:
+    dtypes = {tensor(types, i, op).dtype for i in range(max(1, len(types)))}
+    if len(dtypes) != 1:
+        raise ShapeError(f"{op}: float32 and int64 tensors do not mix")
+    return dtypes.pop()
+
+
+def _cat_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    dtype = _one_dtype(types, "cat")
+    shapes = [tensor(types, i, "cat").shape for i in range(len(types))]
+    dim = attrs["dim"]
+    if not 0 <= dim < len(shapes[0]):
+        raise ShapeError(f"cat: there is no dimension {dim} in shapes {text(types)}")
+    rest = {s[:dim] + s[dim + 1 :] for s in shapes}
+    if len(rest) != 1 or len({len(s) for s in shapes}) != 1:
+        raise ShapeError(f"cat along dimension {dim}: the shapes {text(types)} differ elsewhere")
+    first = shapes[0]
+    return TensorT((*first[:dim], sum(s[dim] for s in shapes), *first[dim + 1 :]), dtype)
+
+
+def _stack_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    dtype = _one_dtype(types, "stack")
+    shapes = {tensor(types, i, "stack").shape for i in range(len(types))}
+    if len(shapes) != 1:
+        raise ShapeError(f"stack: the shapes {text(types)} differ")
+    shape = shapes.pop()
+    dim = attrs["dim"]
+    if not 0 <= dim <= len(shape):
+        raise ShapeError(f"stack: shape {shape} has no place for a new dimension {dim}")
+    return TensorT((*shape[:dim], len(types), *shape[dim:]), dtype)
+
+
+def _slice_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    _only(types, 1, "slice")
+    shape, dim = tensor(types, 0, "slice").shape, attrs["dim"]
+    start, stop = attrs["start"], attrs["stop"]
+    if not 0 <= dim < len(shape) or not 0 <= start <= stop <= shape[dim]:
+        raise ShapeError(f"slice {start}:{stop} of dimension {dim} does not lie in shape {shape}")
+    return TensorT((*shape[:dim], stop - start, *shape[dim + 1 :]), tensor(types, 0, "slice").dtype)
+
+
+def _index_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    _only(types, 1, "index")
+    shape, dim, i = tensor(types, 0, "index").shape, attrs["dim"], attrs["i"]
+    if not 0 <= dim < len(shape) or not 0 <= i < shape[dim]:
+        raise ShapeError(f"index {i} of dimension {dim} does not lie in shape {shape}")
+    return TensorT((*shape[:dim], *shape[dim + 1 :]), tensor(types, 0, "index").dtype)
+
+
+def _reshape_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    _only(types, 1, "reshape")
+    t, shape = tensor(types, 0, "reshape"), tuple(attrs["shape"])
+    if math.prod(shape) != t.size or any(n < 0 for n in shape):
+        raise ShapeError(f"reshape: {t.shape} has {t.size} elements, {shape} has {math.prod(shape)}")
+    return TensorT(shape, t.dtype)
+
+
+def _permute_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    _only(types, 1, "permute")
+    t, dims = tensor(types, 0, "permute"), tuple(attrs["dims"])
+    if sorted(dims) != list(range(len(t.shape))):
+        raise ShapeError(f"permute: {dims} is no permutation of the dimensions of {t.shape}")
+    return TensorT(tuple(t.shape[d] for d in dims), t.dtype)
+
+
+def _at(x: np.ndarray, attrs: Attrs, what: slice | int) -> np.ndarray:
+    key: list[slice | int] = [slice(None)] * x.ndim
+    key[attrs["dim"]] = what
+    return x[tuple(key)]
+
+
+# ---- reductions
+
+
+def _along(op: str, dtype: DType = "float32", drop: bool = True) -> Callable[[Sequence[Type], Attrs], TensorT]:
+    def infer(types: Sequence[Type], attrs: Attrs) -> TensorT:
+        _only(types, 1, op)
+        shape, dim = floating(types, 0, op).shape, attrs["dim"]
+        if not 0 <= dim < len(shape) or (shape[dim] == 0 and op != "sum"):
+            raise ShapeError(f"{op}: there is nothing along dimension {dim} of shape {shape}")
+        if not drop:
+            return TensorT(shape, dtype)
+        kept = (1,) if attrs.get("keepdim") else ()
+        return TensorT((*shape[:dim], *kept, *shape[dim + 1 :]), dtype)
+
+    return infer
+
+
+def _softmax(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
+    (x,) = args
+    e = np.exp(x - x.max(axis=attrs["dim"], keepdims=True))
+    return np.asarray(e / e.sum(axis=attrs["dim"], keepdims=True))
+
+
+def _layer_norm_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    _only(types, 3, "layer_norm")
+    x = floating(types, 0, "layer_norm")
+    if not x.shape or any(floating(types, i, "layer_norm").shape != x.shape[-1:] for i in (1, 2)):
+        raise ShapeError(f"layer_norm: weight and bias must have the length of the last dimension, got {text(types)}")
+    return TensorT(x.shape)
+
+
+def _layer_norm(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
+    x, w, b = args
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return np.asarray(centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + attrs["eps"]) * w + b)
+
+
+def _list_sum_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    _only(types, 1, "list_sum")
+    if not isinstance(types[0], ListT) or not isinstance(types[0].item, TensorT):
+        raise ShapeError(f"list_sum needs a list of tensors, got ({text(types)})")
+    return floating([types[0].item], 0, "list_sum")
+
+
+def _list_sum(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
+    """Of an empty list: a zero without dimensions, since the items' shape is not known here."""
+    (items,) = args
+    if not items and attrs.get("nonempty"):
+        raise ValueError("the sum of an empty list has no value")
+    return np.sum(np.stack(items), axis=0) if items else np.zeros(())
+
+
+# ---- addresses and constants
+
+
+def _row_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    table = floating(types, 0, "row")
+    if not table.shape or len(types) != 2 or types[1] != INT:
+        raise ShapeError(f"row needs a table and an int, got ({text(types)})")
+    return TensorT(table.shape[1:])
+
+
+def _row(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
+    table, i = args
+    if not -len(table) <= i < len(table):
+        raise IndexError(f"index {i} is out of range: the table has {len(table)} rows")
+    return np.asarray(table[i])
+
+
+def _lookup_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    _only(types, 3, "lookup")
+    x, table, other = (floating(types, i, "lookup") for i in range(3))
+    if not other.shape or table.shape[:1] != other.shape[:1] or table.shape[1:] != x.shape:
+        raise ShapeError(f"lookup needs a row of a table, the table, and another with as many rows, got {text(types)}")
+    return TensorT(other.shape[1:])
+
+
+def _lookup(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
+    """The row of the second table that stands where `x` stands in the first."""
+    x, table, other = args
+    found = np.flatnonzero((table == x).reshape(len(table), -1).all(axis=1))
+    if not len(found):
+        raise ValueError("lookup: the operand is no row of its table")
+    return np.asarray(other[found[0]])
+
+
+def _scalar_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    if len(types) != 1 or not isinstance(types[0], ScalarT):
+        raise ShapeError(f"scalar needs a host number, got ({text(types)})")
+    return TensorT(())
+
+
+def _full_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    if types or any(n < 0 for n in attrs["shape"]) or not isinstance(attrs["value"], (int, float)):
+        raise ShapeError(f"full takes no operands, a shape and a number, got {attrs['shape']} and {attrs['value']!r}")
+    return TensorT(tuple(attrs["shape"]))
+
+
+OPS: dict[str, OpDef] = {
+    d.name: d
+    for d in [
+        *(_elementwise(name, meaning) for name, meaning in _ELEMENTWISE.items()),
+        OpDef("linear", Fusion.PRODUCT, _linear_type, lambda a, k: a[0] @ a[1].T + (a[2] if len(a) > 2 else 0.0)),
+        OpDef("matmul", Fusion.PRODUCT, _matmul_type, lambda a, k: np.matmul(a[0], a[1])),
+        OpDef("cat", Fusion.MOVE, _cat_type, lambda a, k: np.concatenate(a, axis=k["dim"])),
+        OpDef("stack", Fusion.MOVE, _stack_type, lambda a, k: np.stack(a, axis=k["dim"])),
+        OpDef("slice", Fusion.MOVE, _slice_type, lambda a, k: _at(a[0], k, slice(k["start"], k["stop"]))),
+        OpDef("index", Fusion.MOVE, _index_type, lambda a, k: _at(a[0], k, k["i"])),
+        OpDef("reshape", Fusion.MOVE, _reshape_type, lambda a, k: a[0].reshape(k["shape"])),
+        OpDef("permute", Fusion.MOVE, _permute_type, lambda a, k: a[0].transpose(k["dims"])),
+        OpDef("softmax", Fusion.REDUCTION, _along("softmax", drop=False), _softmax),
+        OpDef("argmax", Fusion.REDUCTION, _along("argmax", "int64"), lambda a, k: _argmax(a[0], k)),
+        OpDef("layer_norm", Fusion.REDUCTION, _layer_norm_type, _layer_norm),
+        OpDef("sum", Fusion.REDUCTION, _along("sum"), lambda a, k: a[0].sum(axis=k["dim"], keepdims=bool(k.get("keepdim")))),
+        OpDef("mean", Fusion.REDUCTION, _along("mean"), lambda a, k: a[0].mean(axis=k["dim"], keepdims=bool(k.get("keepdim")))),
+        OpDef("max", Fusion.REDUCTION, _along("max"), lambda a, k: a[0].max(axis=k["dim"], keepdims=bool(k.get("keepdim")))),
+        OpDef("list_sum", Fusion.REDUCTION, _list_sum_type, _list_sum),
+        OpDef("row", Fusion.ADDRESS, _row_type, _row),
+        OpDef("lookup", Fusion.ADDRESS, _lookup_type, _lookup),
+        OpDef("scalar", Fusion.ADDRESS, _scalar_type, lambda a, k: np.asarray(float(a[0]))),
+        OpDef("full", Fusion.CONSTANT, _full_type, lambda a, k: np.full(k["shape"], float(k["value"]))),
+    ]
+}
+
+
+def _argmax(x: np.ndarray, attrs: Attrs) -> np.ndarray:
+    result = np.asarray(x.argmax(axis=attrs["dim"]), np.int64)
+    return np.expand_dims(result, attrs["dim"]) if attrs.get("keepdim") else result
+
+
+def infer(op: str, types: Sequence[Type], attrs: Attrs) -> TensorT:
+    """The result type of a tensor operation. Raises ShapeError."""
+    if op not in OPS:
+        raise ShapeError(f"there is no operation {op!r}")
+    try:
+        return OPS[op].infer(types, attrs)
+    except KeyError as missing:
+        raise ShapeError(f"{op} needs the attribute {missing}") from None
+
+
+def evaluate(op: str, args: Sequence[Any], attrs: Attrs, result: TensorT) -> np.ndarray:
+    """The value of an operation whose result type is `result`: float64, or int64. Raises ValueError for the sum of an empty
+    list that must not be empty, IndexError for a row outside its table."""
+    value = np.asarray(OPS[op].evaluate(args, attrs))
+    if op == "list_sum":
+        value = np.broadcast_to(value, result.shape)
+    assert value.shape == result.shape, f"{op} gave shape {value.shape}, its rule says {result.shape}"
+    return value
+
+
+def is_view(op: str, types: Sequence[Type], attrs: Attrs) -> int | None:
+    """If the result lies contiguously inside the first operand's memory: its displacement in 4-byte elements. Else None."""
+    if op not in ("slice", "index", "reshape", "permute"):
+        return None
+    t = tensor(types, 0, op)
+    unit = 2 if t.dtype == "int64" else 1
+    if op == "reshape":
+        return 0
+    if op == "permute":
+        moved = [d for d in attrs["dims"] if t.shape[d] != 1]
+        return 0 if moved == sorted(moved) else None
+    dim = attrs["dim"]
+    start: int
+    start, stop = (attrs["start"], attrs["stop"]) if op == "slice" else (attrs["i"], attrs["i"] + 1)
+    if math.prod(t.shape[:dim]) != 1:
+        return 0 if stop - start == t.shape[dim] else None
+    return start * math.prod(t.shape[dim + 1 :]) * unit
+
+
+# ---- host
+
+
+def _host_type(op: str, operands: str, result: Callable[[Sequence[Type]], Type]) -> Callable[[Sequence[Type]], Type]:
+    """A type rule. `operands` has a letter for each: s scalar, i int or bool, l list, x anything; a `*` repeats the last."""
+
+    def fits(t: Type, kind: str) -> bool:
+        match kind:
+            case "s":
+                return isinstance(t, ScalarT)
+            case "i":
+                return t in (INT, BOOL)
+            case "l":
+                return isinstance(t, ListT)
+        return True
+
+    def infer(types: Sequence[Type]) -> Type:
+        kinds = operands.rstrip("*")
+        if operands.endswith("*"):
+            kinds += kinds[-1] * (len(types) - len(kinds))
+        if len(kinds) != len(types) or not all(map(fits, types, kinds)):
+            raise ShapeError(f"{op} does not take ({text(types)})")
+        return result(types)
+
+    return infer
+
+
+def _number(types: Sequence[Type]) -> Type:
+    return FLOAT if FLOAT in types else INT
+
+
+def _item(types: Sequence[Type]) -> Type:
+    assert isinstance(types[0], ListT)
+    return types[0].item
+
+
+def _concat_type(types: Sequence[Type]) -> Type:
+    if types[0] != types[1]:
+        raise ShapeError("list.concat: the lists have items of different types")
+    return types[0]
+
+
+def _append_type(types: Sequence[Type]) -> Type:
+    if _item(types) != types[1]:
+        raise ShapeError("list.append: the list's items have another type")
+    return types[0]
+
+
+def _zip_type(types: Sequence[Type]) -> Type:
+    return ListT(TupleT(tuple(_item([t]) for t in types)))
+
+
+def _parallel_type(types: Sequence[Type]) -> Type:
+    if len(types) == 1 and not isinstance(types[0], ListT):
+        raise ShapeError(f"parallel takes several values or one list, got ({text(types)})")
+    return types[0] if len(types) == 1 else TupleT(tuple(types))
+
+
+def float32(number: float) -> float:
+    """The nearest float32, which is what torch makes of a number that is compared with a tensor."""
+    with np.errstate(over="ignore"):
+        return float(np.asarray(number).astype(np.float32))
+
+
+def _from_start(index: int) -> int:
+    if index < 0:
+        raise IndexError(f"index {index} is out of range: the index of an embedding does not count from the end")
+    return index
+
+
+_HOST: list[tuple[str, str, Callable[[Sequence[Type]], Type], Callable[..., Any]]] = [
+    ("add", "ss", _number, lambda a, b: a + b),
+    ("sub", "ss", _number, lambda a, b: a - b),
+    ("mul", "ss", _number, lambda a, b: a * b),
+    ("div", "ss", lambda t: FLOAT, lambda a, b: a / b),
+    ("floordiv", "ss", _number, lambda a, b: a // b),
+    ("mod", "ss", _number, lambda a, b: a % b),
+    ("neg", "s", _number, lambda a: -a),
+    ("square", "s", lambda t: FLOAT, lambda a: float(a) ** 2),
+    ("abs", "s", _number, abs),
+    ("min", "ss", _number, min),
+    ("max", "ss", _number, max),
+    ("bitand", "ii", lambda t: INT, lambda a, b: a & b),
+    ("bitor", "ii", lambda t: INT, lambda a, b: a | b),
+    ("bitxor", "ii", lambda t: INT, lambda a, b: a ^ b),
+    ("shl", "ii", lambda t: INT, lambda a, b: a << b),
+    ("shr", "ii", lambda t: INT, lambda a, b: a >> b),
+    ("eq", "ss", lambda t: BOOL, lambda a, b: a == b),
+    ("ne", "ss", lambda t: BOOL, lambda a, b: a != b),
+    ("lt", "ss", lambda t: BOOL, lambda a, b: a < b),
+    ("le", "ss", lambda t: BOOL, lambda a, b: a <= b),
+    ("gt", "ss", lambda t: BOOL, lambda a, b: a > b),
+    ("ge", "ss", lambda t: BOOL, lambda a, b: a >= b),
+    ("not", "s", lambda t: BOOL, lambda a: not a),
+    ("int", "s", lambda t: INT, int),
+    ("float", "s", lambda t: FLOAT, float),
+    ("bool", "s", lambda t: BOOL, bool),
+    ("float32", "s", lambda t: FLOAT, float32),
+    ("from_start", "i", lambda t: INT, _from_start),
+    ("list.len", "l", lambda t: INT, len),
+    ("list.get", "li", _item, lambda xs, i: xs[i]),
+    ("list.slice", "lii", lambda t: t[0], lambda xs, start, stop: xs[start:stop]),
+    ("list.reverse", "l", lambda t: t[0], lambda xs: xs[::-1]),
+    ("list.concat", "ll", _concat_type, lambda xs, ys: [*xs, *ys]),
+    ("list.append", "lx", _append_type, lambda xs, x: [*xs, x]),
+    ("range", "iii", lambda t: ListT(INT), lambda start, stop, step: list(range(start, stop, step))),
+    ("zip", "l*", _zip_type, lambda *lists: list(zip(*lists, strict=False))),
+    ("enumerate", "l", lambda t: ListT(TupleT((INT, _item(t)))), lambda xs: list(enumerate(xs))),
+    # The language's annotations: identities, which say when work runs and what is independent.
+    ("phase", "x", lambda t: t[0], lambda x: x),
+    ("parallel", "x*", _parallel_type, lambda *xs: xs[0] if len(xs) == 1 else xs),
+]
+HOST: dict[str, HostDef] = {
+    name: HostDef(name, _host_type(name, operands, result), meaning) for name, operands, result, meaning in _HOST
+}
+
+
+def infer_host(op: str, types: Sequence[Type]) -> Type:
+    """The result type of a host operation. Raises ShapeError."""
+    if op not in HOST:
+        raise ShapeError(f"there is no host operation {op!r}")
+    return HOST[op].infer(types)

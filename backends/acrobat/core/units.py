@@ -1,0 +1,119 @@
+"""What a batched kernel computes, independent of who emits it.
+
+A `Kernel` is a straight-line tensor program for *one row* of the batch (one recorded call); the batch extent is dynamic. A
+`Block` (paper: static block, grain-size coarsening) is a straight line of kernels that is recorded and scheduled as one unit.
+
+Memory contract, one for every provider
+- All addresses are int64 *element offsets* from one base pointer, in units of 4 bytes; int64 data is 8-byte aligned.
+- Recording a call appends its operands' offsets to the unit's tables and takes the next row of the unit's output space. A row
+  holds all results one after the other, each padded to 16 elements; `Kernel.displacements` and `Kernel.row_size` say where.
+- Weights are packed once, at load, by the function the emitter hands back with the kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from backends.acrobat.core.types import TensorT
+
+ALIGN = 16
+"""Elements a result is padded to: one cache line, one AVX-512 vector."""
+
+
+class Mode(Enum):
+    """How a batched kernel finds an operand (paper: argument modes)."""
+
+    SHARED = "shared"  # a weight: one tensor for the whole batch
+    GATHERED = "gathered"  # row i at table[i]: read in place
+    CONTIGUOUS = "contiguous"  # row i at start + i * stride: no table
+    LIST = "list"  # row i has items[starts[i]:starts[i + 1]], any number of tensors of one type
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    name: str
+    type: TensorT
+    mode: Mode
+
+
+@dataclass(frozen=True, slots=True)
+class Instr:
+    """`name = op(args, **attrs)` over params and earlier instrs; `op` is in `core.ops.OPS`; a float argument is a literal."""
+
+    name: str
+    op: str
+    args: tuple[str | float, ...]
+    attrs: tuple[tuple[str, Any], ...]
+    type: TensorT
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    name: str
+    params: tuple[Param, ...]
+    body: tuple[Instr, ...]
+    results: tuple[str, ...]
+
+    def type_of(self, name: str) -> TensorT:
+        defined: tuple[Param | Instr, ...] = (*self.params, *self.body)
+        return next(x.type for x in defined if x.name == name)
+
+    @property
+    def result_types(self) -> tuple[TensorT, ...]:
+        return tuple(self.type_of(name) for name in self.results)
+
+    @property
+    def displacements(self) -> tuple[int, ...]:
+        """Element offset of each result within the output row."""
+        return displacements(self.result_types)[0]
+
+    @property
+    def row_size(self) -> int:
+        """Elements of one output row, all results included."""
+        return displacements(self.result_types)[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One kernel of a block. Each argument names a param of the block, or `"k.j"`: result j of step k.
+
+    `over` names a LIST param of the block (or "" for none): the step then runs once per *item* of that list (a row per child,
+    say), its GATHERED arguments that are LIST params of the same list being taken item by item; a later step with `over=""`
+    may take its results as a LIST argument. Lists with the same `group` have the same length.
+    """
+
+    kernel: Kernel
+    args: tuple[str, ...]
+    over: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """`groups[p]` is the list group of LIST param p: params of one group come from one list of tuples (equal lengths)."""
+
+    name: str
+    params: tuple[Param, ...]
+    steps: tuple[Step, ...]
+    results: tuple[str, ...]
+    """Each `"k.j"`: which results of which steps leave the block."""
+    groups: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def result_types(self) -> tuple[TensorT, ...]:
+        out = []
+        for result in self.results:
+            step, index = map(int, result.split("."))
+            out.append(self.steps[step].kernel.result_types[index])
+        return tuple(out)
+
+
+def displacements(types: tuple[TensorT, ...]) -> tuple[tuple[int, ...], int]:
+    """Where each of `types` starts in a row that holds them all, and the row's size, in 4-byte elements."""
+    starts, at = [], 0
+    for t in types:
+        starts.append(at)
+        width = t.size * (2 if t.dtype == "int64" else 1)
+        at += -(-width // ALIGN) * ALIGN
+    return tuple(starts), at

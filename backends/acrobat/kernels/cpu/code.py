@@ -1,0 +1,177 @@
+"""TensorIR statements built directly (no script parsing), and their way to an object file with plain C symbols.
+
+Vectors are explicit (`Ramp`, `Broadcast`), so none of TVM's passes are needed, only its LLVM code generator: 20 to 300 ms a
+kernel, half of it LLVM's. (LowerTVMBuiltin fails on local buffers; LowerIntrin doubles the time.) An accumulator is a
+"local" buffer indexed by constants: LLVM keeps it in registers. TVM aligns accesses through a parameter by the element
+(4 bytes), so all vector accesses are unaligned ones.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import tvm
+from tvm import ir, tirx
+
+from backends.acrobat.kernels.cpu.target import CpuTarget
+
+Expr: TypeAlias = Any
+"""A TVM expression, or a Python number."""
+
+EXTENT = 1 << 40
+"""Declared size of buffers over pointers: offsets are not checked."""
+
+
+def i64(value: Expr) -> Expr:
+    return tirx.IntImm("int64", value) if isinstance(value, int) else value
+
+
+def i32(value: Expr) -> Expr:
+    return tirx.IntImm("int32", value) if isinstance(value, int) else value
+
+
+def div(a: Expr, b: int) -> Expr:
+    """Quotient of non-negative integers."""
+    if b == 1:
+        return a
+    return a // b if isinstance(a, int) else tirx.truncdiv(a, i64(b))
+
+
+def mod(a: Expr, b: int) -> Expr:
+    if b == 1:
+        return 0
+    return a % b if isinstance(a, int) else tirx.truncmod(a, i64(b))
+
+
+def times(a: Expr, b: int) -> Expr:
+    return a * b if isinstance(a, int) else a if b == 1 else 0 if b == 0 else a * i64(b)
+
+
+def plus(a: Expr, b: Expr) -> Expr:
+    if isinstance(a, int) and isinstance(b, int):
+        return a + b
+    if isinstance(a, int):
+        a, b = b, a
+    return a if isinstance(b, int) and b == 0 else a + i64(b)
+
+
+class Code:
+    """Statements in the making: a stack of open scopes."""
+
+    def __init__(self) -> None:
+        self.scopes: list[list[Any]] = [[]]
+        self.count = 0
+
+    def add(self, statement: Any) -> None:
+        self.scopes[-1].append(statement)
+
+    def let(self, value: Expr, dtype: str = "int64") -> Expr:
+        """A name for the value. Integers of Python stay what they are.
+
+        Only integers are bound to variables. TVM simplifies what a variable is bound to with the variables in it replaced,
+        which takes exponential time where a value is used more than once; a local buffer it leaves alone, and LLVM makes it a
+        register.
+        """
+        if isinstance(value, int):
+            return value
+        if dtype.startswith("float32"):
+            lanes = int(dtype[8:] or 1)
+            buffer = self.local(lanes)
+            index = i32(0) if lanes == 1 else tirx.Ramp(i32(0), i32(1), lanes)
+            self.add(tirx.BufferStore(buffer, value, [index]))
+            return tirx.BufferLoad(buffer, [index])
+        self.count += 1
+        var = tirx.Var(f"v{self.count}", ir.PrimType(dtype))
+        self.add(tirx.Bind(var, value))
+        return var
+
+    @contextmanager
+    def scope(self) -> Iterator[list[Any]]:
+        self.scopes.append([])
+        yield self.scopes[-1]
+        self.scopes.pop()
+
+    @contextmanager
+    def loop(self, extent: Expr, name: str = "i") -> Iterator[Expr]:
+        """A loop from 0 to `extent`; none at all if there is exactly one turn."""
+        if isinstance(extent, int) and extent == 1:
+            yield 0
+            return
+        self.count += 1
+        var = tirx.Var(f"{name}{self.count}", ir.PrimType("int64"))
+        with self.scope() as body:
+            yield var
+        self.add(tirx.For(var, i64(0), i64(extent), tirx.ForKind.SERIAL, block(body)))
+
+    @contextmanager
+    def when(self, condition: Expr) -> Iterator[None]:
+        with self.scope() as body:
+            yield
+        self.add(tirx.IfThenElse(condition, block(body), None))
+
+    def local(self, size: int, dtype: str = "float32") -> Any:
+        """A buffer in registers or on the stack."""
+        self.count += 1
+        buffer = tirx.decl_buffer((size,), dtype, f"local{self.count}", scope="local")
+        self.add(tirx.AllocBuffer(buffer))
+        return buffer
+
+    def prefetch(self, buffer: Any, index: Expr) -> None:
+        """Have the cache line of an element fetched, for reading."""
+        place = tirx.address_of(tirx.BufferLoad(buffer, [i64(index)]))
+        self.add(tirx.Evaluate(tirx.call_llvm_intrin("void", "llvm.prefetch", place, i32(0), i32(3), i32(1))))
+
+
+def block(statements: Sequence[Any]) -> Any:
+    if not statements:
+        return tirx.Evaluate(i32(0))
+    return statements[0] if len(statements) == 1 else tirx.SeqStmt(list(statements))
+
+
+def load(buffer: Any, index: Expr) -> Expr:
+    return tirx.BufferLoad(buffer, [i64(index)])
+
+
+def pointer(name: str, dtype: str = "float32") -> Any:
+    return tirx.Var(name, ir.PointerType(ir.PrimType(dtype)))
+
+
+def scalar(name: str, dtype: str = "int64") -> Any:
+    return tirx.Var(name, ir.PrimType(dtype))
+
+
+def buffer_over(data: Any, dtype: str, name: str) -> tuple[Any, Any]:
+    """A buffer over a pointer, and the statement that declares it. Two buffers over one pointer are taken not to overlap."""
+    buffer = tirx.decl_buffer((i64(EXTENT),), dtype, name, data=data)
+    return buffer, tirx.DeclBuffer(buffer, data=data)
+
+
+@cache
+def llvm_target(target: CpuTarget) -> Any:
+    return tvm.target.Target({"kind": "llvm", "mtriple": "x86_64-linux-gnu", "mcpu": target.mcpu})
+
+
+def function(symbol: str, params: Sequence[Any], code: Code) -> Any:
+    """`int32_t symbol(params)` in TensorIR. Pointers are taken not to overlap in what the function writes."""
+    body = block([*code.scopes[0], tirx.Return(i32(0))])
+    made = tirx.PrimFunc(list(params), body, ret_type=ir.PrimType("int32"))
+    return made.with_attr("tirx.noalias", True).with_attr("global_symbol", symbol)
+
+
+def lower(symbol: str, function: Any, target: CpuTarget) -> Any:
+    """The LLVM module that defines a function."""
+    llvm = llvm_target(target)
+    module = tirx.transform.BindTarget(llvm.with_host(llvm))(tvm.IRModule({symbol: function}))
+    return tvm.get_global_func("target.build.llvm")(module, llvm)
+
+
+def object_bytes(module: Any) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="acrobat-") as folder:
+        path = Path(folder) / "kernel.o"
+        module.write_to_file(str(path), "o")
+        return path.read_bytes()

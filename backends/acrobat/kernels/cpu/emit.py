@@ -1,0 +1,98 @@
+"""From a kernel to machine code: chooses the template and has TVM and LLVM compile it, or has a library called for it."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from typing import TypeAlias
+
+from backends.acrobat.core.ops import OPS, Fusion
+from backends.acrobat.core.units import Kernel, Mode
+from backends.acrobat.kernels.cpu import vendor
+from backends.acrobat.kernels.cpu.schedule import Schedule
+from backends.acrobat.kernels.cpu.target import CpuTarget
+from backends.acrobat.kernels.interface import Emitted, Variant
+from backends.acrobat.kernels.reference import parameters
+from backends.acrobat.options import Kernels
+
+Schedules: TypeAlias = tuple[tuple[int, Schedule], ...]
+"""The schedules of a kernel's variants, each with the number of rows it begins at; the first begins at 0."""
+
+
+@cache
+def emit(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: Schedule | None = None) -> Emitted:
+    """Compile a kernel for the way its results are placed, by default with the default schedule. The first call in a process
+    imports TVM."""
+    from backends.acrobat.kernels.cpu import templates  # imports TVM, which takes seconds
+
+    schedule = schedule or Schedule.default(kernel, target)
+    name = symbol(kernel, out_mode, target, schedule)
+    made = templates.write_kernel(kernel, out_mode, name, target, schedule)
+    declaration = f"int32_t {name}({', '.join(parameters(kernel, out_mode))});"
+    return Emitted(
+        symbol=name,
+        kernel=symbol(kernel, out_mode, target),
+        schedule=schedule,
+        object_bytes=templates.compile_kernel(name, made, target),
+        parts=made.parts,
+        scratch_size=made.scratch_size,
+        packs=made.packs,
+        flops_per_row=flops(kernel),
+        declaration=declaration,
+    )
+
+
+def llvm_version() -> str:
+    """The major version of the LLVM that TVM has kernels compiled by. Imports TVM."""
+    from backends.acrobat.kernels.cpu import templates
+
+    return templates.llvm_version()
+
+
+def variants(
+    kernel: Kernel, out_mode: Mode, target: CpuTarget, schedules: Schedules = (), kernels: Kernels = "generated"
+) -> tuple[Variant, ...]:
+    """A kernel compiled with each of its schedules, by default with the default one; with `kernels="vendor"`, calls of a
+    library if it is a product."""
+    called = _call(kernel, out_mode, target) if kernels == "vendor" else None
+    if called:
+        return (Variant(0, called),)
+    wanted = schedules or ((0, Schedule.default(kernel, target)),)
+    return tuple(Variant(rows, emit(kernel, out_mode, target, schedule)) for rows, schedule in wanted)
+
+
+def _call(kernel: Kernel, out_mode: Mode, target: CpuTarget) -> Emitted | None:
+    """The kernel as calls of a library, if it is a product."""
+    name = "vendor" + symbol(kernel, out_mode, target).removeprefix("k")
+    made = vendor.call(kernel, out_mode, name)
+    if made is None:
+        return None
+    return Emitted(
+        symbol=name,
+        kernel=symbol(kernel, out_mode, target),
+        schedule=Schedule.default(kernel, target),
+        object_bytes=b"",
+        parts=made.parts,
+        scratch_size=0,
+        packs=dict(made.packs),
+        flops_per_row=flops(kernel),
+        declaration="",
+        source=made.source,
+        adjacent=made.adjacent,
+    )
+
+
+def symbol(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: Schedule | None = None) -> str:
+    """A C name, the same for equal kernels only; without a schedule that of the default one."""
+    tuned = () if schedule in (None, Schedule.default(kernel, target)) else (schedule,)
+    digest = hashlib.sha256(repr((kernel, out_mode, target, *tuned)).encode()).hexdigest()[:16]
+    return "k_" + "".join(c if c.isalnum() else "_" for c in kernel.name) + f"_{digest}"
+
+
+def flops(kernel: Kernel) -> int:
+    """Floating-point operations of the products for one row."""
+    total = 0
+    for instr in kernel.body:
+        if OPS[instr.op].fusion is Fusion.PRODUCT:
+            total += 2 * instr.type.size * kernel.type_of(str(instr.args[0])).shape[-1]
+    return total

@@ -1,0 +1,142 @@
+"""Loops over the elements of values: filling memory, and reductions along one dimension."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+from tvm import tirx
+
+from backends.acrobat.kernels.cpu.code import Code, Expr, i32, i64, load, plus, times
+from backends.acrobat.kernels.cpu.values import Index, Strided, Value
+from backends.acrobat.kernels.cpu.vectors import Bundle, first_lanes, load_vector, splat, store_vector, typed
+
+BUNDLE = 4
+
+Combine = Callable[[Bundle, Bundle], Bundle]
+
+
+@contextmanager
+def nest(code: Code, shape: Sequence[int]) -> Iterator[list[Expr]]:
+    """Loops over `shape`; gives their indices."""
+    if not shape:
+        yield []
+        return
+    with code.loop(shape[0]) as i, nest(code, shape[1:]) as rest:
+        yield [i, *rest]
+
+
+def sweep(code: Code, extent: int, lanes: int, body: Callable[[list[Expr], Expr | None], None]) -> None:
+    """Calls body(starts, mask) so that vectors from all starts cover 0..extent: bundles, single vectors, then a masked one."""
+    vectors, tail = divmod(extent, lanes)
+    bundles, singles = divmod(vectors, BUNDLE)
+    if bundles:
+        with code.loop(bundles, "bundle") as b:
+            body([plus(times(b, BUNDLE * lanes), v * lanes) for v in range(BUNDLE)], None)
+    if singles:
+        body([(bundles * BUNDLE + v) * lanes for v in range(singles)], None)
+    if tail:
+        body([vectors * lanes], first_lanes(tail, lanes) if lanes > 1 else None)
+
+
+def vectorises(value: Value, axis: int) -> bool:
+    return axis >= 0 and value.steps(axis) <= {0, 1}
+
+
+def fill(code: Code, target: Strided, value: Value, lanes: int) -> None:
+    """target = value, element by element."""
+    last = len(target.shape) - 1
+    wide = vectorises(value, last) and target.steps(last) <= {0, 1} and target.shape[last] > 1
+    with nest(code, target.shape[:last] if wide else target.shape) as index:
+        if not wide:
+            (item,) = value.scalar(code, index).items
+            target.store(code, index, -1, 0, item, 1, None)
+            return
+
+        def body(starts: list[Expr], mask: Expr | None) -> None:
+            for start, item in zip(starts, value.vectors(code, [*index, 0], last, starts, lanes, mask).items, strict=True):
+                target.store(code, [*index, 0], last, start, item, lanes, mask)
+
+        sweep(code, target.shape[last], lanes, body)
+
+
+def reduce_line(code: Code, value: Value, index: Index, dim: int, combine: Combine, neutral: float, lanes: int) -> Expr:
+    """All elements along `dim` combined into one; `index` has 0 there."""
+    if not vectorises(value, dim) or value.shape[dim] < 2:
+        total = code.local(1)
+        store_vector(code, total, 0, splat(neutral, 1), 1)
+        with code.loop(value.shape[dim], "along") as e:
+            item = value.scalar(code, [e if d == dim else i for d, i in enumerate(index)])
+            before = Bundle(code, (), 1).with_items([load(total, 0)])
+            store_vector(code, total, 0, combine(before, item).items[0], 1)
+        return code.let(load(total, 0), "float32")
+    width = min(BUNDLE, max(1, value.shape[dim] // lanes))
+    total = code.local(width * lanes)
+    for v in range(width):
+        store_vector(code, total, v * lanes, splat(neutral, lanes), lanes)
+
+    def body(starts: list[Expr], mask: Expr | None) -> None:
+        items = value.vectors(code, index, dim, starts, lanes, mask)
+        if mask is not None:
+            items = items.map(lambda v: tirx.Select(mask, v, splat(neutral, lanes)))
+        before = Bundle(code, (), lanes).with_items([load_vector(total, v * lanes, lanes) for v in range(len(starts))])
+        for v, item in enumerate(combine(before, items).items):
+            store_vector(code, total, v * lanes, item, lanes)
+
+    sweep(code, value.shape[dim], lanes, body)
+    parts = [Bundle(code, (), lanes).with_items([load_vector(total, v * lanes, lanes)]) for v in range(width)]
+    while len(parts) > 1:
+        parts = [combine(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)] + ([parts[-1]] if len(parts) % 2 else [])
+    return across(code, parts[0], combine)
+
+
+def across(code: Code, vector: Bundle, combine: Combine) -> Expr:
+    """The lanes of a vector combined into one."""
+    while vector.lanes > 1:
+        half = vector.lanes // 2
+        low, high = (pick(code, vector.items[0], range(s, s + half)) for s in (0, half))
+        vector = combine(Bundle(code, [low], half), Bundle(code, [high], half))
+    return vector.items[0]
+
+
+def pick(code: Code, vector: Expr, lanes: Sequence[int]) -> Expr:
+    return code.let(tirx.Shuffle([vector], [i32(v) for v in lanes]), typed("float32", len(lanes)))
+
+
+def reduce(
+    code: Code, target: Strided, value: Value, dim: int, combine: Combine, neutral: float, lanes: int, finish: float = 1.0
+) -> None:
+    """target = finish * (value combined along `dim`); the target has dimension `dim` with extent 1."""
+    last = len(value.shape) - 1
+    if dim == last or not vectorises(value, last) or not target.steps(last) <= {0, 1} or value.shape[last] < 2:
+        with nest(code, target.shape) as index:
+            item = reduce_line(code, value, index, dim, combine, neutral, lanes)
+            target.store(code, index, -1, 0, item * splat(finish, 1) if finish != 1.0 else item, 1, None)
+        return
+    with nest(code, target.shape[:last]) as index:
+
+        def body(starts: list[Expr], mask: Expr | None) -> None:
+            total = code.local(len(starts) * lanes)
+            for v in range(len(starts)):
+                store_vector(code, total, v * lanes, splat(neutral, lanes), lanes)
+            with code.loop(value.shape[dim], "along") as e:
+                items = value.vectors(
+                    code, [*(e if d == dim else i for d, i in enumerate(index)), 0], last, starts, lanes, mask
+                )
+                before = Bundle(code, (), lanes).with_items([load_vector(total, v * lanes, lanes) for v in range(len(starts))])
+                for v, item in enumerate(combine(before, items).items):
+                    store_vector(code, total, v * lanes, item, lanes)
+            for v, start in enumerate(starts):
+                item = load_vector(total, v * lanes, lanes)
+                item = item * splat(finish, lanes) if finish != 1.0 else item
+                target.store(code, [*index, 0], last, start, item, lanes, mask)
+
+        sweep(code, value.shape[last], lanes, body)
+
+
+def position(code: Code, start: Expr, lanes: int) -> Expr:
+    """The indices start, start + 1, ... as floats (exact below 2**24)."""
+    first = tirx.Cast("float32", i64(start))
+    if lanes == 1:
+        return first
+    return tirx.Broadcast(first, lanes) + tirx.Cast(typed("float32", lanes), tirx.Ramp(i32(0), i32(1), lanes))

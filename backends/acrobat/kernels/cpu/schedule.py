@@ -1,0 +1,202 @@
+"""Schedules: what a template leaves open, made explicit. One is the default, by rule; the others are what tuning tries.
+
+No schedule changes what a kernel computes, in which order a sum is taken, or how weights are packed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from itertools import product
+from math import log
+from typing import Literal
+
+from backends.acrobat.core.units import Kernel
+from backends.acrobat.kernels.cpu.target import CpuTarget
+from backends.acrobat.kernels.plan import Gemm, Product, plan_gemm, plan_product
+
+GROUP = 4
+"""Panels in a part by default, at most."""
+BLOCK_ELEMENTS = 1 << 17
+"""Elements of the input that a block of rows has: half of a second-level cache of 1 MB, the rest is for panels and results."""
+MIN_BLOCK = 48
+DOT_ROWS = 3
+"""Up to so many rows, transposing costs more than it saves."""
+REGISTERS = {16: 32, 8: 16}
+"""Vector registers, by vector length."""
+ACCUMULATORS = {16: 24, 8: 12}
+"""How many of them a tile of the rest of the rows may take for its sums."""
+LEAST_SUMS = {16: 8, 8: 6}
+"""Tiles with fewer sums wait for their additions."""
+MAIN_ROWS = (8, 6, 4, 7, 5, 3, 2, 1, 10, 12, 14)
+PREFETCH = 8
+PREFETCH_ROWS = 3
+"""Tiles of more rows have enough to do while weights come."""
+PREDICTABLE = 0.05
+"""Predictions that are nearer together than this (natural logarithm) count as equal."""
+
+Order = Literal["panels", "rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    rows: int
+    panels: int
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """The loops of a kernel. `rows` and `panels` are the register tile; of a product of two row operands `panels` counts the
+    vectors of columns."""
+
+    template: Literal["gemm", "product", "rowwise"]
+    rows: int = 1
+    panels: int = 1
+    group: int = 1
+    """GEMM: panels of a part, which all rows of a block go through before the next part."""
+    block: int = 0
+    """GEMM: rows of a block, a multiple of `rows`."""
+    rest: tuple[int, ...] = ()
+    """GEMM: rows of the tiles for rows that are left over, falling to 1; their panels follow from the registers."""
+    order: Order = "panels"
+    """GEMM: which of the tile loops is the outer one within a part."""
+    prefetch: int = 0
+    """GEMM: steps of the reduction by which weights are fetched ahead in tiles of few rows; 0: not at all."""
+    dots: bool = False
+    """Product: dot products along the reduction, in place of a transposed copy of the right operand."""
+
+    @staticmethod
+    def default(kernel: Kernel, target: CpuTarget) -> Schedule:
+        """The schedule of a kernel that is not tuned."""
+        gemm = plan_gemm(kernel, target.lanes)
+        if gemm:
+            return default_gemm(gemm, target.lanes)
+        two = plan_product(kernel, target.lanes)
+        return default_product(two, target.lanes) if two else Schedule("rowwise")
+
+    def tiles(self, gates: int, lanes: int) -> tuple[Tile, ...]:
+        """GEMM: tiles by falling number of rows. The first is for all rows but the rest, the smallest that holds it for the
+        rest."""
+        tiles = [Tile(self.rows, self.panels)]
+        for rows in self.rest:
+            fitting = [w for w in (1, 2, 4) if self.group % w == 0 and (w == 1 or rows * w * gates <= ACCUMULATORS[lanes])]
+            tiles.append(Tile(rows, fitting[-1]))
+        return tuple(tiles)
+
+
+MAIN = {
+    16: {
+        1: Tile(8, 2),
+        2: Tile(8, 1),
+        3: Tile(8, 1),
+        4: Tile(6, 1),
+        5: Tile(4, 1),
+        6: Tile(4, 1),
+        7: Tile(3, 1),
+        8: Tile(3, 1),
+    },
+    8: {1: Tile(6, 2), 2: Tile(6, 1), 3: Tile(4, 1), 4: Tile(3, 1), 5: Tile(2, 1), 6: Tile(2, 1), 7: Tile(1, 1), 8: Tile(1, 1)},
+}
+"""By vector length and gates. 16 lanes have 32 registers, 8 lanes 16."""
+
+
+def panel_count(units: int, lanes: int) -> int:
+    """Panels a weight is packed in, whatever the schedule: from five on an even number, so that groups divide it."""
+    count = -(-units // lanes)
+    return count + count % 2 if count > GROUP else count
+
+
+def block_rows(depth: int, rows: int) -> int:
+    """Rows that are taken through all panels before the next ones, by default."""
+    return max(BLOCK_ELEMENTS // depth, MIN_BLOCK) // rows * rows
+
+
+def rest_rows(rows: int) -> tuple[int, ...]:
+    """The tiles for the rest beside a tile of `rows`: one for each number of rows there can be, up to 6. (Where only one
+    number is left to a tile, LLVM sees it, so 7 rows cost 7 in a tile of 8.)
+
+    Measured against tiles of 4, 2 and 1 rows on Zen 5, kernels of TreeLSTM and NestedRNN, hidden 256, time for 5, 6, 7, 13 and
+    29 rows: 0.67, 0.77, 0.88, 0.81, 0.90; for 3 rows 0.96 to 1.06, where reading the weights takes most of it. A kernel takes
+    0.07 to 0.12 s more to compile."""
+    return tuple(r for r in (8, 6, 5, 4, 3, 2, 1) if r < rows - 1 or r == 1 < rows)
+
+
+def default_gemm(plan: Gemm, lanes: int) -> Schedule:
+    count = panel_count(plan.epilogue.units, lanes)
+    group = next(g for g in (GROUP, 2, 1) if count % g == 0)
+    main = MAIN[lanes][plan.epilogue.gates]
+    return Schedule("gemm", main.rows, min(main.panels, group), group, block_rows(plan.depth, main.rows), rest_rows(main.rows))
+
+
+def default_product(plan: Product, lanes: int) -> Schedule:
+    widest = 2 if plan.rows >= 4 else 4
+    panels = min(widest, max(1, plan.columns // lanes))
+    return Schedule("product", 8 if lanes == 16 else 4, panels, dots=dotted(plan, lanes) and plan.rows <= DOT_ROWS)
+
+
+def dotted(plan: Product, lanes: int) -> bool:
+    """Whether dot products along the reduction are possible, and the alternative is a transposed copy."""
+    return not plan.along_columns(lanes) and plan.left.stride == 1
+
+
+def grid(kernel: Kernel, target: CpuTarget, extents: Mapping[int, float], threads: int = 1) -> list[Schedule]:
+    """The schedules to try beside the default one, the most promising first. `extents`: how often which number of rows
+    occurs. For several threads there must be about as many parts as by default. A kernel of the row-wise template has none."""
+    gemm = plan_gemm(kernel, target.lanes)
+    if gemm:
+        return gemm_grid(gemm, target.lanes, extents, threads)
+    two = plan_product(kernel, target.lanes)
+    return product_grid(two, target.lanes) if two else []
+
+
+def gemm_grid(plan: Gemm, lanes: int, extents: Mapping[int, float], threads: int) -> list[Schedule]:
+    usual = default_gemm(plan, lanes)
+    gates, count = plan.epilogue.gates, panel_count(plan.epilogue.units, lanes)
+    rows_seen = {rows * plan.rows: often for rows, often in extents.items()}
+    parts = count // usual.group if threads > 1 else 1
+    found = []
+    for rows, panels, group in product(MAIN_ROWS, (1, 2, 4, 8), (1, 2, 4, 8, 16)):
+        sums = rows * panels * gates
+        # Beside its sums a tile needs its vectors of weights and one for an element of the input.
+        fits = sums + panels * gates < REGISTERS[lanes] and (
+            sums >= LEAST_SUMS[lanes] or (rows, panels) == (usual.rows, usual.panels)
+        )
+        if not fits or group % panels or count % group or count // group < parts:
+            continue
+        block = block_rows(plan.depth, rows)
+        blocks = [block, *(b for b in [max(block // 4 // rows, 1) * rows] if b < max(rows_seen))]
+        orders: tuple[Order, ...] = ("panels", "rows") if group > panels else ("panels",)
+        for b, order, prefetch in product(blocks, orders, (0, PREFETCH)):
+            found.append(Schedule("gemm", rows, panels, group, b, rest_rows(rows), order, prefetch))
+
+    def promise(s: Schedule) -> tuple[float, int]:
+        cycles = sum(often * gemm_cycles(s, plan, rows, lanes) for rows, often in rows_seen.items())
+        changed = sum(getattr(s, f.name) != getattr(usual, f.name) for f in fields(s))
+        return round(log(cycles) / PREDICTABLE), changed
+
+    return sorted((s for s in found if s != usual), key=promise)
+
+
+def gemm_cycles(schedule: Schedule, plan: Gemm, rows: int, lanes: int) -> float:
+    """A rough prediction, to order trials by: two FMAs or two loads a cycle, and four cycles until a sum can be added to."""
+    gates, depth = plan.epilogue.gates, plan.depth
+    count = panel_count(plan.epilogue.units, lanes)
+
+    def tile(height: int, panels: int) -> float:
+        vectors = panels * gates
+        return depth * max(height * vectors / 2, (height + vectors) / 2, 4.0) * count / panels
+
+    main, *smaller = schedule.tiles(gates, lanes)
+    left = rows % main.rows
+    rest = min((t for t in (main, *smaller) if t.rows >= left), key=lambda t: t.rows)
+    return rows // main.rows * tile(main.rows, main.panels) + (tile(left, rest.panels) if left else 0.0)
+
+
+def product_grid(plan: Product, lanes: int) -> list[Schedule]:
+    usual = default_product(plan, lanes)
+    widths = [w for w in (1, 2, 4) if w <= max(1, plan.columns // lanes)]
+    found = [replace(usual, dots=True)] if dotted(plan, lanes) else []
+    for rows, panels in product((8, 6, 4, 2, 1), widths):
+        if rows <= max(plan.rows, 1) and rows * panels + panels < REGISTERS[lanes]:
+            found.append(Schedule("product", rows, panels))
+    return [s for s in found if s != usual]

@@ -1,0 +1,39 @@
+"""Vectors as rows of a square: transposing it, and summing each row into one lane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tvm import tirx
+
+from backends.acrobat.kernels.cpu.code import Code, Expr, i32
+from backends.acrobat.kernels.cpu.vectors import typed
+
+
+def select(code: Code, a: Expr, b: Expr, lanes: Sequence[int]) -> Expr:
+    """Lanes of `a` and, counted on, of `b`."""
+    return code.let(tirx.Shuffle([a, b], [i32(v) for v in lanes]), typed("float32", len(lanes)))
+
+
+def transpose(code: Code, rows: Sequence[Expr]) -> list[Expr]:
+    """As many vectors as lanes, transposed: rows half the square apart are interleaved, log2(lanes) times."""
+    lanes = len(rows)
+    low = [v for i in range(lanes // 2) for v in (i, lanes + i)]
+    high = [v + lanes // 2 for v in low]
+    turn = 1
+    while turn < lanes:
+        rows = [select(code, rows[i // 2], rows[i // 2 + lanes // 2], high if i % 2 else low) for i in range(lanes)]
+        turn *= 2
+    return list(rows)
+
+
+def row_sums(code: Code, rows: Sequence[Expr]) -> Expr:
+    """As many vectors as lanes: lane i of the result is the sum of vector i."""
+    lanes = len(rows)
+    even, odd = range(0, 2 * lanes, 2), range(1, 2 * lanes, 2)
+    while len(rows) > 1:
+        rows = [
+            code.let(select(code, a, b, even) + select(code, a, b, odd), typed("float32", lanes))
+            for a, b in zip(rows[::2], rows[1::2], strict=True)
+        ]
+    return rows[0]

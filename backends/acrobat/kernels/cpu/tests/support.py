@@ -1,0 +1,205 @@
+"""Runs an emitted kernel on rows scattered over memory, and the meaning of its operations in float64."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from backends.acrobat.core.ops import OPS
+from backends.acrobat.core.types import FLOAT, TensorT
+from backends.acrobat.core.units import Instr, Kernel, Mode, Param, displacements
+from backends.acrobat.kernels.cpu.emit import emit
+from backends.acrobat.kernels.cpu.schedule import Schedule
+from backends.acrobat.kernels.cpu.target import CpuTarget
+from backends.acrobat.kernels.interface import Emitted
+from backends.acrobat.kernels.packing import pack
+
+UNTOUCHED = np.float32("nan")
+"""What lies between operands: NaN, so that reading it shows."""
+HERE = CpuTarget.detect()
+NARROW = CpuTarget("x86-64-v3", 8)
+TARGETS = [HERE, NARROW] if HERE.lanes == 16 else [HERE]
+
+
+def param(name: str, mode: Mode, *shape: int) -> Param:
+    return Param(name, TensorT(shape), mode)
+
+
+class Builder:
+    """Builds a kernel by calling its operations; shapes are inferred."""
+
+    def __init__(self, *params: Param) -> None:
+        self.params = params
+        self.body: list[Instr] = []
+        self.types: dict[str, TensorT] = {p.name: p.type for p in params}
+
+    def __call__(self, op: str, *args: str | float, **attrs: Any) -> str:
+        name = f"t{len(self.body)}"
+        if op == "list_sum":
+            result = self.types[str(args[0])]
+        else:
+            result = OPS[op].infer([self.types[a] if isinstance(a, str) else FLOAT for a in args], attrs)
+        self.body.append(Instr(name, op, args, tuple(sorted(attrs.items())), result))
+        self.types[name] = result
+        return name
+
+    def kernel(self, *results: str, name: str = "test") -> Kernel:
+        return Kernel(name, self.params, tuple(self.body), results)
+
+
+@cache
+def compiled(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: Schedule | None = None) -> tuple[Emitted, Any]:
+    emitted = emit(kernel, out_mode, target, schedule)
+    folder = Path(tempfile.mkdtemp(prefix="acrobat-kernel-"))
+    (folder / "k.o").write_bytes(emitted.object_bytes)
+    subprocess.run(["g++", "-shared", "-o", str(folder / "k.so"), str(folder / "k.o")], check=True)
+    return emitted, getattr(ctypes.CDLL(str(folder / "k.so")), emitted.symbol)
+
+
+@dataclass
+class Run:
+    """Operands of `rows` rows: `weights` by name, and for every row operand the arrays of each row (a list of arrays for a
+    list)."""
+
+    kernel: Kernel
+    rows: int
+    weights: dict[str, np.ndarray]
+    operands: dict[str, list[Any]]
+
+    def expected(self) -> list[list[np.ndarray]]:
+        """Results of each row, in float64."""
+        out = []
+        for row in range(self.rows):
+            env: dict[Any, Any] = {name: w.astype(np.float64) for name, w in self.weights.items()}
+            for name, values in self.operands.items():
+                value = values[row]
+                env[name] = [v.astype(np.float64) for v in value] if isinstance(value, list) else value.astype(np.float64)
+            for instr in self.kernel.body:
+                args = [env[a] if isinstance(a, str) else a for a in instr.args]
+                if instr.op == "list_sum":
+                    env[instr.name] = sum(env[str(instr.args[0])], np.zeros(instr.type.shape))
+                else:
+                    env[instr.name] = OPS[instr.op].evaluate(args, dict(instr.attrs))
+            out.append([env[r] for r in self.kernel.results])
+        return out
+
+
+def random_run(kernel: Kernel, rows: int, seed: int = 0, scale: float = 1.0) -> Run:
+    rng = np.random.default_rng(seed)
+
+    def array(t: TensorT) -> np.ndarray:
+        return (rng.standard_normal(t.shape) * scale).astype(np.float32)
+
+    weights = {p.name: array(p.type) for p in kernel.params if p.mode is Mode.SHARED}
+    operands: dict[str, list[Any]] = {}
+    for p in kernel.params:
+        if p.mode is Mode.LIST:
+            operands[p.name] = [[array(p.type) for _ in range(rng.integers(0, 4))] for _ in range(rows)]
+        elif p.mode is not Mode.SHARED:
+            operands[p.name] = [array(p.type) for _ in range(rows)]
+            if p.mode is Mode.GATHERED and rows > 2:
+                operands[p.name][2] = operands[p.name][0]
+    return Run(kernel, rows, weights, operands)
+
+
+def execute(
+    run: Run,
+    out_mode: Mode = Mode.GATHERED,
+    target: CpuTarget = HERE,
+    pieces: Sequence[tuple[int, int, int, int]] | None = None,
+    schedule: Schedule | None = None,
+) -> list[list[np.ndarray]]:
+    """Results of each row. `pieces` are the calls (row_begin, row_end, part_begin, part_end) made, by default one for
+    everything.
+
+    Operands lie shuffled before and after the base pointer, which is aligned to 4 bytes only; rows that are one object share
+    their place. Checks that nothing outside the result rows is written, nor between results beyond their padding.
+    """
+    kernel, rows = run.kernel, run.rows
+    emitted, function = compiled(kernel, out_mode, target, schedule)
+    rng = np.random.default_rng(rows)
+    arrays = {id(a): a for values in run.operands.values() for v in values for a in (v if isinstance(v, list) else [v])}
+    room = 64 + sum(a.size + 3 for a in arrays.values()) + 4 * rows * (kernel.row_size + 5)
+    for p in kernel.params:
+        room += rows * (p.type.size + 3) if p.mode is Mode.CONTIGUOUS else 0
+    memory = np.full(room + 1, UNTOUCHED, np.float32)
+    base = memory[1 if memory.ctypes.data % 64 == 0 else 0 :]
+    origin = room // 2
+    end: int = 7
+
+    def place(array: np.ndarray) -> int:
+        nonlocal end
+        start: int = end
+        base[start : start + array.size] = array.reshape(-1)
+        end += array.size + int(rng.integers(0, 4))
+        return int(start - origin)
+
+    contiguous = [p for p in kernel.params if p.mode is Mode.CONTIGUOUS]
+    where: dict[int, int] = {}
+    for key in rng.permutation(np.array(list(arrays), np.int64)):
+        where[int(key)] = place(arrays[int(key)])
+    keep: list[np.ndarray] = []
+
+    def address(array: np.ndarray) -> ctypes.c_void_p:
+        keep.append(np.ascontiguousarray(array))
+        return ctypes.c_void_p(keep[-1].ctypes.data)
+
+    arguments: list[Any] = []
+    for p in kernel.params:
+        if p.mode is Mode.SHARED:
+            arguments.append(address(pack(emitted.packs[p.name], run.weights[p.name])))
+        elif p in contiguous:
+            stride = p.type.size + 3
+            start = end
+            for i, a in enumerate(run.operands[p.name]):
+                base[start + i * stride : start + i * stride + a.size] = a.reshape(-1)
+            end = start + rows * stride
+            arguments += [ctypes.c_int64(start - origin), ctypes.c_int64(stride)]
+        elif p.mode is Mode.GATHERED:
+            arguments.append(address(np.array([where[id(a)] for a in run.operands[p.name]], np.int64)))
+        else:
+            lists = run.operands[p.name]
+            arguments.append(address(np.cumsum([0, *map(len, lists)], dtype=np.int64)))
+            arguments.append(address(np.array([where[id(a)] for items in lists for a in items], np.int64)))
+    stride = kernel.row_size + 5
+    start = end + 3
+    order = rng.permutation(rows) if out_mode is Mode.GATHERED else np.arange(rows)
+    outs = start + order * stride
+    if out_mode is Mode.GATHERED:
+        arguments.append(address(outs - origin))
+    else:
+        arguments += [ctypes.c_int64(start - origin), ctypes.c_int64(stride)]
+    before = base.copy()
+    scratch = address(np.zeros(emitted.scratch_size + 1, np.float32))
+    head = ctypes.c_void_p(base.ctypes.data + 4 * origin)
+    for row_begin, row_end, part_begin, part_end in pieces or [(0, rows, 0, emitted.parts)]:
+        assert (
+            function(head, ctypes.c_int64(row_begin), ctypes.c_int64(row_end), part_begin, part_end, *arguments, scratch) == 0
+        )
+    results = []
+    written = np.zeros(len(base), bool)
+    for out in outs:
+        row = []
+        for at, t in zip(kernel.displacements, kernel.result_types, strict=True):
+            width = t.size * (2 if t.dtype == "int64" else 1)
+            padded = displacements((t,))[1]
+            written[out + at : out + at + padded] = True
+            value = base[out + at : out + at + width].copy()
+            row.append(value.view(np.int64).reshape(t.shape) if t.dtype == "int64" else value.reshape(t.shape))
+        results.append(row)
+    np.testing.assert_array_equal(base[~written], before[~written], "written outside the results")
+    return results
+
+
+def check(run: Run, results: list[list[np.ndarray]], tolerance: float = 2e-5) -> None:
+    for row, (got, want) in enumerate(zip(results, run.expected(), strict=True)):
+        for j, (g, w) in enumerate(zip(got, want, strict=True)):
+            np.testing.assert_allclose(g, w, rtol=tolerance, atol=tolerance, err_msg=f"row {row}, result {j}")

@@ -1,0 +1,100 @@
+"""Schedules: all of them compute the same, and each has a name of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from backends.acrobat.benchmarks import models
+from backends.acrobat.core.units import Kernel, Mode
+from backends.acrobat.kernels.cpu.emit import emit, symbol
+from backends.acrobat.kernels.cpu.schedule import REGISTERS, Schedule, grid, panel_count, rest_rows
+from backends.acrobat.kernels.cpu.target import CpuTarget
+from backends.acrobat.kernels.cpu.tests.support import HERE, check, execute
+from backends.acrobat.kernels.cpu.tests.test_gemm import gated, plain, prepared, rows_each
+from backends.acrobat.kernels.packing import panels
+
+G = Mode.GATHERED
+WIDE, NARROW = CpuTarget("x86-64-v4", 16), CpuTarget("x86-64-v3", 8)
+
+
+def test_the_default_schedule_needs_no_name() -> None:
+    kernel = models.compose(256)
+    for target in (WIDE, NARROW):
+        assert symbol(kernel, G, target) == symbol(kernel, G, target, Schedule.default(kernel, target))
+    assert symbol(kernel, G, WIDE) != symbol(kernel, G, NARROW)
+
+
+def test_a_schedule_has_a_symbol_of_its_own() -> None:
+    kernel = plain(9, 20)
+    names = {symbol(kernel, G, HERE, s) for s in [Schedule.default(kernel, HERE), *grid(kernel, HERE, {5: 1.0})]}
+    assert len(names) == 1 + len(grid(kernel, HERE, {5: 1.0}))
+
+
+def covering(schedules: list[Schedule]) -> list[Schedule]:
+    """Enough of them for every tile, every group, and both orders, prefetching or not, with every height of tile."""
+    seen: set[Any] = set()
+    out = []
+    for s in schedules:
+        facts = {("tile", s.rows, s.panels), ("group", s.group), ("order", s.order, s.rows > 4), ("ahead", s.prefetch)}
+        if not facts <= seen:
+            seen |= facts
+            out.append(s)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("kernel", "pick"),
+    [
+        pytest.param(plain(9, 20), list, id="one gate, a tail, all schedules"),
+        pytest.param(plain(7, 60), covering, id="one gate"),
+        pytest.param(gated(2, 20, 9), covering, id="two gates"),
+        pytest.param(gated(3, 21, 9), covering, id="three gates, odd"),
+        pytest.param(gated(4, 17, 9), covering, id="four gates, odd"),
+        pytest.param(rows_each(3, 12, 20), covering, id="rows each"),
+        pytest.param(models.matrix_vector(19), list, id="matrix times vector"),
+        pytest.param(models.scores(11, 2, 16), list, id="transposed"),
+        pytest.param(models.context(5, 2, 32), list, id="along columns"),
+    ],
+)
+def test_every_candidate_is_right(kernel: Kernel, pick: Callable[[list[Schedule]], list[Schedule]]) -> None:
+    candidates = pick(grid(kernel, HERE, {3: 1.0, 23: 1.0}))
+    assert candidates
+    runs = [prepared(kernel, rows) for rows in (1, 4, 23)]
+    for schedule in candidates:
+        for run in runs:
+            check(run, execute(run, schedule=schedule))
+
+
+@pytest.mark.parametrize("target", [WIDE, NARROW], ids=lambda t: t.mcpu)
+@pytest.mark.parametrize("gates", [1, 2, 3, 4, 7])
+def test_the_grid_fits_the_registers_and_one_packing(gates: int, target: CpuTarget) -> None:
+    kernel = gated(gates, 256)
+    found = grid(kernel, target, {8: 1.0, 600: 1.0})
+    assert len(set(found)) == len(found) > 4
+    assert Schedule.default(kernel, target) not in found
+    for s in found:
+        assert s.rows * s.panels * gates + s.panels * gates < REGISTERS[target.lanes]
+        assert panel_count(256, target.lanes) % s.group == s.group % s.panels == s.block % s.rows == 0
+        assert s.rest == rest_rows(s.rows)
+    packs = {str(sorted(emit(kernel, G, HERE, s).packs.items())) for s in grid(kernel, HERE, {8: 1.0})[:2]}
+    assert packs == {str(sorted({n: panels(gates, HERE.lanes, panel_count(256, HERE.lanes)) for n in "wb"}.items()))}
+
+
+def test_several_threads_keep_their_parts() -> None:
+    kernel = models.leaf(256)
+    one, four = ([panel_count(256, HERE.lanes) // s.group for s in grid(kernel, HERE, {8: 1.0}, threads)] for threads in (1, 4))
+    assert min(one) < min(four) == emit(kernel, G, HERE).parts
+
+
+def test_what_is_no_product_has_no_grid() -> None:
+    assert grid(models.softmax(4, 2), HERE, {8: 1.0}) == []
+
+
+@pytest.mark.parametrize("rows", range(1, 15))
+def test_the_rest_ends_in_one_row(rows: int) -> None:
+    rest = rest_rows(rows)
+    assert list(rest) == sorted(set(rest), reverse=True)
+    assert (rest[-1] == 1 and rest[0] < rows) if rows > 1 else rest == ()

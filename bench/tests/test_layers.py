@@ -1,0 +1,49 @@
+"""The order of the folders, as `[tool.importlinter]` of pyproject.toml states it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LINT = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
+
+
+def lint(folder: Path) -> subprocess.CompletedProcess[str]:
+    """import-linter on the packages of a folder, with its pyproject.toml."""
+    environment = {**os.environ, "PYTHONPATH": str(folder), "NO_COLOR": "1"}
+    return subprocess.run([sys.executable, "-c", LINT], cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def test_every_folder_imports_only_those_below_it() -> None:
+    result = lint(ROOT)
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert (found := re.search(r"Analyzed (\d+) files", result.stdout))
+    assert int(found[1]) > len(list(ROOT.glob("backends/acrobat/**/*.py"))), result.stdout
+    assert re.search(r"Contracts: ([4-9]|\d\d+) kept, 0 broken", result.stdout), result.stdout
+
+
+@pytest.mark.parametrize(
+    "upward",
+    ["import backends.acrobat.compiler\n", "def late():\n    from backends.acrobat.compiler import compile\n"],
+    ids=["at the top", "inside a function"],
+)
+def test_an_import_against_the_order_is_found(upward: str, tmp_path: Path) -> None:
+    """The contracts of this project on empty folders of the same names, one of which imports upwards."""
+    for package in ("bench", "workloads", "backends"):
+        for path in [ROOT / package, *(p for p in (ROOT / package).rglob("*") if p.is_dir() and "__pycache__" not in p.parts)]:
+            (tmp_path / path.relative_to(ROOT)).mkdir(parents=True, exist_ok=True)
+            (tmp_path / path.relative_to(ROOT) / "__init__.py").touch()
+    for path in (ROOT / "backends" / "acrobat").rglob("*.py"):
+        (tmp_path / path.relative_to(ROOT)).touch()
+    (tmp_path / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
+    assert lint(tmp_path).returncode == 0
+    (tmp_path / "backends/acrobat/ir/nodes.py").write_text(upward)
+    broken = lint(tmp_path)
+    assert broken.returncode == 1
+    assert "backends.acrobat.ir is not allowed to import backends.acrobat.compiler" in " ".join(broken.stdout.split())

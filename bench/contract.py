@@ -98,6 +98,9 @@ class Backend(Protocol):
     It may have a method `load()`, which imports what `compile` and the first run need: that time is stored as the time to load,
     so that the time to compile is that of compiling alone. A workload may have one too.
 
+    It may name in a class attribute `optional` the modules that need not be installed: where importing one of them fails in
+    `available`, `load` or `compile` because it is missing, the cell is `unavailable`. Any other ImportError is a failure.
+
     It may name the installed packages that its numbers rest on in a class attribute `packages`, and the programs it compiles
     with in `programs`: rows are stale when the version of one changes."""
 

@@ -33,7 +33,7 @@ def parts(group: str) -> dict[str, Part | str]:
             registry.resolve(target)
             found[name] = registry.part(group, name, {str(key): value for key, value in settings.items()})
         except (ImportError, ConfigError) as error:
-            found[name] = f"unavailable: {error}"
+            found[name] = f"failed: {error}"
     return found
 
 

@@ -47,7 +47,7 @@ def part(kind: str, name: str, settings: Mapping[str, Any]) -> Part:
     try:
         cls = resolve(target)
     except ImportError:
-        return Part(name, target, options)  # the cell reports itself unavailable, with the reason
+        return Part(name, target, options)  # the cell fails, with the reason
     return Part(name, target, conform(cls, options, where=f"{kind}.{name}" if kind == "backend" else kind))
 
 

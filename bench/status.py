@@ -14,7 +14,7 @@ class Status(StrEnum):
     OOM = "oom"  # ran out of memory
     UNVERIFIED = "unverified"  # the right answers could not be computed: no fault of the backend
     UNSUPPORTED = "unsupported"  # the backend cannot run this cell by its nature
-    UNAVAILABLE = "unavailable"  # the backend is not installed, or not for this device
+    UNAVAILABLE = "unavailable"  # a module it names as optional is not installed, or not for this device
 
 
 # What `rerun=failed` measures again.

@@ -18,7 +18,8 @@ import resource
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from time import CLOCK_MONOTONIC_RAW, clock_gettime
 from typing import Any
@@ -59,13 +60,12 @@ class Session:
         start = _now()
         self.cell = cell
         self.backend = self._backend(cell)
-        reason = self.backend.available()
-        if reason is not None:
-            raise Unavailable(reason)
+        _ensure_available(self.backend)
         self.workload = _workload(cell["workload"])
-        for part in (self.workload, self.backend):
-            if hasattr(part, "load"):
-                part.load()
+        with _optional_modules(self.backend):
+            for part in (self.workload, self.backend):
+                if hasattr(part, "load"):
+                    part.load()
         return {"load_s": _now() - start}
 
     def open(self) -> Reply:
@@ -75,7 +75,8 @@ class Session:
         self.device = cell["device"]
         instances = workload.instances(cell["size"], cell["seed"], batch_size * count)
         start = _now()
-        self.compiled: Compiled = backend.compile(workload, cell["size"], cell["seed"], batch_size)
+        with _optional_modules(backend):
+            self.compiled: Compiled = backend.compile(workload, cell["size"], cell["seed"], batch_size)
         compile_s = _now() - start
         placed, placing_cost = placing.place(self.compiled, instances)
         self.minibatches = [placed[i * batch_size : (i + 1) * batch_size] for i in range(count)]
@@ -194,18 +195,19 @@ class Session:
 
     def survey(self, backend: Mapping[str, Any], workloads: list[Mapping[str, Any]], device: str) -> Reply:
         """For every workload the reason why the backend cannot run it, or None. The smallest size stands for all."""
-        reason = self._backend({"backend": backend, "device": device, "threads": 1}).available()
-        if reason is not None:
-            raise Unavailable(reason)
+        _ensure_available(self._backend({"backend": backend, "device": device, "threads": 1}))
         return {"reasons": {w["name"]: self._hole(backend, w, device) for w in workloads}}
 
     def _hole(self, backend: Mapping[str, Any], workload: Mapping[str, Any], device: str) -> str | None:
         try:
             made = _workload(workload)
             instance = self._backend({"backend": backend, "device": device, "threads": 1})
-            instance.compile(made, made.sizes[0], 0, 1).close()
+            with _optional_modules(instance):
+                instance.compile(made, made.sizes[0], 0, 1).close()
         except Unsupported as error:
             return f"unsupported: {one_line(error)}"
+        except Unavailable as error:
+            return f"unavailable: {one_line(error)}"
         except Exception as error:
             traceback.print_exc()
             return f"failed: {_explain(error)}"
@@ -213,10 +215,7 @@ class Session:
 
     def _backend(self, cell: Mapping[str, Any]) -> Backend:
         part = cell["backend"]
-        try:
-            cls: Callable[..., Backend] = resolve(part["target"])
-        except ImportError as error:
-            raise Unavailable(str(error)) from error
+        cls: Callable[..., Backend] = resolve(part["target"])
         return cls(Target(cell["device"], cell["threads"]), **part["options"])
 
     def _run(self, i: int, fetches: int = 1) -> clock.Sample:
@@ -232,6 +231,26 @@ class Session:
     def _inputs_unchanged(self) -> None:
         if verify.fingerprint(self.minibatches) != self.fingerprint:
             raise verify.Wrong("run() changed its inputs")
+
+
+@contextmanager
+def _optional_modules(backend: Backend) -> Iterator[None]:
+    """Raises Unavailable if the work within finds that a module is missing which the backend names in `optional`. Any other
+    ImportError is a fault of the backend and passes."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (missing := (error.name or "").partition(".")[0]) in getattr(backend, "optional", ()):
+            raise Unavailable(f"the module {missing} is not installed") from error
+        raise
+
+
+def _ensure_available(backend: Backend) -> None:
+    """Raises Unavailable with the reason if the backend cannot run here."""
+    with _optional_modules(backend):
+        reason = backend.available()
+    if reason is not None:
+        raise Unavailable(reason)
 
 
 def outcome(error: BaseException, opened: bool) -> tuple[Status, str]:

@@ -48,6 +48,7 @@ class DyNet:
 
     name = "dynet"
     packages = ("dyNET38",)
+    optional = ("dynet", "_dynet", "dynet_config")
 
     def __init__(
         self,
@@ -69,6 +70,8 @@ class DyNet:
         try:
             engine.find(self.path)
         except ImportError as error:
+            if self.path is None and not isinstance(error, ModuleNotFoundError):
+                raise  # it is installed, and broken
             return f"DyNet cannot be imported ({error})"
         if (
             self.target.device == "cuda"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import importlib
 import os
 import subprocess
 import sys
@@ -123,6 +124,7 @@ class Cheat(Honest):
     """Compiles to the class of this module that `how` names."""
 
     name = "cheat"
+    optional = ("an_optional_module",)
 
     def __init__(self, target: Target, how: str = "Applied", note: str = "") -> None:
         super().__init__(target)
@@ -130,6 +132,12 @@ class Cheat(Honest):
         self.note = note
 
     def available(self) -> str | None:
+        if self.how == "missing module":
+            importlib.import_module("an_optional_module.inside")
+        if self.how == "broken import":
+            importlib.import_module("a_module_that_is_no_option")
+        if self.how == "broken name":
+            from bench.tests.fakes import nothing_of_this_name  # type: ignore[attr-defined]  # noqa: F401
         return "not installed" if self.how == "missing" else None
 
     def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Any:

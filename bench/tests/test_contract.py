@@ -2,18 +2,53 @@
 
 from __future__ import annotations
 
+import importlib.util
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bench import api, registry
+from bench.cell import Cell
 from bench.config import Isolate
 from bench.status import Status
-from bench.tests.conftest import QUICK
+from bench.tests.conftest import QUICK, cell
+from bench.tests.holes import HOLES
 
 BACKENDS = registry.names("backend")
 WORKLOADS = registry.names("workload")
+
+
+def expected_hole(cell: Cell, holes: Mapping[str, str]) -> str | None:
+    """The key of the hole in which a cell lies, or None. A hole without options is one for all variants."""
+    options = {name: str(value) for name, value in cell.backend.options.items()}
+    for key in holes:
+        workload, *settings = key.split()
+        if workload == cell.workload.name and dict(s.split("=", 1) for s in settings).items() <= options.items():
+            return key
+    return None
+
+
+def missing(cell: Cell) -> list[str]:
+    """The modules that the cell's backend names as optional and that are not installed."""
+    optional = getattr(registry.resolve(cell.backend.target), "optional", ())
+    return [module for module in optional if importlib.util.find_spec(module) is None]
+
+
+def judge(cell: Cell, row: Mapping[str, Any], holes: Mapping[str, str]) -> str:
+    """Why a cell could not be measured, which is as expected, or "" for one that was. Raises AssertionError for every other."""
+    hole = expected_hole(cell, holes)
+    if row["status"] == Status.UNAVAILABLE and missing(cell):
+        return f"unavailable: {row['why']}"
+    if hole is not None:
+        assert row["status"] == Status.UNSUPPORTED, f"holes.py expects a hole at {hole!r}, and it is {row['status']}"
+        assert holes[hole] in row["why"], f"the hole {hole!r} has another reason than bench/tests/holes.py: {row['why']}"
+        return f"unsupported: {row['why']}"
+    assert row["status"] != Status.UNSUPPORTED, f"a hole that is not in bench/tests/holes.py: {row['why']}"
+    assert row["status"] == Status.OK, f"{row['status']}: {row['why']}"
+    return ""
 
 
 def test_there_is_something_to_test() -> None:
@@ -21,14 +56,62 @@ def test_there_is_something_to_test() -> None:
     assert "treelstm" in WORKLOADS
 
 
+def test_the_holes_are_of_backends_and_workloads_that_exist() -> None:
+    assert set(HOLES) <= set(BACKENDS)
+    assert {key.split()[0] for holes in HOLES.values() for key in holes} <= set(WORKLOADS)
+    assert all(reason.strip() for holes in HOLES.values() for reason in holes.values())
+
+
 @pytest.mark.parametrize("workload", WORKLOADS)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_contract(backend: str, workload: str, tmp_path: Path) -> None:
     found = api.cells(f"workload={workload}", f"backend=[{backend}]", "size=tiny", "batch_size=5", "measure=quick", "seed=3")
-    for cell in found:
-        row = api.run(replace(cell, minibatches=3), QUICK, Isolate(deadline_s=600.0), tmp_path)
-        if row["status"] in (Status.UNSUPPORTED, Status.UNAVAILABLE):
-            pytest.skip(f"{row['status']}: {row['why']}")
-        assert row["status"] == Status.OK, f"{row['why']}\n{(tmp_path / row['log']).read_text()[-4000:]}"
+    holes = HOLES.get(backend, {})
+    reasons = []
+    for each in found:
+        row = api.run(replace(each, minibatches=3), QUICK, Isolate(deadline_s=600.0), tmp_path)
+        try:
+            reason = judge(each, row, holes)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{(tmp_path / row['log']).read_text()[-4000:]}") from None
+        if reason:
+            reasons.append(reason)
+            continue
         assert row["verified"]["n"] == 15
         assert len(set(row["sample_round"])) >= QUICK.min_rounds
+    listed = {key for key in holes if key.split()[0] == workload}
+    assert listed <= {expected_hole(each, holes) for each in found}, f"no cell lies in one of the holes {sorted(listed)}"
+    if len(reasons) == len(found):
+        pytest.skip("; ".join(sorted(set(reasons))))
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "why", "accepted"),
+    [
+        ("missing module", Status.UNAVAILABLE, "the module an_optional_module is not installed", True),
+        ("broken import", Status.FAILED, "a_module_that_is_no_option", False),
+        ("broken name", Status.FAILED, "nothing_of_this_name", False),
+        ("refuses", Status.UNSUPPORTED, "only square things", False),
+    ],
+)
+def test_what_is_no_expected_hole_fails(how: str, status: Status, why: str, accepted: bool, tmp_path: Path) -> None:
+    """Of the ways in which a backend cannot run a cell, the test takes none but a module that it names as optional."""
+    made = cell(how)
+    row = api.run(made, QUICK, Isolate(deadline_s=60.0), tmp_path)
+    assert (row["status"], why in row["why"]) == (status, True), row["why"]
+    if accepted:
+        assert judge(made, row, {})
+    else:
+        with pytest.raises(AssertionError, match=why):
+            judge(made, row, {})
+
+
+def test_an_expected_hole_is_one_with_its_reason(tmp_path: Path) -> None:
+    refuses = api.run(cell("refuses"), QUICK, Isolate(deadline_s=60.0), tmp_path)
+    assert judge(cell("refuses"), refuses, {"toy how=refuses": "only square"}) == "unsupported: only square things"
+    with pytest.raises(AssertionError, match="has another reason"):
+        judge(cell("refuses"), refuses, {"toy": "only round"})
+    with pytest.raises(AssertionError, match=r"not in bench/tests/holes\.py"):
+        judge(cell("refuses"), refuses, {"toy how=Applied": "only square"})
+    with pytest.raises(AssertionError, match="expects a hole"):
+        judge(cell(), {"status": Status.OK}, {"toy": "only square"})

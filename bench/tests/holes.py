@@ -1,9 +1,10 @@
 """What the backends cannot run, as the contract test expects it. One entry for each backend that has holes.
 
-The key is a workload, or a workload and the options of one of the backend's variants, as in `nestedrnn autobatch=3`. The value
-is the reason, or a part of it, that the backend must give: the message of the `Unsupported` it raises. A hole that is not listed
-here fails the test, and so does a listed one that the backend fills. A backend that is not installed is no hole: it names its
-optional modules in the class attribute `optional`, and its tests are skipped where one of them cannot be found.
+The key is a workload, or a workload and the options of one of the backend's variants, as in `nestedrnn autobatch=3`. The
+value is the reason, or a part of it, that the backend must give: the message of the `Unsupported` it raises. A hole that is
+not listed here fails the test, and so does a listed one that the backend fills. A backend that is not installed is no hole:
+it names its optional modules in the class attribute `optional`, and its tests are skipped where one of them cannot be
+found.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from workloads.birnn.model import BiRNN
+from workloads.dagrnn.model import DAGRNN
 from workloads.drnn.model import DRNN, Rose, Sample
 from workloads.mvrnn.model import MVRNN
 from workloads.mvrnn.model import Leaf as Word
@@ -17,7 +18,10 @@ from workloads.simtree.model import Pair
 from workloads.spec import loaded
 from workloads.stackrnn.model import Empty, Push, Sentence, StackRNN
 from workloads.tests.conftest import spec
+from workloads.treefc import model as treefc
+from workloads.treegru import model as treegru
 from workloads.treelstm.model import Leaf, Node, TreeLSTM
+from workloads.treernn import model as treernn
 
 sig, tanh, cat = torch.sigmoid, torch.tanh, torch.cat
 
@@ -154,3 +158,85 @@ def test_a_low_stack_stays_as_it_is() -> None:
     assert m.reduce(Empty()) == Empty()
     one = Push(m.stack_start, m.stack_start, Empty())
     assert m.reduce(one) is one
+
+
+def test_treegru_is_a_gru_on_the_sum() -> None:
+    """PyTorch's own GRU cell gates after the product with the state, so it is written out (Cho et al. 2014)."""
+    m: treegru.TreeGRU = tiny("treegru")
+
+    def node(x: Tensor, h: Tensor) -> Tensor:
+        z = sig(m.W_z.weight @ x + m.U_z.weight @ h + m.W_z.bias)
+        r = sig(m.U_r.weight @ h + m.U_r.bias)
+        return z * h + (1 - z) * tanh(m.W_h.weight @ x + m.U_h.weight @ (r * h) + m.W_h.bias)
+
+    none = torch.zeros(16, dtype=torch.float64)
+    a, b, c = (node(m.embedding.weight[w], none) for w in (1, 2, 3))
+    leaf = treegru.Leaf
+    close(m(leaf(1)), m.classifier(a))
+    close(m(treegru.Node(leaf(1), treegru.Node(leaf(2), leaf(3)))), m.classifier(node(none, a + node(none, b + c))))
+
+
+def test_treernn_reads_a_word_at_every_node() -> None:
+    m: treernn.TreeRNN = tiny("treernn")
+    leaf = treernn.Leaf
+    x = [m.W(m.embedding.weight[w]) for w in range(4)]
+    inner = tanh(x[2] + m.U.weight @ (tanh(x[0]) + tanh(x[1])))
+    close(m(leaf(3)), m.classifier(tanh(x[3])))
+    close(m(treernn.Node(2, leaf(0), leaf(1))), m.classifier(inner))
+    close(m(treernn.Node(3, treernn.Node(2, leaf(0), leaf(1)), leaf(0))), m.classifier(tanh(x[3] + m.U(inner + tanh(x[0])))))
+
+
+def test_an_inner_node_is_headed_by_its_last_word() -> None:
+    def last(tree: treernn.Tree) -> int:
+        return tree.word if isinstance(tree, treernn.Leaf) else last(tree.right)
+
+    def check(tree: treernn.Tree) -> int:
+        assert tree.word == last(tree)
+        return 1 + (0 if isinstance(tree, treernn.Leaf) else check(tree.left) + check(tree.right))
+
+    assert sum(check(tree) for tree in spec("treernn").instances("tiny", 0, 5)) > 50
+
+
+def test_treefc_is_one_layer_on_both_children() -> None:
+    m: treefc.TreeFC = tiny("treefc")
+    a, b, c = m.embedding.weight[:3]
+    leaves = [treefc.Leaf(word) for word in range(3)]
+    one = tanh(m.cell.weight[:, :16] @ a + m.cell.weight[:, 16:] @ b + m.cell.bias)
+    close(m(leaves[0]), a)
+    close(m(treefc.Node(treefc.Node(leaves[0], leaves[1]), leaves[2])), tanh(m.cell(cat((one, c)))))
+
+
+@pytest.mark.parametrize(("size", "levels"), [("tiny", 3), ("small", 7), ("large", 7)])
+def test_trees_of_treefc_are_full(size: str, levels: int) -> None:
+    def check(tree: treefc.Tree, below: int) -> list[int]:
+        if isinstance(tree, treefc.Leaf):
+            assert below == 0
+            return [tree.word]
+        return check(tree.left, below - 1) + check(tree.right, below - 1)
+
+    words = [check(tree, levels) for tree in spec("treefc").instances(size, 0, 2)]
+    assert [len(each) for each in words] == [2**levels] * 2
+    assert words[0] != words[1]
+
+
+def test_dagrnn_takes_the_upper_and_the_left_neighbour() -> None:
+    m: DAGRNN = tiny("dagrnn")
+    x = [m.U(m.embedding.weight[w]) for w in range(6)]
+    W = m.W.weight
+    a = tanh(x[0])
+    b, d = tanh(x[1] + W @ a), tanh(x[3] + W @ a)
+    e = tanh(x[4] + W @ (b + d))
+    c = tanh(x[2] + W @ b)
+    f = tanh(x[5] + W @ (c + e))
+    got = m([[0, 1, 2], [3, 4, 5]])
+    for row, states in zip(got, [(a, b, c), (d, e, f)], strict=True):
+        for scores, h in zip(row, states, strict=True):
+            close(scores, m.classifier(h))
+
+
+def test_grids_differ_and_have_no_gaps() -> None:
+    for size, low, high in (("tiny", 1, 5), ("small", 6, 14), ("large", 6, 14)):
+        grids = spec("dagrnn").instances(size, 0, 60)
+        assert all(len({len(row) for row in grid}) == 1 for grid in grids)
+        heights, widths = [len(grid) for grid in grids], [len(grid[0]) for grid in grids]
+        assert {min(heights), max(heights), min(widths), max(widths)} == {low, high}

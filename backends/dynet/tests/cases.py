@@ -14,7 +14,8 @@ from workloads.stackrnn.model import Sentence
 from workloads.tests.conftest import DECIDING, NAMES, spec
 from workloads.treelstm import model as tree
 
-TABLES = ("treelstm", "simtree", "birnn", "stackrnn")  # the workloads that multiply words with weights
+# The workloads that multiply words with weights.
+TABLES = ("treelstm", "simtree", "birnn", "stackrnn", "treegru", "treernn", "dagrnn")
 
 
 @dataclass
@@ -42,6 +43,9 @@ def cases() -> dict[str, Case]:
     found["birnn, no words, one, many"] = Case("birnn", [[], [3], list(range(90)), [], [4, 4]])
     found["birnn, many sentences"] = Case("birnn", spec("birnn").instances("tiny", 3, 40))
     found["birnn, no words at all"] = Case("birnn", [[], []])
+    found["dagrnn, a cell, a row, a column, a large grid"] = Case(
+        "dagrnn", [[[3]], [[1, 2, 3]], [[4], [5]], [[i * j % 100 for i in range(12)] for j in range(9)]]
+    )
     words = [Sentence([], 1), Sentence([7], 2), Sentence([1, 2], 3), Sentence(list(range(50)), 4)]
     found["stackrnn, no words, one, many"] = Case("stackrnn", words)
     found["stackrnn, no words at all"] = Case("stackrnn", words[:1])

@@ -26,6 +26,10 @@ FUNCTIONS = {
     "berxit": "forward Berxit.scores Berxit.layer Berxit.by_head Berxit.certain split mix decide choose Berxit.classify",
     "stackrnn": "forward StackRNN.suffixes StackRNN.step StackRNN.parse StackRNN.top StackRNN.p_reduce split mix decide choose "
     "StackRNN.reduce StackRNN.compose StackRNN.push",
+    "treegru": "forward TreeGRU.encode TreeGRU.leaf TreeGRU.compose",
+    "treernn": "forward TreeRNN.encode TreeRNN.leaf TreeRNN.compose",
+    "treefc": "forward TreeFC.compose",
+    "dagrnn": "forward DAGRNN.states DAGRNN.row DAGRNN.cell",
 }
 
 

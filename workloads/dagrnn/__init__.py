@@ -1,0 +1,1 @@
+"""DAG-RNN over image grids."""

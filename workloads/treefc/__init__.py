@@ -1,0 +1,1 @@
+"""Fully connected cell over full binary trees."""

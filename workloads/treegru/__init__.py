@@ -1,0 +1,1 @@
+"""Child-sum TreeGRU over binary trees."""

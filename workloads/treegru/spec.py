@@ -1,0 +1,56 @@
+"""TreeGRU: sizes, parameters and trees.
+
+Hidden size 256 (small) and 512 (large), word vectors as wide, as in Cortex (MLSys 2021); five classes and the trees are the
+Stanford Sentiment Treebank's. Vocabulary 10,000, as for TreeLSTM.
+
+| parameter | shape |
+| --- | --- |
+| embedding.weight | vocabulary, hidden |
+| W_z, W_h, weight and bias (on a leaf's word; the bias is an inner node's too) | hidden, hidden; hidden |
+| U_z.weight (on the sum of the children's states), U_h.weight (on the sum that the reset gate has gated) | hidden, hidden |
+| U_r.weight, U_r.bias (on the sum of the children's states) | hidden, hidden; hidden |
+| classifier.weight, classifier.bias | classes, hidden; classes |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from workloads import trees
+from workloads.spec import ModelSpec
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+class Spec(ModelSpec):
+    """`data` is a file of trees in the treebank's brackets; None generates trees with its statistics."""
+
+    name = "treegru"
+    shapes: ClassVar = {
+        "tiny": {"vocabulary": 100, "hidden": 16, "classes": 5},
+        "small": {"vocabulary": 10_000, "hidden": 256, "classes": 5},
+        "large": {"vocabulary": 10_000, "hidden": 512, "classes": 5},
+    }
+    gains: ClassVar = {"U_h": 1.5, "classifier": 3.0}
+    cells = ("leaf", "compose")
+
+    def __init__(self, data: str | None = None) -> None:
+        self.data = data
+
+    def build(self, **shape: int) -> nn.Module:
+        from workloads.treegru.model import TreeGRU
+
+        return TreeGRU(**shape)
+
+    def check(self) -> None:
+        if self.data is not None:
+            trees.check(self.data)
+
+    def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
+        from workloads.treegru.model import Leaf, Node
+
+        return trees.take(self.data, random, shape["vocabulary"], Leaf, lambda children: Node(*children), n)

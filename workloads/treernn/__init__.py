@@ -1,0 +1,1 @@
+"""Simple recursive network over trees with a word at every node."""

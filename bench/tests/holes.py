@@ -19,4 +19,7 @@ HOLES: Mapping[str, Mapping[str, str]] = {
         "nestedrnn autobatch=3": DEADLOCK,
         "dagrnn autobatch=3": DEADLOCK,
     },
+    "handbatched": dict.fromkeys(
+        ("dagrnn", "drnn", "nestedrnn", "simtree", "stackrnn", "treefc", "treegru", "treernn"), "has batched"
+    ),
 }

@@ -13,14 +13,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
-from backends.dynet.tests.cases import TABLES, cases, instances_double
+from backends.dynet.tests.cases import TABLES, cases
 from bench import facts
-from bench.verify import Difference, Expected, flatten
-from workloads.spec import loaded
-from workloads.structures import arrays, map_tensors
-from workloads.tests.conftest import NAMES, spec
+from bench.verify import Difference, flatten
+from workloads.tests.cases import expected
+from workloads.tests.conftest import NAMES
 
 pytestmark = pytest.mark.skipif(find_spec("_dynet") is None, reason="DyNet is not installed")
 
@@ -40,19 +38,6 @@ def results(autobatch: int) -> dict[str, Any]:
         return loaded_results
 
 
-@cache
-def expected(name: str) -> Expected:
-    case = CASES[name]
-    workload = spec(case.workload, **case.options)
-    model = loaded(workload, "tiny", 0, torch.float64)
-    answers = []
-    for instance in case.instances:
-        instance = map_tensors(instances_double, instance)
-        scores = workload.scores(model, instance)
-        answers.append((arrays(model(instance)), None if scores is None else arrays(scores)))
-    return Expected(answers)
-
-
 @pytest.mark.parametrize("autobatch", [0, 1, 2, 3])
 @pytest.mark.parametrize("name", [name for name in CASES if CASES[name].instances])
 def test_outputs_are_right(name: str, autobatch: int) -> None:
@@ -62,7 +47,7 @@ def test_outputs_are_right(name: str, autobatch: int) -> None:
         assert autobatch == 3
         pytest.skip(result["unsupported"])
     for outputs in (result["outputs"], result["again"], result["first"]):
-        expected(name).check(flatten(outputs), Difference())
+        expected(CASES[name].answers).check(flatten(outputs), Difference())
     assert result["unchanged"]
 
 

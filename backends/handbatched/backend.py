@@ -1,0 +1,70 @@
+"""Hand-batched PyTorch behind the harness's contract."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from bench.contract import Target, Unsupported, Workload
+
+if TYPE_CHECKING:
+    from backends.handbatched.model import Model
+
+
+class HandBatched:
+    """`library`: what computes products with weights, blas or onednn (backends/handbatched/products.py); best is the faster.
+
+    `tables`: the vocabulary is projected by the weights that are applied to words when the model is loaded, and the projections
+    are looked up; `both` measures with and without."""
+
+    name = "handbatched"
+    packages = ("torch",)
+
+    def __init__(
+        self,
+        target: Target,
+        library: Literal["best", "blas", "onednn"] = "best",
+        tables: bool | Literal["both"] = False,
+    ) -> None:
+        self.target = target
+        self.library = library
+        self.tables = tables
+
+    def available(self) -> str | None:
+        import torch
+
+        if self.target.device == "cuda":
+            if self.library == "onednn":
+                return "library=onednn computes on the CPU only"
+            return None if torch.cuda.is_available() else "torch sees no CUDA device"
+        if self.library == "onednn" and not torch.backends.mkldnn.is_available():
+            return "this torch was built without oneDNN"
+        return None
+
+    def load(self) -> None:
+        import backends.handbatched.model  # noqa: F401
+
+    def variants(self) -> Sequence[Mapping[str, Any]]:
+        names = ("blas", "onednn") if self.target.device == "cpu" else ("blas",)
+        libraries: list[dict[str, Any]] = [{"library": name} for name in names] if self.library == "best" else [{}]
+        tables: list[dict[str, Any]] = [{"tables": value} for value in (False, True)] if self.tables == "both" else [{}]
+        return [library | with_tables for with_tables in tables for library in libraries]
+
+    def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Model:
+        if not (Path(__file__).parent / f"{workload.name}.py").exists():
+            raise Unsupported(
+                f"nobody has batched {workload.name} by hand: there is no backends/handbatched/{workload.name}.py"
+            )
+        import torch
+
+        from backends.handbatched.model import Model, Setting
+        from workloads.spec import loaded
+
+        torch.set_num_threads(self.target.threads)
+        setting = Setting(self.target.device, "onednn" if self.library == "onednn" else "blas", self.tables is True)
+        module = loaded(workload, size, seed).to(self.target.device)
+        with torch.inference_mode():
+            program = importlib.import_module(f"backends.handbatched.{workload.name}").Program(module, setting)
+        return Model(program, setting)

@@ -1,0 +1,79 @@
+"""BERxiT: one tensor of the sequences that go on. After every layer all certainties are read at once; those that leave hand in
+their first token, and the others are copied together, where any have left.
+
+Query, key and value are one product; attention is PyTorch's fused one. A layer's activations outgrow the caches, so it takes
+some sequences at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from backends.handbatched.model import Counts, Setting
+from backends.handbatched.products import product
+from workloads.berxit.model import Berxit, Sample
+from workloads.decisions import decide, split
+
+TOGETHER = 4  # sequences that go through a layer together on a CPU
+
+
+class Program:
+    projected = False  # it has no words
+
+    def __init__(self, model: Berxit, setting: Setting) -> None:
+        self.model = model
+        self.together = TOGETHER if setting.device == "cpu" else None
+        library = setting.library
+        three = (model.query, model.key, model.value)
+        self.qkv = product(library, torch.cat([part.weight for part in three]), torch.cat([part.bias for part in three]))
+        self.attended, self.expand, self.contract, self.certainty, self.classifier = (
+            product(library, part.weight, part.bias)
+            for part in (model.attended, model.expand, model.contract, model.certainty, model.classifier)
+        )
+
+    def run(self, minibatch: Sequence[Sample], counts: Counts) -> list[int]:
+        model = self.model
+        x = torch.stack([sample.x for sample in minibatch])
+        going = list(range(len(minibatch)))
+        last = x.new_empty(len(minibatch), model.hidden)  # the first tokens after the last layer that each instance took
+        for done in range(1, model.layers + 1):
+            parts = x.split(self.together or len(x))
+            for part in parts:
+                part.copy_(self.layer(part))
+            counts.nodes += len(going)
+            counts.batches += len(parts)
+            first = x[:, 0]
+            certain = torch.sigmoid(self.certainty(first))
+            with counts.fetching():
+                values = certain.flatten().tolist()
+            last[going] = first
+            stay = []
+            for place, (instance, value) in enumerate(zip(going, values, strict=True)):
+                score = cast(Any, np.float64(value))
+                if decide(score, 0, model.layers - done, split(minibatch[instance].key, done), model.real) > 0:
+                    stay.append(place)
+            if not stay:
+                break
+            if len(stay) < len(going):
+                x = x[stay]
+                going = [going[place] for place in stay]
+        best = self.classifier(last).argmax(dim=1)
+        with counts.fetching():
+            return best.tolist()
+
+    def layer(self, x: Tensor) -> Tensor:
+        """From [sequences, tokens, hidden] to the same."""
+        model = self.model
+        sequences, tokens, hidden = x.shape
+        rows = x.reshape(-1, hidden)
+        q, k, v = self.qkv(rows).view(sequences, tokens, 3, model.heads, model.head_size).permute(2, 0, 3, 1, 4)
+        context = functional.scaled_dot_product_attention(q, k, v, scale=model.scale).transpose(1, 2).reshape(-1, hidden)
+        attended = model.attention_norm(self.attended(context).add_(rows))
+        made: Tensor = model.layer_norm(self.contract(self.expand(attended).relu_()).add_(attended))
+        return made.view(x.shape)

@@ -1,0 +1,106 @@
+"""BiRNN on packed sequences: sentences in order of their length, the longest first, word by word.
+
+The words' products with their part of a cell's weights come first, all in one; a step adds the product of the states of those
+sentences that are not at their end, in place, so that the shares become the states. The backward RNN takes the same steps on
+reversed sentences; its states are classified where they are, and only their scores are brought to their words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from backends.handbatched.model import Counts, Setting
+from backends.handbatched.products import accumulation, product
+from workloads.birnn.model import BiRNN
+
+
+class Packed(NamedTuple):
+    """The words of all sentences step by step: at each step those of the sentences that have so many, the longest first.
+
+    `words`, `reversed`: the words of sentences read forwards, and backwards. `steps`: how many sentences have a word at each
+    step. `mirrored`: for the word in each place forwards its place backwards. `places`: for every word, one sentence after the
+    other as they were given, its place forwards."""
+
+    words: Tensor
+    reversed: Tensor
+    steps: list[int]
+    mirrored: Tensor
+    places: Tensor
+
+
+def pack(sentences: Sequence[Sequence[int]], device: str) -> Packed:
+    lengths = np.array([len(sentence) for sentence in sentences])
+    flat = np.fromiter(chain.from_iterable(sentences), np.int64, int(lengths.sum()))
+    ranks = np.empty(len(lengths), np.int64)  # of each sentence in the order of lengths
+    ranks[np.argsort(-lengths, kind="stable")] = np.arange(len(lengths))
+    steps = len(lengths) - np.cumsum(np.bincount(lengths, minlength=1))[:-1]  # with a word at step t: longer than t
+    begins = np.cumsum(steps) - steps
+    starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
+    step = np.arange(len(flat)) - starts
+    rank = np.repeat(ranks, lengths)
+    places = begins[step] + rank
+    behind = begins[np.repeat(lengths, lengths) - 1 - step] + rank
+    words, reversed_words, mirrored = (np.empty_like(flat) for _ in range(3))
+    words[places] = flat
+    reversed_words[behind] = flat
+    mirrored[places] = behind
+    tensors = [torch.from_numpy(each).to(device) for each in (words, reversed_words, mirrored, places)]
+    return Packed(tensors[0], tensors[1], steps.tolist(), tensors[2], tensors[3])
+
+
+class Direction:
+    """An RNN over sentences read one way."""
+
+    def __init__(self, cell: torch.nn.Linear, start: Tensor, words: Tensor, setting: Setting) -> None:
+        of_word, of_state = cell.weight.chunk(2, dim=1)
+        inputs = product(setting.library, of_word, cell.bias)
+        self.words = inputs(words) if setting.tables else words
+        self.inputs = None if setting.tables else inputs
+        self.first = of_state @ start  # every sentence begins in the same state
+        self.add_share_of = accumulation(setting.library, of_state)
+
+    def states(self, words: Tensor, steps: Sequence[int]) -> Tensor:
+        """[words, hidden], from words in the order of steps."""
+        found = self.words.index_select(0, words)
+        if self.inputs:
+            found = self.inputs(found)
+        state = None
+        for share in found.split(list(steps)):
+            if state is None:
+                share += self.first
+            else:
+                self.add_share_of(share, state[: len(share)])
+            state = share.sigmoid_()
+        return found
+
+
+class Program:
+    def __init__(self, model: BiRNN, setting: Setting) -> None:
+        words = model.embedding.weight
+        self.device = setting.device
+        self.ahead = Direction(model.forward_cell, model.forward_start, words, setting)
+        self.behind = Direction(model.backward_cell, model.backward_start, words, setting)
+        of_ahead, of_behind = model.classifier.weight.chunk(2, dim=1)
+        self.classify_ahead = product(setting.library, of_ahead, model.classifier.bias)
+        self.classify_behind = product(setting.library, of_behind)
+        self.projected = setting.tables
+
+    def run(self, minibatch: Sequence[list[int]], counts: Counts) -> list[list[int]]:
+        if not any(minibatch):
+            return [[] for _ in minibatch]
+        with counts.ingesting():
+            packed = pack(minibatch, self.device)
+        counts.nodes, counts.batches = 3 * len(packed.words), 2 * len(packed.steps) + 1  # two RNNs, then the classifier
+        ahead = self.classify_ahead(self.ahead.states(packed.words, packed.steps))
+        behind = self.classify_behind(self.behind.states(packed.reversed, packed.steps))
+        best = (ahead + behind.index_select(0, packed.mirrored)).argmax(dim=1).index_select(0, packed.places)
+        with counts.fetching():
+            found = best.tolist()
+        labels = iter(found)
+        return [[next(labels) for _ in sentence] for sentence in minibatch]

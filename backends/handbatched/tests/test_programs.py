@@ -1,0 +1,135 @@
+"""The hand-written programs against the model source in float64, and the index arrays they compute from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from backends.handbatched.backend import HandBatched
+from backends.handbatched.birnn import pack
+from backends.handbatched.trees import levels
+from bench import facts
+from bench.contract import Target, Unsupported
+from bench.verify import Difference, fingerprint, flatten
+from workloads.tests.cases import cases, expected
+from workloads.tests.conftest import NAMES, spec
+from workloads.treelstm.model import Leaf, Node
+
+PROGRAMS = [name for name in NAMES if (Path(__file__).parents[1] / f"{name}.py").exists()]
+CASES = {name: case for name, case in cases().items() if case.workload in PROGRAMS}
+LIBRARIES = ("blas", "onednn")
+
+
+def compiled(workload: str, library: Any = "blas", tables: bool = False, **options: str) -> Any:
+    return HandBatched(Target(threads=1), library=library, tables=tables).compile(spec(workload, **options), "tiny", 0, 8)
+
+
+def test_there_are_programs() -> None:
+    assert set(PROGRAMS) >= {"berxit", "birnn", "mvrnn", "treelstm"}
+
+
+@pytest.mark.parametrize("tables", [False, True], ids=["products", "tables"])
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", CASES)
+def test_outputs_are_right(name: str, library: str, tables: bool) -> None:
+    case = CASES[name]
+    model = compiled(case.workload, library, tables, **case.options)
+    placed = model.place(case.instances)
+    before = fingerprint(placed)
+    model.run(placed[:1])  # room that was made for one instance is not enough for all
+    outputs = model.run(placed)
+    if case.instances:
+        expected(name).check(flatten(model.fetch(outputs)), Difference())
+        expected(name).check(flatten(model.fetch(model.run(placed))), Difference())
+    else:
+        assert outputs == []
+    assert fingerprint(placed) == before
+
+
+@pytest.mark.parametrize("workload", PROGRAMS)
+def test_counters_cover_the_run(workload: str) -> None:
+    model = compiled(workload)
+    model.run(model.place(CASES[workload].instances))
+    counters = model.counters()
+    assert 0 < counters["batches"] < counters["nodes"]
+    assert counters["mean_batch_width"] == pytest.approx(counters["nodes"] / counters["batches"])
+    parts = [counters[part] for part in ("ingest_ms", "kernel_ms", "fetch_ms")]
+    assert min(parts) >= 0 and sum(parts) == pytest.approx(model.counts.run_ns / 1e6)
+
+
+@pytest.mark.parametrize("workload", PROGRAMS)
+def test_batches_do_not_grow_with_equal_instances(workload: str) -> None:
+    model, case = compiled(workload), CASES[f"{workload}, all equal"]
+    model.run(model.place(case.instances))
+    together = model.counters()
+    model.run(model.place(case.instances[:1]))
+    alone = model.counters()
+    assert together["nodes"] == 4 * alone["nodes"]
+    assert together["batches"] == alone["batches"]
+
+
+def test_levels_are_by_height_and_their_rows_are_neighbours() -> None:
+    """root0(a, b(c, d))   root1 = e   root2(f(g), h, i)"""
+    trees = [Node([Leaf(10), Node([Leaf(11), Leaf(12)])]), Leaf(13), Node([Node([Leaf(14)]), Leaf(15), Leaf(16)])]
+    found = levels(trees, Leaf, lambda node: node.children, "cpu")
+    assert found.words.tolist() == [10, 11, 12, 13, 14, 15, 16]
+    assert found.nodes == 11 and found.batches == 3
+    low, high = found.inner
+    assert (low.first, low.size, low.children.tolist(), low.starts.tolist()) == (7, 2, [1, 2, 4], [0, 2])
+    assert (high.first, high.size, high.children.tolist(), high.starts.tolist()) == (9, 2, [0, 7, 8, 5, 6], [0, 2])
+    assert found.roots.tolist() == [9, 3, 10]
+
+
+def test_levels_of_leaves_alone() -> None:
+    found = levels([Leaf(3), Leaf(4)], Leaf, lambda node: node.children, "cpu")
+    assert found.inner == [] and found.roots.tolist() == [0, 1] and found.batches == 1
+
+
+def test_sentences_are_packed_longest_first() -> None:
+    """Forwards step by step: 30 10 20, 31 11, 32; backwards: 32 11 20, 31 10, 30."""
+    packed = pack([[10, 11], [20], [], [30, 31, 32]], "cpu")
+    assert packed.steps == [3, 2, 1]
+    assert packed.words.tolist() == [30, 10, 20, 31, 11, 32]
+    assert packed.reversed.tolist() == [32, 11, 20, 31, 10, 30]
+    assert packed.words[packed.places].tolist() == [10, 11, 20, 30, 31, 32]
+    assert packed.reversed[packed.mirrored].tolist() == packed.words.tolist()
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("rows", [0, 1, 5])
+def test_products_and_accumulations(library: Any, rows: int) -> None:
+    from backends.handbatched.products import accumulation, product
+
+    random = torch.Generator().manual_seed(0)
+    weight, bias, x = (torch.randn(shape, generator=random) for shape in ((7, 4), (7,), (rows, 4)))
+    torch.testing.assert_close(product(library, weight, bias)(x), torch.nn.functional.linear(x, weight, bias))
+    torch.testing.assert_close(product(library, weight)(x), torch.nn.functional.linear(x, weight))
+    sums = torch.ones(rows, 7)
+    accumulation(library, weight)(sums, x)
+    torch.testing.assert_close(sums, 1 + torch.nn.functional.linear(x, weight))
+
+
+def test_variants_and_facts() -> None:
+    backend = HandBatched(Target(), tables="both")
+    assert len(backend.variants()) == 4
+    assert HandBatched(Target(), library="blas").variants() == [{}]
+    told = facts.checked(compiled("birnn", "onednn", tables=True).facts())
+    assert told["load_time"] == "tables" and told["threads"] == 1
+    assert "oneDNN" in told["library"]
+    assert compiled("mvrnn", tables=True).facts()["load_time"] == ""  # its words are multiplied with nothing
+
+
+def test_what_nobody_wrote() -> None:
+    with pytest.raises(Unsupported, match="nobody has batched drnn by hand"):
+        compiled("drnn")
+
+
+def test_tables_are_the_products_of_all_words() -> None:
+    program = compiled("treelstm", tables=True).program
+    model = compiled("treelstm").program
+    np.testing.assert_allclose(program.words, model.inputs(model.words), rtol=1e-6)
+    assert program.inputs is None

@@ -1,0 +1,62 @@
+"""TreeLSTM, level by level.
+
+The leaves' gates are one product of all words with the three weights of `W` below one another; a level's are one product of the
+sums of its children's states with those of `U`. The forget gate belongs to the child alone, so it is computed where the child
+is, on neighbouring rows, and a node's row is its state beside its forgotten cell: one sum over the children's rows is what
+both the gates and the cell of their parent need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from backends.handbatched.model import Counts, Setting
+from backends.handbatched.products import product
+from backends.handbatched.trees import levels
+from workloads.treelstm.model import Leaf, Tree, TreeLSTM
+
+
+class Program:
+    def __init__(self, model: TreeLSTM, setting: Setting) -> None:
+        self.hidden = model.embedding.embedding_dim
+        self.device = setting.device
+        bias = torch.cat([gate.bias for gate in (model.W_i, model.W_o, model.W_u)])
+        inputs = product(setting.library, torch.cat([gate.weight for gate in (model.W_i, model.W_o, model.W_u)]), bias)
+        words = model.embedding.weight
+        self.words = inputs(words) if setting.tables else words
+        self.inputs = None if setting.tables else inputs
+        self.gates = product(setting.library, torch.cat([gate.weight for gate in (model.U_i, model.U_o, model.U_u)]), bias)
+        self.forget = product(setting.library, model.U_f.weight, model.U_f.bias)
+        self.classifier = product(setting.library, model.classifier.weight, model.classifier.bias)
+        self.projected = setting.tables
+
+    def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
+        with counts.ingesting():
+            found = levels(minibatch, Leaf, children, self.device)
+        counts.batches, counts.nodes = found.batches, found.nodes
+        hidden = self.hidden
+        states = self.words.new_empty(found.nodes, 2 * hidden)
+        leaves = self.words.index_select(0, found.words)
+        self.cells(self.inputs(leaves) if self.inputs else leaves, None, states[: len(leaves)])
+        for level in found.inner:
+            sums = torch.embedding_bag(states, level.children, level.starts)[0]
+            self.cells(self.gates(sums[:, :hidden]), sums[:, hidden:], states[level.first : level.first + level.size])
+        return list(self.classifier(states.index_select(0, found.roots)[:, :hidden]))
+
+    def cells(self, gates: Tensor, kept: Tensor | None, states: Tensor) -> None:
+        """From the sums of products with i, o and u, and what the children's cells leave, to rows of `states`."""
+        hidden = self.hidden
+        i_and_o, u = gates[:, : 2 * hidden].sigmoid_(), gates[:, 2 * hidden :].tanh_()
+        i, o = i_and_o[:, :hidden], i_and_o[:, hidden:]
+        c = i * u if kept is None else torch.addcmul(kept, i, u)
+        h = torch.mul(o, torch.tanh(c), out=states[:, :hidden])
+        torch.mul(self.forget(h).sigmoid_(), c, out=states[:, hidden:])
+
+
+def children(tree: Any) -> list[Tree]:
+    below: list[Tree] = tree.children
+    return below

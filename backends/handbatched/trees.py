@@ -1,0 +1,82 @@
+"""A mini-batch of trees as levels: all nodes of one height, over all instances, are computed together.
+
+The nodes are numbered level after level, the leaves first, so that each level's results are neighbouring rows of one tensor
+and the children of a level are rows further up. A leaf has height 0, and a node is one higher than its highest child.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+HEIGHT = 32  # while heights are found, a node is its height shifted by so many bits plus its place among those of its height
+PLACE = (1 << HEIGHT) - 1
+
+
+class Level(NamedTuple):
+    """The inner nodes of one height. `children`: their children's rows, one node's after the other's; node i's begin at
+    `starts[i]`. `size`: how many nodes, `first`: the row of the first of them."""
+
+    first: int
+    size: int
+    children: Tensor
+    starts: Tensor
+
+
+class Levels(NamedTuple):
+    """`words`: those of the leaves, which are rows 0 to len(words) - 1. `roots`: a row for each instance. `nodes`: all rows."""
+
+    words: Tensor
+    inner: list[Level]
+    roots: Tensor
+    nodes: int
+
+    @property
+    def batches(self) -> int:
+        """How many levels there are, that of the leaves included."""
+        return len(self.inner) + (len(self.words) > 0)
+
+
+def levels(trees: Sequence[Any], leaf: type[Any], children: Callable[[Any], Sequence[Any]], device: str) -> Levels:
+    """`leaf`: the class of leaves, which have a `word`; `children`: gives those of any other node."""
+    words: list[int] = []
+    codes: list[list[int]] = []  # by height, from 1 on: the children's codes
+    arities: list[list[int]] = []  # and how many each node has
+
+    def visit(tree: Any) -> int:
+        if type(tree) is leaf:
+            words.append(tree.word)
+            return len(words) - 1
+        below = [visit(child) for child in children(tree)]
+        height = max(below) >> HEIGHT
+        if height == len(codes):
+            codes.append([])
+            arities.append([])
+        codes[height] += below
+        level = arities[height]
+        level.append(len(below))
+        return (height + 1 << HEIGHT) + len(level) - 1
+
+    roots = [visit(tree) for tree in trees]
+    sizes = np.array([len(words), *map(len, arities)])
+    ends = np.cumsum(sizes)
+    every = np.array([code for level in (*codes, roots) for code in level], np.int64)
+    rows = torch.from_numpy((ends - sizes)[every >> HEIGHT] + (every & PLACE)).to(device)
+    inner = []
+    if codes:
+        # A node's children begin where those of the node before it in the same level end.
+        arity = np.array([n for level in arities for n in level], np.int64)
+        begins = np.cumsum(arity) - arity
+        at = ends[:-1] - sizes[0]  # of each level's first node among the inner ones
+        begins -= np.repeat(begins[at], sizes[1:])
+        starts = torch.from_numpy(begins).to(device).split(sizes[1:].tolist())
+        parts = rows.split([*map(len, codes), len(roots)])
+        inner = [
+            Level(first, size, part, start)
+            for first, size, part, start in zip(ends[:-1].tolist(), sizes[1:].tolist(), parts, starts, strict=False)
+        ]
+    return Levels(torch.tensor(words, dtype=torch.int64).to(device), inner, rows[len(rows) - len(roots) :], int(ends[-1]))

@@ -1,0 +1,70 @@
+"""Mini-batches that every system has to get right: each workload's own, and those at the edges; and what the models answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache, reduce
+from typing import Any
+
+import torch
+
+from bench.verify import Expected
+from workloads.mvrnn import model as mv
+from workloads.simtree.model import Pair
+from workloads.spec import loaded
+from workloads.stackrnn.model import Sentence
+from workloads.structures import arrays, map_tensors
+from workloads.tests.conftest import DECIDING, NAMES, spec
+from workloads.treelstm import model as tree
+
+
+@dataclass(frozen=True)
+class Case:
+    workload: str
+    instances: list[Any]
+    options: dict[str, str] = field(default_factory=dict)
+
+
+@cache
+def cases() -> dict[str, Case]:
+    """By name. A workload's first is called as the workload is."""
+    found = {name: Case(name, spec(name).instances("tiny", 0, 6)) for name in NAMES}
+    found |= {f"{name}, one": Case(name, spec(name).instances("tiny", 1, 1)) for name in NAMES}
+    found |= {f"{name}, all equal": Case(name, spec(name).instances("tiny", 1, 1) * 4) for name in NAMES}
+    found |= {f"{name}, none": Case(name, []) for name in NAMES}
+    for name in DECIDING:
+        found[f"{name}, real decisions"] = Case(name, spec(name).instances("tiny", 2, 5), {"decisions": "real"})
+    leaves: list[tree.Tree] = [tree.Leaf(word) for word in range(60)]
+    chain = reduce(lambda below, leaf: tree.Node([below, leaf]), leaves)
+    fan = tree.Node([tree.Node(leaves[:1]), tree.Node(leaves[1:4]), *leaves[4:9]])
+    found["treelstm, a leaf alone"] = Case("treelstm", [leaves[5]])
+    found["treelstm, a leaf, any number of children, a long chain"] = Case("treelstm", [leaves[5], fan, chain, leaves[7]])
+    found["simtree, two leaves, a leaf and a chain"] = Case("simtree", [Pair(leaves[5], leaves[5]), Pair(chain, leaves[7])])
+    ends: list[mv.Tree] = [mv.Leaf(word) for word in range(40)]
+    comb = reduce(lambda below, leaf: mv.Node(leaf, below), ends)
+    found["mvrnn, a leaf alone"] = Case("mvrnn", [ends[3]])
+    found["mvrnn, a leaf, a long chain"] = Case("mvrnn", [ends[3], comb, mv.Node(ends[1], ends[1])])
+    found["birnn, no words, one, many"] = Case("birnn", [[], [3], list(range(90)), [], [4, 4]])
+    found["birnn, many sentences"] = Case("birnn", spec("birnn").instances("tiny", 3, 40))
+    found["birnn, no words at all"] = Case("birnn", [[], []])
+    found["dagrnn, a cell, a row, a column, a large grid"] = Case(
+        "dagrnn", [[[3]], [[1, 2, 3]], [[4], [5]], [[i * j % 100 for i in range(12)] for j in range(9)]]
+    )
+    words = [Sentence([], 1), Sentence([7], 2), Sentence([1, 2], 3), Sentence(list(range(50)), 4)]
+    found["stackrnn, no words, one, many"] = Case("stackrnn", words)
+    found["stackrnn, no words at all"] = Case("stackrnn", words[:1])
+    return found
+
+
+@cache
+def expected(name: str) -> Expected:
+    """What the workload's own model answers in float64 to the case of that name, with the parameters of seed 0."""
+    case = cases()[name]
+    workload = spec(case.workload, **case.options)
+    model = loaded(workload, "tiny", 0, torch.float64)
+    answers = []
+    for instance in case.instances:
+        instance = map_tensors(lambda tensor: tensor.double() if tensor.is_floating_point() else tensor, instance)
+        scores = workload.scores(model, instance)
+        answers.append((arrays(model(instance)), None if scores is None else arrays(scores)))
+    return Expected(answers)

@@ -65,19 +65,25 @@ def sample(
     return Sample(index, stop - start, Fetch(index, stop - start, cost, late), flat, dict(compiled.counters()))
 
 
+class Both(NamedTuple):
+    """Of one call, the wall time and the processor time of the process, in nanoseconds, and the outputs of each instance."""
+
+    wall_ns: int
+    cpu_ns: int
+    outputs: list[Flat]
+
+
 def both(
     compiled: Compiled,
     minibatch: Sequence[Instance],
     now: Callable[[], int] = perf_counter_ns,
     busy: Callable[[], int] = process_time_ns,
-) -> tuple[int, int]:
-    """Of one call, the wall time and the processor time of the process, in nanoseconds."""
+) -> Both:
     batch = list(minibatch)
     cpu, wall = busy(), now()
     outputs = compiled.run(batch)
     wall, cpu = now() - wall, busy() - cpu
-    del outputs
-    return wall, cpu
+    return Both(wall, cpu, [flatten([output]) for output in compiled.fetch(outputs)])
 
 
 def _fetch(

@@ -8,7 +8,7 @@ from typing import Any
 from bench.contract import Compiled, Instance
 from bench.instructions import instruction_sets, observe
 
-TEXTS = ("instruction_set", "library", "load_time")
+TEXTS = ("instruction_set", "library", "load_time", "precision")
 SPELLED = {"sse": "SSE", "avx2": "AVX2", "avx512": "AVX-512"}
 
 

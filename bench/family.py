@@ -9,19 +9,41 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import sys
 from collections.abc import Container, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import clock_gettime, monotonic, sleep
 from typing import NamedTuple
 
-PR_SET_CHILD_SUBREAPER = 36  # of prctl(2)
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER = 1, 36, 37  # of prctl(2)
 TICKS = os.sysconf("SC_CLK_TCK")
 PATIENCE_S = 5.0  # with processes that go on starting others while they are ended
 
 
-def adopt_orphans() -> None:
-    """Become the parent of every descendant of this process whose own parent ends, which else the system's first process is."""
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+def adopt_orphans(yes: bool = True) -> None:
+    """Become the parent of every descendant of this process whose own parent ends, which else the system's first process is;
+    or no longer."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, int(yes), 0, 0, 0)
+
+
+@contextmanager
+def adopting() -> Iterator[None]:
+    """Adopt orphans for as long as this lasts: the program that called the harness may have other plans with its own."""
+    before = ctypes.c_int(0)
+    ctypes.CDLL(None).prctl(PR_GET_CHILD_SUBREAPER, ctypes.byref(before), 0, 0, 0)
+    adopt_orphans()
+    try:
+        yield
+    finally:
+        adopt_orphans(bool(before.value))
+
+
+def die_with(parent: int) -> None:
+    """End this process when its parent does, whose id must be `parent`."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        sys.exit(1)
 
 
 class Family:

@@ -46,8 +46,14 @@ class Writer:
             described.append(entry)
         return described
 
+    def bytes(self, content: bytes) -> int:
+        """Hand over bytes, and return how many."""
+        return self._write(memoryview(content), 0)
+
     def _append(self, array: np.ndarray, end: int) -> int:
-        left = array.data.cast("B") if array.size else memoryview(b"")
+        return self._write(array.data.cast("B") if array.size else memoryview(b""), end)
+
+    def _write(self, left: memoryview, end: int) -> int:
         size = len(left)
         while left:
             count = os.pwrite(self.descriptor, left, end)

@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 import traceback
 import uuid
 from collections.abc import Mapping
@@ -20,11 +21,12 @@ import psutil
 
 from bench.config import Isolate
 from bench.environment import child_environment
-from bench.family import Family, Usage, adopt_orphans, kill_orphans, reap
+from bench.family import Family, Usage, kill_orphans, reap
 from bench.handover import Reader
 from bench.log import cap, one_line
 from bench.replies import LONGEST, Unreadable, parse
 from bench.status import Status
+from bench.template import Adopted, Lost, Template
 from bench.worker import OUT_OF_MEMORY
 
 LOOK_S = 0.5  # how often a working child's memory is looked at
@@ -61,9 +63,11 @@ def verdict(error: Exception, log: Path | None) -> Ended:
 
 class Child:
     """A worker. `ask` is a call into it; while nobody asks, it sleeps on its pipe. `usage` is the processor time of it and all
-    that it started, as the kernel counts it."""
+    that it started, as the kernel counts it. The process that starts it must adopt orphans (`family.adopting`), so that what a
+    child leaves when it dies can be found."""
 
     living: ClassVar[set[int]] = set()
+    changing: ClassVar[threading.Lock] = threading.Lock()  # of what is living: a process that starts is not an orphan
 
     def __init__(
         self,
@@ -74,7 +78,9 @@ class Child:
         limit_data: bool,
         cpus: list[int] | None = None,
         env: Mapping[str, str] | None = None,
+        template: Template | None = None,
     ) -> None:
+        """`template`: the process to fork it from, made with the same `threads` and `env`; a fresh process without one."""
         self.log = log
         self.memory_bytes = memory_bytes
         self._limit_data = limit_data
@@ -85,30 +91,43 @@ class Child:
         self._token = uuid.uuid4().hex
         self._buffer = bytearray()
         self._asked, self._since = "", 0.0
+        self.shared_s = 0.0  # how long its template took to load what all cells need
         self.outputs = Reader()
         requests, self._requests = os.pipe()
         self._replies, replies = os.pipe()
         log.parent.mkdir(parents=True, exist_ok=True)
-        adopt_orphans()  # so that what is left by a child that dies can be found
-        command = [sys.executable, "-m", "bench.worker", str(requests), str(replies), str(os.getpid())]
-        with log.open("ab") as output:
-            self.process = subprocess.Popen(
-                [*command, str(memory_bytes if limit_data else 0), str(self.outputs.descriptor)],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                pass_fds=(requests, replies, self.outputs.descriptor),
-                start_new_session=True,
-                env=_environment(threads, env, self._token),
-            )
+        with log.open("ab") as output, self.changing:
+            self.process = self._start(output.fileno(), requests, replies, threads, env, template)
+            self.living.add(self.process.pid)
         os.close(requests)
         os.close(replies)
-        self.living.add(self.process.pid)
         self.family = Family(self.process.pid)
         self.usage = Usage(self.family)
         os.set_blocking(self._requests, False)
         if cpus is not None:
             os.sched_setaffinity(self.process.pid, cpus)
+
+    def _start(
+        self, log: int, requests: int, replies: int, threads: int, env: Mapping[str, str] | None, template: Template | None
+    ) -> subprocess.Popen[bytes] | Adopted:
+        arguments = [str(os.getpid()), str(self.memory_bytes if self._limit_data else 0)]
+        descriptors = (requests, replies, self.outputs.descriptor)
+        if template is not None:
+            try:
+                forked = template.fork(log, {TOKEN: self._token}, arguments, descriptors)
+                self.shared_s = template.load_s
+                return forked
+            except Lost as error:
+                os.write(log, f"[a fresh process: {error}]\n".encode())
+        return subprocess.Popen(
+            [sys.executable, "-m", "bench.worker", *arguments, *map(str, descriptors)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            pass_fds=descriptors,
+            start_new_session=True,
+            env=environment(threads, env) | {TOKEN: self._token},
+        )
 
     def ask(self, do: str, **request: Any) -> dict[str, Any]:
         """The reply. Raises Ended when the reply is a verdict or unreadable, the child dies, or its deadline or memory limit is
@@ -195,8 +214,9 @@ class Child:
             killed = self.family.kill()
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
-        self.living.discard(self.process.pid)
-        reap([*killed, *kill_orphans(self.living)])
+        with self.changing:
+            self.living.discard(self.process.pid)
+            reap([*killed, *kill_orphans(self.living)])
         for pid in _carrying(self._token):
             _kill(pid)
         self.outputs.close()
@@ -238,7 +258,8 @@ class Child:
         return Ended(Status.FAILED, why, again=-code in OUTSIDE and not closed)
 
 
-def _environment(threads: int, given: Mapping[str, str] | None, token: str) -> dict[str, str]:
+def environment(threads: int, given: Mapping[str, str] | None) -> dict[str, str]:
+    """All variables of a cell's process but its token."""
     here = str(Path(__file__).resolve().parent.parent)
     return {
         **{name: value for name, value in child_environment(threads, given).items() if name != ANSWERS},
@@ -246,7 +267,6 @@ def _environment(threads: int, given: Mapping[str, str] | None, token: str) -> d
         "PYTHONUNBUFFERED": "1",
         "PYTHONFAULTHANDLER": "1",
         "PYTHONHASHSEED": "0",
-        TOKEN: token,
     }
 
 

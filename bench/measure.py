@@ -8,9 +8,12 @@ run of a group is a session; its id is in every row, and only rows of one sessio
 
 from __future__ import annotations
 
+import os
 import random
+import threading
 import uuid
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, sleep
@@ -21,6 +24,7 @@ import numpy as np
 from bench import breakdown, elapsed, fresh, machine, record, stats, turns
 from bench.cell import Cell
 from bench.config import Isolate, Measure
+from bench.family import adopting
 from bench.isolate import Ended, verdict
 from bench.monitor import Monitor, left_behind, own_load, report
 from bench.prepare import Prepared, Preparer, Tell
@@ -39,6 +43,8 @@ class Running(Prepared):
     idle_since: float = 0.0  # when its last turn ended, by the clock of `monotonic`
     counters: list[dict[str, Any]] = field(default_factory=list)
     joules: float | None = None
+    warm: bool = False  # ready for the rounds
+    twins: list[Running] = field(default_factory=list)  # variants that came to the same program, and are not measured apart
 
 
 class Group:
@@ -64,36 +70,73 @@ class Group:
         self.monitor = Monitor(self.gpu)
         self.session = uuid.uuid4().hex[:12]
         self.live: list[Running] = []
+        self.seen: set[str] = set()  # ids of the cells that were begun
+        self.fresh_seed = fresh.seed()
+        self._chosen: list[int] | None = None
+        self._telling = threading.Lock()
 
     def run(self) -> bool:
         """Measure all. False if the time of the campaign was up before."""
+        with adopting():
+            try:
+                return self._run()
+            finally:
+                for running in self.live:
+                    running.child.kill()
+                self.preparer.close()
+
+    def _run(self) -> bool:
+        if monotonic() >= self.until:
+            return False
+        self.preparer.load()
+        self._side_by_side(self._prepare, self.cells)
+        if len(self.seen) < len(self.cells):
+            return False
+        self._rounds()
+        return True
+
+    def _side_by_side(self, work: Callable[[Any], None], items: Sequence[Any]) -> None:
+        """One after the other, so that compiling and closing are timed on a quiet machine; as many at once as there are
+        processors where rows are not kept."""
+        if self.measure.stored or len(items) < 2:
+            for each in items:
+                work(each)
+            return
+        pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
         try:
-            for cell in self.cells:
-                if monotonic() >= self.until:
-                    return False
-                self._prepare(cell)
-            self._rounds()
-            return True
-        finally:
-            self.preparer.close()
-            for running in self.live:
+            for done in [pool.submit(work, each) for each in items]:
+                done.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for running in list(self.live):  # so that nobody waits for them
                 running.child.kill()
+            raise
+        finally:
+            pool.shutdown()
 
     def _prepare(self, cell: Cell) -> None:
+        if monotonic() >= self.until:
+            return
+        self.seen.add(cell.id)
         try:
             running = Running(cell, *self.preparer.begin(cell))
         except Exception as error:  # it has no process; it is a row all the same
             ended = verdict(error, None)
-            self.done(cell, record.begin(cell) | {"status": ended.status, "why": ended.why})
+            self._done(cell, record.begin(cell) | {"status": ended.status, "why": ended.why})
             return
         running.row |= {"session": self.session, "measure_settings": self.measure.settings()}
         self.live.append(running)
         try:
             self.preparer.ready(running)
-            self._warm(running)
+            if not self._is_measured_already(running):
+                self._warm(running)
         except Exception as error:
             self.live.remove(running)
             self._end(running, verdict(error, running.child.log))
+
+    def _done(self, cell: Cell, row: Record) -> None:
+        with self._telling:
+            self.done(cell, row)
 
     def _warm(self, running: Running) -> None:
         """Passes that are not timed, none where one would take longer than there is time for."""
@@ -127,14 +170,17 @@ class Group:
             stop = rule.look(rounds, number, spent_s, late=monotonic() >= self.until)
             for running in self.live:
                 self.tell(running.cell, _text(rule.summaries[running.cell.id]), rule.share_done(number, spent_s))
-        for running in list(self.live):
+        for running in self.live:
             running.row["stop"] = stop
-            try:
-                ended = self._close(running)
-            except Exception as error:
-                ended = verdict(error, running.child.log)
-            self.live.remove(running)
-            self._end(running, ended)
+        self._side_by_side(self._finish, list(self.live))
+
+    def _finish(self, running: Running) -> None:
+        try:
+            ended = self._close(running)
+        except Exception as error:
+            ended = verdict(error, running.child.log)
+        self.live.remove(running)
+        self._end(running, ended)
 
     def _turn(self, running: Running, number: int, order: Sequence[int]) -> None:
         """A turn of one cell in round `number`."""
@@ -160,7 +206,6 @@ class Group:
         row["elapsed"] = elapsed.check(child, running.minibatches)
         closed = child.ask("close", observe=self.measure.stored)
         running.verifier.judge_fetches(closed["fetches"])
-        row["verified"] |= {"max_abs": running.verifier.seen.absolute, "max_rel": running.verifier.seen.relative}
         row["ran"] = closed["ran"]
         row["flags"] += closed["flags"]
         row["memory"] = {"peak_rss_bytes": closed["peak_rss_bytes"]}
@@ -171,6 +216,9 @@ class Group:
                 f"it changed while it was measured: {first} in the first half of the rounds, {second} in the second"
             )
         self._unseen(running)
+        seen = running.verifier.seen
+        row["verified"] |= {"max_abs": seen.absolute, "max_rel": seen.relative, "times_float32": round(seen.times_float32, 2)}
+        row["flags"] += running.verifier.judge_precision(str(row["ran"].get("precision", "")))
         try:
             child.left_s = min(child.left_s, CLOSE_S)
             child.ask("end")
@@ -180,19 +228,57 @@ class Group:
         return Ended(Status.OK, None)
 
     def _unseen(self, running: Running) -> None:
-        """Mini-batches that the cell has never seen, from a seed that nobody could know. All samples are taken by now: whatever
-        goes wrong here is a flag, unless it shows beyond doubt that the samples are not those of the work."""
-        count, passes = fresh.plan(running.pass_s / running.minibatches)
+        """Mini-batches that the cell has never seen. All samples are taken by now: what cannot be run here is a flag. An output
+        that is wrong, or that shows beyond doubt that the samples are not those of the work, makes the cell wrong."""
+        child, verifier, row = running.child, running.verifier, running.row
+        told_s = stats.summary(stats.rounds_of(row)).median
+        size = running.cell.batch_size
+        count, passes = fresh.plan(told_s, size, thorough=self.measure.stored)
         try:
-            reply = running.child.ask("fresh", seed=fresh.seed(), count=count, passes=passes)
+            child.ask("draw", seed=self.fresh_seed, count=count)
+            looked = fresh.look(child, running.minibatches, count, passes)
+            instances = self._compared(size)
+            mine = [i for i in instances if i < count * size]
+            shown = child.ask("show", instances=mine)["outputs"]
         except Ended as ended:
-            running.row["flags"].append(f"mini-batches that it had never seen could not be run: {ended.why}")
+            row["flags"].append(f"mini-batches that it had never seen could not be run: {ended.why}")
             return
-        running.row["fresh"], flags = fresh.judge(reply)
-        why = fresh.overwhelming(reply, running.cell.batch_size)
+        try:
+            right = self.preparer.oracle.unseen(self.fresh_seed, instances, lambda text: self.tell(running.cell, text, 1.0))
+            compared = mine[: len(right)]
+            verified = verifier.check_unseen(shown[: len(compared)], right[: len(compared)])
+        except Ended as ended:
+            if ended.status != Status.UNVERIFIED:
+                raise
+            row["flags"].append(f"its outputs for mini-batches that it had never seen were not verified: {ended.why}")
+            verified = 0
+        row["fresh"], flags = fresh.judge(looked, told_s, verifier.fetch_s)
+        row["fresh"]["verified"] = verified
+        why = fresh.overwhelming(looked, size, told_s, verifier.fetch_s)
         if why is not None:
             raise Ended(Status.WRONG, why)
-        running.row["flags"] += flags
+        row["flags"] += flags
+
+    def _compared(self, size: int) -> list[int]:
+        """The unseen instances, by number, that are compared with the oracle's answers: chosen when the first cell has run
+        them, and the same for all, so that they are computed once."""
+        with self._telling:
+            if self._chosen is None:
+                self._chosen = fresh.chosen(size)
+            return self._chosen
+
+    def _is_measured_already(self, running: Running) -> bool:
+        """Is the very same program that of another variant of the backend? Then its row will be this one's too."""
+        with self._telling:
+            for other in self.live:
+                same = other.identity is not None and other.identity == running.identity
+                if other is not running and same and other.cell.backend.name == running.cell.backend.name and other.warm:
+                    self.live.remove(running)
+                    other.twins.append(running)
+                    running.child.kill()
+                    return True
+            running.warm = True
+            return False
 
     def _end(self, running: Running, ended: Ended) -> None:
         """Whatever the outcome, a row."""
@@ -205,7 +291,10 @@ class Group:
         row["energy_j"] = None if running.joules is None else round(running.joules, 3)
         row["clocks"], flags = report(self.monitor.windows.get(running.cell.id, []))
         row["flags"] += flags
-        self.done(running.cell, row)
+        self._done(running.cell, row)
+        for twin in running.twins:
+            own = {key: twin.row[key] for key in (*twin.cell.canonical(), "id", "source", "cold", "log", "limits", "started")}
+            self._done(twin.cell, row | own | {"same_as": running.cell.id})
 
     def _children(self) -> list[int]:
         return [running.child.process.pid for running in self.live]

@@ -1,7 +1,10 @@
-"""Keeps the oracle's answers on disk, in chunks of instances, and has the missing ones computed in a child process.
+"""The right answers, computed in a child process and held in the memory of the process that verifies.
 
-Answers depend on the workload, its options, its sources, the size and the seed; not on batch size, backend or device. A file's
-name has the hash of its content: one that was damaged is not what its name says, and is computed again.
+They depend on the workload, its options, its sources, the size and the seed; not on batch size, backend or device, and they can
+take long. So they are kept on disk between sessions, in chunks of instances; a file's name has the hash of its content, and one
+that was damaged is computed again. While cells run there is no such file: `take` brings them into memory and removes them,
+before the first process of a cell is started, and `give_back` writes them again when the last has ended. What is lost when the
+harness is killed in between is computed again.
 """
 
 from __future__ import annotations
@@ -10,14 +13,19 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from bench import verify
 from bench.cell import Cell, workload_source
 from bench.isolate import Child, Ended
 from bench.status import Status
+from bench.verify import Answer
 
 CHUNK = 8  # instances in a file
+UNSEEN_S = 5.0  # for the answers to instances that nobody has seen, which are of use only once
 
 
 def cache_folder() -> Path:
@@ -37,11 +45,13 @@ def temporary_folder() -> Path:
 
 
 class Oracle:
-    """The answers to the instances of a cell, whichever backend it has. `spawn` starts a child to compute in."""
+    """The answers to the instances of a cell, whichever backend it has. `spawn` starts a child to compute in, which may use
+    `threads` threads."""
 
-    def __init__(self, cell: Cell, spawn: Callable[[], Child]) -> None:
+    def __init__(self, cell: Cell, spawn: Callable[[], Child], threads: int = 1) -> None:
         self.cell = cell
         self._spawn = spawn
+        self._threads = threads
         part = cell.workload
         key = {
             "options": part.canonical_options(),
@@ -49,89 +59,109 @@ class Oracle:
             "size": cell.size,
             "seed": cell.seed,
             "chunk": CHUNK,
+            "with": "float32_error",
         }
         digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
         name = f"{part.name}-{cell.size}-{digest}"
         self.folders = [folder / "oracle" / name for folder in dict.fromkeys([cache_folder(), temporary_folder()])]
+        self._held: dict[int, bytes] = {}  # by chunk, as in a file
+        self._answers: dict[int, list[Answer]] = {}
+        self._unseen: dict[tuple[int, tuple[int, ...]], list[Answer]] = {}
+        self._one_at_a_time = threading.Lock()
 
-    def files(self, minibatches: int, progress: Callable[[str], None]) -> list[list[str]]:
-        """Per mini-batch the files its answers are in, in order. Raises `isolate.Ended` with status `unverified` if they cannot
-        be computed or kept: no backend is to blame for that, and the next command tries again."""
-        size = self.cell.batch_size
-        chunks = range(-(-size * minibatches // CHUNK))
-        try:
-            found = {chunk: path for chunk in chunks if (path := self._found(chunk))}
-            missing = [chunk for chunk in chunks if chunk not in found]
-            found |= self._computed(missing, progress) if missing else {}
-        except Ended as ended:
-            raise Ended(Status.UNVERIFIED, f"no oracle: {ended.status}: {ended.why}", again=True) from ended
-        except OSError as error:
-            raise Ended(Status.UNVERIFIED, f"no oracle: {error}", again=True) from error
-        first_last = ((i * size // CHUNK, -(-(i + 1) * size // CHUNK)) for i in range(minibatches))
-        return [[str(found[c]) for c in range(first, last)] for first, last in first_last]
-
-    def _found(self, chunk: int) -> Path | None:
-        """The whole file of a chunk, if there is one."""
-        for folder in self.folders:
-            for path in folder.glob(f"{chunk * CHUNK:06d}-*.npz"):
-                if path.stem.endswith(f"-{_digest(path)}"):
-                    return path
-        return None
-
-    def _computed(self, missing: list[int], progress: Callable[[str], None]) -> dict[int, Path]:
-        """In the first folder that takes them. A disk may turn out to be full only while they are written."""
-        *usual, last = self.folders
-        for folder in usual:
+    def take(self) -> None:
+        """Bring what is kept into memory, and remove it from where a backend could read it."""
+        for path in (path for folder in self.folders for path in sorted(folder.glob("*.npz"))):
             try:
-                return self._compute(missing, folder, progress)
+                content = path.read_bytes()
+                path.unlink()
+            except OSError:  # another session has just taken it, or nothing can be removed there
+                continue
+            chunk, whole = int(path.stem[:6]) // CHUNK, path.stem.endswith(f"-{_digest(content)}")
+            if whole:
+                self._held[chunk] = content
+
+    def give_back(self) -> None:
+        """Keep all that is in memory for the next session, in the first folder that takes it."""
+        for folder in self.folders:
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                for chunk, content in self._held.items():
+                    path = folder / f"{chunk * CHUNK:06d}-{_digest(content)}.npz"
+                    scratch = path.with_suffix(f".{os.getpid()}.tmp")  # others may be writing the same
+                    scratch.write_bytes(content)
+                    scratch.replace(path)
+                return
             except OSError:
                 continue
-            except Ended:
-                if _has_room(folder):
-                    raise
-        return self._compute(missing, last, progress)
 
-    def _compute(self, missing: list[int], folder: Path, progress: Callable[[str], None]) -> dict[int, Path]:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not _has_room(folder):
-            raise OSError(f"{folder} cannot be written to")
-        child = self._spawn()
-        part = self.cell.workload
-        found = {}
+    def answers(self, minibatches: int, progress: Callable[[str], None]) -> list[list[Answer]]:
+        """Per mini-batch those of its instances. Raises `isolate.Ended` with status `unverified` if they cannot be computed: no
+        backend is to blame for that, and the next command tries again."""
+        size = self.cell.batch_size
+        chunks = range(-(-size * minibatches // CHUNK))
+        with self._one_at_a_time:
+            missing = [chunk for chunk in chunks if chunk not in self._held]
+            if missing:
+                self._compute(missing, progress)
+            for chunk in chunks:
+                if chunk not in self._answers:
+                    self._answers[chunk] = verify.load(self._held[chunk])
+        found = [answer for chunk in chunks for answer in self._answers[chunk]]
+        return [found[i * size : (i + 1) * size] for i in range(minibatches)]
+
+    def unseen(self, seed: int, instances: Sequence[int], progress: Callable[[str], None]) -> list[Answer]:
+        """The answers to those instances, by number, of the unseen ones that are drawn from `seed`; as many of the first of
+        them as can be computed in a few seconds, at least one. They are held in memory only."""
+        key = (seed, tuple(instances))
+        with self._one_at_a_time:
+            if key not in self._unseen:
+                progress("float64 oracle of instances that nobody has seen")
+                child = self._child()
+                try:
+                    self._unseen[key] = self._ask(child, seed, instances, unseen=True, within_s=UNSEEN_S)[0]
+                finally:
+                    child.kill()
+        return self._unseen[key]
+
+    def _compute(self, missing: Sequence[int], progress: Callable[[str], None]) -> None:
+        child = self._child()
         try:
             for done, chunk in enumerate(missing):
                 progress(f"float64 oracle {done}/{len(missing)}")
-                fresh = folder / f"{chunk * CHUNK:06d}.{os.getpid()}.npz"  # others may be computing the same
-                child.ask(
-                    "oracle",
-                    workload={"target": part.target, "options": dict(part.options)},
-                    size=self.cell.size,
-                    seed=self.cell.seed,
-                    start=chunk * CHUNK,
-                    stop=(chunk + 1) * CHUNK,
-                    path=str(fresh),
-                )
-                for damaged in folder.glob(f"{chunk * CHUNK:06d}-*.npz"):
-                    damaged.unlink(missing_ok=True)
-                found[chunk] = fresh.replace(folder / f"{chunk * CHUNK:06d}-{_digest(fresh)}.npz")
+                instances = range(chunk * CHUNK, (chunk + 1) * CHUNK)
+                self._answers[chunk], self._held[chunk] = self._ask(child, self.cell.seed, instances)
         finally:
             child.kill()
-        return found
+
+    def _child(self) -> Child:
+        try:
+            return self._spawn()
+        except OSError as error:
+            raise _none(str(error)) from error
+
+    def _ask(
+        self, child: Child, seed: int, instances: Sequence[int], unseen: bool = False, within_s: float | None = None
+    ) -> tuple[list[Answer], bytes]:
+        try:
+            reply = child.ask(
+                "oracle", **self._question(), seed=seed, instances=list(instances), unseen=unseen, within_s=within_s
+            )
+        except Ended as ended:
+            raise _none(f"{ended.status}: {ended.why}") from ended
+        content = child.outputs.bytes(reply["size"])
+        child.outputs.empty()
+        return verify.load(content), content
+
+    def _question(self) -> Mapping[str, Any]:
+        part = self.cell.workload
+        workload = {"target": part.target, "options": dict(part.options)}
+        return {"workload": workload, "size": self.cell.size, "threads": self._threads, "model_seed": self.cell.seed}
 
 
-def _digest(path: Path) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-    except OSError:
-        return "unreadable"
+def _none(why: str) -> Ended:
+    return Ended(Status.UNVERIFIED, f"no oracle: {why}", again=True)
 
 
-def _has_room(folder: Path) -> bool:
-    """May files be made there, and is there a mebibyte for them?"""
-    try:
-        with tempfile.TemporaryFile(dir=folder) as scratch:
-            scratch.write(bytes(1 << 20))
-            scratch.flush()
-    except OSError:
-        return False
-    return True
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]

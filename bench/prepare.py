@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from collections import deque
@@ -10,12 +11,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import machine, placing, record, verify
+from bench import machine, placing, record
 from bench.cell import Cell
 from bench.config import Isolate, Measure
-from bench.isolate import Child, limits
+from bench.isolate import Child, environment, limits
 from bench.oracle import Oracle
 from bench.store import Record
+from bench.template import Template
 from bench.validate import processors
 from bench.verifier import Verifier
 
@@ -32,21 +34,24 @@ class Prepared:
     verifier: Verifier
     minibatches: int = 0  # how many of the cell's mini-batches it is measured on; fewer than asked for if it is slow
     pass_s: float = 0.0  # seconds that running all of them once takes, as far as known
+    identity: str | None = None  # of its compiled model: the same for cells that run the same
 
 
 @dataclass
 class Begun:
-    """A cell's process that loads or has loaded. `error`: what came of it otherwise."""
+    """A cell's process that loads or has loaded. `error`: what came of it otherwise. `shared_s`: how long the template that it
+    was forked from took to load what all of them need."""
 
     row: Record
     child: Child | None = None
     error: Exception | None = None
+    shared_s: float = 0.0
 
     def wait(self) -> None:
         if self.child is None or self.error is not None:
             return
         try:
-            self.row["cold"]["load_s"] = round(self.child.receive()["load_s"], 6)
+            self.row["cold"]["load_s"] = round(self.shared_s + self.child.receive()["load_s"], 6)
         except Exception as error:
             self.error = error
 
@@ -63,26 +68,21 @@ class Preparer:
         self.results = results
         self.tell = tell
         self._begun: dict[str, Begun] = {}
-        self.oracle = Oracle(cells[0], self._oracle_child)
+        self._templates: dict[str, Template] = {}  # by environment
+        self._processors = len(os.sched_getaffinity(0))
+        self.oracle = Oracle(cells[0], self._oracle_child, self._processors)
 
-    def begin(self, cell: Cell) -> tuple[Record, Child, Verifier]:
-        """The row, the process and the verifier of `cell`. The first call loads the processes of all cells, side by side:
-        importing takes longer than anything else, and nothing is timed yet but the imports themselves."""
-        if not self._begun:
-            self._load()
-        begun = self._begun[cell.id]
-        if begun.error is not None and begun.child is None:
-            raise begun.error
-        assert begun.child is not None
-        return begun.row, begun.child, Verifier(begun.child.outputs)
-
-    def _load(self) -> None:
-        """As many at once as there are processors."""
+    def load(self) -> None:
+        """Load the processes of all cells, side by side, as many at once as there are processors: importing takes long, and
+        nothing is timed yet but the imports themselves. The oracle's answers are out of reach by then."""
+        self.oracle.take()
+        for cell in self.cells:
+            self._template(cell)  # it imports while the rows are begun
         for cell in self.cells:
             self._begun[cell.id] = Begun(record.begin(cell))
         loading: deque[Begun] = deque()
         for cell in self.cells:
-            if len(loading) == len(os.sched_getaffinity(0)):
+            if len(loading) == self._processors:
                 loading.popleft().wait()
             begun = self._begun[cell.id]
             self.tell(cell, "starting", 0)
@@ -94,11 +94,20 @@ class Preparer:
         for begun in loading:
             begun.wait()
 
+    def begin(self, cell: Cell) -> tuple[Record, Child, Verifier]:
+        """The row, the process and the verifier of `cell`."""
+        begun = self._begun[cell.id]
+        if begun.error is not None and begun.child is None:
+            raise begun.error
+        assert begun.child is not None
+        return begun.row, begun.child, Verifier(begun.child.outputs)
+
     def _start(self, cell: Cell, begun: Begun) -> None:
         log = self._log(f"{cell.id}-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
         begun.row["log"] = str(log.relative_to(self.results)) if log.is_relative_to(self.results) else str(log)
         begun.row["limits"] = limits(self.isolate)
         begun.child = self._child(cell, log)
+        begun.shared_s = begun.child.shared_s
         parts = {
             "workload": {"target": cell.workload.target, "options": dict(cell.workload.options)},
             "backend": {"target": cell.backend.target, "options": dict(cell.backend.options)},
@@ -116,6 +125,7 @@ class Preparer:
         row["limits"]["memory_bytes"] = child.memory_bytes
         self.tell(cell, "compiling", 0)
         opened = child.ask("open")
+        prepared.identity = opened["identity"]
         row["cold"] |= {key: round(opened[key], 6) for key in ("compile_s", "place_s", "first_s")}
         row["flags"] += placing.judge(opened)
         run_s = opened["first_s"]
@@ -126,37 +136,51 @@ class Preparer:
         prepared.minibatches = min(cell.minibatches, max(2, affordable))
         if prepared.minibatches < cell.minibatches:
             row["flags"].append(f"only {prepared.minibatches} of {cell.minibatches} mini-batches, at {run_s:.3g} s each")
-        files = self.oracle.files(prepared.minibatches, lambda text: self.tell(cell, text, 0))
-        answers = [answer for path in dict.fromkeys(p for paths in files for p in paths) for answer in verify.load(Path(path))]
-        size = cell.batch_size
-        for i in range(prepared.minibatches):
-            prepared.verifier.expect(i, answers[i * size : (i + 1) * size])
+        for i, answers in enumerate(self.oracle.answers(prepared.minibatches, lambda text: self.tell(cell, text, 0))):
+            prepared.verifier.expect(i, answers)
         self.tell(cell, "checking", 0)
         checked = child.ask("check", minibatches=prepared.minibatches)
         row["verified"]["n"] = prepared.verifier.check(checked["outputs"], "before timing")
         prepared.pass_s = checked["pass_s"]
 
     def close(self) -> None:
-        """End the processes that are still there."""
+        """End the processes that are still there, and then let the answers be read again."""
         for begun in self._begun.values():
             if begun.child is not None:
                 begun.child.kill()
+        for template in self._templates.values():
+            template.close()
+            Child.living.discard(template.process.pid)
+        self._templates.clear()
+        self.oracle.give_back()
 
-    def _child(self, cell: Cell, log: Path, threads: int | None = None) -> Child:
+    def _template(self, cell: Cell) -> Template:
+        """The process to fork those of cells with this environment from."""
+        variables = environment(cell.threads, cell.env)
+        key = json.dumps(variables, sort_keys=True)
+        if key not in self._templates:
+            workload = {"target": cell.workload.target, "options": dict(cell.workload.options)}
+            with Child.changing:
+                self._templates[key] = Template(variables, workload)
+                Child.living.add(self._templates[key].process.pid)
+        return self._templates[key]
+
+    def _child(self, cell: Cell, log: Path) -> Child:
         return Child(
             log,
-            threads=threads or cell.threads,
+            threads=cell.threads,
             deadline_s=self.isolate.deadline_s,
             memory_bytes=int(limits(self.isolate)["memory_bytes"]),
             limit_data=cell.device == "cpu",  # a GPU driver reserves far more address space than it uses
             cpus=processors(self.isolate.cpus),
             env=cell.env,
+            template=self._template(cell),
         )
 
     def _oracle_child(self) -> Child:
-        """Nothing is timed while it works, so it may use the whole machine."""
+        """Nothing that is stored is timed while it works, so it may use the whole machine."""
         cell = self.cells[0]
-        return self._child(cell, self._log(f"oracle-{cell.workload.name}-{cell.size}"), len(os.sched_getaffinity(0)))
+        return self._child(cell, self._log(f"oracle-{cell.workload.name}-{cell.size}"))
 
     def _log(self, name: str) -> Path:
         """In the results; where those cannot be written to, which a run that is not stored need not mind, in a temporary

@@ -57,6 +57,7 @@ SCHEMAS: Mapping[str, Mapping[str, Check]] = {
         "numbers": count,
         "place_busy_s": seconds,
         "copy_s": seconds,
+        "identity": lambda value: value is None or text(value),
     },
     "probe": {"run_s": seconds},
     "check": {"pass_s": seconds, "outputs": list_of(mapping_of(anything))},
@@ -74,11 +75,10 @@ SCHEMAS: Mapping[str, Mapping[str, Check]] = {
         "ran": mapping_of(anything),
         "flags": list_of(text),
     },
-    "fresh": {
-        "known": list_of(list_of(list_of(count))),
-        "first": list_of(list_of(count)),
-        "again": list_of(list_of(list_of(count))),
-    },
+    "draw": {},
+    "replay": {"times": list_of(lambda each: isinstance(each, list) and len(each) == 2 and all(count(n) for n in each))},
+    "show": {"outputs": list_of(mapping_of(anything))},
+    "oracle": {"size": count},
     "elapsed": {"told_s": seconds},
     "survey": {"reasons": mapping_of(lambda value: value is None or text(value))},
 }

@@ -28,6 +28,7 @@ MEASURING = (
     "judge",
     "measure",
     "prepare",
+    "template",
     "turns",
     "verifier",
     "verify",

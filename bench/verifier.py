@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from bench import judge
@@ -11,7 +12,7 @@ from bench.clock import Fetch
 from bench.handover import Described, Reader
 from bench.isolate import Ended
 from bench.status import Status
-from bench.verify import Difference, Expected, Wrong
+from bench.verify import FEWER_BITS, Answer, Difference, Expected, Wrong
 
 
 class Verifier:
@@ -23,10 +24,15 @@ class Verifier:
         self.seen = Difference()
         self.allowances_ns: dict[int, float] = {}  # of a fetch, by mini-batch: judge.py
 
-    def expect(self, minibatch: int, answers: Sequence[tuple[Any, Any]]) -> None:
-        """`answers`: the oracle's output and scores (or None) of each instance of a mini-batch."""
+    def expect(self, minibatch: int, answers: Sequence[Answer]) -> None:
+        """`answers`: the oracle's, to each instance of a mini-batch."""
         self.expected[minibatch] = Expected(answers)
-        self.allowances_ns[minibatch] = judge.allowance_ns([output for output, _ in answers])
+        self.allowances_ns[minibatch] = judge.allowance_ns([answer.output for answer in answers])
+
+    @property
+    def fetch_s(self) -> float:
+        """What bringing the outputs of a mini-batch out may cost, apart from its share of the run."""
+        return median(self.allowances_ns.values()) / 1e9
 
     def check(self, handed: Sequence[Described], when: str) -> int:
         """The number of instances verified. Raises `Ended` where an output is wrong; the memory is given back."""
@@ -42,6 +48,29 @@ class Verifier:
         finally:
             self.reader.empty()
         return instances
+
+    def check_unseen(self, handed: Sequence[Described], answers: Sequence[Answer]) -> int:
+        """The outputs for instances that the cell had never seen, in the order of the answers; how many were verified."""
+        try:
+            if len(handed) != len(answers):
+                raise Ended(Status.FAILED, f"{len(handed)} outputs for {len(answers)} instances")
+            for described, answer in zip(handed, answers, strict=True):
+                expected = Expected([answer])
+                self.seen = expected.check(self.reader.read(described, expected), self.seen)
+        except Wrong as error:
+            raise Ended(Status.WRONG, f"an instance that it had never seen: {error}") from error
+        finally:
+            self.reader.empty()
+        return len(answers)
+
+    def judge_precision(self, said: str) -> list[str]:
+        """A flag where the outputs were computed in fewer bits, as the backend itself `said`; `Ended` where it did not."""
+        if self.seen.times_float32 <= FEWER_BITS:
+            return []
+        found = f"outputs are {self.seen.times_float32:.0f} times as far from the right ones as eager float32's"
+        if said:
+            return [f"{found}: computed in {said}"]
+        raise Ended(Status.WRONG, f"{found}: they were not computed in float32")
 
     def judge_fetches(self, fetches: Sequence[Sequence[Any]]) -> None:
         """Raises `Ended` where some of the work was done by bringing the outputs out."""

@@ -5,23 +5,31 @@ Tolerance, the same for every backend: an element of an output may differ from t
 (tree depth 30, 18 layers of hidden 1024) lose two to three digits of that, and a wrong operand or a dropped term moves
 an output by far more than one part in a thousand. An output that is an index is right if the oracle's score for it is within
 the same tolerance of its best score.
+
+That an output is near enough does not say that it was computed in float32. The oracle also runs the model in eager float32,
+and how far that is off is the measure: errors many times as large come from fewer bits, whatever the type of the last step.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import hashlib
+import io
 import json
-import os
 import pickle
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 RTOL = 1e-3
 ATOL = 1e-4
+FEWER_BITS = 64.0
+"""Errors so many times as large as those of eager float32 are not float32's. Rounding to float16 is 8192 times as coarse as
+rounding to float32 (11 bits of significand against 24), to bfloat16 65536 times; orders of summation and approximations of
+functions that differ between systems stay within a factor of ten. The bound lies between, at about equal distance."""
+ROUNDING = 2.0**-24  # the least error that counts as eager float32's, relative to the largest element of an output
+HIGH = 0.9  # the quantile over a mini-batch's instances whose errors are compared: one that took another path does not matter
 LOW_BITS = np.uint32(0x1FFF)  # of a float32's fraction, those that float16, bfloat16 and TF32 do not have
 FEWEST_TELLING = 8  # elements, before their low bits say something
 NO_INTEGERS = np.empty(0, np.int64)
@@ -29,6 +37,15 @@ NO_INTEGERS = np.empty(0, np.int64)
 
 class Wrong(Exception):
     """The outputs, or the inputs after the run, are not what they must be."""
+
+
+class Answer(NamedTuple):
+    """Of the oracle to one instance. `scores`: behind an output that is an index. `float32_error`: how far the same model in
+    eager float32 is off, as `rms` tells; None where that is not known."""
+
+    output: Any
+    scores: Any = None
+    float32_error: float | None = None
 
 
 class Flat(NamedTuple):
@@ -47,9 +64,10 @@ class Difference(NamedTuple):
     n: int = 0
     absolute: float = 0.0
     relative: float = 0.0
+    times_float32: float = 0.0  # errors in units of eager float32's
 
-    def widen(self, n: int, absolute: float, relative: float) -> Difference:
-        return Difference(n, max(self.absolute, absolute), max(self.relative, relative))
+    def widen(self, n: int, absolute: float, relative: float, times_float32: float) -> Difference:
+        return Difference(n, max(self.absolute, absolute), max(self.relative, relative), max(self.times_float32, times_float32))
 
 
 def flatten(outputs: Any) -> Flat:
@@ -96,10 +114,11 @@ def _uniform(outputs: Any) -> bool:
 class Expected:
     """What a mini-batch must give. `check` is vectorised, because it runs on every timed sample."""
 
-    def __init__(self, answers: Sequence[tuple[Any, Any]]) -> None:
-        """`answers`: the oracle's output and scores (or None) of each instance."""
-        parts = [flatten(output) for output, _ in answers]
-        whole = flatten([output for output, _ in answers])
+    def __init__(self, given: Sequence[tuple[Any, ...]]) -> None:
+        """`given`: the oracle's answers to the instances of the mini-batch, each an `Answer` or its first parts."""
+        answers = [Answer(*each) for each in given]
+        parts = [flatten(answer.output) for answer in answers]
+        whole = flatten([answer.output for answer in answers])
         self.n = len(answers)
         self.shape = whole.shape
         self.digest = digest(whole.shape)
@@ -111,7 +130,12 @@ class Expected:
         self.integer_instance = np.concatenate([np.full(p.integers.size, i) for i, p in enumerate(parts)]).astype(int)
         exact = self.floats.astype(np.float32)
         self.telling = ((exact.view(np.uint32) & LOW_BITS) != 0) & (np.abs(exact) > np.finfo(np.float32).tiny)
-        self.scores = self._scores([scores for _, scores in answers])
+        self.scores = self._scores([answer.scores for answer in answers])
+        counts = np.array([part.floats.size for part in parts], np.int64)
+        self.starts, self.counts = (np.cumsum(counts) - counts)[counts > 0], counts[counts > 0]
+        errors = [answer.float32_error for answer in answers]
+        known = [error for error in errors if error is not None]
+        self.float32_error = max(_high(np.array(known)), ROUNDING) if known else None
         if not np.isfinite(self.floats).all():
             raise Wrong("the oracle's own output is not finite")
 
@@ -150,10 +174,18 @@ class Expected:
                     f"instance {self.instance[at]}: {got.floats[at]:.6g} instead of {self.floats[at]:.6g} "
                     f"({np.count_nonzero(bad)} of {bad.size} elements, {len(set(self.instance[bad]))} of {self.n} instances)"
                 )
-            seen = seen.widen(self.n, float(difference.max()), float((difference / self.scale).max()))
+            relative = difference / self.scale
+            seen = seen.widen(self.n, float(difference.max()), float(relative.max()), self._times_float32(relative))
         if self.integers.size:
             self._check_indices(got.integers.astype(np.int64))
         return seen._replace(n=self.n)
+
+    def _times_float32(self, relative: np.ndarray) -> float:
+        """How many times as far off the outputs are as eager float32's; 0 where that is not known."""
+        if self.float32_error is None:
+            return 0.0
+        errors = np.sqrt(np.add.reduceat(relative**2, self.starts) / self.counts)
+        return _high(errors) / self.float32_error
 
     def _check_precision(self, got: Flat) -> None:
         """float32 is asked for. Wider arrays are fine (a library may hand out Python's floats); numbers that all end in
@@ -211,8 +243,17 @@ def fingerprint(value: Any) -> str:
     return digest.hexdigest()
 
 
-def save(path: Path, answers: Sequence[tuple[Any, Any]]) -> None:
-    """The oracle's answers: arrays in one .npz, their nesting as JSON beside them."""
+def rms(right: Any, output: Any) -> float | None:
+    """The root of the mean squared difference of two outputs of an instance, relative to the largest element of the right one.
+    None where there is nothing to compare: no floats, or another nesting because the model took another path."""
+    a, b = flatten(right), flatten(output)
+    if a.shape != b.shape or not a.floats.size:
+        return None
+    return float(np.sqrt(np.mean(((b.floats - a.floats) / _scale(a.floats)) ** 2)))
+
+
+def save(answers: Sequence[Answer]) -> bytes:
+    """Answers as the bytes of an .npz file: the arrays, and their nesting as JSON."""
     arrays: list[np.ndarray] = []
 
     def outline(value: Any) -> Any:
@@ -221,17 +262,16 @@ def save(path: Path, answers: Sequence[tuple[Any, Any]]) -> None:
         arrays.append(np.asarray(value))
         return len(arrays) - 1
 
-    nesting = json.dumps([outline(answer) for answer in answers])
-    scratch = path.with_suffix(f".{os.getpid()}.tmp")  # others may be computing the same
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with scratch.open("wb") as file:
-        named: dict[str, Any] = {str(i): array for i, array in enumerate(arrays)}
-        np.savez(file, nesting=np.array(nesting), **named)
-    scratch.replace(path)
+    nesting = json.dumps([outline(tuple(answer)) for answer in answers])
+    named: dict[str, Any] = {str(i): array for i, array in enumerate(arrays)}
+    file = io.BytesIO()
+    np.savez(file, nesting=np.array(nesting), **named)
+    return file.getvalue()
 
 
-def load(path: Path) -> list[tuple[Any, Any]]:
-    with np.load(path) as file:
+def load(content: bytes) -> list[Answer]:
+    """What `save` has made bytes of."""
+    with np.load(io.BytesIO(content)) as file:
         arrays = {name: file[name] for name in file.files}
 
     def build(outline: Any) -> Any:
@@ -239,7 +279,12 @@ def load(path: Path) -> list[tuple[Any, Any]]:
             return None if outline is None else [build(element) for element in outline]
         return arrays[str(outline)]
 
-    return [(output, scores) for output, scores in build(json.loads(str(arrays["nesting"])))]
+    found = (build(each) for each in json.loads(str(arrays["nesting"])))
+    return [Answer(output, scores, None if error is None else float(error)) for output, scores, error in found]
+
+
+def _high(errors: np.ndarray) -> float:
+    return float(np.quantile(errors, HIGH, method="lower"))
 
 
 def _scale(floats: np.ndarray) -> float:

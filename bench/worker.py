@@ -7,7 +7,6 @@ whatever a backend prints disturbs nothing.
 from __future__ import annotations
 
 import cProfile
-import ctypes
 import gc
 import importlib
 import json
@@ -15,7 +14,6 @@ import os
 import pstats
 import re
 import resource
-import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -26,13 +24,12 @@ from typing import Any
 
 from bench import breakdown, clock, facts, placing, verify
 from bench.contract import Backend, Compiled, Target, Unsupported, Workload
-from bench.family import adopt_orphans
+from bench.family import adopt_orphans, die_with
 from bench.handover import Writer
 from bench.log import one_line, text_of
 from bench.registry import resolve
 from bench.status import Status
 
-PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of prctl(2)
 OUT_OF_MEMORY = re.compile(
     r"bad_alloc|out of memory|out_of_memory|OutOfMemory|(can't|cannot|failed to|unable to) allocate (memory|\S+ \S*bytes?\b|"
     r"[\d.]+ ?[KMGT]i?B)|memory allocation failed|DefaultCPUAllocator",
@@ -83,7 +80,8 @@ class Session:
         self.fingerprint = verify.fingerprint(self.minibatches)
         first = self._checked_run(0)
         self.opened = True
-        return {"compile_s": compile_s, "first_s": first.run_ns / 1e9, **placing_cost}
+        identity = str(self.compiled.identity()) if hasattr(self.compiled, "identity") else None
+        return {"compile_s": compile_s, "first_s": first.run_ns / 1e9, "identity": identity, **placing_cost}
 
     def probe(self) -> Reply:
         """A second run, on other instances: how long one takes when nothing is cold."""
@@ -139,18 +137,28 @@ class Session:
         gc.collect()  # now, so that the next turn begins with the pause and not with a collection
         return reply
 
-    def fresh(self, seed: int, count: int, passes: int) -> Reply:
-        """Run `count` mini-batches that were never seen, drawn from `seed`, after a few passes over the ones that were. Per
-        run its wall time and the processor time of this process meanwhile, in nanoseconds: `known` by pass, then the `first`
-        runs of the new ones, then `again` by pass."""
+    def draw(self, seed: int, count: int) -> Reply:
+        """Make `count` mini-batches that were never seen, drawn from `seed`."""
         size = len(self.minibatches[0])
-        instances = self.workload.instances(self.cell["size"], seed, size * count)
+        instances = _unseen(self.workload)(self.cell["size"], seed, size * count)
         placed, _ = placing.place(self.compiled, instances)
-        unseen = [placed[i * size : (i + 1) * size] for i in range(count)]
+        self.unseen = [placed[i * size : (i + 1) * size] for i in range(count)]
+        self.given: list[verify.Flat] = []
+        return {}
+
+    def replay(self, minibatches: int, unseen: bool) -> Reply:
+        """Run the first `minibatches` mini-batches once each, or the first of the unseen ones, and bring their outputs out.
+        `times`: of each run its wall time and the processor time of this process meanwhile, in nanoseconds."""
         with clock.quiet():
-            known = [[clock.both(self.compiled, each) for each in self.minibatches] for _ in range(passes + 1)][1:]
-            first, *again = [[clock.both(self.compiled, each) for each in unseen] for _ in range(passes + 1)]
-        return {"known": known, "first": first, "again": again}
+            runs = [clock.both(self.compiled, each) for each in (self.unseen if unseen else self.minibatches)[:minibatches]]
+        if unseen and not self.given:
+            self.given = [flat for run in runs for flat in run.outputs]
+        return {"times": [[run.wall_ns, run.cpu_ns] for run in runs]}
+
+    def show(self, instances: list[int]) -> Reply:
+        """The outputs that the first pass over the unseen mini-batches gave for these instances, by number. In the order asked
+        for, each is handed over as the outputs of a mini-batch of one instance."""
+        return {"outputs": self.writer.write([(number, self.given[i]) for number, i in enumerate(instances)])}
 
     def elapsed(self, runs: int, minibatches: int) -> Reply:
         """So many runs over the first `minibatches` mini-batches in turn, clocked as those of a turn are, and nothing else:
@@ -187,11 +195,25 @@ class Session:
             pstats.Stats(profiler, stream=file).sort_stats("tottime").print_stats(60)
         return {}
 
-    def oracle(self, workload: Mapping[str, Any], size: str, seed: int, start: int, stop: int, path: str) -> Reply:
-        """Compute and keep the oracle's answers for the instances from `start` to `stop`."""
-        answers = importlib.import_module("workloads.oracle").answers(_workload(workload), size, seed, start, stop)
-        verify.save(Path(path), answers)
-        return {}
+    def oracle(
+        self,
+        workload: Mapping[str, Any],
+        size: str,
+        model_seed: int,
+        seed: int,
+        instances: list[int],
+        unseen: bool,
+        within_s: float | None,
+        threads: int,
+    ) -> Reply:
+        """The right answers for instances, by number, of those that are drawn from `seed` (`unseen`: of those that resemble
+        them): handed over as the bytes of a file, of which `size` is the number."""
+        made = _workload(workload)
+        drawn = (_unseen(made) if unseen else made.instances)(size, seed, max(instances) + 1)
+        module = importlib.import_module("workloads.oracle")
+        module.torch.set_num_threads(threads)
+        found = module.answers(made, size, model_seed, [drawn[i] for i in instances], within_s)
+        return {"size": self.writer.bytes(verify.save(found))}
 
     def survey(self, backend: Mapping[str, Any], workloads: list[Mapping[str, Any]], device: str) -> Reply:
         """For every workload the reason why the backend cannot run it, or None. The smallest size stands for all."""
@@ -287,15 +309,16 @@ def _workload(part: Mapping[str, Any]) -> Workload:
     return cls(**part["options"])
 
 
-def _die_with_parent(parent: int) -> None:
-    ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
-    if os.getppid() != parent:
-        sys.exit(1)
+def _unseen(workload: Workload) -> Callable[[str, int, int], list[Any]]:
+    """Instances that resemble the workload's, from a seed also where it reads them from a data file."""
+    found: Callable[[str, int, int], list[Any]] = getattr(workload, "unseen", workload.instances)
+    return found
 
 
 def main() -> None:
-    requests_fd, replies_fd, parent, memory_bytes, outputs_fd = (int(arg) for arg in sys.argv[1:6])
-    _die_with_parent(parent)
+    """Answer the requests of the process `parent` until it closes its end of their pipe."""
+    parent, memory_bytes, requests_fd, replies_fd, outputs_fd = (int(arg) for arg in sys.argv[1:6])
+    die_with(parent)
     adopt_orphans()
     for descriptor in (requests_fd, replies_fd, outputs_fd):
         os.set_inheritable(descriptor, False)

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from time import monotonic
 from typing import Any
 
 import torch
 
 from bench.contract import Workload
+from bench.verify import Answer, rms
 from workloads.spec import loaded
 from workloads.structures import arrays, map_tensors
 
 
-def answers(workload: Workload, size: str, seed: int, start: int, stop: int) -> list[tuple[Any, Any]]:
-    """The output, and the scores behind it where the output is an index, of the instances from `start` to `stop`."""
-    model = loaded(workload, size, seed, torch.float64)
-    found = []
+def answers(workload: Workload, size: str, seed: int, instances: Sequence[Any], within_s: float | None = None) -> list[Answer]:
+    """Of each instance the output in float64, the scores behind it where the output is an index, and how far the same model in
+    float32 is off. `seed` draws the parameters. After `within_s` seconds the remaining instances are left out, but never the
+    first."""
+    exact, usual = loaded(workload, size, seed, torch.float64), loaded(workload, size, seed, torch.float32)
+    found: list[Answer] = []
+    until = None if within_s is None else monotonic() + within_s
     with torch.inference_mode():
-        for instance in workload.instances(size, seed, stop)[start:]:
-            instance = map_tensors(lambda t: t.double() if t.is_floating_point() else t, instance)
-            scores = workload.scores(model, instance)
-            found.append((arrays(model(instance)), None if scores is None else arrays(scores)))
+        for instance in instances:
+            if found and until is not None and monotonic() >= until:
+                break
+            wide = map_tensors(lambda t: t.double() if t.is_floating_point() else t, instance)
+            scores = workload.scores(exact, wide)
+            right = arrays(exact(wide))
+            found.append(Answer(right, None if scores is None else arrays(scores), rms(right, arrays(usual(instance)))))
     return found

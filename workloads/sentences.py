@@ -12,26 +12,26 @@ from pathlib import Path
 
 import numpy as np
 
-from workloads.text import check_words, draw_words, lines, word_id
+from workloads.text import Shuffled, check_words, draw_words, lines, word_id
 
 TOKEN = re.compile(r"\S+")
 MEAN_LENGTH, SPREAD_LENGTH, MIN_LENGTH, MAX_LENGTH = 23.0, 13.1, 1, 144
 
 
-def take(data: str | None, random: np.random.Generator, vocabulary: int, n: int) -> list[list[int]]:
+def take(data: str | Shuffled | None, random: np.random.Generator, vocabulary: int, n: int) -> list[list[int]]:
     """`n` sentences of the file `data`; without one, generated sentences."""
     if data is None:
         return list(islice(generate(random, vocabulary), n))
     return read(data, vocabulary, n)
 
 
-def read(path: str | Path, vocabulary: int, n: int) -> list[list[int]]:
+def read(path: str | Path | Shuffled, vocabulary: int, n: int) -> list[list[int]]:
     """The first `n` sentences of the file, one a line, starting over where there are fewer.
 
     Tokens stand between blanks; of `word|tag` only the word counts. Empty lines are left out.
     """
     sentences = [
-        [word_id(token.rpartition("|")[0] or token, vocabulary) for token in line.split()] for _, line in lines(path)[:n]
+        [word_id(token.rpartition("|")[0] or token, vocabulary, path) for token in line.split()] for _, line in lines(path)[:n]
     ]
     return list(islice(cycle(sentences), n))
 

@@ -6,6 +6,7 @@ torch and the models are imported where they are used.
 
 from __future__ import annotations
 
+import copy
 import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,7 @@ import numpy as np
 
 from bench.contract import Workload
 from workloads.parameters import draw, stream
+from workloads.text import Shuffled
 
 if TYPE_CHECKING:
     import torch
@@ -57,6 +59,15 @@ class ModelSpec(ABC):
 
     def instances(self, size: str, seed: int, n: int) -> list[Any]:
         return self.samples(self.shape(size), stream(seed, f"{self.name} instances"), n)
+
+    def unseen(self, size: str, seed: int, n: int) -> list[Any]:
+        """As `instances`, and of a data file its lines in an order drawn from `seed`, with other words."""
+        other: Any = copy.copy(self)
+        data = getattr(self, "data", None)
+        if data is not None:
+            other.data = Shuffled(data, seed)
+        found: list[Any] = other.instances(size, seed, n)
+        return found
 
     def scores(self, model: Any, instance: Any) -> Any:
         """None: the output is compared as it is. Models that answer with indices override this."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
@@ -19,8 +20,22 @@ class DataError(ValueError):
     """A data file that cannot be read; the message names the place."""
 
 
-def lines(path: str | Path) -> list[tuple[int, str]]:
+@dataclass(frozen=True)
+class Shuffled:
+    """A data file of which nobody has seen the instances: its lines in an order drawn from `seed`, its words others."""
+
+    path: str
+    seed: int
+
+    def __str__(self) -> str:
+        return self.path
+
+
+def lines(path: str | Path | Shuffled) -> list[tuple[int, str]]:
     """The lines with something on them, with their numbers. There is at least one. A byte order mark is no part of them."""
+    if isinstance(path, Shuffled):
+        found = lines(path.path)
+        return [found[i] for i in np.random.default_rng(path.seed).permutation(len(found))]
     try:
         data = Path(path).read_bytes()
     except OSError as error:
@@ -49,9 +64,10 @@ def check_words(words: Iterable[tuple[str, int]], where: str) -> None:
             raise DataError(f"{where}:{at + 1}: more than {MAX_WORDS} words in one line; there must be one sentence a line")
 
 
-def word_id(word: str, vocabulary: int) -> int:
-    """The row of a word: a hash that is the same in every process and every file."""
-    return crc32(word.encode()) % vocabulary
+def word_id(word: str, vocabulary: int, source: object = None) -> int:
+    """The row of a word: a hash that is the same in every process and every file, apart from those that are shuffled."""
+    renamed = f"{source.seed} {word}" if isinstance(source, Shuffled) else word
+    return crc32(renamed.encode()) % vocabulary
 
 
 def draw_words(random: np.random.Generator, n: int, vocabulary: int) -> list[int]:

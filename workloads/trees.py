@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads.text import DataError, check_words, draw_words, lines, word_id
+from workloads.text import DataError, Shuffled, check_words, draw_words, lines, word_id
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ TOKEN = re.compile(r"[()]|[^()\s]+")
 
 
 def take(
-    data: str | None,
+    data: str | Shuffled | None,
     random: np.random.Generator,
     vocabulary: int,
     leaf: Leaf,
@@ -56,12 +56,12 @@ def take(
     return read(data, vocabulary, leaf, node, n)
 
 
-def read(path: str | Path, vocabulary: int, leaf: Leaf, node: Node, n: int) -> list[Any]:
+def read(path: str | Path | Shuffled, vocabulary: int, leaf: Leaf, node: Node, n: int) -> list[Any]:
     """The first `n` trees of the file, one a line, starting over where there are fewer. Labels are dropped.
 
     `(3 (2 good) (2 film))`: every bracket has a label, then a word or two trees.
     """
-    trees = [parse(line, f"{path}:{number}", vocabulary, leaf, node) for number, line in lines(path)[:n]]
+    trees = [parse(line, f"{path}:{number}", vocabulary, leaf, node, source=path) for number, line in lines(path)[:n]]
     return list(islice(cycle(trees), n))
 
 
@@ -81,8 +81,11 @@ def check(path: str | Path, pairs: bool = False) -> None:
             raise DataError(f"{where}:1: a tree of {levels} levels; {MAX_LEVELS} are the most")
 
 
-def parse(line: str, where: str, vocabulary: int, leaf: Leaf, node: Node, labels: int | None = None) -> Any:
-    """The tree of one line, built without recursion. `labels`: labels that are numbers must be below it; None takes any."""
+def parse(
+    line: str, where: str, vocabulary: int, leaf: Leaf, node: Node, labels: int | None = None, source: object = None
+) -> Any:
+    """The tree of one line, built without recursion. `labels`: labels that are numbers must be below it; None takes any.
+    `source`: the file that the line is of, which may rename its words."""
 
     def fail(position: int, why: str) -> DataError:
         return DataError(f"{where}:{position + 1}: {why}")
@@ -103,7 +106,7 @@ def parse(line: str, where: str, vocabulary: int, leaf: Leaf, node: Node, labels
             label, *children = parts.pop()
             match children:
                 case [str(word)]:
-                    built = leaf(word_id(word, vocabulary))
+                    built = leaf(word_id(word, vocabulary, source))
                 case [left, right] if not isinstance(left, str) and not isinstance(right, str):
                     built = node([left, right])
                 case _:

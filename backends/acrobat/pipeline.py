@@ -32,7 +32,8 @@ from backends.acrobat.passes import (
     tables,
     vertical,
 )
-from backends.acrobat.settings import Observe
+
+Observe = Callable[[str, Program], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -20,15 +19,12 @@ STRICT = Isolate(deadline_s=60.0, memory_gb=1.0)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def oracle_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Answers computed here stay here."""
-    before = os.environ.get("BENCH_CACHE")
-    os.environ["BENCH_CACHE"] = str(tmp_path_factory.mktemp("cache"))
-    yield
-    if before is None:
-        del os.environ["BENCH_CACHE"]
-    else:
-        os.environ["BENCH_CACHE"] = before
+def of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Answers computed here stay here, and these tests wait for nobody who measures on this machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("BENCH_LOCK", str(tmp_path_factory.mktemp("lock") / "lock"))
+        yield
 
 
 def cell(how: str = "Applied", note: str = "", batch_size: int = 4) -> Cell:

@@ -32,7 +32,7 @@ class Writes(Applied):
     text = b"garbage\n"
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
-        pipe = int(sys.argv[2])
+        pipe = int(sys.argv[4])
         for start in range(0, len(self.text), 1 << 16):
             os.write(pipe, self.text[start : start + (1 << 16)])
         return super().run(minibatch)
@@ -50,7 +50,8 @@ class Forged(Writes):
     """Takes the place of the true reply, which is then one too many."""
 
     text = (
-        b'{"compile_s": 0.0, "place_s": 0.0, "first_s": 0.0, "tensors": 0, "numbers": 0, "place_busy_s": 0.0, "copy_s": 0.0}\n'
+        b'{"compile_s": 0.0, "place_s": 0.0, "first_s": 0.0, "tensors": 0, "numbers": 0, "place_busy_s": 0.0, "copy_s": 0.0, '
+        b'"identity": null}\n'
     )
 
 
@@ -87,7 +88,7 @@ class ForkSurvives(Applied):
     """The process goes, something it started stays and holds its end of the pipe."""
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
-        pipe = int(sys.argv[2])
+        pipe = int(sys.argv[4])
         os.set_inheritable(pipe, True)
         subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], pass_fds=(pipe,))
         os._exit(7)

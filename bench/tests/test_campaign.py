@@ -126,6 +126,20 @@ def test_a_timeout_is_measured_again_when_there_is_more_time(tmp_path: Path) -> 
     assert not row.earlier and "deadline of 4 s" in row.record["why"]
 
 
+@pytest.mark.parametrize("stored", [True, False])
+def test_variants_that_are_the_same_program_are_measured_once(stored: bool, tmp_path: Path) -> None:
+    same = {"same": {"_target_": f"{FAKES}.SameAnyhow"}, "honest": {"_target_": f"{FAKES}.Honest"}}
+    measure = Measure(**{**SHORT.settings(), "name": "short", "stored": stored})
+    rows = Campaign().run(config(tmp_path, backend=same, measure=measure))
+    assert [row.record["status"] for row in rows] == ["ok"] * 3, [row.record["why"] for row in rows]
+    measured, other = sorted((row for row in rows if row.cell.backend.name == "same"), key=lambda row: "same_as" in row.record)
+    assert other.record["same_as"] == measured.cell.id == measured.record["id"] != other.record["id"]
+    assert other.record["samples_s"] == measured.record["samples_s"]
+    assert {row.record["options"]["tables"] for row in (measured, other)} == {True, False}
+    if stored:
+        assert all(row.earlier for row in Campaign().run(config(tmp_path, backend=same, measure=measure)))
+
+
 def test_rows_are_kept_when_a_group_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Interrupted(Group):
         def _rounds(self) -> None:

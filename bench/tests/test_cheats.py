@@ -41,6 +41,9 @@ from bench.tests.fakes import WORK_S
         ("PatchesSample", Status.WRONG, "its clock told"),
         ("Float16Outputs", Status.WRONG, "outputs are float16"),
         ("RoundedToFloat16", Status.WRONG, "10 bits of fraction"),
+        ("InFewerBits", Status.WRONG, "times as far from the right ones as eager float32's"),
+        ("KnowsWhatItWasChecked", Status.WRONG, "an instance that it had never seen: instance 0"),
+        ("PatchesSession", Status.WRONG, "times as long as its samples tell, every time"),
         ("Raises", Status.FAILED, "ValueError: no such thing"),
         ("Crashes", Status.FAILED, "SIGSEGV"),
         ("Exits", Status.FAILED, "ended with code 0"),
@@ -94,7 +97,7 @@ def test_what_a_cell_leaves_running_is_ended(how: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("how", "which"),
-    [("RemembersContent", "first"), ("RemembersIdentity", "first"), ("AnswersAtFirst", "again"), ("Applied", "")],
+    [("RemembersContent", "first"), ("RemembersIdentity", "first"), ("Applied", "")],
 )
 def test_answers_that_were_not_made_while_the_clock_ran(how: str, which: str, tmp_path: Path) -> None:
     row = bench.run(cell(how), QUICK, STRICT, tmp_path)
@@ -107,8 +110,9 @@ def test_answers_that_were_not_made_while_the_clock_ran(how: str, which: str, tm
 @pytest.mark.parametrize(
     ("how", "status"), [("AnswersAtFirst", Status.WRONG), ("RemembersContent", Status.OK), ("Works", Status.OK)]
 )
-def test_samples_that_are_beyond_doubt_not_those_of_the_work(how: str, status: Status, tmp_path: Path) -> None:
-    row = bench.run(cell(how, batch_size=8), QUICK, STRICT, tmp_path)
+@pytest.mark.parametrize("batch_size", [4, 8])
+def test_samples_that_are_beyond_doubt_not_those_of_the_work(how: str, status: Status, batch_size: int, tmp_path: Path) -> None:
+    row = bench.run(cell(how, batch_size=batch_size), QUICK, STRICT, tmp_path)
     assert row["status"] == status, row["why"]
     assert row["why"] is None or "never seen took at least" in row["why"]
 
@@ -146,6 +150,33 @@ def test_the_answers_are_out_of_reach(tmp_path: Path) -> None:
     row = bench.run(cell("FindsAnswers", note=str(found)), QUICK, STRICT, tmp_path)
     assert row["status"] == Status.OK, row["why"]
     assert found.read_text() == "0 0"
+
+
+def test_the_files_of_the_answers_are_not_there_while_cells_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache, said = tmp_path / "cache", tmp_path / "said"
+    monkeypatch.setenv("BENCH_CACHE", str(cache))
+    for _ in "ab":  # the second time they are there when the session begins
+        row = bench.run(cell("ReadsAnswers", note=f"{cache}|{said}"), QUICK, STRICT, tmp_path)
+        assert row["status"] == Status.OK, row["why"]
+        assert len(list(cache.rglob("*.npz"))) == 2
+    assert set(said.read_text().split()) == {"0"}
+
+
+def test_less_than_float32_as_a_backend_says_itself_is_a_flag(tmp_path: Path) -> None:
+    row = bench.run(cell("InFewerBitsAsSaid"), QUICK, STRICT, tmp_path)
+    assert row["status"] == Status.OK, row["why"]
+    assert [flag for flag in row["flags"] if flag.endswith("as eager float32's: computed in 15 bits")], row["flags"]
+
+
+@pytest.mark.parametrize(("how", "flagged"), [("RemembersContent", True), ("Works", False)])
+def test_the_instances_of_a_data_file_are_not_those_that_nobody_has_seen(how: str, flagged: bool, tmp_path: Path) -> None:
+    data = tmp_path / "data.txt"
+    data.write_text(" ".join(map(str, range(12))))
+    reading = replace(cell(how), workload=Part("fromfile", f"{FAKES}.FromFile", {"data": str(data)}))
+    row = bench.run(reading, QUICK, STRICT, tmp_path)
+    assert row["status"] == Status.OK, row["why"]
+    assert bool([flag for flag in row["flags"] if "had never seen" in flag]) is flagged, row["flags"]
+    assert row["fresh"]["verified"] == 12
 
 
 def test_a_log_fills_no_disk(tmp_path: Path) -> None:

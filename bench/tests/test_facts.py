@@ -59,7 +59,7 @@ def test_on_a_gpu_nothing_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"threads": 0}, "threads=0, not a number of threads"),
         ({"threads": True}, "threads=True"),
         ({"library": 3}, "library=3, not a text"),
-        ({"speed": "high"}, "'speed'; known are instruction_set, library, load_time and threads"),
+        ({"speed": "high"}, "'speed'; known are instruction_set, library, load_time, precision and threads"),
     ],
 )
 def test_unusable_facts_are_a_flag(monkeypatch: pytest.MonkeyPatch, told: Any, reason: str) -> None:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import psutil
 import pytest
 
-from bench.family import Family, Usage, Used, is_running
-from bench.isolate import Child
+import bench
+from bench.cell import Cell
+from bench.family import Family, Usage, Used, adopting, is_running
+from bench.isolate import Child, environment
 from bench.monitor import own_load
-from bench.tests.conftest import cell
+from bench.template import Template
+from bench.tests.conftest import QUICK, STRICT, cell
 
 BURN = "import time\nwhile time.process_time() < 0.3: pass"
 
@@ -82,19 +89,74 @@ time.sleep(600)
 
 @pytest.fixture
 def child(tmp_path: Path) -> Iterator[Child]:
-    made = Child(tmp_path / "log", 1, 600.0, 1 << 30, limit_data=False)
-    yield made
-    made.kill()
+    with adopting():
+        made = Child(tmp_path / "log", 1, 600.0, 1 << 30, limit_data=False)
+        yield made
+        made.kill()
+
+
+def adopts(pid: int) -> bool:
+    """Does this process become the parent of a process whose own parent has ended?"""
+    code = "import os, time; os.fork() and os._exit(0); print(os.getpid(), flush=True); time.sleep(600)"
+    started = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert started.stdout is not None
+    left = int(started.stdout.readline())
+    started.wait()
+    found = psutil.Process(left).ppid() == pid
+    os.kill(left, signal.SIGKILL)
+    if found:
+        os.waitpid(left, 0)
+    return found
+
+
+def test_orphans_are_adopted_while_measuring_and_not_after(tmp_path: Path) -> None:
+    before = adopts(os.getpid())
+    with adopting():
+        assert adopts(os.getpid())
+    assert bench.run(cell(), QUICK, STRICT, tmp_path)["status"] == "ok"
+    assert adopts(os.getpid()) is before
+
+
+def test_a_template_is_forked_into_processes_of_their_own(tmp_path: Path) -> None:
+    """Its processes are children of this one, in sessions of their own, with a token and a log of their own."""
+    toy = cell()
+    with adopting():
+        template = Template(environment(1, {"MKL_CBWR": "AVX2"}), {"target": toy.workload.target, "options": {"data": None}})
+        made = [Child(tmp_path / f"log{i}", 1, 600.0, 1 << 30, limit_data=True, template=template) for i in range(2)]
+        try:
+            for each in made:
+                pid = each.process.pid
+                assert psutil.Process(pid).ppid() == os.getpid() and os.getsid(pid) == pid
+                assert each.ask("load", cell=described(toy))["load_s"] >= 0
+                assert each.shared_s == template.load_s > 0
+                assert psutil.Process(pid).environ()["MKL_CBWR"] == "AVX2"
+            made[0].kill()
+            assert made[0].process.poll() == -signal.SIGKILL
+            assert made[1].ask("open")["compile_s"] >= 0
+            template.close()
+            assert made[1].ask("probe")["run_s"] > 0, "a cell needs its template no more"
+            assert (tmp_path / "log1").read_text() == ""
+        finally:
+            template.close()
+            for each in made:
+                each.kill()
+
+
+def test_a_cell_has_a_fresh_process_where_its_template_cannot_be_forked(tmp_path: Path) -> None:
+    with adopting():
+        template = Template(environment(1, {}), {"target": "bench.tests.fakes.Threaded", "options": {"data": None}})
+        made = Child(tmp_path / "log", 1, 600.0, 1 << 30, limit_data=False, template=template)
+        try:
+            assert made.ask("load", cell=described(cell()))["load_s"] >= 0
+            assert "a fresh process: 1 threads of the imported libraries would be missing" in (tmp_path / "log").read_text()
+        finally:
+            template.close()
+            made.kill()
 
 
 @pytest.mark.parametrize("how", ["Applied", "SpinsBetween"])
 def test_a_child_that_is_not_asked_sleeps(how: str, child: Child) -> None:
-    toy = cell(how)
-    described = {key: getattr(toy, key) for key in ("size", "batch_size", "threads", "device", "seed", "minibatches")}
-    for part in (toy.workload, toy.backend):
-        kind = "workload" if part is toy.workload else "backend"
-        described[kind] = {"target": part.target, "options": dict(part.options)}
-    child.ask("load", cell=described)
+    child.ask("load", cell=described(cell(how)))
     child.ask("open")
 
     def waited() -> bool:
@@ -104,6 +166,14 @@ def test_a_child_that_is_not_asked_sleeps(how: str, child: Child) -> None:
     _until(waited)
     if how == "Applied":
         assert child.usage.idle.cpu_s < 0.1
+
+
+def described(toy: Cell) -> dict[str, Any]:
+    """As the worker's `load` takes it."""
+    found = {key: getattr(toy, key) for key in ("size", "batch_size", "threads", "device", "seed", "minibatches")}
+    for kind, part in (("workload", toy.workload), ("backend", toy.backend)):
+        found[kind] = {"target": part.target, "options": dict(part.options)}
+    return found
 
 
 def _until(condition: Callable[[], bool]) -> None:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from bench import fresh
+from bench.fresh import Looked, Pass
 
 MS = 1_000_000
+ALLOWED_S = 1e-4
 
 
-def reply(first: list[tuple[float, float]], again: list[tuple[float, float]]) -> dict[str, Any]:
-    """Of two new mini-batches the wall and the processor time of the first run and of two more, in ms; those before took 1."""
-    known = [[[MS, MS]] * 3] * 2
-    runs = [[[int(wall * MS), int(cpu * MS)] for wall, cpu in each] for each in (first, again)]
-    return {"known": known, "first": runs[0], "again": [runs[1]] * 2}
+def looked(first: list[tuple[float, float]], again: list[tuple[float, float]], asking_s: float = 0.002) -> Looked:
+    """Of two new mini-batches the wall and the processor time of the first run and of two more, in ms; those before took 1. The
+    clock of the process that asks shows the less of them, and what asking costs."""
+
+    def one(runs: list[tuple[float, float]]) -> Pass:
+        told = [[int(wall * MS), int(cpu * MS)] for wall, cpu in runs]
+        return Pass(told, sum(min(run) for run in told) / 1e9 + asking_s)
+
+    return Looked([one([(1.0, 1.0)] * 3)] * 2, [one(first), one(again), one(again)])
 
 
 @pytest.mark.parametrize(
@@ -23,7 +27,7 @@ def reply(first: list[tuple[float, float]], again: list[tuple[float, float]]) ->
     [
         ([(1.0, 1.0)] * 2, [(1.0, 1.0)] * 2, 8, False),
         ([(30.0, 30.0)] * 2, [(30.0, 30.0)] * 2, 8, True),
-        ([(30.0, 30.0)] * 2, [(30.0, 30.0)] * 2, 7, False),  # small ones differ much
+        ([(16.0, 16.0)] * 2, [(16.0, 16.0)] * 2, 7, False),  # small ones differ much
         ([(30.0, 30.0)] * 2, [(10.0, 10.0)] * 2, 8, False),
         ([(30.0, 30.0)] * 2, [(1.0, 1.0)] * 2, 8, False),  # compiled for a new shape
         ([(90.0, 2.0)] * 2, [(90.0, 2.0)] * 2, 8, False),  # others have the machine
@@ -33,10 +37,40 @@ def reply(first: list[tuple[float, float]], again: list[tuple[float, float]]) ->
 def test_beyond_doubt(
     first: list[tuple[float, float]], again: list[tuple[float, float]], batch_size: int, beyond_doubt: bool
 ) -> None:
-    assert (fresh.overwhelming(reply(first, again), batch_size) is not None) is beyond_doubt
+    assert (fresh.overwhelming(looked(first, again), batch_size, 0.001, ALLOWED_S) is not None) is beyond_doubt
 
 
 def test_flags() -> None:
-    assert fresh.judge(reply([(1.0, 1.0)] * 2, [(1.0, 1.0)] * 2))[1] == []
-    assert "the first time" in fresh.judge(reply([(9.0, 9.0)] * 2, [(1.0, 1.0)] * 2))[1][0]
-    assert "9.0 times" in fresh.judge(reply([(9.0, 9.0)] * 2, [(9.0, 9.0)] * 2))[1][0]
+    def flags(first: float, again: float) -> list[str]:
+        return fresh.judge(looked([(first, first)] * 2, [(again, again)] * 2, 0.0), 0.001, ALLOWED_S)[1]
+
+    assert flags(1.0, 1.0) == []
+    assert "the first time" in flags(9.0, 1.0)[0]
+    assert "9.0 times" in flags(9.0, 9.0)[0]
+
+
+@pytest.mark.parametrize(("true_ms", "hidden"), [(1.0, 0), (8.0, 3), (80.0, 75)])
+def test_a_process_that_tells_too_little_of_all_runs(true_ms: float, hidden: float) -> None:
+    """It tells 1 ms of every run, known or not; what has passed is known to the one that asks."""
+    told = [[MS, MS]] * 2
+    known, unseen = Pass(told, 0.01), Pass(told, 2 * true_ms / 1e3)
+    found = Looked([known] * 2, [unseen] * 3)
+    assert int(fresh.hidden(found, 0.001, 0.0)) == hidden
+    assert (fresh.overwhelming(found, 4, 0.001, 0.0) is not None) is (hidden > fresh.OVERWHELMING)
+
+
+@pytest.mark.parametrize("size", [1, 4, 64])
+def test_which_instances_are_compared_nobody_could_know(size: int) -> None:
+    found = [fresh.chosen(size) for _ in range(8)]
+    assert all(each == sorted(set(each)) and each[-1] < fresh.FEW * size for each in found)
+    assert all(each[0] < size for each in found), "every system runs the first mini-batch"
+    assert len(found[0]) == min(fresh.COMPARED, fresh.FEW * size)
+    assert size < 64 or len({tuple(each) for each in found}) > 1
+
+
+def test_more_of_short_mini_batches() -> None:
+    assert fresh.plan(2.0, 64) == (1, 1)
+    assert fresh.plan(0.09, 64) == (3, 3)
+    assert fresh.plan(0.001, 4) == (64, 3)
+    assert fresh.plan(0.001, 1024) == (3, 3)
+    assert fresh.plan(0.09, 64, thorough=False) == (2, 1)

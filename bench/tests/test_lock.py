@@ -14,8 +14,11 @@ from typing import Any
 
 import pytest
 
+import bench
 from bench import lock
-from bench.status import Exit
+from bench.registry import ConfigError
+from bench.status import Exit, Status
+from bench.tests.conftest import QUICK, STRICT, cell
 
 
 @pytest.fixture
@@ -67,6 +70,12 @@ def test_waiting_ends_when_the_other_does(held: int) -> None:
 def test_waiting_goes_on_no_longer_than_there_is_time(held: int) -> None:
     with pytest.raises(lock.OutOfTime), lock.machine("wait", lambda _: None, until=time.monotonic()):
         pass
+
+
+def test_from_python_the_machine_is_locked_too(held: int, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=f"process {os.getpid()} .*lock=wait waits"):
+        bench.run(cell(), QUICK, STRICT, tmp_path, lock="refuse")
+    assert bench.run(cell(), QUICK, STRICT, tmp_path, lock="ignore")["status"] == Status.OK
 
 
 def test_two_commands_measure_a_cell_once(command: Callable[..., list[str]], tmp_path: Path) -> None:

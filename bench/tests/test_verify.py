@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bench.verify import Difference, Expected, Wrong, fingerprint, flatten, load, save
+from bench.verify import FEWER_BITS, Answer, Difference, Expected, Wrong, fingerprint, flatten, load, rms, save
 
 
 def check(answers: list[tuple[Any, Any]], outputs: Any) -> Difference:
@@ -68,14 +67,28 @@ def test_small_instances_are_held_to_their_own_scale() -> None:
         check([(1e6 * ONE, None), (ONE, None)], [1e6 * ONE, ONE + 0.05])
 
 
-def test_answers_survive_the_disk(tmp_path: Path) -> None:
-    answers: list[tuple[Any, Any]] = [(ONE, None), ([ONE, [np.array(1)]], [np.eye(2)]), ([], None)]
-    save(tmp_path / "a.npz", answers)
-    back = load(tmp_path / "a.npz")
-    assert flatten([a for a, _ in back]).shape == flatten([a for a, _ in answers]).shape
-    np.testing.assert_array_equal(back[1][0][0], ONE)
-    assert back[0][1] is None
-    np.testing.assert_array_equal(back[1][1][0], np.eye(2))
+def test_answers_survive_the_disk() -> None:
+    answers = [Answer(ONE), Answer([ONE, [np.array(1)]], [np.eye(2)], 1e-7), Answer([])]
+    back = load(save(answers))
+    assert flatten([a.output for a in back]).shape == flatten([a.output for a in answers]).shape
+    np.testing.assert_array_equal(back[1].output[0], ONE)
+    assert back[0].scores is None
+    np.testing.assert_array_equal(back[1].scores[0], np.eye(2))
+    assert [a.float32_error for a in back] == [None, 1e-7, None]
+
+
+def test_errors_are_measured_by_those_of_float32() -> None:
+    """Of ten instances one may be far off, because its model took another path; more may not."""
+    right = np.random.default_rng(0).normal(0, 1, (10, 50))
+    single = right.astype(np.float32)
+    answers = [Answer(a, None, rms(a, b)) for a, b in zip(right, single, strict=True)]
+    half = right.astype(np.float16).astype(np.float32) * np.float32(1 + 2**-20)
+    for coarse, least, most in ((0, 0, 2), (1, 0, FEWER_BITS), (2, FEWER_BITS, 1e6), (10, FEWER_BITS, 1e6)):
+        outputs = [*half[:coarse], *single[coarse:]]
+        assert least <= Expected(answers).check(flatten(outputs), Difference()).times_float32 <= most, coarse
+    assert Expected([(a, None) for a in right]).check(flatten(list(half)), Difference()).times_float32 == 0
+    assert rms(np.array(1), np.array(1)) is None
+    assert rms([ONE, ONE], ONE) is None
 
 
 @dataclass

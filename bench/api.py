@@ -9,10 +9,10 @@ from pathlib import Path
 
 from bench import config, machine
 from bench import lock as locks
-from bench.registry import ConfigError
 from bench.cell import Cell
 from bench.compose import compose
 from bench.measure import Group
+from bench.registry import ConfigError
 from bench.store import Record, Store
 
 

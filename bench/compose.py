@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from hydra import compose as hydra_compose
 from hydra import initialize_config_dir
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra.core.config_store import ConfigStore
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.types import RunMode
+from omegaconf import OmegaConf, open_dict
 
 from bench.config import Config, read
 from bench.registry import CONF, names
@@ -21,8 +26,29 @@ def register() -> None:
 
 
 def compose(overrides: Sequence[str]) -> Config:
-    """What `python -m bench <overrides>` would measure."""
+    """What `python -m bench <overrides>` would measure. Of an experiment, which is a sweep, what its jobs have in common."""
+    return sweep(overrides)[0]
+
+
+def jobs(overrides: Sequence[str]) -> list[list[str]]:
+    """The overrides of each job of `python -m bench <overrides>`: one job, or those of an experiment's sweep."""
+    return sweep(overrides)[1]
+
+
+def sweep(overrides: Sequence[str]) -> tuple[Config, list[list[str]]]:
+    """Both of these. An experiment (`conf/experiment`) brings a sweep with it; what the command line says of a key replaces
+    what the sweep says of it."""
     register()
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(CONF), version_base=None):
-        return read(hydra_compose(CONFIG, list(overrides)))
+        whole = hydra_compose(CONFIG, list(overrides), return_hydra_config=True)
+        swept: Any = OmegaConf.to_container(whole.hydra.sweeper.params or OmegaConf.create({}))
+        found = [list(overrides)]
+        if whole.hydra.mode == RunMode.MULTIRUN:
+            parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
+            parsed = parser.parse_overrides([*(f"{key}={value}" for key, value in swept.items()), *overrides])
+            (batch,) = BasicSweeper.split_arguments(parsed, None)
+            found = [list(job) for job in batch]
+        with open_dict(whole):
+            del whole["hydra"]
+        return read(whole), found

@@ -91,6 +91,9 @@ class Config:
     results_dir: str = "results"
     rerun: str = "stale"
     lock: str = "wait"  # where another campaign is measuring on this machine
+    systems: list[str] | None = None  # of the chosen backends only these; a name that is not there is no error
+    variants: dict[str, Any] = field(default_factory=dict)  # by backend a list of settings of its options, a cell for each
+    report: Any = None  # of an experiment: how bench.report shows it
 
 
 def read(composed: DictConfig) -> Config:
@@ -114,15 +117,35 @@ def read(composed: DictConfig) -> Config:
     _environment(config.isolate)
     if not isinstance(config.backend, dict) or not config.backend:
         raise ConfigError(f"no backend chosen; there are: {', '.join(registry.names('backend'))}")
+    _systems(config)
     return config
 
 
-def cells(config: Config) -> list[Cell]:
-    """One cell per backend and variant, all on the same instances."""
+def _systems(config: Config) -> None:
+    """Leave in `backend` what `systems` names; check `variants`."""
+    if config.systems is not None:
+        chosen = {name: settings for name, settings in config.backend.items() if name in config.systems}
+        if not chosen:
+            raise ConfigError(f"none of systems=[{','.join(config.systems)}] is among the backends {', '.join(config.backend)}")
+        config.backend = chosen
+    known = {*registry.names("backend"), *config.backend, *(config.systems or ())}
+    for name, settings in config.variants.items():
+        if name not in known:
+            raise ConfigError(f"variants.{name}: there is no such backend; there are: {', '.join(sorted(known))}")
+        if not isinstance(settings, list) or not settings or not all(isinstance(each, dict) for each in settings):
+            raise ConfigError(
+                f"variants.{name}={settings}: a list of options, as in variants.{name}=[{{option: 1}},{{option: 2}}]"
+            )
+
+
+def cells(config: Config, processors: int | None = None) -> list[Cell]:
+    """One cell per backend and variant, all on the same instances. `processors`: how many the machine has; this one's where
+    it is not given."""
     workload = _workload(config)
-    threads = _threads(config.threads)
-    made = []
-    for name, settings in config.backend.items():
+    threads = _threads(config.threads, processors)
+    measure = config.measure.named().name
+    made: dict[str, Cell] = {}
+    for name, settings in ((n, {**s, **each}) for n, s in config.backend.items() for each in config.variants.get(n, [{}])):
         base = registry.part("backend", name, settings)
         cell = Cell(
             workload=workload,
@@ -134,10 +157,12 @@ def cells(config: Config) -> list[Cell]:
             seed=config.seed,
             minibatches=config.measure.minibatches,
             env=_environment(config.isolate),
-            measure=config.measure.named().name,
+            measure=measure,
         )
-        made += [replace(cell, backend=part) for part in variants(base, Target(config.device, threads))]
-    return made
+        for part in variants(base, Target(config.device, threads)):
+            variant = replace(cell, backend=part)
+            made.setdefault(variant.id, variant)
+    return list(made.values())
 
 
 def variants(base: Part, target: Target) -> Sequence[Part]:
@@ -179,8 +204,8 @@ def _workload(config: Config) -> Part:
     return part
 
 
-def _threads(value: Any) -> int:
-    available = len(os.sched_getaffinity(0))
+def _threads(value: Any, processors: int | None) -> int:
+    available = len(os.sched_getaffinity(0)) if processors is None else processors
     if value == "all":
         return available
     if isinstance(value, int) and 1 <= value <= available:

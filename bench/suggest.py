@@ -10,7 +10,8 @@ from bench.config import Config, Isolate, Limit, Measure
 from bench.registry import names
 
 SECTIONS = {"measure": Measure, "isolate": Isolate, "limit": Limit}
-GROUPS = ("workload", "measure", "isolate")  # one choice each; `backend` is a list of choices
+GROUPS = ("workload", "measure", "isolate", "experiment", "extent")  # one choice each; `backend` is a list of choices
+SWEEPS = ("experiment", "extent")  # bring a sweep with them
 ELSEWHERE = ("--config-dir", "-cd", "--config-path", "-cp", "--config-name", "-cn")  # then there may be other choices
 
 
@@ -18,13 +19,13 @@ def refusal(arguments: Sequence[str]) -> str | None:
     """Why these arguments cannot be meant, or None. What is not judged here is left to Hydra."""
     keys = [field.name for field in fields(Config)]
     choices_known = not any(argument.split("=")[0] in ELSEWHERE for argument in arguments)
-    multirun = any(argument in ("-m", "--multirun") for argument in arguments)
+    multirun = any(argument in ("-m", "--multirun") or argument.partition("=")[0] in SWEEPS for argument in arguments)
     for argument in arguments:
         name, equals, value = argument.lstrip("+~").partition("=")
         if argument.startswith("-") or not equals:
             continue
         key, _, rest = name.partition("@")[0].partition(".")
-        if key not in (*keys, "hydra", "experiment"):
+        if key not in (*keys, "hydra", *SWEEPS):
             return f"there is no '{key}' to set{_near(key, keys)}"
         if key in SECTIONS and rest:
             known = [field.name for field in fields(SECTIONS[key])]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from backends.acrobat import compiler
+from backends.acrobat import builds
 from backends.acrobat.codegen.build import compile_model
 from backends.acrobat.tests.native_batches import precompiled
 
@@ -21,5 +21,5 @@ def headers_are_read_once() -> Iterator[None]:
         compile_model(source, objects, target, flags or ("-include", str(precompiled(()))))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiler, "compile_model", build)
+        patch.setattr(builds, "compile_model", build)
         yield

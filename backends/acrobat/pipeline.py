@@ -32,8 +32,7 @@ from backends.acrobat.passes import (
     tables,
     vertical,
 )
-
-Observe = Callable[[str, Program], None]
+from backends.acrobat.settings import Observe
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,6 +76,13 @@ def cached(key: str, make: Callable[[Path], None], folder: Path | None = None) -
     return scratch
 
 
+def newest(prefix: str, folder: Path | None = None) -> Path | None:
+    """The last of the finished builds whose keys begin with `prefix`, or None."""
+    folder = cache_folder() if folder is None else folder
+    found = [path for path in folder.glob(f"{prefix}*") if intact(path)]
+    return max(found, key=lambda path: (path / COMPLETE).stat().st_mtime_ns, default=None)
+
+
 def digests(folder: Path) -> dict[str, str]:
     """A hash of each file of a build, by name; objects of kernels are in the shared object already."""
     files = sorted(p for p in folder.iterdir() if p.is_file() and p.suffix != ".o" and p.name != COMPLETE)

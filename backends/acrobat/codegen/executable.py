@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import json
-import os
 import weakref
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -22,7 +21,7 @@ from backends.acrobat.errors import InstanceError, ModuleChanged, ResourceError,
 from backends.acrobat.frozen import MISSING, Frozen
 from backends.acrobat.kernels.packing import pack
 from backends.acrobat.memory import has_ordinary_memory
-from backends.acrobat.options import Executor
+from backends.acrobat.settings import Settings
 
 EXECUTORS = ("inline", "dataflow", "agenda")
 """Where depths come from, in the order of the runtime's `Executor`."""
@@ -41,8 +40,6 @@ COUNTERS = (
         "library_calls",
     ),
 )
-MEMORY_LIMIT = min(16 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
-"""Bytes of each arena: where a mini-batch outgrows the machine it gets an error, not the machine."""
 ALIGN = 64
 VIEWS = torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)
 """Where PyTorch makes a slice a view that autograd knows of. What is cut off in other ways is none, but has a dimension."""
@@ -56,24 +53,17 @@ class Executable:
         folder: Path,
         weights: Mapping[str, np.ndarray],
         classes: Sequence[type],
-        threads: int = 1,
-        checked: bool = False,
-        gather_fusion: bool = True,
-        defer: bool = True,
-        wave: int = 64,
-        executor: Executor = "inline",
-        memory_limit: int = MEMORY_LIMIT,
+        settings: Settings,
     ) -> None:
         """`folder` is a finished build, `weights` all weights of the program (float32), `classes` those of its manifest.
+        Of the settings, those count that say how a build is run.
 
-        Raises ValueError for `threads` or a `memory_limit` below 1, RuntimeError if the system has not that many threads,
-        BuildError if the kernels call a library and there is none.
+        Raises RuntimeError if the system has not as many threads, BuildError if the kernels call a library and there is none.
         """
         self._session: int | None = None
         self._frozen: Frozen | None = None
         self._module: weakref.ref[nn.Module] | None = None
-        if threads < 1 or memory_limit < 1:
-            raise ValueError(f"threads={threads} and memory_limit={memory_limit} must be at least 1")
+        options = settings.options.effective()
         self.folder = folder
         self.manifest = json.loads((folder / "manifest.json").read_text())
         self._lib = library(folder / "model.so", self.manifest["door"])
@@ -83,8 +73,8 @@ class Executable:
         self._packed = Buffers([pack(p["description"], weights[p["weight"]]) for p in self.manifest["packed"]])
         base = self._raw.address(0) if names else self._packed.base
         self._session = self._lib.acrobat_create(
-            *(threads, memory_limit, int(checked), int(gather_fusion), int(defer), wave),
-            *(EXECUTORS.index(executor), base),
+            *(settings.threads, settings.memory_limit, int(settings.checked)),
+            *(int(options.gather_fusion), int(options.defer), options.wave, EXECUTORS.index(options.executor), base),
         )
         if self.blas is not None:
             b = self.blas

@@ -15,22 +15,24 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from backends.acrobat.builds import Build, Generated
 from backends.acrobat.codegen.build import FLAGS, RUNTIME, compile_model
 from backends.acrobat.codegen.executable import Executable
 from backends.acrobat.codegen.module import Module, source
 from backends.acrobat.codegen.vm_module import VmModule
-from backends.acrobat.compiler import Generated, generate, load
+from backends.acrobat.compiler import load
 from backends.acrobat.core.toolchain import compiler
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.options import Options
+from backends.acrobat.settings import Settings
 
 MEMORY_LIMIT = 1 << 30
 
 
 def generated(program: Program, options: Options, index: int) -> Generated:
     """What becomes member `index` of a batch; `program` is finished."""
-    return generate(program, options, CpuTarget.detect(), door=f"acrobat{index}")
+    return Build(program, options, CpuTarget.detect(), door=f"acrobat{index}").generate()
 
 
 @cache
@@ -71,4 +73,4 @@ def build_batch(members: Sequence[Generated], folder: Path, flags: Sequence[str]
 
 def loaded(program: Program, options: Options, folder: Path, index: int) -> Executable:
     """Member `index`, one thread, checked."""
-    return load(program, options, folder / str(index), threads=1, checked=True, memory_limit=MEMORY_LIMIT)
+    return load(program, folder / str(index), Settings(options=options, checked=True, memory_limit=MEMORY_LIMIT))

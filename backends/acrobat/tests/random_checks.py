@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from backends.acrobat.compiler import Generated
+from backends.acrobat.builds import Generated
 from backends.acrobat.core.toolchain import BuildError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter

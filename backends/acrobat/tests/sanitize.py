@@ -116,21 +116,15 @@ def sanitized(module: Any, folder: Path, kernels: str = "tvm", **keywords: Any) 
 
 def build(module: Any, folder: Path, kernels: str = "tvm") -> Path:
     """The build that `sanitized` will find, made without loading it."""
-    from backends.acrobat.codegen.build import cached
-    from backends.acrobat.compiler import NO_SCHEDULES, build, build_key
+    from backends.acrobat.builds import Build
+    from backends.acrobat.compiler import built
     from backends.acrobat.frontend import build as build_program
     from backends.acrobat.options import Options
     from backends.acrobat.pipeline import optimise
 
-    program, options, target, flags = (
-        optimise(build_program(module), Options()),
-        Options(),
-        CpuTarget.detect(),
-        (*FLAGS, *TAIL_CALLS),
-    )
-    emit = KERNELS[kernels]
-    key = build_key(program, options, target, NO_SCHEDULES, flags, emit)
-    return cached(key, lambda scratch: build(program, options, target, scratch, NO_SCHEDULES, flags, emit), folder)
+    program = optimise(build_program(module), Options())
+    made = Build(program, Options(), CpuTarget.detect(), flags=(*FLAGS, *TAIL_CALLS), emit=KERNELS[kernels])
+    return built(made, folder)
 
 
 def exercise(name: str, folder: Path, kernels: str) -> None:

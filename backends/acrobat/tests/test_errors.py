@@ -14,8 +14,7 @@ import pytest
 import torch
 from torch import Tensor
 
-import backends.acrobat.compiler
-from backends.acrobat import compile
+from backends.acrobat import builds, compile
 from backends.acrobat.analyses.facts import Facts
 from backends.acrobat.errors import InstanceError, ResourceError, ScheduleError
 from backends.acrobat.ir.nodes import Launch, Let, Program
@@ -385,7 +384,7 @@ def test_checked_mode_catches_a_wrong_depth(cache: Path, monkeypatch: pytest.Mon
         static = {(name, let.var.name): 0 for name, let in lets if isinstance(let.value, Launch)}
         return replace(facts, static_depth=static)
 
-    monkeypatch.setattr(backends.acrobat.compiler, "facts_for", wrong)
+    monkeypatch.setattr(builds, "facts_for", wrong)
     executable = compile(tiny("treelstm"), cache_folder=cache / "wrong", checked=True)
     with pytest.raises(ScheduleError, match="scheduled before one of its operands was computed"):
         executable([Node([Node([Leaf(1), Leaf(2)]), Leaf(3)])])

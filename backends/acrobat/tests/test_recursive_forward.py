@@ -19,6 +19,7 @@ from backends.acrobat.ir.printer import print_program
 from backends.acrobat.markers import phase
 from backends.acrobat.options import Codegen, Executor, Options
 from backends.acrobat.pipeline import facts_for, optimise
+from backends.acrobat.settings import Settings
 from backends.acrobat.tests.native_batches import MEMORY_LIMIT, build_batch, generated
 from backends.acrobat.tests.random_checks import FAST
 from backends.acrobat.tests.recursive_models import MODELS, Nary, TreeRNN, instances, model
@@ -43,7 +44,7 @@ def executable(built: tuple[Path, list[Program]], cls: type[TreeRNN], options: O
     folder, programs = built
     index = MODELS.index(cls) * len(CODES) + CODES.index(options.codegen)
     own = folder / str(index)
-    return load(programs[index], options, own, threads=1, checked=checked, memory_limit=MEMORY_LIMIT)
+    return load(programs[index], own, Settings(options=options, checked=checked, memory_limit=MEMORY_LIMIT))
 
 
 @pytest.mark.parametrize("codegen", CODES)

@@ -80,8 +80,9 @@ def path_for(folder: Path, kernel: Kernel, out_mode: Mode, target: CpuTarget) ->
 @cache
 def templates_hash() -> str:
     digest = hashlib.sha256()
-    for path in sorted(TEMPLATES.glob("*.py")):
-        digest.update(path.read_bytes())
+    for path in sorted(TEMPLATES.rglob("*.py")):
+        if "tests" not in path.parts:
+            digest.update(path.read_bytes())
     return digest.hexdigest()
 
 

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,13 +16,16 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from backends.acrobat import compile, compiler
+from backends.acrobat import compile, versions
+from backends.acrobat.builds import Build
 from backends.acrobat.codegen import build
 from backends.acrobat.codegen.build import COMPLETE, cached
+from backends.acrobat.codegen.module import collect_units
 from backends.acrobat.core import toolchain
 from backends.acrobat.core.toolchain import BuildError
 from backends.acrobat.frontend import build as build_program
 from backends.acrobat.kernels.cpu.emit import variants
+from backends.acrobat.kernels.cpu.schedule import Schedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.options import Options
 from backends.acrobat.pipeline import optimise
@@ -36,8 +39,8 @@ if sys.argv[2] == "forbid":
     def refuse(*_):
         raise AssertionError("the C++ compiler was called")
     build.compile_model = refuse
-    from backends.acrobat import compiler
-    compiler.compile_model = refuse
+    from backends.acrobat import builds
+    builds.compile_model = refuse
 from backends.acrobat import compile
 from backends.acrobat.codegen.tests.test_build import Small, instances, right
 executable = compile(Small(), cache_folder=Path(sys.argv[1]), checked=True)
@@ -47,9 +50,9 @@ print(executable.folder, "tvm" in sys.modules)
 
 
 class Small(nn.Module):
-    def __init__(self) -> None:
+    def __init__(self, words: int = 5) -> None:
         super().__init__()
-        self.table = nn.Embedding(5, 4)
+        self.table = nn.Embedding(words, 4)
         self.layer = nn.Linear(4, 4)
 
     def forward(self, words: list[int]) -> list[Tensor]:
@@ -239,9 +242,39 @@ def test_two_kernels_of_one_name_are_an_error(tmp_path: Path) -> None:
         compile(Two(), cache_folder=tmp_path, emit=clash, options=Options(coarsen=False, vertical=False))
 
 
-def test_the_key_has_the_code_generator(monkeypatch: pytest.MonkeyPatch) -> None:
-    program, options, target = optimise(build_program(Small()), Options()), Options(), CpuTarget.detect()
-    keys = [compiler.build_key(program, options, target)]
-    monkeypatch.setattr(compiler, "code_generator", lambda: "another TVM")
-    keys.append(compiler.build_key(program, options, target))
-    assert keys[0] != keys[1]
+@pytest.mark.parametrize(("what", "in_inputs"), [("code_generator", True), ("source_hash", True), ("cpp_compiler", False)])
+def test_the_key_has_the_versions(what: str, in_inputs: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    description = Build(optimise(build_program(Small()), Options()), Options(), CpuTarget.detect())
+    before = description.key, description.inputs
+    monkeypatch.setattr(versions, what, lambda: "another version")
+    assert before[0] != description.key
+    assert (before[1] != description.inputs) == in_inputs
+
+
+def test_the_key_has_all_of_the_description() -> None:
+    program, target = optimise(build_program(Small()), Options()), CpuTarget.detect()
+    first = Build(program, Options(), target)
+    (request, *_) = collect_units(program).requests()
+    tried = (0, replace(Schedule.default(request.kernel, target), rows=3))
+    others = {
+        "program": optimise(build_program(Small(words=7)), Options()),
+        "options": Options(hoist=False),
+        "target": CpuTarget("other", target.lanes),
+        "schedules": {request: (tried,)},
+        "flags": ("-O1",),
+        "emit": test_the_key_has_all_of_the_description,
+        "door": "other",
+    }
+    assert others.keys() == {f.name for f in fields(Build)}
+    assert len({first.key, *(replace(first, **{name: other}).key for name, other in others.items())}) == 1 + len(others)  # type: ignore[arg-type]
+
+
+def test_what_the_cache_has_needs_no_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Small()
+    compile(model, cache_folder=tmp_path).close()
+    monkeypatch.setenv("CXX", "nonexistent")
+    executable = compile(model, cache_folder=tmp_path)
+    assert right(executable)
+    executable.close()
+    with pytest.raises(BuildError, match=r"no C\+\+ compiler: nonexistent"):
+        compile(model, cache_folder=tmp_path, options=Options(hoist=False, coarsen=False, vertical=False))

@@ -1,0 +1,123 @@
+"""Builds: from a finished program to generated code, kernels, a shared object and a manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from backends.acrobat import versions
+from backends.acrobat.codegen.build import compile_model
+from backends.acrobat.codegen.module import DOOR, Module, collect_units
+from backends.acrobat.codegen.vm_module import VmModule
+from backends.acrobat.ir.nodes import Program
+from backends.acrobat.ir.printer import print_program
+from backends.acrobat.kernels.cpu.emit import Schedules, llvm_version, symbol, variants
+from backends.acrobat.kernels.cpu.target import CpuTarget
+from backends.acrobat.kernels.interface import Emitted, Request
+from backends.acrobat.options import Options
+from backends.acrobat.passes.tables import projects
+from backends.acrobat.pipeline import facts_for
+from backends.acrobat.settings import Emit
+
+GENERATION = ("hoist", "phases", "ghosts", "merge_steps", "kernels", "codegen")
+"""The options that code generation reads. Those of the passes have done their work on the program, the others are told to the
+runtime when the build is loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """A program before the C++ compiler has seen it: its translation unit, the kernels' objects by symbol, its manifest."""
+
+    module: Module | VmModule
+    objects: Mapping[str, bytes]
+    manifest: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """All that a build's result depends on, but for the versions of what makes it."""
+
+    program: Program
+    """Finished by all passes."""
+    options: Options
+    """As they are in effect."""
+    target: CpuTarget
+    schedules: Mapping[Request, Schedules] = field(default_factory=dict)
+    """Those of the kernels that are tuned."""
+    flags: tuple[str, ...] = ()
+    """Further ones for the C++ compiler."""
+    emit: Emit = variants
+    door: str = DOOR
+    """Begins the names of the functions that the shared object offers."""
+
+    @property
+    def inputs(self) -> str:
+        """A hash of this description and of the versions of this compiler, TVM, LLVM and Python: all but the C++ compiler."""
+        tuned = ((symbol(r.kernel, r.out_mode, self.target), repr(each)) for r, each in self.schedules.items())
+        text = "\n".join(
+            [
+                print_program(self.program),
+                repr([(name, getattr(self.options, name)) for name in GENERATION]),
+                repr(self.target),
+                repr(sorted(tuned)),
+                repr((self.flags, self.emit.__module__, self.emit.__qualname__, self.door)),
+                versions.source_hash(),
+                versions.code_generator(),
+                sys.version,
+            ]
+        )
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+    @property
+    def key(self) -> str:
+        """The name of the build: `inputs` and a hash of the C++ compiler's version. Raises BuildError if there is none."""
+        return f"{self.inputs}-{hashlib.sha256(versions.cpp_compiler().encode()).hexdigest()[:8]}"
+
+    def generate(self) -> Generated:
+        """Kernels, generated code and manifest."""
+        program, target, kind = self.program, self.target, self.options.kernels
+        units = collect_units(program, self.options.merge_steps)
+        emitted = {r: self.emit(r.kernel, r.out_mode, target, self.schedules.get(r, ()), kind) for r in units.requests()}
+        kernels = by_symbol([v.emitted for each in emitted.values() for v in each])
+        module_of = VmModule if self.options.codegen == "vm" else Module
+        module = module_of(program, facts_for(program, self.options), units, emitted, self.door)
+        manifest = {
+            "door": self.door,
+            "weights": module.weights,
+            "packed": [{"weight": w, "description": json.loads(packing)} for w, packing in module.packed],
+            "outputs": [{"shape": t.shape, "dtype": t.dtype} for t in module.outputs],
+            "library": any(e.source for e in kernels.values()),
+            "instruction_set": target.instruction_set,
+            "llvm": llvm_version() if kernels else "",
+            "projects": projects(program),
+            "kernels": {
+                name: {"flops_per_row": e.flops_per_row, "parts": e.parts, "schedule": asdict(e.schedule)}
+                for name, e in kernels.items()
+            },
+        }
+        return Generated(module, {e.symbol: e.object_bytes for e in kernels.values() if not e.source}, manifest)
+
+    def make(self, folder: Path) -> None:
+        """Kernels, generated code, shared object and manifest, in `folder`. Raises BuildError."""
+        generated = self.generate()
+        objects = [folder / f"{symbol}.o" for symbol in generated.objects]
+        for path, content in zip(objects, generated.objects.values(), strict=True):
+            path.write_bytes(content)
+        (folder / "model.cpp").write_text(generated.module.source)
+        (folder / "program.txt").write_text(print_program(self.program))
+        compile_model(folder / "model.cpp", objects, folder / "model.so", self.flags)
+        (folder / "manifest.json").write_text(json.dumps(generated.manifest, indent=1))
+
+
+def by_symbol(emitted: Sequence[Emitted]) -> dict[str, Emitted]:
+    """Kernels by their C names. Raises RuntimeError if two that differ have one name: the linker would take one for both."""
+    kernels: dict[str, Emitted] = {}
+    for e in emitted:
+        if kernels.setdefault(e.symbol, e) != e:
+            raise RuntimeError(f"two kernels have the symbol {e.symbol}: this is a defect of the compiler")
+    return kernels

@@ -1,0 +1,46 @@
+"""The versions of all that makes code: this compiler, the C++ compiler, TVM and the LLVM within it."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from backends.acrobat.core.toolchain import compiler
+
+ROOT = Path(__file__).parent
+
+
+@cache
+def source_hash() -> str:
+    """A hash of this compiler's own source, generated code's runtime included."""
+    digest = hashlib.sha256()
+    for path in sorted(p for kind in ("*.py", "*.h", "*.cpp") for p in ROOT.rglob(kind)):
+        if "tests" not in path.parts:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+@cache
+def code_generator() -> str:
+    """A hash of the installed TVM, which has LLVM in it: of the list of its files and their hashes, without importing it."""
+    text = ""
+    for name in ("apache-tvm", "apache-tvm-ffi"):
+        try:
+            found = distribution(name)
+            text += f"{name} {found.version} {found.read_text('RECORD')}"
+        except PackageNotFoundError:
+            text += f"{name} is not installed"
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def cpp_compiler() -> str:
+    """What the C++ compiler says of itself. Raises BuildError if there is none."""
+    return _says(compiler())
+
+
+@cache
+def _says(command: str) -> str:
+    return subprocess.run([command, "--version"], capture_output=True, text=True).stdout.partition("\n")[0]

@@ -1,0 +1,75 @@
+"""Just-in-time dynamic batching over PyTorch, behind the harness's contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, Literal
+
+from bench.contract import Target, Unsupported, Workload
+
+if TYPE_CHECKING:
+    from backends.jitbatch.model import Model
+
+GRANULARITIES = ("operator", "cell")
+
+
+class JitBatch:
+    """`granularity`: what is deferred as a whole: an operation of torch; a cell, which is one of the methods that the workload
+    names as straight-line code; or a subtree, a recursive call on a structure that occurs more than once in the mini-batch (the
+    rest as cells). `best` measures all three. `cache`: whether the grouping of a mini-batch is kept for the next one whose
+    calls are the same."""
+
+    name = "jitbatch"
+    packages = ("torch", "greenlet")
+
+    def __init__(
+        self,
+        target: Target,
+        granularity: Literal["best", "operator", "cell", "subtree"] = "best",
+        cache: bool = True,
+    ) -> None:
+        if granularity not in ("best", *GRANULARITIES):
+            raise ValueError(f"granularity is best, operator, cell or subtree, not {granularity!r}")
+        self.target = target
+        self.granularity = granularity
+        self.cache = cache
+
+    def available(self) -> str | None:
+        if find_spec("greenlet") is None:
+            return "greenlet is not installed, with which instances wait for one another: pip install greenlet"
+        if self.target.device == "cuda":
+            import torch
+
+            if not torch.cuda.is_available():
+                return "torch sees no CUDA device"
+        return None
+
+    def load(self) -> None:
+        import backends.jitbatch.model  # noqa: F401
+
+    def variants(self) -> Sequence[Mapping[str, Any]]:
+        return [{"granularity": each} for each in GRANULARITIES] if self.granularity == "best" else [{}]
+
+    def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Model:
+        import torch
+
+        from backends.jitbatch.cells import DeferredCell
+        from backends.jitbatch.kinds import Kinds
+        from backends.jitbatch.model import Model
+        from backends.jitbatch.prepare import prepare
+        from workloads.spec import loaded
+
+        if self.granularity == "subtree":
+            raise Unsupported("calls on equal structures are not deferred as wholes yet")
+        torch.set_num_threads(self.target.threads)
+        granularity = "cell" if self.granularity == "best" else self.granularity
+        module = prepare(loaded(workload, size, seed).to(self.target.device))
+        refused: dict[str, str] = {}
+        if granularity != "operator":
+            names: Sequence[str] = getattr(workload, "cells", ())
+            if not names:
+                raise Unsupported(f"granularity={granularity} defers cells, and {workload.name} names no `cells`")
+            for name in names:
+                module.__dict__[name] = DeferredCell(name, getattr(module, name), refused)
+        return Model(module, Kinds(torch.device(self.target.device)), self.cache, {}, refused)

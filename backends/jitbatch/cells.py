@@ -1,0 +1,162 @@
+"""Cells: methods of a model that are straight-line code over tensors, deferred as wholes.
+
+The first call of each signature is traced: the method runs once on deferred tensors of its own, and the record of its
+operations becomes a kind. A batch of cells runs that record once, each operation on all instances; no index is needed between
+its operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from torch import Tensor, nn
+
+from backends.jitbatch.kinds import CannotDefer, Input, Kind
+from backends.jitbatch.lazy import Lazy, Recording, Shared, Sort
+from backends.jitbatch.recorder import Recorder, signature
+
+MOST_SIGNATURES = 64
+"""Of one cell: a method that is given a number that differs from call to call would be traced anew each time."""
+
+
+class Cell(Kind):
+    """The record of a method, one operation after the other."""
+
+    def __init__(self, number: int, name: str, trace: Recorder, operands: Sequence[Sort], result: Any) -> None:
+        kept: list[int] = []
+        structure = _numbered(result, kept)
+        super().__init__(number, name, operands, [trace.results[i].sort for i in kept], ints=len(trace.ints))
+        self.result = None if type(result) is Lazy else structure
+        self.kept = kept
+        self.program: list[tuple[Kind, list[int], int, int]] = []
+        self.launches = 0
+        at, produced, ints = 0, len(operands), 0
+        code = trace.code
+        while at < len(code):
+            kind = trace.kinds.all[code[at]]
+            if isinstance(kind, Input):
+                raise CannotDefer(f"{name} makes tensors of its own")
+            after = at + 1 + len(kind.operands)
+            self.program.append((kind, code[at + 1 : after], produced, ints))
+            produced += len(kind.sorts)
+            ints += kind.ints
+            self.launches += kind.launches
+            if kind.unbatched is not None:
+                self.unbatched = f"{kind.name}: {kind.unbatched}"
+            at = after
+        self.results = produced
+        self.dead = self._dead()
+
+    def _dead(self) -> list[list[int]]:
+        """After each operation, the results that nobody uses any more."""
+        last: dict[int, int] = {}
+        for at, (kind, operands, first, _) in enumerate(self.program):
+            for i in (*operands, *range(first, first + len(kind.sorts))):
+                last[i] = at
+        dead: list[list[int]] = [[] for _ in self.program]
+        for i, at in last.items():
+            if i not in self.kept:
+                dead[at].append(i)
+        return dead
+
+    def run(self, operands: Sequence[Tensor], ints: Tensor | None, n: int) -> Sequence[Tensor]:
+        values: list[Any] = [*operands, *[None] * (self.results - len(operands))]
+        for (kind, used, first, at), dead in zip(self.program, self.dead, strict=True):
+            own = ints[at * n : (at + kind.ints) * n] if ints is not None and kind.ints else None
+            found = kind.run([values[i] for i in used], own, n)
+            for i, value in enumerate(found):
+                values[first + i] = value
+            for i in dead:
+                values[i] = None
+        return [values[i] for i in self.kept]
+
+
+class DeferredCell:
+    """Stands in a model for one of its methods."""
+
+    def __init__(self, name: str, method: Callable[..., Any], refused: dict[str, str]) -> None:
+        self.name = name
+        self.method = method
+        self.refused = refused
+        self.kinds: dict[Any, Kind] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        recorder: Recorder = Recording.recorder
+        if not recorder.defers or self.name in self.refused:
+            return self.method(*args, **kwargs)
+        operands: list[int] = []
+        try:
+            key = _signature(args, operands) if not kwargs else (_signature(args, operands), _signature(kwargs, operands))
+            kind = self.kinds.get(key)
+            if kind is None:
+                kind = self.trace(recorder, args, kwargs)
+                self.kinds[key] = kind
+        except CannotDefer as error:
+            self.refused[self.name] = str(error)
+            return self.method(*args, **kwargs)
+        return recorder.emit(kind, operands)
+
+    def trace(self, recorder: Recorder, args: Any, kwargs: Any) -> Kind:
+        if len(self.kinds) >= MOST_SIGNATURES:
+            raise CannotDefer(f"{self.name} was called with more than {MOST_SIGNATURES} signatures")
+        inner = Recorder(recorder.kinds, _no_value)
+        inner.defers = False
+        inner.constants = recorder.constants
+        args, kwargs = _placeholders(args, inner), _placeholders(kwargs, inner)
+        operands = [lazy.sort for lazy in inner.results]
+        Recording.recorder = inner
+        try:
+            result = self.method(*args, **kwargs)
+        finally:
+            Recording.recorder = recorder
+        if not operands:
+            raise CannotDefer(f"{self.name} was called without a tensor of the instance")
+        return recorder.kinds.add(lambda number: Cell(number, self.name, inner, operands, result))
+
+
+def _no_value(lazy: Lazy) -> Tensor:
+    raise CannotDefer("it waits for a tensor's value")
+
+
+def _signature(value: Any, operands: list[int]) -> Any:
+    kind = type(value)
+    if kind is Lazy:
+        operands.append(value.index)
+        return value.sort
+    if kind is tuple or kind is list:
+        return (kind, *[_signature(item, operands) for item in value])
+    if kind is dict:
+        return tuple([(key, _signature(item, operands)) for key, item in value.items()])
+    if isinstance(value, nn.Module):
+        return value
+    if isinstance(value, Tensor):
+        raise CannotDefer("it was called with a tensor that is not deferred")
+    if kind is Shared or value is None or isinstance(value, bool | int | float | str):
+        return signature(value, operands)
+    raise CannotDefer(f"it was called with a {kind.__name__}")
+
+
+def _placeholders(value: Any, inner: Recorder) -> Any:
+    """The arguments with deferred tensors of the trace."""
+    if type(value) is Lazy:
+        lazy = Lazy(inner.count, value.sort)
+        inner.count += 1
+        inner.results.append(lazy)
+        return lazy
+    if isinstance(value, tuple | list):
+        return type(value)(_placeholders(item, inner) for item in value)
+    if isinstance(value, dict):
+        return {key: _placeholders(item, inner) for key, item in value.items()}
+    return value
+
+
+def _numbered(result: Any, kept: list[int]) -> Any:
+    """The structure of results with their places among `kept`."""
+    if type(result) is Lazy:
+        if result.index not in kept:
+            kept.append(result.index)
+        return kept.index(result.index)
+    if isinstance(result, tuple | list):
+        return type(result)([_numbered(item, kept) for item in result])
+    raise CannotDefer(f"it gives a {type(result).__name__}, not tensors")

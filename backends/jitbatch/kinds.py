@@ -1,0 +1,147 @@
+"""Kinds of deferred calls: calls of one kind can be computed as one batch.
+
+The signature of a kind is the function, its constants, the identity of the shared tensors among its arguments, and the shapes
+and dtypes of the instance's own. There is one `Kind` for each signature, found by it in a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from backends.jitbatch.lazy import Lazy, Shared, Sort
+from backends.jitbatch.operators import Call, Slot, batched
+
+
+class CannotDefer(Exception):
+    """The code that was to be deferred as a whole does what needs values; the message says what."""
+
+
+class Kind:
+    """What a batch of deferred calls computes.
+
+    Operands of the sorts `operands` go in, with the axis of instances first; `ints` integers of each call go in beside them,
+    and `inputs` (0 or 1) tensors of instances. `sorts` are those of the results, one for each."""
+
+    def __init__(
+        self, number: int, name: str, operands: Sequence[Sort], sorts: Sequence[Sort], ints: int = 0, inputs: int = 0
+    ) -> None:
+        self.number = number
+        self.name = name
+        self.operands = tuple(operands)
+        self.sorts = tuple(sorts)
+        self.ints = ints
+        self.inputs = inputs
+        self.result: Any = None  # the structure of the results, numbers in place of tensors; None: one tensor
+        self.launches = 1
+        self.unbatched: str | None = None
+
+    def run(self, operands: Sequence[Tensor], ints: Tensor | None, n: int) -> Sequence[Tensor]:
+        """The results for `n` calls. `ints`: those of call j at j, n + j, 2n + j, ..."""
+        raise NotImplementedError
+
+
+class Operation(Kind):
+    """A function of torch."""
+
+    def __init__(self, number: int, call: Call, sorts: Sequence[Sort]) -> None:
+        super().__init__(number, call.name, call.sorts, sorts)
+        self.compute, self.unbatched = batched(call)
+        self.single = isinstance(call.result, Sort)
+
+    def run(self, operands: Sequence[Tensor], ints: Tensor | None, n: int) -> Sequence[Tensor]:
+        found: Any = self.compute(operands)
+        return (found,) if self.single else found
+
+
+class Row(Kind):
+    """A row of a shared tensor by an int that the host knows: word vectors."""
+
+    def __init__(self, number: int, table: Tensor) -> None:
+        super().__init__(number, "row", [], [Sort.of(table[0])], ints=1)
+        self.table = table
+
+    def run(self, operands: Sequence[Tensor], ints: Tensor | None, n: int) -> Sequence[Tensor]:
+        assert ints is not None
+        return (self.table.index_select(0, ints),)
+
+
+class Input(Kind):
+    """A tensor of an instance, or one that its code made of nothing deferred."""
+
+    def __init__(self, number: int, sort: Sort) -> None:
+        super().__init__(number, "input", [], [sort], inputs=1)
+
+    def run(self, operands: Sequence[Tensor], ints: Tensor | None, n: int) -> Sequence[Tensor]:
+        return (torch.stack(list(operands)),)
+
+
+class Kinds:
+    """The table of signatures."""
+
+    def __init__(self, device: torch.device) -> None:
+        self.device = device
+        self.all: list[Kind] = []
+        self.by_key: dict[Any, Kind] = {}
+        self.rows: dict[Any, Kind] = {}
+        self.inputs: dict[Sort, Kind] = {}
+
+    def add(self, make: Callable[[int], Kind]) -> Kind:
+        kind = make(len(self.all))
+        self.all.append(kind)
+        return kind
+
+    def row(self, table: Shared) -> Kind:
+        kind = self.rows.get(table.key)
+        if kind is None:
+            kind = self.rows[table.key] = self.add(lambda number: Row(number, table.tensor))
+        return kind
+
+    def input(self, sort: Sort) -> Kind:
+        kind = self.inputs.get(sort)
+        if kind is None:
+            kind = self.inputs[sort] = self.add(lambda number: Input(number, sort))
+        return kind
+
+    def operation(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Kind:
+        """That of a call met for the first time: it is made once on zeros, which tells the shapes of its results."""
+        sorts: list[Sort] = []
+
+        def slot(x: Lazy) -> Slot:
+            sorts.append(x.sort)
+            return Slot(len(sorts) - 1, x.sort)
+
+        args, kwargs = template(args, slot), template(kwargs, slot)
+        zeros = [torch.zeros(sort.shape, dtype=sort.dtype, device=self.device) for sort in sorts]
+        call = Call(function, args, kwargs, tuple(sorts), None)
+        found = call(zeros)
+        name = call.name
+        if isinstance(found, Tensor):
+            results, result = [Sort.of(found)], None
+            call = Call(function, args, kwargs, tuple(sorts), results[0])
+        elif isinstance(found, tuple | list) and found and all(isinstance(each, Tensor) for each in found):
+            results, result = [Sort.of(each) for each in found], type(found)(range(len(found)))
+            call = Call(function, args, kwargs, tuple(sorts), tuple(results))
+        else:
+            raise CannotDefer(f"{name} gives a {type(found).__name__}, and deferred tensors have no values yet")
+        kind = self.add(lambda number: Operation(number, call, results))
+        kind.result = result
+        return kind
+
+
+def template(value: Any, slot: Callable[[Lazy], Slot]) -> Any:
+    """Arguments with slots for deferred tensors and the tensors themselves for shared ones."""
+    if type(value) is Lazy:
+        return slot(value)
+    if type(value) is Shared:
+        return value.tensor
+    if isinstance(value, torch.Size):
+        return tuple(value)
+    if isinstance(value, tuple | list):
+        return type(value)(template(item, slot) for item in value)
+    if isinstance(value, dict):
+        return {key: template(item, slot) for key, item in value.items()}
+    return value

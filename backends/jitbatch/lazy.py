@@ -1,0 +1,235 @@
+"""Deferred tensors: what the one-instance code of a model sees in place of tensors.
+
+An operation on one computes nothing. It is told to the current recorder (`backends.jitbatch.recorder`), which gives back
+another deferred tensor. Any function of torch takes them, because they have `__torch_function__`; the most frequent operators
+and methods go to the recorder directly. What asks for a value (`item`, `bool`, `int`, `float`, `tolist`) makes the instance
+wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+class Sort:
+    """A shape with a dtype. There is one object for each, so that sorts are compared by identity."""
+
+    __slots__ = ("dtype", "shape")
+    known: dict[tuple[tuple[int, ...], torch.dtype], Sort] = {}  # noqa: RUF012
+
+    def __init__(self, shape: tuple[int, ...], dtype: torch.dtype) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> Sort:
+        key = (tuple(tensor.shape), tensor.dtype)
+        sort = cls.known.get(key)
+        if sort is None:
+            sort = cls.known[key] = cls(*key)
+        return sort
+
+    @property
+    def bytes(self) -> int:
+        return torch.Size(self.shape).numel() * self.dtype.itemsize
+
+    def __repr__(self) -> str:
+        return f"{str(self.dtype).removeprefix('torch.')}{list(self.shape)}"
+
+
+class Recording:
+    """The recorder that deferred tensors tell their operations to. One mini-batch is recorded at a time in a process."""
+
+    recorder: Any = None
+
+
+class Deferred:
+    """What an instance's own tensors and shared ones have in common."""
+
+    __slots__ = ("sort",)
+    sort: Sort
+
+    @classmethod
+    def __torch_function__(
+        cls, function: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return Recording.recorder.call(function, args, kwargs or {})
+
+    @property
+    def shape(self) -> torch.Size:
+        return torch.Size(self.sort.shape)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.sort.dtype
+
+    @property
+    def device(self) -> torch.device:
+        device: torch.device = Recording.recorder.device
+        return device
+
+    @property
+    def ndim(self) -> int:
+        return len(self.sort.shape)
+
+    @property
+    def requires_grad(self) -> bool:
+        return False
+
+    @property
+    def T(self) -> Any:
+        return Recording.recorder.call(torch.Tensor.t if self.ndim == 2 else _mirrored, (self,), {})
+
+    @property
+    def mT(self) -> Any:
+        return Recording.recorder.call(torch.transpose, (self, -2, -1), {})
+
+    def dim(self) -> int:
+        return len(self.sort.shape)
+
+    def size(self, dim: int | None = None) -> Any:
+        return self.shape if dim is None else self.sort.shape[dim]
+
+    def numel(self) -> int:
+        return self.shape.numel()
+
+    def is_floating_point(self) -> bool:
+        return self.sort.dtype.is_floating_point
+
+    def __len__(self) -> int:
+        if not self.sort.shape:
+            raise TypeError("len() of a 0-d tensor")
+        return self.sort.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(Recording.recorder.call(torch.unbind, (self,), {}))
+
+    def value(self) -> Tensor:
+        """The tensor itself."""
+        raise NotImplementedError
+
+    def item(self) -> Any:
+        return self.value().item()
+
+    def tolist(self) -> Any:
+        return self.value().tolist()
+
+    def __bool__(self) -> bool:
+        return bool(self.value())
+
+    def __int__(self) -> int:
+        return int(self.value())
+
+    def __float__(self) -> float:
+        return float(self.value())
+
+    def __index__(self) -> int:
+        return self.value().__index__()
+
+    def __add__(self, other: Any) -> Any:
+        return Recording.recorder.call(torch.add, (self, other), {})
+
+    def __radd__(self, other: Any) -> Any:
+        return Recording.recorder.call(torch.add, (other, self) if isinstance(other, Tensor) else (self, other), {})
+
+    def __sub__(self, other: Any) -> Any:
+        return Recording.recorder.call(torch.sub, (self, other), {})
+
+    def __rsub__(self, other: Any) -> Any:
+        return Recording.recorder.call(torch.rsub, (self, other), {})
+
+    def __mul__(self, other: Any) -> Any:
+        return Recording.recorder.call(torch.mul, (self, other), {})
+
+    def __rmul__(self, other: Any) -> Any:
+        return Recording.recorder.call(torch.mul, (self, other), {})
+
+    def __truediv__(self, other: Any) -> Any:
+        return Recording.recorder.call(torch.div, (self, other), {})
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return Recording.recorder.call(torch.Tensor.__rtruediv__, (self, other), {})
+
+    def __matmul__(self, other: Any) -> Any:
+        return Recording.recorder.call(torch.matmul, (self, other), {})
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return Recording.recorder.call(torch.matmul, (other, self), {})
+
+    def __pow__(self, other: Any) -> Any:
+        return Recording.recorder.call(torch.pow, (self, other), {})
+
+    def __neg__(self) -> Any:
+        return Recording.recorder.call(torch.neg, (self,), {})
+
+    def __lt__(self, other: Any) -> Any:
+        return Recording.recorder.call(torch.lt, (self, other), {})
+
+    def __le__(self, other: Any) -> Any:
+        return Recording.recorder.call(torch.le, (self, other), {})
+
+    def __gt__(self, other: Any) -> Any:
+        return Recording.recorder.call(torch.gt, (self, other), {})
+
+    def __ge__(self, other: Any) -> Any:
+        return Recording.recorder.call(torch.ge, (self, other), {})
+
+    def __eq__(self, other: object) -> Any:
+        return Recording.recorder.call(torch.eq, (self, other), {})
+
+    def __ne__(self, other: object) -> Any:
+        return Recording.recorder.call(torch.ne, (self, other), {})
+
+    __hash__ = object.__hash__
+
+    def __getitem__(self, index: Any) -> Any:
+        return Recording.recorder.getitem(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise NotImplementedError("jitbatch defers tensors, which cannot be changed in place: make a new one")
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(torch.Tensor, name, None)
+        if name.startswith("__") or not callable(method):
+            raise AttributeError(f"jitbatch's deferred tensors have no {name!r}")
+
+        def deferred(*args: Any, **kwargs: Any) -> Any:
+            return Recording.recorder.call(method, (self, *args), kwargs)
+
+        return deferred
+
+
+class Lazy(Deferred):
+    """A tensor of one instance. `index`: its number among the results that the recorder knows."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, index: int, sort: Sort) -> None:
+        self.index = index
+        self.sort = sort
+
+    def value(self) -> Tensor:
+        found: Tensor = Recording.recorder.wait(self)
+        return found
+
+
+class Shared(Deferred):
+    """A parameter or buffer, or what is computed from such alone: the same tensor for every instance and mini-batch."""
+
+    __slots__ = ("key", "tensor")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+        self.key = object()  # its identity in signatures: deferred tensors themselves are compared by their elements
+        self.sort = Sort.of(tensor)
+
+    def value(self) -> Tensor:
+        return self.tensor
+
+
+def _mirrored(tensor: Tensor) -> Tensor:
+    return tensor.permute(*range(tensor.dim() - 1, -1, -1))

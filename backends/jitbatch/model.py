@@ -1,0 +1,239 @@
+"""A model behind the harness's contract: mini-batches recorded, grouped and computed."""
+
+from __future__ import annotations
+
+from array import array
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from sys import getrefcount
+from time import perf_counter_ns
+from typing import Any
+
+import greenlet
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from backends.jitbatch import instances
+from backends.jitbatch.execute import Meter, Pools, Ready, execute
+from backends.jitbatch.kinds import Kinds
+from backends.jitbatch.lazy import Lazy, Recording, Shared, Sort
+from backends.jitbatch.plan import analyse
+from backends.jitbatch.recorder import Recorder
+from bench.contract import Instance, Outputs
+from workloads.structures import arrays, map_tensors
+
+CACHED_RESULTS = 4_000_000
+"""Results of the plans that are kept: the least recently used go when there are more. A result takes some 20 bytes."""
+UNREFERENCED = next(map(getrefcount, [object()]))
+"""What `map(getrefcount, ...)` gives for an object that nothing but the list refers to."""
+
+
+class Plans:
+    """Plans by what they are functions of: the plan that ran before in the same mini-batch, the code, and which results are
+    still referred to when it has been recorded."""
+
+    def __init__(self, keep: bool) -> None:
+        self.keep = keep
+        self.known: OrderedDict[tuple[int, bytes, bytes], Ready] = OrderedDict()
+        self.results = 0
+        self.made = 0
+
+    def get(self, key: tuple[int, bytes, bytes]) -> Ready | None:
+        ready = self.known.get(key)
+        if ready is not None:
+            self.known.move_to_end(key)
+        return ready
+
+    def put(self, key: tuple[int, bytes, bytes], ready: Ready) -> None:
+        if not self.keep:
+            return
+        self.known[key] = ready
+        self.results += len(ready.plan.rows)
+        while self.results > CACHED_RESULTS and len(self.known) > 1:
+            _, dropped = self.known.popitem(last=False)
+            self.results -= len(dropped.plan.rows)
+
+
+class Run:
+    """One mini-batch on its way: what its instances have computed so far."""
+
+    def __init__(self, recorder: Recorder, plans: Plans, pools: Pools) -> None:
+        self.recorder = recorder
+        self.plans = plans
+        self.pools = pools
+        self.meter = Meter()
+        self.rows = np.empty(0, np.int64)
+        self.tops: Mapping[Sort, int] = {}
+        self.last = 0  # the number of the plan that ran last; 0: none
+        self.schedule_ns = self.fetch_ns = 0
+        self.hits = self.misses = self.nodes = self.flushes = 0
+
+    def flush(self) -> None:
+        """Compute all that is recorded."""
+        recorder = self.recorder
+        if not recorder.calls:
+            return
+        start = perf_counter_ns()
+        alive = np.fromiter(map(getrefcount, recorder.results), np.int64, len(recorder.results)) > UNREFERENCED
+        key = (self.last, array("i", recorder.code).tobytes(), alive.tobytes())
+        ready = self.plans.get(key)
+        if ready is None:
+            self.misses += 1
+            self.plans.made += 1
+            kinds = recorder.kinds
+            plan = analyse(self.plans.made, recorder.code, recorder.base, kinds.all, self.rows, self.tops, alive)
+            ready = Ready(plan, 1, kinds.device)
+            self.plans.put(key, ready)
+        else:
+            self.hits += 1
+        ints = torch.tensor(recorder.ints, device=recorder.device) if recorder.ints else None
+        self.pools.reserve(ready.tops, self.tops)
+        self.schedule_ns += perf_counter_ns() - start
+        execute(ready, self.pools, ints, recorder.inputs, self.meter)
+        self.rows = np.concatenate((self.rows, ready.plan.rows))
+        self.tops = ready.tops
+        self.last = ready.plan.number
+        self.nodes += recorder.calls
+        self.flushes += 1
+        recorder.begin()
+
+    def values(self, lazies: Sequence[Lazy]) -> list[Tensor]:
+        """New tensors with the values of computed results, read with one gather for each sort."""
+        by_sort: dict[Sort, list[int]] = {}
+        for place, lazy in enumerate(lazies):
+            by_sort.setdefault(lazy.sort, []).append(place)
+        values: list[Any] = [None] * len(lazies)
+        for sort, places in by_sort.items():
+            rows = torch.from_numpy(self.rows[[lazies[place].index for place in places]]).to(self.pools.device)
+            for place, value in zip(places, self.pools.tensors[sort].index_select(0, rows).unbind(), strict=True):
+                values[place] = value
+        return values
+
+
+class Model:
+    """`module` was made ready by `prepare`. `known`: counters that are the same for every run."""
+
+    def __init__(self, module: nn.Module, kinds: Kinds, cache: bool, known: Mapping[str, Any], refused: dict[str, str]) -> None:
+        self.module = module
+        self.kinds = kinds
+        self.device = kinds.device
+        self.plans = Plans(cache)
+        self.pools = Pools(kinds.device)
+        self.constants: dict[Any, Any] = {}
+        self.known = known
+        self.refused = refused
+        self.run_ns = 0
+        self.ran: Run | None = None
+
+    def place(self, instances: Sequence[Instance]) -> list[Instance]:
+        return [map_tensors(lambda tensor: tensor.to(self.device), instance) for instance in instances]
+
+    @torch.inference_mode()
+    def run(self, minibatch: Sequence[Instance]) -> Outputs:
+        start = perf_counter_ns()
+        hub = greenlet.getcurrent()
+        waiting: list[tuple[greenlet.greenlet, Lazy]] = []
+        outputs: list[Any] = [None] * len(minibatch)
+
+        def wait(lazy: Lazy) -> Tensor:
+            if lazy.index < recorder.base:
+                return self.read(run, [lazy])[0]
+            waiting.append((greenlet.getcurrent(), lazy))
+            value: Tensor = hub.switch()
+            return value
+
+        recorder = Recorder(self.kinds, wait)
+        recorder.constants = self.constants
+        run = Run(recorder, self.plans, self.pools)
+        before, Recording.recorder = Recording.recorder, recorder
+        try:
+
+            def go(number: int, instance: Instance) -> None:
+                outputs[number] = self.module(instances.deferred(instance, recorder.input))
+
+            for number, instance in enumerate(minibatch):
+                greenlet.greenlet(go).switch(number, instance)
+            while waiting:
+                ready, waiting[:] = list(waiting), []
+                run.flush()
+                values = self.read(run, [lazy for _, lazy in ready])
+                for (instance_of, _), value in zip(ready, values, strict=True):
+                    instance_of.switch(value)
+            run.flush()
+            outputs = self.results(run, outputs)
+        finally:
+            Recording.recorder = before
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+        self.ran = run
+        self.run_ns = perf_counter_ns() - start
+        return outputs
+
+    def read(self, run: Run, lazies: Sequence[Lazy]) -> list[Tensor]:
+        """Values on the host, for which instances wait."""
+        start = perf_counter_ns()
+        values = run.values(lazies)
+        if self.device.type != "cpu":
+            by_sort: dict[Sort, list[int]] = {}
+            for place, lazy in enumerate(lazies):
+                by_sort.setdefault(lazy.sort, []).append(place)
+            for places in by_sort.values():
+                for place, value in zip(places, torch.stack([values[p] for p in places]).cpu().unbind(), strict=True):
+                    values[place] = value
+        run.fetch_ns += perf_counter_ns() - start
+        return values
+
+    def results(self, run: Run, outputs: list[Any]) -> list[Any]:
+        start = perf_counter_ns()
+        lazies: list[Any] = []
+        instances.found(outputs, lazies)
+        own = [lazy for lazy in lazies if type(lazy) is Lazy]
+        values = {id(lazy): value for lazy, value in zip(own, run.values(own), strict=True)}
+        found: list[Any] = instances.concrete(
+            outputs, lambda lazy: lazy.tensor.clone() if type(lazy) is Shared else values[id(lazy)]
+        )
+        run.fetch_ns += perf_counter_ns() - start
+        return found
+
+    def fetch(self, outputs: Outputs) -> list[Any]:
+        return [arrays(output) for output in outputs]
+
+    def counters(self) -> Mapping[str, Any]:
+        run = self.ran
+        if run is None:
+            return self.known
+        meter = run.meter
+        computing = meter.copy_ns + meter.kernel_ns
+        return {
+            "construct_ms": (self.run_ns - run.schedule_ns - computing - run.fetch_ns) / 1e6,
+            "schedule_ms": run.schedule_ns / 1e6,
+            "copy_ms": meter.copy_ns / 1e6,
+            "kernel_ms": meter.kernel_ns / 1e6,
+            "fetch_ms": run.fetch_ns / 1e6,
+            "nodes": run.nodes,
+            "batches": meter.batches,
+            "launches": meter.launches,
+            "mean_batch_width": run.nodes / meter.batches if meter.batches else 0.0,
+            "gathered_bytes": meter.gathered_bytes,
+            "analyses": run.misses,
+            "cache_hits": run.hits,
+            "flushes": run.flushes,
+            "unbatched": {**meter.unbatched, **self.refused},
+            **self.known,
+        }
+
+    def facts(self) -> Mapping[str, Any]:
+        from backends.pytorch import libraries
+
+        told = {"library": f"PyTorch {torch.__version__}", "threads": torch.get_num_threads(), "load_time": ""}
+        if self.device.type != "cpu":
+            return told
+        ran = f"PyTorch {torch.__version__} ({libraries.describe(torch.float32)})"
+        return {**told, "library": ran, "instruction_set": libraries.capability()}
+
+    def close(self) -> None:
+        self.plans = Plans(False)
+        self.pools = Pools(self.device)
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()

@@ -1,0 +1,186 @@
+"""Records the operations of a mini-batch's instances: what each is (its kind) and which results it uses.
+
+The record is one flat list of ints, `code`: for each call the number of its kind, then the numbers of its operands, which are
+numbers of earlier results. Numbers of data (word ids, tensors of instances) stand beside it, in `ints` and `inputs`. So two
+mini-batches whose calls are the same have the same code, whatever their data, and code is all that grouping depends on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from backends.jitbatch.kinds import CannotDefer, Kind, Kinds
+from backends.jitbatch.lazy import Lazy, Shared, Sort
+
+
+class Hole:
+    """An int of an instance that stands in a record for that of any instance of the same structure. It can be the index of
+    a row and nothing else: then the record does not depend on its value. `position`: which of the instance's ints it is."""
+
+    __slots__ = ("position",)
+
+    def __init__(self, position: int) -> None:
+        self.position = position
+
+
+class Recorder:
+    """`base`: the number of the first result of this code; those before were computed by earlier flushes of the same run.
+    `wait` is what is done for the value of a deferred tensor."""
+
+    def __init__(self, kinds: Kinds, wait: Callable[[Lazy], Tensor]) -> None:
+        self.kinds = kinds
+        self.device = kinds.device
+        self.wait = wait
+        self.base = 0
+        self.count = 0
+        self.calls = 0
+        self.code: list[int] = []
+        self.ints: list[Any] = []
+        self.inputs: list[Tensor] = []
+        self.results: list[Lazy] = []
+        self.constants: dict[Any, Any] = {}
+        self.defers = True  # whether cells are deferred as wholes, not inside of one
+
+    def begin(self) -> None:
+        """A new code after the last one was executed."""
+        self.base = self.count
+        self.calls = 0
+        self.code, self.ints, self.inputs, self.results = [], [], [], []
+
+    def emit(self, kind: Kind, operands: list[int]) -> Any:
+        """One more call: its result, or results in their structure."""
+        self.calls += 1
+        self.code.append(kind.number)
+        self.code += operands
+        sorts = kind.sorts
+        if kind.result is None:
+            lazy = Lazy(self.count, sorts[0])
+            self.count += 1
+            self.results.append(lazy)
+            return lazy
+        lazies = [Lazy(self.count + i, sort) for i, sort in enumerate(sorts)]
+        self.count += len(lazies)
+        self.results += lazies
+        return structured(kind.result, lazies)
+
+    def input(self, tensor: Tensor) -> Any:
+        self.inputs.append(tensor)
+        return self.emit(self.kinds.input(Sort.of(tensor)), [])
+
+    def call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if not kwargs:
+            match args:
+                case (Lazy() as x,):
+                    key: Any = (function, x.sort)
+                    kind = self.kinds.by_key.get(key)
+                    if kind is None:
+                        kind = self.kinds.by_key[key] = self.operation(function, args, kwargs)
+                    return self.emit(kind, [x.index])
+                case (Lazy() as x, Lazy() as y):
+                    key = (function, x.sort, y.sort)
+                    kind = self.kinds.by_key.get(key)
+                    if kind is None:
+                        kind = self.kinds.by_key[key] = self.operation(function, args, kwargs)
+                    return self.emit(kind, [x.index, y.index])
+        operands: list[int] = []
+        args, kwargs = self.ready(args), self.ready(kwargs)
+        key = (function, signature(args, operands), signature(kwargs, operands))
+        if not operands:
+            return self.constant(function, args, kwargs, key)
+        kind = self.kinds.by_key.get(key)
+        if kind is None:
+            kind = self.kinds.by_key[key] = self.operation(function, args, kwargs)
+        return self.emit(kind, operands)
+
+    def getitem(self, x: Any, index: Any) -> Any:
+        if type(x) is Shared and (type(index) is int or type(index) is Hole) and x.sort.shape:
+            if type(index) is int:
+                rows = x.sort.shape[0]
+                if not -rows <= index < rows:
+                    raise IndexError(f"index {index} is out of bounds for dimension 0 with size {rows}")
+                self.ints.append(index % rows)
+            else:
+                self.ints.append(index)
+            return self.emit(self.kinds.row(x), [])
+        if (
+            isinstance(index, Tensor)
+            and index.dtype == torch.bool
+            or isinstance(index, Lazy)
+            and index.sort.dtype == torch.bool
+        ):
+            raise CannotDefer("indexing by a mask gives a shape that depends on values")
+        return self.call(torch.Tensor.__getitem__, (x, index), {})
+
+    def operation(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Kind:
+        name = str(getattr(function, "__name__", function))
+        if name.endswith("_") and not name.endswith("__") or kwargs.get("inplace") or kwargs.get("out") is not None:
+            raise NotImplementedError(f"jitbatch defers tensors, which cannot be changed in place: write {name} without it")
+        return self.kinds.operation(function, args, kwargs)
+
+    def ready(self, value: Any) -> Any:
+        """The arguments with concrete tensors as inputs of the record."""
+        if isinstance(value, Tensor):
+            return self.input(value)
+        if isinstance(value, tuple | list) and not isinstance(value, torch.Size):
+            return type(value)(self.ready(item) for item in value)
+        if isinstance(value, dict):
+            return {key: self.ready(item) for key, item in value.items()}
+        return value
+
+    def constant(self, function: Callable[..., Any], args: Any, kwargs: Any, key: Any) -> Any:
+        """What is computed from shared tensors alone is shared, and computed once."""
+        if key not in self.constants:
+            result = function(*plain(args), **plain(kwargs))
+            self.constants[key] = shared(result)
+        return self.constants[key]
+
+
+def signature(value: Any, operands: list[int]) -> Any:
+    """What of arguments decides the kind; numbers of deferred tensors are added to `operands`."""
+    kind = type(value)
+    if kind is Lazy:
+        operands.append(value.index)
+        return value.sort
+    if kind is Shared:
+        return value.key
+    if kind is tuple or kind is list:
+        return (kind, *[signature(item, operands) for item in value])
+    if kind is dict:
+        return tuple([(key, signature(item, operands)) for key, item in value.items()])
+    if kind is slice:
+        return (slice, value.start, value.stop, value.step)
+    if kind is Hole:
+        raise CannotDefer("an int of the instance is used for more than the index of a row")
+    return (kind, value)
+
+
+def structured(structure: Any, lazies: list[Lazy]) -> Any:
+    if type(structure) is int:
+        return lazies[structure]
+    if isinstance(structure, tuple | list):
+        return type(structure)([structured(item, lazies) for item in structure])
+    return structure
+
+
+def plain(value: Any) -> Any:
+    """Shared tensors as tensors."""
+    if type(value) is Shared:
+        return value.tensor
+    if isinstance(value, tuple | list) and not isinstance(value, torch.Size):
+        return type(value)(plain(item) for item in value)
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    return value
+
+
+def shared(value: Any) -> Any:
+    """Tensors as shared tensors."""
+    if isinstance(value, Tensor):
+        return Shared(value)
+    if isinstance(value, tuple | list):
+        return type(value)(shared(item) for item in value)
+    return value

@@ -1,0 +1,89 @@
+"""`python -m bench.report`: the tables and figures of the evaluation and one HTML page, from the rows that lie in the results.
+
+    python -m bench.report                       this machine's results in results/
+    python -m bench.report amd-epyc-2c-7175aa    another machine's
+    python -m bench.report --only dynet fair     some experiments
+
+It measures nothing. What the experiments of conf/experiment want and no row has is named: on standard output, on the page and
+in `missing.md`. Exit codes: 0 written; 2 refused, for the reason it prints; 4 nothing to report, because no row can be used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench import machine, registry
+from bench.report import entries, experiments, overview, page, paper, views
+from bench.report.write import write
+from bench.status import Exit
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    asked = _arguments(arguments)
+    root = Path(asked.results)
+    try:
+        folder = _folder(root, asked.machine)
+        results = entries.load(folder)
+        names = _names(asked.only)
+        published = paper.load(root / "paper")
+    except (FileNotFoundError, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return Exit.CONFIG
+    for why, count in results.ignored.items():
+        print(f"not used: {count} rows of {folder / 'cells.jsonl'}: {why}", file=sys.stderr)
+    found = experiments.read(results, asked.measure, names)
+    sections = [views.show(experiment) for experiment in found]
+    others = [overview.support(results), overview.failures(results)] + ([paper.table(published)] if published else [])
+    target = Path(asked.out) if asked.out else folder
+    write(target, sections, others, page.render(results, found, sections, published))
+    drawn = sum(bool(section.tables) for section in sections)
+    for section in sections:
+        cells = sum(len(group.missing) for group in section.experiment.groups)
+        if section.holes:
+            text = f"{cells} cells not measured ({section.experiment.command})" if cells else section.holes[0].what
+            others_ = [hole.what for hole in section.holes if not hole.command]
+            print(f"missing: {section.experiment.name}: {'; '.join(dict.fromkeys([text, *others_]))}")
+    print(overview.summary(results))
+    print(f"{drawn} of {len(sections)} experiments have rows; written: {target / 'report.html'}, tables/, figures/, missing.md")
+    return Exit.OK if results.entries else Exit.NOTHING
+
+
+def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.report", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("machine", nargs="?", help="the folder of a machine in the results; this machine's by default")
+    parser.add_argument("--results", default="results", help="the folder of all machines (default: %(default)s)")
+    parser.add_argument(
+        "--measure", default="default", help="take the rows measured under these settings (default: %(default)s)"
+    )
+    parser.add_argument("--only", nargs="+", metavar="EXPERIMENT", help="these experiments; all of conf/experiment by default")
+    parser.add_argument("--out", help="where to write; the folder of the machine by default")
+    return parser.parse_args(arguments)
+
+
+def _folder(root: Path, name: str | None) -> Path:
+    """Raises FileNotFoundError that names the machines there are."""
+    chosen = root / (name or machine.name())
+    if (chosen / "cells.jsonl").is_file():
+        return chosen
+    there = sorted(path.parent.name for path in root.glob("*/cells.jsonl"))
+    if name is None:
+        hint = f"name a machine: {', '.join(there)}" if there else "measure first: python -m bench experiment=fair"
+        raise FileNotFoundError(f"{chosen}: nothing has been measured on this machine; {hint}")
+    raise FileNotFoundError(f"{chosen}: no cells.jsonl there; machines with results: {', '.join(there) or 'none'}")
+
+
+def _names(only: Sequence[str] | None) -> list[str] | None:
+    known = registry.names("experiment")
+    for name in only or ():
+        if name not in known:
+            raise ValueError(f"--only {name}: no such experiment; there are: {', '.join(known)}")
+    return list(only) if only else None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

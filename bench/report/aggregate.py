@@ -1,0 +1,119 @@
+"""Ratios of rows and geometric means of ratios, with 95 % intervals, and what may be said of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from bench import stats
+from bench.report.entries import Entry, refs
+from bench.stats import Ratio
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How many times faster `entry` is than `reference`."""
+
+    reference: Entry
+    entry: Entry
+    ratio: Ratio
+    together: bool  # measured in one session, in turns
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        return refs((self.reference, self.entry))
+
+    @property
+    def verdict(self) -> str:
+        """What may be said: `faster`, `slower`, `no significant difference`, `too few rounds` or `different sessions`."""
+        if not self.together:
+            return "different sessions"
+        if not self.ratio.has_interval:
+            return "too few rounds"
+        if not self.ratio.significant:
+            return "no significant difference"
+        return "faster" if self.ratio.value > 1 else "slower"
+
+
+def together(a: Entry, b: Entry) -> bool:
+    return a.session is not None and a.session == b.session
+
+
+@lru_cache(maxsize=1 << 16)  # tables, figures and means ask for the same ratios
+def compare(reference: Entry, entry: Entry) -> Comparison | None:
+    """Within a session from its rounds, with an interval by the block bootstrap (bench/interval.py). Of different sessions the
+    ratio of the latencies without an interval, because no interval of one session covers what changed until the next. None:
+    one of them has not finished, or they share no mini-batch."""
+    if not (reference.ok and entry.ok):
+        return None
+    same = together(reference, entry)
+    ratio = (stats.ratio if same else stats.unpaired)(reference.rounds, entry.rounds)
+    return None if ratio is None else Comparison(reference, entry, ratio, same)
+
+
+def fastest(entries: Iterable[Entry]) -> Entry | None:
+    """The fastest of some variants of a backend that have finished. Variants of one session are compared by its rounds."""
+    best: Entry | None = None
+    for entry in entries:
+        if not entry.ok:
+            continue
+        found = None if best is None else compare(best, entry)
+        if best is None or (found is not None and found.ratio.value > 1):
+            best = entry
+    return best
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A geometric mean of `count` ratios; `left_out` cells were wanted and are not in it. `low` and `high` are NaN where a
+    ratio has no interval."""
+
+    value: float
+    low: float
+    high: float
+    count: int
+    left_out: int
+    apart: int  # ratios in it of rows of different sessions
+    rows: tuple[str, ...]
+
+    @property
+    def has_interval(self) -> bool:
+        return math.isfinite(self.low)
+
+    @property
+    def significant(self) -> bool:
+        return self.has_interval and not self.low <= 1.0 <= self.high
+
+
+def geometric_mean(found: Sequence[Comparison | None]) -> Mean | None:
+    """Over the cells that all compared systems have finished; None stands for a cell that one of them has not. None if there
+    is no cell left.
+
+    The interval says how precisely this set of cells was measured, not what other cells would give: the half-widths of the
+    ratios' intervals, as logarithms, are added as those of independent errors."""
+    kept = [each for each in found if each is not None]
+    if not kept:
+        return None
+    logs = np.log([each.ratio.value for each in kept])
+    centre = float(logs.mean())
+    below = np.log([each.ratio.value / each.ratio.low for each in kept])
+    above = np.log([each.ratio.high / each.ratio.value for each in kept])
+    low, high = (float(np.sqrt(np.sum(np.square(half)))) / len(kept) for half in (below, above))
+    return Mean(
+        value=math.exp(centre),
+        low=math.exp(centre - low),
+        high=math.exp(centre + high),
+        count=len(kept),
+        left_out=len(found) - len(kept),
+        apart=sum(not each.together for each in kept),
+        rows=tuple(dict.fromkeys(ref for each in kept for ref in each.rows)),
+    )
+
+
+def spread(ratio: Ratio) -> float:
+    """Half the width of the interval of a ratio, as a logarithm; infinite without one."""
+    return math.log(ratio.high / ratio.low) / 2 if ratio.has_interval else math.inf

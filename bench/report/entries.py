@@ -1,0 +1,173 @@
+"""The stored rows of one machine as the report sees them: which can be used, and what the samples of each say."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+
+from bench import registry, stats
+from bench.facts import instruction_set
+from bench.record import whole
+from bench.status import Status
+from bench.store import Record, Store
+
+IDENTITY = ("backend", "options", "workload", "workload_options", "size", "batch_size", "threads", "device", "seed")
+"""What a row is a row of, beside the settings it was measured under."""
+OLDER = "written by an earlier version of the harness, which kept less"
+DAMAGED = "not whole"
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A usable row. `ref` names it for good: a cell is measured once in a session. Entries are equal if they are the same."""
+
+    record: Record
+
+    @cached_property
+    def ref(self) -> str:
+        return reference(self.record)
+
+    @property
+    def ok(self) -> bool:
+        return bool(self.record["status"] == Status.OK)
+
+    @property
+    def backend(self) -> str:
+        return str(self.record["backend"])
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self.record["options"]
+        return found
+
+    @property
+    def session(self) -> str | None:
+        return self.record.get("session")
+
+    @cached_property
+    def rounds(self) -> stats.Rounds:
+        """Of a row that is `ok`."""
+        return stats.rounds_of(self.record)
+
+    @cached_property
+    def summary(self) -> stats.Summary:
+        return stats.summary(self.rounds)
+
+    @property
+    def load_time(self) -> str:
+        """What it did while loading that others do inside the clock; empty if nothing."""
+        return str(self.record.get("ran", {}).get("load_time", ""))
+
+    @property
+    def instruction_set(self) -> str:
+        return instruction_set(self.record.get("ran", {}))
+
+    @property
+    def flags(self) -> list[str]:
+        return [str(flag) for flag in self.record["flags"]]
+
+    @cached_property
+    def label(self) -> str:
+        """The backend and those of its options that are not as usual."""
+        usual = defaults(self.backend)
+        changed = [f"{k}={v}" for k, v in self.options.items() if k in usual and usual[k] != v and k != "step"]
+        return " ".join([self.backend, *changed])
+
+
+@dataclass
+class Results:
+    """What lies in one machine's folder. `ignored`: why rows cannot be used, with their number."""
+
+    folder: Path
+    entries: list[Entry] = field(default_factory=list)
+    ignored: Counter[str] = field(default_factory=Counter)
+    machine: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def by_identity(self) -> Mapping[str, list[Entry]]:
+        """All rows of a cell, oldest first, by the cell's identity."""
+        found: dict[str, list[Entry]] = {}
+        for entry in self.entries:
+            found.setdefault(identity(entry.record), []).append(entry)
+        return found
+
+    @cached_property
+    def by_ref(self) -> Mapping[str, Entry]:
+        return {entry.ref: entry for entry in self.entries}
+
+
+def reference(record: Mapping[str, Any]) -> str:
+    """`<id of the cell>:<session>`; for a row that never came into a session, when it was begun."""
+    return f"{record['id']}:{record.get('session') or record['started']}"
+
+
+def load(folder: Path) -> Results:
+    """Read `folder`. Raises FileNotFoundError if it has no `cells.jsonl`. A row that cannot be used is counted with the
+    reason, and never breaks the report."""
+    store = Store(folder.parent, folder.name)
+    if not store.path.is_file():
+        raise FileNotFoundError(f"{store.path}: no such file; name a folder of results, which has a cells.jsonl")
+    found = Results(folder)
+    for record in store:
+        why = unusable(record)
+        if why is None:
+            found.entries.append(Entry(record))
+        else:
+            found.ignored[why] += 1
+    try:
+        described = json.loads((folder / "machine.json").read_bytes())
+        found.machine = described if isinstance(described, dict) else {}
+    except (OSError, ValueError):
+        found.machine = {}
+    return found
+
+
+def unusable(record: Mapping[str, Any]) -> str | None:
+    """Why a row cannot be used; None if it can."""
+    if "software" not in record or "measure_settings" not in record or "limits" not in record:
+        return OLDER
+    if not all(key in record for key in (*IDENTITY, "session", "cold", "why", "minibatches", "measure")):
+        return DAMAGED
+    try:
+        return None if whole(dict(record)) else DAMAGED
+    except (TypeError, KeyError):
+        return DAMAGED
+
+
+def identity(record: Mapping[str, Any]) -> str:
+    """A hash of what a row is a row of. An option that the row does not name was not there when it was measured: it is taken to
+    have its usual value, so that a new option does not make the rows of before useless."""
+    usual = defaults(str(record["backend"]))
+    parts = {key: record[key] for key in IDENTITY}
+    parts["options"] = {**usual, **record["options"]}
+    parts["env"] = record.get("env") or {}
+    parts["measure"] = record["measure"]
+    parts["minibatches"] = record["minibatches"]
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+@cache
+def defaults(backend: str) -> Mapping[str, Any]:
+    """The options of a backend with their defaults; empty for one that is not installed."""
+    path = registry.CONF / "backend" / f"{backend}.yaml"
+    if not path.is_file():
+        return {}
+    settings: Any = OmegaConf.to_container(OmegaConf.load(path))
+    try:
+        found = registry.parameters(registry.resolve(str(settings.get("_target_"))))
+    except (ImportError, ValueError):
+        return {}
+    return {name: parameter.default for name, parameter in found.items()}
+
+
+def refs(entries: Iterable[Entry]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(entry.ref for entry in entries))

@@ -1,0 +1,172 @@
+"""The experiments of `conf/experiment`: which cells each wants, and which stored rows stand for them.
+
+An experiment's sweep gives groups, one for each combination of workload, size, batch size and so on; the cells of a group share
+their instances and are measured in one session. Of a group the report takes the newest session that has most of its cells, so
+that what is compared took turns. A cell that this session lacks is taken from another session, and marked so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+from omegaconf import OmegaConf
+
+from bench import config, registry
+from bench.cell import Cell
+from bench.compose import compose, sweep
+from bench.config import Config
+from bench.registry import ConfigError
+from bench.report.entries import Entry, Results, identity
+from bench.status import Status
+
+PLAIN = ("size", "batch_size", "threads", "device", "seed")
+"""Keys of a sweep that a composed configuration takes as they are; others need composing, which is slow."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A cell that an experiment wants, and the row that stands for it, if there is one."""
+
+    cell: Cell
+    entry: Entry | None
+
+
+@dataclass
+class Group:
+    """The cells of one combination of a sweep."""
+
+    command: str  # measures them, in one session
+    key: Mapping[str, Any]  # workload, size, batch_size, threads, device
+    found: list[Found]
+
+    @property
+    def entries(self) -> list[Entry]:
+        return [each.entry for each in self.found if each.entry is not None]
+
+    @property
+    def missing(self) -> list[Cell]:
+        """Cells without a row."""
+        return [each.cell for each in self.found if each.entry is None]
+
+    def chosen(self, where: Mapping[str, Any]) -> list[Entry]:
+        """The rows that `where` describes: `backend`, options by name, `load_time: false` for rows that do all their work
+        inside the clock, `instruction_set`."""
+        return [entry for entry in self.entries if matches(entry, where)]
+
+
+@dataclass
+class Experiment:
+    name: str
+    report: Mapping[str, Any]  # what its YAML says for the report
+    systems: list[str] | None  # the systems it names
+    groups: list[Group] = field(default_factory=list)
+    absent: list[str] = field(default_factory=list)  # systems and workloads that it names and that are not there
+    refused: str | None = None  # why it cannot be composed
+
+    @property
+    def title(self) -> str:
+        return str(self.report.get("title", self.name))
+
+    @property
+    def command(self) -> str:
+        return f"python -m bench experiment={self.name}"
+
+    @property
+    def order(self) -> float:
+        return float(self.report.get("order", 1000))
+
+
+def matches(entry: Entry, where: Mapping[str, Any]) -> bool:
+    for key, wanted in where.items():
+        if key == "backend":
+            found: Any = entry.backend
+        elif key == "load_time":
+            found = bool(entry.load_time)
+        elif key == "instruction_set":
+            found = entry.instruction_set
+        else:
+            found = entry.options.get(key)
+        if found not in wanted if isinstance(wanted, list) else found != wanted:
+            return False
+    return True
+
+
+def read(results: Results, measure: str = "default", names: Sequence[str] | None = None) -> list[Experiment]:
+    """All experiments, or those of `names`, with their rows, in the order of the report. `measure`: the settings whose rows are
+    taken. The number of threads that `all` means is that of the machine of the results."""
+    processors = results.machine.get("hardware", {}).get("usable_threads")
+    found = [_experiment(name, results, measure, processors) for name in names or registry.names("experiment")]
+    return sorted(found, key=lambda each: (each.order, each.name))
+
+
+def _experiment(name: str, results: Results, measure: str, processors: int | None) -> Experiment:
+    asked = [f"experiment={name}", f"measure={measure}"]
+    try:
+        composed, combinations = sweep(asked)
+    except Exception as error:  # Hydra has many; the report names the hole
+        text: Any = OmegaConf.to_container(OmegaConf.load(registry.CONF / "experiment" / f"{name}.yaml"))
+        why = str(error).strip().splitlines()[0]
+        return Experiment(name, text.get("report") or {}, text.get("systems"), refused=why)
+    experiment = Experiment(name, composed.report or {}, composed.systems)
+    experiment.absent = absent(composed, combinations)
+    for overrides in combinations:
+        try:
+            experiment.groups.append(_group(name, composed, overrides, results, processors))
+        except ConfigError as error:  # an option that a system does not have (yet), more threads than there are
+            experiment.refused = str(error)
+    return experiment
+
+
+def absent(composed: Config, combinations: Sequence[Sequence[str]]) -> list[str]:
+    """The systems and workloads that an experiment names and that are not there (yet)."""
+    systems = [name for name in composed.systems or () if name not in registry.names("backend")]
+    swept = {override.partition("=")[2] for job in combinations for override in job if override.startswith("workload=")}
+    wanted = (composed.report or {}).get("workloads") or ()
+    return systems + [name for name in wanted if name not in swept and name not in registry.names("workload")]
+
+
+def _group(name: str, composed: Config, overrides: Sequence[str], results: Results, processors: int | None) -> Group:
+    settings = dict(override.split("=", 1) for override in overrides)
+    swept = {key: value for key, value in settings.items() if key not in ("experiment", "measure")}
+    if set(swept) <= {*PLAIN, "workload"}:
+        own = replace(composed, **{key: _plain(value) for key, value in swept.items() if key in PLAIN})
+        if "workload" in swept:
+            own.workload = _workload(swept["workload"])
+    else:
+        own = compose(overrides)
+    cells = config.cells(own, processors)
+    command = " ".join(["python -m bench", f"experiment={name}", *(f"{key}={value}" for key, value in swept.items())])
+    first = cells[0]
+    key = {"workload": first.workload.name, **{k: getattr(first, k) for k in PLAIN}}
+    return Group(command, key, together(cells, results))
+
+
+def together(cells: Sequence[Cell], results: Results) -> list[Found]:
+    """For each cell the row that stands for it: of the newest session that has finished most of the cells, else the newest."""
+    candidates = {cell.id: results.by_identity.get(identity(cell.canonical()), []) for cell in cells}
+    counts: dict[str, tuple[int, str]] = {}
+    for rows in candidates.values():
+        for entry in {e.session: e for e in rows if e.session is not None and e.ok}.values():
+            count, started = counts.get(str(entry.session), (0, ""))
+            counts[str(entry.session)] = (count + 1, max(started, str(entry.record["started"])))
+    best = max(counts, key=lambda session: counts[session]) if counts else None
+    found = []
+    for cell in cells:
+        rows = candidates[cell.id]
+        inside = [entry for entry in rows if entry.session == best and best is not None]
+        told = [e for e in rows if e.record["status"] != Status.UNVERIFIED]
+        fitting = inside or told or rows
+        found.append(Found(cell, fitting[-1] if fitting else None))
+    return found
+
+
+def _plain(value: str) -> Any:
+    return int(value) if value.isdigit() else value
+
+
+@cache
+def _workload(name: str) -> Any:
+    return OmegaConf.to_container(OmegaConf.load(registry.CONF / "workload" / f"{name}.yaml"))

@@ -1,0 +1,225 @@
+"""The three kinds of figures, drawn from frames of the very numbers, and how they are written: PDF, PNG, CSV, and SVG for
+the page.
+
+A frame has a line for each mark: the columns `x`, `y`, `low`, `high` (of the 95 % interval; NaN where there is none), `hue`
+(the system or variant), `panel` and `rows` (references of the rows that a number was made from). Stacked bars have `part` and
+`total` too.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from bench.report import style
+
+if TYPE_CHECKING:
+    import pandas
+
+COLUMNS = ("panel", "x", "hue", "y", "low", "high", "rows")
+MOST_COLUMNS = 4  # of panels
+
+
+@dataclass
+class Figure:
+    name: str  # of its files
+    title: str
+    frame: pandas.DataFrame
+    kind: Literal["bars", "lines", "stacks"]
+    x: str  # labels of the axes, with units
+    y: str
+    legend: str = ""
+    log_x: bool = False
+    log_y: bool = False
+    reference: float | None = None  # a line across, such as 1 for ratios
+    own_scale: bool = True  # each panel has its own axis of y
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(ref for refs in self.frame["rows"] for ref in str(refs).split()))
+
+    @property
+    def narrow(self) -> bool:
+        """Does it fit into a column of a two-column paper?"""
+        groups = max(len(own["x"].unique()) for _, own in self.frame.groupby("panel"))
+        bars = groups * len(self.frame["hue"].unique())
+        return len(self.frame["panel"].unique()) == 1 and (self.kind == "lines" or bars <= 10)
+
+    def csv(self) -> str:
+        return str(self.frame.to_csv(index=False))
+
+    def write(self, kind: Literal["pdf", "png", "svg"]) -> bytes:
+        with style.applied():
+            out = io.BytesIO()
+            # A date would make equal figures differ.
+            metadata: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}[kind]
+            self._drawn.savefig(out, format=kind, metadata=metadata, facecolor="none" if kind == "svg" else "white")
+        return out.getvalue()
+
+    @cached_property
+    def _drawn(self) -> Any:
+        from matplotlib.figure import Figure as Canvas
+
+        panels = list(dict.fromkeys(self.frame["panel"]))
+        hues = list(dict.fromkeys(self.frame["hue"]))
+        groups = max(len(self.frame[self.frame["panel"] == p]["x"].unique()) for p in panels)
+        wide = not self.narrow
+        across = min(len(panels), MOST_COLUMNS if self.kind == "lines" or groups <= 4 else 2)
+        down = math.ceil(len(panels) / across)
+        width = style.PAGE_IN if wide else style.COLUMN_IN
+        canvas = Canvas(figsize=(width, (1.75 if down > 1 else 2.2) * down + 0.45), layout="constrained")
+        grid = canvas.subplots(down, across, squeeze=False, sharey=not self.own_scale)
+        handles: dict[str, Any] = {}
+        for index, panel in enumerate(panels):
+            axes = grid[index // across][index % across]
+            own = self.frame[self.frame["panel"] == panel]
+            handles |= {"bars": self._bars, "lines": self._lines, "stacks": self._stacks}[self.kind](axes, own, hues)
+            axes.set_title(str(panel)) if len(panels) > 1 or panel else None
+            self._axes(axes, index, across, index + across >= len(panels))
+        for index in range(len(panels), down * across):
+            grid[index // across][index % across].set_visible(False)
+        if len(handles) > 1:
+            columns = min(len(handles), 6 if wide else 3)
+            canvas.legend(
+                handles.values(), handles.keys(), loc="outside lower center", ncols=columns, title=self.legend or None
+            )
+        canvas.draw_without_rendering()  # arranges it, once for all files
+        canvas.set_layout_engine("none")
+        return canvas
+
+    def _axes(self, axes: Any, index: int, across: int, last: bool) -> None:
+        from matplotlib.ticker import FuncFormatter, NullFormatter
+
+        axes.set_xlabel(self.x if last else "")
+        axes.set_ylabel(self.y if index % across == 0 else "")
+        if self.log_y:
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            low, high = axes.get_ylim()
+            if high / low < 30:  # less than two decades: the decades alone are too few marks
+                axes.yaxis.set_minor_formatter(
+                    FuncFormatter(lambda value, _: f"{value:g}" if _leading(value) in (2, 5) else "")
+                )
+                axes.tick_params(axis="y", which="minor", labelsize=6.5)
+        if self.log_x:
+            values = sorted(set(self.frame["x"]))
+            axes.set_xscale("log", base=2)
+            axes.set_xticks(values if len(values) <= 7 else values[::2])
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axes.xaxis.set_minor_formatter(NullFormatter())
+        if self.reference is not None:
+            axes.axhline(self.reference, color=style.INK, linewidth=0.8, linestyle=":")
+        axes.margins(x=0.04)
+        if self.kind != "lines":
+            axes.grid(visible=False, axis="x")
+
+    def _bars(self, axes: Any, own: pandas.DataFrame, hues: Sequence[str]) -> dict[str, Any]:
+        import seaborn as sns
+
+        order = list(dict.fromkeys(own["x"]))
+        present = [hue for hue in hues if hue in set(own["hue"])]
+        colours = style.palette(hues)
+        sns.barplot(
+            own, x="x", y="y", hue="hue", order=order, hue_order=present, palette=colours, errorbar=None, ax=axes,
+            saturation=1, legend=False, edgecolor="white", linewidth=0.4,
+        )  # fmt: skip
+        width = 0.8 / len(present)
+        for k, hue in enumerate(present):
+            chosen = own[own["hue"] == hue]
+            places = [order.index(x) - 0.4 + width * (k + 0.5) for x in chosen["x"]]
+            axes.errorbar(places, chosen["y"], yerr=_beyond(chosen), fmt="none", ecolor=style.INK, elinewidth=0.7, capsize=1.5)
+        _turned(axes, order)
+        return _patches(colours, present)
+
+    def _lines(self, axes: Any, own: pandas.DataFrame, hues: Sequence[str]) -> dict[str, Any]:
+        import seaborn as sns
+
+        colours = style.palette(hues)
+        marks = {hue: style.MARKERS[i % len(style.MARKERS)] for i, hue in enumerate(hues)}
+        sns.lineplot(
+            own, x="x", y="y", hue="hue", style="hue", palette=colours, markers=marks, dashes=False, errorbar=None, ax=axes,
+            legend=False, markeredgewidth=0.3,
+        )  # fmt: skip
+        from matplotlib.lines import Line2D
+
+        handles = {}
+        for hue in hues:
+            chosen = own[own["hue"] == hue]
+            if len(chosen):
+                axes.errorbar(
+                    chosen["x"], chosen["y"], yerr=_beyond(chosen), fmt="none", ecolor=colours[hue], elinewidth=0.8, capsize=1.8
+                )
+                handles[hue] = Line2D([], [], color=colours[hue], marker=marks[hue])
+        return handles
+
+    def _stacks(self, axes: Any, own: pandas.DataFrame, _: Sequence[str]) -> dict[str, Any]:
+        """A bar for each `x` and `hue`, made of its `part`s from below."""
+        parts = list(dict.fromkeys(self.frame["part"]))
+        colours = style.palette(parts)
+        bars = list(dict.fromkeys(zip(own["x"], own["hue"], strict=True)))
+        for place, (x, hue) in enumerate(bars):
+            below = 0.0
+            for part in parts:
+                chosen = own[(own["x"] == x) & (own["hue"] == hue) & (own["part"] == part)]
+                height = float(chosen["y"].sum())
+                axes.bar(place, height, 0.7, bottom=below, color=colours[part], edgecolor="white", linewidth=0.4)
+                below += height
+            total = own[(own["x"] == x) & (own["hue"] == hue)].iloc[0]
+            if math.isfinite(total["low"]):
+                beyond = [[max(0.0, total["total"] - total["low"])], [max(0.0, total["high"] - total["total"])]]
+                axes.errorbar(place, total["total"], yerr=beyond, fmt="none", ecolor=style.INK, elinewidth=0.7, capsize=1.5)
+        axes.set_xticks(range(len(bars)))
+        _turned(axes, [f"{x}\n{hue}" if x else hue for x, hue in bars])
+        return _patches(colours, parts)
+
+
+def inline(svg: bytes, prefix: str) -> str:
+    """An SVG to stand in a page: without its head, with names of its own, and drawn in the page's ink."""
+    text = svg.decode()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'(\bid=")', rf"\g<1>{prefix}-", text)
+    text = re.sub(r'(xlink:href="#|href="#|url\(#)', rf"\g<1>{prefix}-", text)
+    text = text.replace(f"{prefix}-{prefix}-", f"{prefix}-")
+    text = re.sub(r'<svg ([^>]*?)width="[^"]*"', r"<svg \1", text, count=1)
+    text = re.sub(r'<svg ([^>]*?)height="[^"]*"', r"<svg \1", text, count=1)
+    text = text.replace(style.INK, "currentColor").replace(style.GRID, "var(--grid)")
+    return re.sub(r"font: ([0-9.]+px) [^;\"]*", r"font: \1 sans-serif", text)
+
+
+def _beyond(chosen: pandas.DataFrame) -> list[Any]:
+    """How far the interval reaches below and above; nothing where there is none."""
+    return [
+        (chosen["y"] - chosen["low"]).clip(lower=0).fillna(0.0).to_numpy(),
+        (chosen["high"] - chosen["y"]).clip(lower=0).fillna(0.0).to_numpy(),
+    ]
+
+
+def _patches(colours: dict[str, str], names: Sequence[str]) -> dict[str, Any]:
+    from matplotlib.patches import Patch
+
+    return {name: Patch(facecolor=colours[name], edgecolor="white") for name in names}
+
+
+def _turned(axes: Any, labels: Sequence[Any]) -> None:
+    """Names under the bars, at a slant where they would run into each other."""
+    axes.set_xticks(range(len(labels)))
+    longest = max((len(part) for label in labels for part in str(label).split("\n")), default=0)
+    room = axes.get_figure().get_size_inches()[0] * 13 / max(1, len(axes.get_figure().axes[:MOST_COLUMNS]))
+    slanted = longest * len(labels) > room
+    axes.set_xticklabels(
+        labels,
+        rotation=35 if slanted else 0,
+        ha="right" if slanted else "center",
+        rotation_mode="anchor" if slanted else "default",
+    )
+
+
+def _leading(value: float) -> int:
+    return round(value / 10 ** math.floor(math.log10(value))) if value > 0 else 0

@@ -1,0 +1,68 @@
+"""Rows as one table: a line for each, columns with plain values and units in their names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bench import stats
+from bench.breakdown import PHASES
+from bench.report.entries import Entry
+
+if TYPE_CHECKING:
+    import pandas
+
+CELL = ("id", "session", "backend", "workload", "size", "batch_size", "threads", "device", "seed", "status", "why")
+STATISTICS = ("latency_ms", "low_ms", "high_ms", "minimum_ms", "resumed_ms", "instances_per_s", "rounds", "samples")
+COUNTS = ("nodes", "batches", "launches", "mean_batch_width", "gathered_bytes", "product_flops")
+COLD = ("load_s", "compile_s", "first_s")
+
+
+def frame(entries: Sequence[Entry]) -> pandas.DataFrame:
+    """A line for each row. `latency_ms` with `low_ms` and `high_ms`, its 95 % interval, is NaN where a row has not finished;
+    options are in columns of their own, `option.<name>`, empty for backends that have no such option."""
+    import pandas as pd
+
+    lines = [line(entry) for entry in entries]
+    options = [f"option.{name}" for name in dict.fromkeys(name for entry in entries for name in entry.options)]
+    phases = [f"{phase}_ms" for phase in PHASES]
+    columns = [*CELL, "label", *STATISTICS, *phases, *COUNTS, *COLD, "peak_memory_mib", "energy_j", "verified", "max_rel"]
+    columns += ["instruction_set", "load_time", "flags", "started", "commit", "ref", *options]
+    return pd.DataFrame(lines, columns=columns)
+
+
+def line(entry: Entry) -> dict[str, Any]:
+    record = entry.record
+    found: dict[str, Any] = {key: record.get(key) for key in CELL}
+    found |= {"label": entry.label, "ref": entry.ref, "started": record["started"], "commit": record.get("commit")}
+    found |= {f"option.{name}": value for name, value in entry.options.items()}
+    found |= {f"{phase}_ms": record["breakdown"].get(phase, math.nan) for phase in PHASES}
+    found |= {key: number(record["counters"], key) for key in COUNTS}
+    found |= {key: number(record["cold"], key) for key in COLD}
+    peak = number(record["memory"], "peak_rss_bytes")
+    found |= {"peak_memory_mib": peak / 2**20, "energy_j": number(record, "energy_j")}
+    found |= {"verified": record["verified"].get("n", 0), "max_rel": number(record["verified"], "max_rel")}
+    found |= {"instruction_set": entry.instruction_set, "load_time": entry.load_time, "flags": "; ".join(entry.flags)}
+    if entry.ok:
+        found |= statistics(entry.summary, int(record["batch_size"]))
+    return found
+
+
+def statistics(summary: stats.Summary, batch_size: int) -> dict[str, float]:
+    return {
+        "latency_ms": summary.median * 1e3,
+        "low_ms": summary.low * 1e3,
+        "high_ms": summary.high * 1e3,
+        "minimum_ms": summary.minimum * 1e3,
+        "resumed_ms": summary.resumed * 1e3,
+        "instances_per_s": batch_size / summary.median,
+        "rounds": summary.rounds,
+        "samples": summary.samples,
+    }
+
+
+def number(found: Mapping[str, Any], key: str) -> float:
+    """NaN where it is missing or is no number."""
+    value = found.get(key)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan

@@ -1,0 +1,178 @@
+"""A table of the report, and how it is written: Markdown, LaTeX (booktabs), CSV. HTML is made by the page's template."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+FLAGGED = "†"
+APART = "‡"
+SAME = "≈"
+EXPLAINED = {
+    FLAGGED: "something was noticed while it was measured: the flags of its rows say what",
+    APART: "rows of different sessions: no interval, and what changed between the sessions is in the number",
+    SAME: "no significant difference: the 95 % interval of the ratio holds 1",
+}
+
+
+@dataclass(frozen=True)
+class Value:
+    """One cell of a table: what is shown, the number behind it (for sorting and for CSV; None for words) and the references of
+    the rows it was made from."""
+
+    text: str
+    number: float | None = None
+    rows: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        return self.text + "".join(self.marks)
+
+
+EMPTY = Value("")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a table. `command` measures what is in it; `total` lines (means) stay below the others when sorted."""
+
+    values: Sequence[Value]
+    command: str = ""
+    total: bool = False
+
+
+@dataclass
+class Table:
+    name: str  # of its files
+    title: str
+    columns: Sequence[str]  # with units
+    lines: list[Line] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def explained(self) -> list[str]:
+        """The notes, and what the marks in it mean."""
+        used = dict.fromkeys(mark for line in self.lines for value in line.values for mark in value.marks)
+        return [*self.notes, *(f"{mark} {EXPLAINED[mark]}" for mark in EXPLAINED if mark in used)]
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(ref for line in self.lines for value in line.values for ref in value.rows))
+
+
+def word(text: str, rows: tuple[str, ...] = ()) -> Value:
+    return Value(text, None, rows)
+
+
+def quantity(number: float | None, rows: tuple[str, ...] = (), marks: tuple[str, ...] = (), digits: int = 3) -> Value:
+    """A number with so many digits; an empty cell where there is none."""
+    if number is None or not math.isfinite(number):
+        return Value("", None, rows)
+    return Value(spelled(number, digits), number, rows, marks)
+
+
+def with_interval(
+    number: float, low: float, high: float, rows: tuple[str, ...], marks: tuple[str, ...] = (), unit: str = ""
+) -> Value:
+    """`4.21 ±1.2%`, the half-width relative to the number."""
+    text = spelled(number) + unit
+    if math.isfinite(low) and math.isfinite(high):
+        text += f" ±{(high - low) / 2 / number:.1%}"
+    return Value(text, number, rows, marks)
+
+
+def spelled(number: float, digits: int = 3) -> str:
+    """As written by hand: no exponent, no digits that mean nothing."""
+    if number == 0:
+        return "0"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(number))))
+    if decimals > 6:
+        return f"{number:.{digits - 1}e}"
+    return f"{round(number, digits - 1 - math.floor(math.log10(abs(number)))):,.{decimals}f}"
+
+
+def markdown(table: Table) -> str:
+    def cells(texts: Sequence[str]) -> str:
+        return "| " + " | ".join(text.replace("|", "\\|").replace("\n", " ") for text in texts) + " |"
+
+    numeric = _numeric(table)
+    lines = [f"**{table.title}**", "", cells(table.columns)]
+    lines.append("|" + "|".join(" ---: " if right else " --- " for right in numeric) + "|")
+    lines += [cells([_bold(value.shown, line.total) for value in line.values]) for line in table.lines]
+    notes = table.explained
+    return "\n".join([*lines, *(["", *(f"- {note}" for note in notes)] if notes else [])]) + "\n"
+
+
+def latex(table: Table) -> str:
+    """A `table` with booktabs; the preamble needs `\\usepackage{booktabs}`."""
+    columns = "".join("r" if right else "l" for right in _numeric(table))
+    lines = ["\\begin{table}", "\\centering", f"\\caption{{{tex(table.title)}}}", f"\\label{{tab:{table.name}}}"]
+    lines += [f"\\begin{{tabular}}{{{columns}}}", "\\toprule", " & ".join(map(tex, table.columns)) + " \\\\", "\\midrule"]
+    before = False
+    for line in table.lines:
+        if line.total and not before and line is not table.lines[0]:
+            lines.append("\\midrule")
+        before = line.total
+        lines.append(" & ".join(tex(value.shown) for value in line.values) + " \\\\")
+    lines += ["\\bottomrule", "\\end{tabular}"]
+    if table.explained:
+        lines += ["", "\\smallskip", "\\begin{minipage}{\\linewidth}\\footnotesize"]
+        lines += [tex(note) + " \\\\" for note in table.explained[:-1]] + [tex(table.explained[-1])]
+        lines += ["\\end{minipage}"]
+    return "\n".join([*lines, "\\end{table}"]) + "\n"
+
+
+TEX: Mapping[str, str] = {
+    "\\": "\\textbackslash{}",
+    "&": "\\&",
+    "%": "\\%",
+    "$": "\\$",
+    "#": "\\#",
+    "_": "\\_",
+    "{": "\\{",
+    "}": "\\}",
+    "~": "\\textasciitilde{}",
+    "^": "\\textasciicircum{}",
+    "±": "$\\pm$",
+    "×": "$\\times$",
+    "≈": "$\\approx$",
+    "†": "$\\dagger$",
+    "‡": "$\\ddagger$",
+    "–": "--",
+    "−": "$-$",
+}
+
+
+def tex(text: str) -> str:
+    return "".join(TEX.get(character, character) for character in text)
+
+
+def comma_separated(table: Table) -> str:
+    """Full precision, the unit in the head; after the columns of the table `rows`, the references of the rows of the line."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*table.columns, "marks", "rows"])
+    for line in table.lines:
+        found = [value.text if value.number is None else repr(value.number) for value in line.values]
+        marks = "; ".join(dict.fromkeys(EXPLAINED[m].partition(":")[0] for value in line.values for m in value.marks))
+        writer.writerow([*found, marks, " ".join(dict.fromkeys(ref for value in line.values for ref in value.rows))])
+    return out.getvalue()
+
+
+def slug(text: str) -> str:
+    return "-".join(re.findall(r"[a-z0-9]+", text.lower()))
+
+
+def _numeric(table: Table) -> list[bool]:
+    """Which columns hold numbers."""
+    columns = [[line.values[i] for line in table.lines] for i in range(len(table.columns))]
+    return [any(value.number is not None for value in column) for column in columns]
+
+
+def _bold(text: str, bold: bool) -> str:
+    return f"**{text}**" if bold and text else text

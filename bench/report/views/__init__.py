@@ -1,0 +1,31 @@
+"""How an experiment is shown: a function for each `view` that a file in `conf/experiment` may name.
+
+Each takes an experiment with its rows and returns a `Section`: tables and figures, drawn from the rows that are there, and in
+words what is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from bench.report.experiments import Experiment
+from bench.report.section import Section
+from bench.report.views import ablation, breakdown, comparison, curve, energy, properties, roofline
+
+VIEWS: Mapping[str, Callable[[Experiment], Section]] = {
+    "comparison": comparison.view,
+    "breakdown": breakdown.view,
+    "ablation": ablation.view,
+    "curve": curve.view,
+    "properties": properties.view,
+    "roofline": roofline.view,
+    "energy": energy.view,
+}
+
+
+def show(experiment: Experiment) -> Section:
+    """Raises ValueError if the experiment's file names a view that there is not."""
+    name = str(experiment.report.get("view"))
+    if name not in VIEWS:
+        raise ValueError(f"conf/experiment/{experiment.name}.yaml: report.view is {name}, which is none of {', '.join(VIEWS)}")
+    return VIEWS[name](experiment)

@@ -1,0 +1,169 @@
+"""Latencies of several systems or variants side by side, and how many times faster each is than the first of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench.report.aggregate import Comparison, compare, fastest, geometric_mean
+from bench.report.entries import Entry
+from bench.report.experiments import Experiment, Group
+from bench.report.figures import COLUMNS, Figure
+from bench.report.frame import number
+from bench.report.section import HEADS, Section, columns, failed, holes, latency, panel, reasons, varied
+from bench.report.tables import APART, SAME, Line, Table, Value, quantity, spelled, with_interval, word
+
+COUNTED = {"batches": "batches", "mean_batch_width": "mean batch width", "launches": "launches", "nodes": "operations"}
+
+
+@dataclass
+class Spot:
+    """A group with the row of each column that has finished there: of several variants the fastest."""
+
+    group: Group
+    best: Mapping[str, Entry | None]
+
+    def ratio(self, reference: str, name: str) -> Comparison | None:
+        a, b = self.best[reference], self.best[name]
+        return None if a is None or b is None else compare(a, b)
+
+
+def view(experiment: Experiment) -> Section:
+    section = Section(experiment, holes=holes(experiment))
+    wanted = columns(experiment)
+    groups = [group for group in experiment.groups if group.entries]
+    found = spots(experiment)
+    present = [name for name in wanted if any(spot.best[name] is not None for spot in found)]
+    if not present:
+        return section
+    missing = [name for name in wanted if name not in present]
+    table = _latencies(experiment, found, present)
+    table.notes += reasons(groups, wanted)
+    if missing:
+        table.notes.append(f"No row that has finished: {', '.join(missing)}.")
+    section.tables.append(table)
+    if experiment.report.get("counts"):
+        section.tables.append(_counts(experiment, found, present, experiment.report["counts"]))
+    if len(present) > 1:
+        figure = _figure(experiment, found, present)
+        if figure is not None:
+            section.figures.append(figure)
+    return section
+
+
+def spots(experiment: Experiment) -> list[Spot]:
+    """The groups that have rows."""
+    wanted = columns(experiment)
+    groups = [group for group in experiment.groups if group.entries]
+    return [Spot(g, {name: fastest(g.chosen(where)) for name, where in wanted.items()}) for g in groups]
+
+
+def _latencies(experiment: Experiment, spots: Sequence[Spot], present: Sequence[str]) -> Table:
+    keys = varied([spot.group for spot in spots])
+    reference, *others = present
+    heads = [HEADS[key] for key in keys]
+    heads += [f"{name}, ms" for name in present] + [f"{name}, times faster than {reference}" for name in others]
+    table = Table(experiment.name, experiment.title, heads)
+    wanted = columns(experiment)
+    for spot in spots:
+        values = [_key(spot.group.key[key]) for key in keys]
+        for name in present:
+            best = spot.best[name]
+            values.append(failed(spot.group.chosen(wanted[name])) if best is None else latency(best))
+        values += [_ratio(spot.ratio(reference, name)) for name in others]
+        table.lines.append(Line(values, spot.group.command))
+    if others:
+        table.lines += _means(spots, present, len(keys))
+    table.notes.append("Latency: median over the rounds, ± half of its 95 % interval. Ratios are made round by round.")
+    return table
+
+
+def _means(spots: Sequence[Spot], present: Sequence[str], before: int) -> list[Line]:
+    """The geometric means of the ratios over the cells that all compared systems have finished; where that leaves cells out,
+    also each over those that it and the reference have finished."""
+    reference, *others = present
+    whole = [spot for spot in spots if all(spot.best[name] is not None for name in present)]
+    blank = [Value("")] * (before - 1 + len(present))
+
+    def line(text: str, found: Mapping[str, list[Comparison | None]], counted: bool) -> Line:
+        values = [word(text), *blank]
+        for name in others:
+            mean = geometric_mean(found[name])
+            if mean is None:
+                values.append(Value("none"))
+                continue
+            marks = ((APART,) if mean.apart else ()) + ((SAME,) if mean.has_interval and not mean.significant else ())
+            value = with_interval(mean.value, mean.low, mean.high, mean.rows, marks)
+            text_ = f"{value.text} ({mean.count} of {mean.count + mean.left_out})" if counted else value.text
+            values.append(Value(text_, value.number, value.rows, value.marks))
+        return Line(values, total=True)
+
+    left_out = len(spots) - len(whole)
+    text = f"geometric mean of the {len(whole)} cells that all have finished" + (f" ({left_out} left out)" if left_out else "")
+    lines = [line(text, {name: [s.ratio(reference, name) for s in whole] for name in others}, counted=False)]
+    if left_out and len(others) > 1:
+        text = f"geometric mean of the cells that it and {reference} have finished"
+        lines.append(line(text, {name: [s.ratio(reference, name) for s in spots] for name in others}, counted=True))
+    return lines
+
+
+def _ratio(found: Comparison | None) -> Value:
+    if found is None:
+        return Value("")
+    marks: tuple[str, ...] = () if found.together else (APART,)
+    if found.ratio.has_interval and not found.ratio.significant:
+        marks += (SAME,)
+    return with_interval(found.ratio.value, found.ratio.low, found.ratio.high, found.rows, marks)
+
+
+def _counts(experiment: Experiment, spots: Sequence[Spot], present: Sequence[str], counts: Sequence[str]) -> Table:
+    keys = varied([spot.group for spot in spots])
+    heads = [HEADS[key] for key in keys] + [f"{name}, {COUNTED[count]}" for count in counts for name in present]
+    table = Table(f"{experiment.name}-counts", f"{experiment.title}: batches of a mini-batch", heads)
+    for spot in spots:
+        values = [_key(spot.group.key[key]) for key in keys]
+        for count in counts:
+            for name in present:
+                best = spot.best[name]
+                values.append(Value("") if best is None else quantity(number(best.record["counters"], count), (best.ref,)))
+        table.lines.append(Line(values, spot.group.command))
+    return table
+
+
+def _figure(experiment: Experiment, spots: Sequence[Spot], present: Sequence[str]) -> Figure | None:
+    import pandas as pd
+
+    reference, *others = present
+    keys = [key for key in varied([spot.group for spot in spots]) if key != "workload"]
+    lines: list[dict[str, Any]] = []
+    for spot in spots:
+        for name in others:
+            found = spot.ratio(reference, name)
+            if found is not None:
+                lines.append(
+                    dict(zip(COLUMNS, (
+                        panel(spot.group, keys), spot.group.key["workload"], name, found.ratio.value, found.ratio.low,
+                        found.ratio.high, " ".join(found.rows),
+                    ), strict=True))
+                )  # fmt: skip
+    if not lines:
+        return None
+    frame = pd.DataFrame(lines)
+    spread = frame["y"].max() / frame["y"].min()
+    notes = [f"{reference} is 1, the dotted line; whiskers are 95 % intervals of the ratio."]
+    if not math.isfinite(frame["low"].min()):
+        notes.append("Bars without a whisker are ratios of rows of different sessions, or of too few rounds.")
+    means = {name: geometric_mean([s.ratio(reference, name) for s in spots]) for name in others}
+    told = [f"{name} {spelled(mean.value)} ({mean.count} cells)" for name, mean in means.items() if mean is not None]
+    notes.append(f"Geometric means: {', '.join(told)}.")
+    unit = f"times faster than {reference}"
+    return Figure(
+        experiment.name, f"{experiment.title}: {unit}", frame, "bars", "", unit,
+        log_y=bool(spread > 8), reference=1.0, own_scale=False, notes=notes,
+    )  # fmt: skip
+
+
+def _key(value: Any) -> Value:
+    return Value(str(value), float(value) if isinstance(value, int) else None)

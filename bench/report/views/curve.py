@@ -1,0 +1,109 @@
+"""A quantity against a number: batch size, threads, schedules tried; a line for each system or variant."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bench.report.aggregate import fastest
+from bench.report.entries import Entry
+from bench.report.experiments import Experiment, Group
+from bench.report.figures import COLUMNS, Figure
+from bench.report.frame import number
+from bench.report.section import HEADS, Section, columns, failed, holes, panel, reasons, varied
+from bench.report.tables import FLAGGED, Line, Table, Value, with_interval
+
+Measured = tuple[float, float, float]  # the value and the ends of its interval, NaN where it has none
+
+QUANTITIES: Mapping[str, tuple[str, Callable[[Entry], Measured]]] = {
+    "latency_ms": ("latency, ms", lambda e: _scaled(e, 1e3)),
+    "latency_per_instance_ms": ("latency per instance, ms", lambda e: _scaled(e, 1e3 / e.record["batch_size"])),
+    "peak_memory_mib": (
+        "peak memory, MiB",
+        lambda e: (number(e.record["memory"], "peak_rss_bytes") / 2**20, math.nan, math.nan),
+    ),
+    "compile_s": ("time to compile, s", lambda e: (number(e.record["cold"], "compile_s"), math.nan, math.nan)),
+}
+
+
+def view(experiment: Experiment) -> Section:
+    """`report.x`: a key of the sweep (`batch_size`) or `option.<name>`; `report.y`: one of `QUANTITIES`."""
+    section = Section(experiment, holes=holes(experiment))
+    wanted, along = columns(experiment), str(experiment.report["x"])
+    unit, measure = QUANTITIES[str(experiment.report["y"])]
+    groups = [group for group in experiment.groups if group.entries]
+    found: dict[tuple[str, float], dict[str, list[Entry]]] = {}
+    commands: dict[tuple[str, float], str] = {}
+    keys = varied(groups, without=[along])
+    for group in groups:
+        for name, where in wanted.items():
+            for x, entry in _points(group, group.chosen(where), along):
+                found.setdefault((panel(group, keys), x), {}).setdefault(name, []).append(entry)
+                commands[panel(group, keys), x] = group.command
+    present = [name for name in wanted if any(e.ok for by_name in found.values() for e in by_name.get(name, []))]
+    if not present:
+        return section
+    label = str(experiment.report.get("x_label", along))
+    table = Table(
+        experiment.name,
+        experiment.title,
+        [
+            "workload" if keys == ["workload"] else ", ".join(HEADS[k] for k in keys),
+            label,
+            *(f"{name}, {unit}" for name in present),
+        ],
+    )
+    lines: list[dict[str, Any]] = []
+    for (where_, x), by_name in sorted(found.items()):
+        values = [Value(where_), Value(f"{x:g}", x)]
+        for name in present:
+            best = fastest(by_name.get(name, []))
+            if best is None:
+                values.append(failed(by_name.get(name, [])))
+                continue
+            value, low, high = measure(best)
+            values.append(
+                with_interval(value, low, high, (best.ref,), (FLAGGED,) if best.flags else ())
+                if math.isfinite(value)
+                else Value("")
+            )
+            lines.append(dict(zip(COLUMNS, (where_, x, name, value, low, high, best.ref), strict=True)))
+        table.lines.append(Line(values, commands[where_, x]))
+    table.notes += reasons(groups, wanted)
+    sessions = {entry.session for by_name in found.values() for entries in by_name.values() for entry in entries}
+    if len(sessions) > 1:
+        table.notes.append(
+            f"The points are of {len(sessions)} sessions: a difference along the axis has what changed between them in it."
+        )
+    gone = [name for name in wanted if name not in present]
+    if gone:
+        table.notes.append(f"No row that has finished: {', '.join(gone)}.")
+    section.tables.append(table)
+    section.figures.append(_figure(experiment, lines, label, unit))
+    return section
+
+
+def _points(group: Group, entries: list[Entry], along: str) -> list[tuple[float, Entry]]:
+    if along.startswith("option."):
+        option = along.removeprefix("option.")
+        return [(float(e.options[option]), e) for e in entries if isinstance(e.options.get(option), int | float)]
+    return [(float(group.key[along]), entry) for entry in entries]
+
+
+def _scaled(entry: Entry, factor: float) -> Measured:
+    summary = entry.summary
+    return summary.median * factor, summary.low * factor, summary.high * factor
+
+
+def _figure(experiment: Experiment, lines: list[dict[str, Any]], label: str, unit: str) -> Figure:
+    import pandas as pd
+
+    frame = pd.DataFrame(lines)
+    notes = (
+        ["Whiskers are 95 % intervals."] if frame["low"].notna().any() else ["One number for each cell: there is no interval."]
+    )
+    return Figure(
+        experiment.name, f"{experiment.title}: {unit}", frame, "lines", label, unit,
+        log_x=bool(experiment.report.get("log_x")), log_y=bool(experiment.report.get("log_y")), notes=notes,
+    )  # fmt: skip

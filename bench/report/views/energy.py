@@ -1,0 +1,75 @@
+"""Joules of an instance, for rows whose machine told them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from bench.report.aggregate import fastest
+from bench.report.entries import Entry
+from bench.report.experiments import Experiment
+from bench.report.figures import COLUMNS, Figure
+from bench.report.frame import number
+from bench.report.section import HEADS, Hole, Section, columns, failed, holes, panel, reasons, varied
+from bench.report.tables import Line, Table, Value, quantity
+
+UNREADABLE = "the machine tells no energy: no counter of a GPU (NVML) and none of the processor (RAPL) could be read"
+
+
+def view(experiment: Experiment) -> Section:
+    section = Section(experiment, holes=holes(experiment))
+    wanted = columns(experiment)
+    groups = [group for group in experiment.groups if group.entries]
+    best = [(group, {name: fastest(group.chosen(where)) for name, where in wanted.items()}) for group in groups]
+    present = [n for n in wanted if any(e is not None and math.isfinite(joules(e)) for _, found in best for e in [found[n]])]
+    if not present:
+        if any(entry is not None for _, found in best for entry in found.values()):
+            section.holes.append(Hole(UNREADABLE))
+        return section
+    keys = varied(groups)
+    table = Table(
+        experiment.name,
+        experiment.title,
+        [*(HEADS[k] for k in keys), *(f"{n}, mJ per instance" for n in present)],
+        notes=reasons(groups, wanted),
+    )
+    lines: list[dict[str, Any]] = []
+    for group, found in best:
+        values = [Value(str(group.key[key])) for key in keys]
+        for name in present:
+            entry = found[name]
+            if entry is None:
+                values.append(failed(group.chosen(wanted[name])))
+                continue
+            used = 1e3 * joules(entry)
+            values.append(quantity(used, (entry.ref,)))
+            if math.isfinite(used):
+                rest = [key for key in keys if key != "workload"]
+                lines.append(
+                    dict(
+                        zip(
+                            COLUMNS,
+                            (panel(group, rest), group.key["workload"], name, used, math.nan, math.nan, entry.ref),
+                            strict=True,
+                        )
+                    )
+                )
+        table.lines.append(Line(values, group.command))
+    section.tables.append(table)
+    section.figures.append(_figure(experiment, lines))
+    return section
+
+
+def joules(entry: Entry) -> float:
+    """Of one instance: the joules of all turns over the instances that were run in them."""
+    runs = number(entry.record, "energy_instances")
+    return number(entry.record, "energy_j") / runs if runs > 0 else math.nan
+
+
+def _figure(experiment: Experiment, lines: list[dict[str, Any]]) -> Figure:
+    import pandas as pd
+
+    return Figure(
+        experiment.name, f"{experiment.title}: millijoules of an instance", pd.DataFrame(lines), "bars", "", "mJ per instance",
+        notes=["One number for each cell: there is no interval."],
+    )  # fmt: skip

@@ -1,0 +1,55 @@
+"""What kind of model each workload is: its control flow as a compiler finds it, and the schedule of a mini-batch."""
+
+from __future__ import annotations
+
+import math
+
+from bench.report.experiments import Experiment
+from bench.report.frame import number
+from bench.report.section import HEADS, Hole, Section, columns, holes, reasons, varied
+from bench.report.tables import Line, Table, Value, quantity
+
+FLAGS = {
+    "recursive": "recursion",
+    "tensor_dependent": "tensor-dependent",
+    "instance_parallel": "instance parallelism",
+}
+YES = {"True": "yes", "False": "no"}
+NUMBERS = {"phases": "phases", "depth": "depth", "width_median": "median width", "width_most": "largest width"}
+
+
+def view(experiment: Experiment) -> Section:
+    """From `ran.properties` of the rows, which the backend told after the last timed run (bench/facts.py)."""
+    section = Section(experiment, holes=holes(experiment))
+    groups = [group for group in experiment.groups if group.entries]
+    where = next(iter(columns(experiment).values()))
+    keys = varied(groups)
+    heads = [*(HEADS[key] for key in keys), *FLAGS.values(), *NUMBERS.values(), "operations of an instance", "launches"]
+    table = Table(experiment.name, experiment.title, heads, notes=reasons(groups, columns(experiment)))
+    for group in groups:
+        entry = next((e for e in reversed(group.chosen(where)) if e.ok), None)
+        if entry is None:
+            continue
+        told = entry.record.get("ran", {}).get("properties")
+        if not isinstance(told, dict):
+            section.holes.append(
+                Hole(
+                    f"{group.key['workload']}: its row has no properties, because it was measured before rows told them",
+                    group.command,
+                )
+            )
+            continue
+        ref = (entry.ref,)
+        values = [Value(str(group.key[key]), None, ref) for key in keys]
+        values += [Value(YES.get(str(told.get(flag)), ""), None, ref) for flag in FLAGS]
+        values += [quantity(number(told, key), ref) for key in NUMBERS]
+        nodes = number(entry.record["counters"], "nodes") / int(entry.record["batch_size"])
+        values += [
+            quantity(nodes if math.isfinite(nodes) else None, ref),
+            quantity(number(entry.record["counters"], "launches"), ref),
+        ]
+        table.lines.append(Line(values, group.command))
+    if table.lines:
+        table.notes.append("Operations are what the compiler batches: fused kernels, not operators of the source.")
+        section.tables.append(table)
+    return section

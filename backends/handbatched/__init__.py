@@ -3,7 +3,9 @@
 At run time the Python objects of a mini-batch are turned into index tensors, once (`ingest_ms`); then a few large operators of
 PyTorch run over all instances, without a graph, a scheduler or a search for batches:
 
-- *treelstm, mvrnn*: trees by levels of equal height, over all instances; each level's states are neighbouring rows.
+- *treelstm, simtree, treegru, treernn, treefc, mvrnn*: trees by levels of equal height, over all instances; each level's
+  states are neighbouring rows.
+- *dagrnn*: grids diagonal by diagonal.
 - *birnn*: sentences sorted by length and packed step by step, as `torch.nn.utils.rnn.pack_sequence` does.
 - *berxit*: one tensor of those sequences that still go on; the certainties of all are read at once after each layer.
 

@@ -33,18 +33,12 @@ class Program:
 
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         with counts.ingesting():
-            found = levels(minibatch, Leaf, children, self.device)
-            # Leaves become their words: a row of the vocabulary for each, and the inner nodes come behind it.
-            behind = self.vocabulary - len(found.words)
-            words = torch.cat((found.words, torch.arange(self.vocabulary, behind + found.nodes, device=self.device)))
-            pairs = [words.index_select(0, level.children) for level in found.inner]
-            roots = words.index_select(0, found.roots)
-        counts.batches, counts.nodes = len(found.inner), found.nodes - len(found.words)
-        self.make_room(behind + found.nodes)
-        for level, pair in zip(found.inner, pairs, strict=True):
-            first = behind + level.first
-            self.compose(pair, slice(first, first + level.size))
-        return list(self.classifier(self.vectors.index_select(0, roots)))
+            found = levels(minibatch, Leaf, children, self.device).behind(self.vocabulary)
+        counts.batches, counts.nodes = len(found.inner), found.nodes - found.leaves
+        self.make_room(self.vocabulary + counts.nodes)
+        for level in found.inner:
+            self.compose(level.children, slice(level.first, level.first + level.size))
+        return list(self.classifier(self.vectors.index_select(0, found.roots)))
 
     def make_room(self, rows: int) -> None:
         """Behind the vocabulary, once for the largest mini-batch."""

@@ -35,8 +35,12 @@ class Program:
         self.projected = setting.tables
 
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
+        return list(self.classifier(self.encode(minibatch, counts)))
+
+    def encode(self, trees: Sequence[Tree], counts: Counts) -> Tensor:
+        """The states of the roots."""
         with counts.ingesting():
-            found = levels(minibatch, Leaf, children, self.device)
+            found = levels(trees, Leaf, children, self.device)
         counts.batches, counts.nodes = found.batches, found.nodes
         hidden = self.hidden
         states = self.words.new_empty(found.nodes, 2 * hidden)
@@ -45,7 +49,7 @@ class Program:
         for level in found.inner:
             sums = torch.embedding_bag(states, level.children, level.starts)[0]
             self.cells(self.gates(sums[:, :hidden]), sums[:, hidden:], states[level.first : level.first + level.size])
-        return list(self.classifier(states.index_select(0, found.roots)[:, :hidden]))
+        return states.index_select(0, found.roots)[:, :hidden]
 
     def cells(self, gates: Tensor, kept: Tensor | None, states: Tensor) -> None:
         """From the sums of products with i, o and u, and what the children's cells leave, to rows of `states`."""

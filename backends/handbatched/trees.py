@@ -28,9 +28,11 @@ class Level(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """`words`: those of the leaves, which are rows 0 to len(words) - 1. `roots`: a row for each instance. `nodes`: all rows."""
+    """`words`: those of the nodes in the order of rows; of the `leaves` alone, which come first, where inner nodes have none.
+    `roots`: a row for each instance. `nodes`: how many rows there are."""
 
     words: Tensor
+    leaves: int
     inner: list[Level]
     roots: Tensor
     nodes: int
@@ -38,12 +40,30 @@ class Levels(NamedTuple):
     @property
     def batches(self) -> int:
         """How many levels there are, that of the leaves included."""
-        return len(self.inner) + (len(self.words) > 0)
+        return len(self.inner) + (self.leaves > 0)
+
+    def behind(self, vocabulary: int) -> Levels:
+        """The same for models whose leaves are their words' rows in a table of so many: rows are counted in a table in which
+        the inner nodes come behind the vocabulary."""
+        count = torch.arange(vocabulary, vocabulary + self.nodes - self.leaves, device=self.words.device)
+        rows = torch.cat((self.words, count))
+        shift = vocabulary - self.leaves
+        moved = rows.index_select(0, torch.cat([*(level.children for level in self.inner), self.roots]))
+        *children, roots = moved.split([*(len(level.children) for level in self.inner), len(self.roots)])
+        inner = [
+            Level(level.first + shift, level.size, below, level.starts)
+            for level, below in zip(self.inner, children, strict=True)
+        ]
+        return Levels(self.words, self.leaves, inner, roots, self.nodes)
 
 
-def levels(trees: Sequence[Any], leaf: type[Any], children: Callable[[Any], Sequence[Any]], device: str) -> Levels:
-    """`leaf`: the class of leaves, which have a `word`; `children`: gives those of any other node."""
+def levels(
+    trees: Sequence[Any], leaf: type[Any], children: Callable[[Any], Sequence[Any]], device: str, heads: bool = False
+) -> Levels:
+    """`leaf`: the class of leaves, which have a `word`; `children`: gives those of any other node. `heads`: other nodes have a
+    `word`, too."""
     words: list[int] = []
+    headed: list[list[int]] = []  # by height, from 1 on: the words of inner nodes
     codes: list[list[int]] = []  # by height, from 1 on: the children's codes
     arities: list[list[int]] = []  # and how many each node has
 
@@ -56,7 +76,10 @@ def levels(trees: Sequence[Any], leaf: type[Any], children: Callable[[Any], Sequ
         if height == len(codes):
             codes.append([])
             arities.append([])
+            headed.append([])
         codes[height] += below
+        if heads:
+            headed[height].append(tree.word)
         level = arities[height]
         level.append(len(below))
         return (height + 1 << HEIGHT) + len(level) - 1
@@ -79,4 +102,6 @@ def levels(trees: Sequence[Any], leaf: type[Any], children: Callable[[Any], Sequ
             Level(first, size, part, start)
             for first, size, part, start in zip(ends[:-1].tolist(), sizes[1:].tolist(), parts, starts, strict=False)
         ]
-    return Levels(torch.tensor(words, dtype=torch.int64).to(device), inner, rows[len(rows) - len(roots) :], int(ends[-1]))
+    leaves = len(words)
+    every_word = torch.tensor(words + [word for level in headed for word in level], dtype=torch.int64)
+    return Levels(every_word.to(device), leaves, inner, rows[len(rows) - len(roots) :], int(ends[-1]))

@@ -11,6 +11,7 @@ import torch
 
 from backends.handbatched.backend import HandBatched
 from backends.handbatched.birnn import pack
+from backends.handbatched.dagrnn import diagonals
 from backends.handbatched.trees import levels
 from bench import facts
 from bench.contract import Target, Unsupported
@@ -18,6 +19,7 @@ from bench.verify import Difference, fingerprint, flatten
 from workloads.tests.cases import cases, expected
 from workloads.tests.conftest import NAMES, spec
 from workloads.treelstm.model import Leaf, Node
+from workloads.treernn import model as treernn
 
 PROGRAMS = [name for name in NAMES if (Path(__file__).parents[1] / f"{name}.py").exists()]
 CASES = {name: case for name, case in cases().items() if case.workload in PROGRAMS}
@@ -29,7 +31,7 @@ def compiled(workload: str, library: Any = "blas", tables: bool = False, **optio
 
 
 def test_there_are_programs() -> None:
-    assert set(PROGRAMS) >= {"berxit", "birnn", "mvrnn", "treelstm"}
+    assert set(NAMES) - set(PROGRAMS) == {"drnn", "nestedrnn", "stackrnn"}
 
 
 @pytest.mark.parametrize("tables", [False, True], ids=["products", "tables"])
@@ -77,11 +79,37 @@ def test_levels_are_by_height_and_their_rows_are_neighbours() -> None:
     trees = [Node([Leaf(10), Node([Leaf(11), Leaf(12)])]), Leaf(13), Node([Node([Leaf(14)]), Leaf(15), Leaf(16)])]
     found = levels(trees, Leaf, lambda node: node.children, "cpu")
     assert found.words.tolist() == [10, 11, 12, 13, 14, 15, 16]
-    assert found.nodes == 11 and found.batches == 3
+    assert found.nodes == 11 and found.leaves == 7 and found.batches == 3
     low, high = found.inner
     assert (low.first, low.size, low.children.tolist(), low.starts.tolist()) == (7, 2, [1, 2, 4], [0, 2])
     assert (high.first, high.size, high.children.tolist(), high.starts.tolist()) == (9, 2, [0, 7, 8, 5, 6], [0, 2])
     assert found.roots.tolist() == [9, 3, 10]
+
+
+def test_rows_behind_a_vocabulary() -> None:
+    """The leaves become words 1, 0 and 2 of 5, the inner nodes rows 5 and 6."""
+    trees = [Node([Leaf(1), Node([Leaf(0), Leaf(2)])]), Leaf(2)]
+    found = levels(trees, Leaf, lambda node: node.children, "cpu").behind(5)
+    low, high = found.inner
+    assert (low.first, low.size, low.children.tolist()) == (5, 1, [0, 2])
+    assert (high.first, high.size, high.children.tolist()) == (6, 1, [1, 5])
+    assert found.roots.tolist() == [6, 2]
+
+
+def test_words_of_inner_nodes_follow_those_of_leaves() -> None:
+    trees = [treernn.Node(7, treernn.Leaf(1), treernn.Node(8, treernn.Leaf(2), treernn.Leaf(3))), treernn.Leaf(4)]
+    found = levels(trees, treernn.Leaf, lambda node: (node.left, node.right), "cpu", heads=True)
+    assert found.words.tolist() == [1, 2, 3, 4, 8, 7] and found.leaves == 4
+
+
+def test_grids_are_taken_diagonal_by_diagonal() -> None:
+    """Of a grid of two rows and of one cell: first both corners, then 2 and 3 beside and below 1, then 4 after both."""
+    found = diagonals([[[1, 2], [3, 4]], [[9]]], "cpu")
+    assert found.words.tolist() == [1, 9, 2, 3, 4]
+    first, second = found.inner
+    assert (first.first, first.size, first.children.tolist(), first.starts.tolist()) == (2, 2, [0, 0], [0, 1])
+    assert (second.first, second.size, second.children.tolist(), second.starts.tolist()) == (4, 1, [2, 3], [0])
+    assert found.words[found.places].tolist() == [1, 2, 3, 4, 9]
 
 
 def test_levels_of_leaves_alone() -> None:

@@ -1,0 +1,86 @@
+"""DAG-RNN: all cells on one diagonal, from the upper right to the lower left, are computed together, over all grids.
+
+The products of all words come first, and become the states in place; the scores of all cells are one product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain, pairwise
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from backends.handbatched.model import Counts, Setting
+from backends.handbatched.products import accumulation, product
+from backends.handbatched.trees import Level
+from workloads.dagrnn.model import DAGRNN
+
+Grid = list[list[int]]
+
+
+class Diagonals(NamedTuple):
+    """Cells diagonal by diagonal: their `words`; the `inner` diagonals, all but the corners where grids begin, with the cells'
+    neighbours above and to the left as their children; `places`: for the cells grid by grid and row by row, where they are."""
+
+    words: Tensor
+    inner: list[Level]
+    places: Tensor
+
+
+def diagonals(grids: Sequence[Grid], device: str) -> Diagonals:
+    heights = np.array([len(grid) for grid in grids])
+    widths = np.array([len(grid[0]) for grid in grids])
+    sizes = heights * widths
+    words = np.fromiter(chain.from_iterable(chain.from_iterable(grids)), np.int64, int(sizes.sum()))
+    width = np.repeat(widths, sizes)
+    inside = np.arange(len(words)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    row, column = inside // width, inside % width
+    diagonal = row + column
+    order = np.argsort(diagonal, kind="stable")
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    # Two columns with every cell's neighbours, of which some are outside.
+    neighbours = np.stack((places[np.maximum(np.arange(len(words)) - width, 0)], np.roll(places, 1)), axis=1)[order]
+    there = np.stack((row > 0, column > 0), axis=1)[order]
+    ends = np.cumsum(np.bincount(diagonal)).tolist()
+    inner = []
+    for first, end in pairwise(ends):
+        some = there[first:end]
+        count = some.sum(axis=1)
+        below = torch.from_numpy(neighbours[first:end][some]).to(device)
+        inner.append(Level(first, end - first, below, torch.from_numpy(np.cumsum(count) - count).to(device)))
+    return Diagonals(torch.from_numpy(words[order]).to(device), inner, torch.from_numpy(places).to(device))
+
+
+class Program:
+    def __init__(self, model: DAGRNN, setting: Setting) -> None:
+        self.device = setting.device
+        inputs = product(setting.library, model.U.weight, model.U.bias)
+        words = model.embedding.weight
+        self.words = inputs(words) if setting.tables else words
+        self.inputs = None if setting.tables else inputs
+        self.add_share_of = accumulation(setting.library, model.W.weight)
+        self.classifier = product(setting.library, model.classifier.weight, model.classifier.bias)
+        self.projected = setting.tables
+
+    def run(self, minibatch: Sequence[Grid], counts: Counts) -> list[Tensor]:
+        """For every grid its scores, shape [rows, columns, classes]."""
+        with counts.ingesting():
+            found = diagonals(minibatch, self.device)
+        states = self.words.index_select(0, found.words)
+        if self.inputs:
+            states = self.inputs(states)
+        corners = found.inner[0].first if found.inner else len(states)
+        counts.batches, counts.nodes = len(found.inner) + 2, 2 * len(states)  # the classifier after the cells
+        states[:corners].tanh_()
+        for level in found.inner:
+            rows = states[level.first : level.first + level.size]
+            self.add_share_of(rows, torch.embedding_bag(states, level.children, level.starts)[0])
+            rows.tanh_()
+        scores = self.classifier(states).index_select(0, found.places)
+        shapes = [(len(grid), len(grid[0])) for grid in minibatch]
+        parts = scores.split([rows * columns for rows, columns in shapes])
+        return [part.view(*shape, -1) for part, shape in zip(parts, shapes, strict=True)]

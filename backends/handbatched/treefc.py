@@ -1,0 +1,41 @@
+"""TreeFC, level by level. A leaf needs neither work nor a copy: the nodes' rows begin behind those of the vocabulary.
+
+The states of two children, gathered in pairs, are side by side as the layer wants them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from backends.handbatched.model import Counts, Setting
+from backends.handbatched.products import product
+from backends.handbatched.trees import levels
+from workloads.treefc.model import Leaf, Node, Tree, TreeFC
+
+
+class Program:
+    projected = False  # words are multiplied only where they are a node's children
+
+    def __init__(self, model: TreeFC, setting: Setting) -> None:
+        self.device = setting.device
+        self.states = model.embedding.weight.clone()
+        self.vocabulary, self.hidden = self.states.shape
+        self.cell = product(setting.library, model.cell.weight, model.cell.bias)
+
+    def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
+        with counts.ingesting():
+            found = levels(minibatch, Leaf, children, self.device).behind(self.vocabulary)
+        counts.batches, counts.nodes = len(found.inner), found.nodes - found.leaves
+        if self.vocabulary + counts.nodes > len(self.states):
+            self.states = torch.cat((self.states[: self.vocabulary], self.states.new_empty(counts.nodes, self.hidden)))
+        for level in found.inner:
+            pairs = self.states.index_select(0, level.children).view(-1, 2 * self.hidden)
+            torch.tanh(self.cell(pairs), out=self.states[level.first : level.first + level.size])
+        return list(self.states.index_select(0, found.roots))
+
+
+def children(tree: Node) -> tuple[Tree, Tree]:
+    return tree.left, tree.right

@@ -1,0 +1,50 @@
+"""TreeGRU, level by level. The update and the reset gate are one product; so are a leaf's gate and candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from backends.handbatched.model import Counts, Setting
+from backends.handbatched.products import product
+from backends.handbatched.trees import levels
+from workloads.treegru.model import Leaf, Node, Tree, TreeGRU
+
+
+class Program:
+    def __init__(self, model: TreeGRU, setting: Setting) -> None:
+        self.hidden = model.embedding.embedding_dim
+        self.device = setting.device
+        of_words = torch.cat((model.W_z.weight, model.W_h.weight)), torch.cat((model.W_z.bias, model.W_h.bias))
+        inputs = product(setting.library, *of_words)
+        words = model.embedding.weight
+        self.words = inputs(words) if setting.tables else words
+        self.inputs = None if setting.tables else inputs
+        gates = torch.cat((model.U_z.weight, model.U_r.weight)), torch.cat((model.W_z.bias, model.U_r.bias))
+        self.gates = product(setting.library, *gates)
+        self.candidate = product(setting.library, model.U_h.weight, model.W_h.bias)
+        self.classifier = product(setting.library, model.classifier.weight, model.classifier.bias)
+        self.projected = setting.tables
+
+    def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
+        with counts.ingesting():
+            found = levels(minibatch, Leaf, children, self.device)
+        counts.batches, counts.nodes = found.batches, found.nodes
+        hidden = self.hidden
+        states = self.words.new_empty(found.nodes, hidden)
+        leaves = self.words.index_select(0, found.words)
+        if self.inputs:
+            leaves = self.inputs(leaves)
+        torch.mul(1 - leaves[:, :hidden].sigmoid_(), leaves[:, hidden:].tanh_(), out=states[: found.leaves])
+        for level in found.inner:
+            sums = torch.embedding_bag(states, level.children, level.starts)[0]
+            gates = self.gates(sums).sigmoid_()
+            candidates = self.candidate(gates[:, hidden:] * sums).tanh_()
+            torch.lerp(candidates, sums, gates[:, :hidden], out=states[level.first : level.first + level.size])
+        return list(self.classifier(states.index_select(0, found.roots)))
+
+
+def children(tree: Node) -> tuple[Tree, Tree]:
+    return tree.left, tree.right

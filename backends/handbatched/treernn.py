@@ -1,0 +1,43 @@
+"""TreeRNN, level by level. The products of all nodes' words come first, and become the states in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from backends.handbatched.model import Counts, Setting
+from backends.handbatched.products import accumulation, product
+from backends.handbatched.trees import levels
+from workloads.treernn.model import Leaf, Node, Tree, TreeRNN
+
+
+class Program:
+    def __init__(self, model: TreeRNN, setting: Setting) -> None:
+        self.device = setting.device
+        inputs = product(setting.library, model.W.weight, model.W.bias)
+        words = model.embedding.weight
+        self.words = inputs(words) if setting.tables else words
+        self.inputs = None if setting.tables else inputs
+        self.add_share_of = accumulation(setting.library, model.U.weight)
+        self.classifier = product(setting.library, model.classifier.weight, model.classifier.bias)
+        self.projected = setting.tables
+
+    def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
+        with counts.ingesting():
+            found = levels(minibatch, Leaf, children, self.device, heads=True)
+        counts.batches, counts.nodes = found.batches, found.nodes
+        states = self.words.index_select(0, found.words)
+        if self.inputs:
+            states = self.inputs(states)
+        states[: found.leaves].tanh_()
+        for level in found.inner:
+            rows = states[level.first : level.first + level.size]
+            self.add_share_of(rows, torch.embedding_bag(states, level.children, level.starts)[0])
+            rows.tanh_()
+        return list(self.classifier(states.index_select(0, found.roots)))
+
+
+def children(tree: Node) -> tuple[Tree, Tree]:
+    return tree.left, tree.right

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from bench.contract import Target, Unsupported, Workload
 
 if TYPE_CHECKING:
-    from backends.handbatched.model import Model
+    from backends.pytorch.batched import Batched
 
 
 class HandBatched:
@@ -44,7 +44,7 @@ class HandBatched:
         return None
 
     def load(self) -> None:
-        import backends.handbatched.model  # noqa: F401
+        import backends.pytorch.batched  # noqa: F401
 
     def variants(self) -> Sequence[Mapping[str, Any]]:
         names = ("blas", "onednn") if self.target.device == "cpu" else ("blas",)
@@ -52,14 +52,15 @@ class HandBatched:
         tables: list[dict[str, Any]] = [{"tables": value} for value in (False, True)] if self.tables == "both" else [{}]
         return [library | with_tables for with_tables in tables for library in libraries]
 
-    def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Model:
+    def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Batched:
         if not (Path(__file__).parent / f"{workload.name}.py").exists():
             raise Unsupported(
                 f"nobody has batched {workload.name} by hand: there is no backends/handbatched/{workload.name}.py"
             )
         import torch
 
-        from backends.handbatched.model import Model, Setting
+        from backends.handbatched.setting import Setting
+        from backends.pytorch.batched import Batched, torch_library
         from workloads.spec import loaded
 
         torch.set_num_threads(self.target.threads)
@@ -67,4 +68,5 @@ class HandBatched:
         module = loaded(workload, size, seed).to(self.target.device)
         with torch.inference_mode():
             program = importlib.import_module(f"backends.handbatched.{workload.name}").Program(module, setting)
-        return Model(program, setting)
+        also = "; products with weights by oneDNN, packed" if setting.library == "onednn" else ""
+        return Batched(program, setting.device, lambda: torch_library(setting.device, also))

@@ -15,8 +15,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from backends.handbatched.model import Counts, Setting
 from backends.handbatched.products import product
+from backends.handbatched.setting import Setting
+from backends.pytorch.batched import Counts
 from workloads.berxit.model import Berxit, Sample
 from workloads.decisions import decide, split
 

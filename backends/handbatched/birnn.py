@@ -15,8 +15,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from backends.handbatched.model import Counts, Setting
 from backends.handbatched.products import accumulation, product
+from backends.handbatched.setting import Setting
+from backends.pytorch.batched import Counts
 from workloads.birnn.model import BiRNN
 
 

@@ -13,9 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from backends.handbatched.model import Counts, Setting
 from backends.handbatched.products import accumulation, product
+from backends.handbatched.setting import Setting
 from backends.handbatched.trees import Level
+from backends.pytorch.batched import Counts
 from workloads.dagrnn.model import DAGRNN
 
 Grid = list[list[int]]

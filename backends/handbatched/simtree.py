@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from backends.handbatched import treelstm
-from backends.handbatched.model import Counts, Setting
 from backends.handbatched.products import product
+from backends.handbatched.setting import Setting
+from backends.pytorch.batched import Counts
 from workloads.simtree.model import Pair, SimTree
 
 

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from backends.handbatched.model import Counts, Setting
 from backends.handbatched.products import product
+from backends.handbatched.setting import Setting
 from backends.handbatched.trees import levels
+from backends.pytorch.batched import Counts
 from workloads.treefc.model import Leaf, Node, Tree, TreeFC
 
 

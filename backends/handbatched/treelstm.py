@@ -14,9 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from backends.handbatched.model import Counts, Setting
 from backends.handbatched.products import product
+from backends.handbatched.setting import Setting
 from backends.handbatched.trees import levels
+from backends.pytorch.batched import Counts
 from workloads.treelstm.model import Leaf, Tree, TreeLSTM
 
 

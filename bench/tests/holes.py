@@ -19,5 +19,7 @@ HOLES: Mapping[str, Mapping[str, str]] = {
         "nestedrnn autobatch=3": DEADLOCK,
         "dagrnn autobatch=3": DEADLOCK,
     },
+    "dgl": dict.fromkeys(("berxit", "birnn", "drnn", "nestedrnn", "stackrnn"), "is neither trees nor grids"),
     "handbatched": dict.fromkeys(("drnn", "nestedrnn", "stackrnn"), "nobody has batched"),
+    "torchfold": dict.fromkeys(("berxit", "birnn", "drnn", "nestedrnn", "stackrnn"), "is neither trees nor grids"),
 }

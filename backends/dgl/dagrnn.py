@@ -1,0 +1,36 @@
+"""DAG-RNN: a cell is sent the states of its upper and its left neighbour, and has its own word's product from the start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from backends.dgl.graphs import Fields, grids, needs
+from backends.pytorch.batched import Counts
+from workloads.dagrnn.model import DAGRNN
+
+
+class Program:
+    projected = False
+
+    def __init__(self, model: DAGRNN) -> None:
+        self.model = model
+
+    def run(self, minibatch: Sequence[list[list[int]]], counts: Counts) -> list[Tensor]:
+        """For every grid its scores, shape [rows, columns, classes]."""
+        model = self.model
+        graph = grids(minibatch, counts)
+
+        @needs("h")
+        def reduce(nodes: Any) -> Fields:
+            return {"h": torch.tanh(nodes.data["x"] + model.W(nodes.mailbox["h"].sum(1)))}
+
+        x = model.U(model.embedding(graph.words))
+        scores = model.classifier(graph.propagate({"x": x, "h": torch.tanh(x)}, reduce, None, counts)["h"])
+        counts.nodes, counts.batches = counts.nodes + len(x), counts.batches + 1
+        shapes = [(len(grid), len(grid[0])) for grid in minibatch]
+        parts = scores.split([rows * columns for rows, columns in shapes])
+        return [part.view(*shape, -1) for part, shape in zip(parts, shapes, strict=True)]

@@ -1,0 +1,121 @@
+"""Mini-batches as one graph of DGL, and messages along it, frontier by frontier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from backends.dgl.library import load
+from backends.pytorch.batched import Counts
+
+dgl = load()
+
+Fields = dict[str, Tensor]
+
+
+@dataclass
+class Graph:
+    """Edges run from a node to those that are computed from it. `words`: of the nodes in their order; of the `leaves` alone,
+    which come first, where others have none. `roots`: a node for each instance; of a grid, all its cells."""
+
+    graph: Any
+    words: Tensor
+    leaves: int
+    roots: Tensor
+
+    def propagate(
+        self,
+        fields: Mapping[str, Tensor],
+        reduce: Callable[[Any], Fields],
+        apply: Callable[[Any], Fields] | None,
+        counts: Counts,
+    ) -> Any:
+        """All fields of the nodes, by name, once every node has been computed. `fields` are those before, of all nodes, and
+        those of nodes without predecessors are complete. `reduce` is given the messages of nodes of equal degree: the fields
+        of their predecessors that it was marked to need. `apply` is then given all nodes of a frontier."""
+        graph = self.graph
+        names: Sequence[str] = reduce.needs  # type: ignore[attr-defined]
+        graph.ndata.update(fields)
+        with counts.scheduling():
+            _, *frontiers = dgl.topological_nodes_generator(graph)
+        counts.nodes, counts.batches = graph.num_nodes(), len(frontiers) + 1
+        graph.prop_nodes(frontiers, lambda edges: {name: edges.src[name] for name in names}, reduce, apply)
+        return graph.ndata
+
+
+def needs(*names: str) -> Callable[[Callable[[Any], Fields]], Callable[[Any], Fields]]:
+    """Which fields of its predecessors a reducing function needs."""
+
+    def mark(function: Callable[[Any], Fields]) -> Callable[[Any], Fields]:
+        function.needs = names  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def trees(
+    instances: Sequence[Any],
+    leaf: type[Any],
+    children: Callable[[Any], Sequence[Any]],
+    counts: Counts,
+    heads: bool = False,
+) -> Graph:
+    """`leaf`: the class of leaves, which have a `word`; `children`: gives those of any other node. `heads`: other nodes have a
+    `word`, too."""
+    words: list[int] = []
+    headed: list[int] = []
+    sources: list[int] = []  # leaves count from 0 on; other nodes from -1 down, until it is known how many leaves there are
+    targets: list[int] = []
+    inner = 0
+
+    def visit(tree: Any) -> int:
+        nonlocal inner
+        if type(tree) is leaf:
+            words.append(tree.word)
+            return len(words) - 1
+        below = [visit(child) for child in children(tree)]
+        inner += 1
+        sources.extend(below)
+        targets.extend([-inner] * len(below))
+        if heads:
+            headed.append(tree.word)
+        return -inner
+
+    with counts.ingesting():
+        roots = [visit(tree) for tree in instances]
+        ends = np.array([*sources, *targets, *roots], np.int64)
+        numbers = torch.from_numpy(np.where(ends < 0, len(words) - 1 - ends, ends))
+        source, target, root = numbers.split([len(sources), len(targets), len(roots)])
+        every_word = torch.tensor(words + headed, dtype=torch.int64)
+    with counts.constructing():
+        graph = dgl.graph((source, target), num_nodes=len(words) + inner)
+    return Graph(graph, every_word, len(words), root)
+
+
+def grids(instances: Sequence[list[list[int]]], counts: Counts) -> Graph:
+    """A node for every cell, row by row; `leaves` are the upper left corners, which do not come first."""
+    with counts.ingesting():
+        heights, widths = (np.array(sizes) for sizes in ([len(g) for g in instances], [len(g[0]) for g in instances]))
+        sizes = heights * widths
+        words = np.fromiter(chain.from_iterable(chain.from_iterable(instances)), np.int64, int(sizes.sum()))
+        cells, width = np.arange(len(words)), np.repeat(widths, sizes)
+        inside = cells - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        below, right = cells[inside >= width], cells[inside % width > 0]
+        source = torch.from_numpy(np.concatenate((below - width[below], right - 1)))
+        target = torch.from_numpy(np.concatenate((below, right)))
+    with counts.constructing():
+        graph = dgl.graph((source, target), num_nodes=len(words))
+    return Graph(graph, torch.from_numpy(words), len(instances), torch.from_numpy(cells))
+
+
+def full(leaves: Tensor, nodes: int) -> Tensor:
+    """The field of all nodes of which the first ones' is known."""
+    field = leaves.new_empty(nodes, *leaves.shape[1:])
+    field[: len(leaves)] = leaves
+    return field

@@ -1,0 +1,31 @@
+"""Importing DGL beside a PyTorch that is newer than it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import types
+from typing import Any
+
+GRAPHBOLT = "dgl.graphbolt"
+
+
+def load() -> Any:
+    """The module `dgl`. Raises ImportError.
+
+    Its part for loading large graphs looks for a library that was built for the very release of PyTorch, so an empty module
+    stands in its place while DGL is imported. Without being told which framework to use DGL would write a file into the user's
+    home, so it is told, as long as it asks."""
+    if "dgl" in sys.modules:
+        return sys.modules["dgl"]
+    told, before = "DGLBACKEND" in os.environ, sys.modules.get(GRAPHBOLT)
+    os.environ.setdefault("DGLBACKEND", "pytorch")
+    sys.modules.setdefault(GRAPHBOLT, types.ModuleType(GRAPHBOLT))
+    try:
+        return importlib.import_module("dgl")
+    finally:
+        if not told:
+            del os.environ["DGLBACKEND"]
+        if before is None:
+            del sys.modules[GRAPHBOLT]

@@ -1,0 +1,88 @@
+"""DGL's programs against the model source in float64, and how the library is imported."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backends.dgl.backend import DGL
+from bench import facts
+from bench.contract import Target, Unsupported
+from bench.verify import Difference, fingerprint, flatten
+from workloads.tests.cases import cases, expected
+from workloads.tests.conftest import NAMES, spec
+
+installed = pytest.mark.skipif(find_spec("dgl") is None, reason="DGL is not installed")
+PROGRAMS = [name for name in NAMES if (Path(__file__).parents[1] / f"{name}.py").exists()]
+CASES = {name: case for name, case in cases().items() if case.workload in PROGRAMS}
+
+
+def compiled(workload: str) -> Any:
+    return DGL(Target(threads=1)).compile(spec(workload), "tiny", 0, 8)
+
+
+def test_there_are_programs() -> None:
+    assert set(PROGRAMS) == {"dagrnn", "mvrnn", "simtree", "treefc", "treegru", "treelstm", "treernn"}
+
+
+@installed
+@pytest.mark.parametrize("name", CASES)
+def test_outputs_are_right(name: str) -> None:
+    case = CASES[name]
+    model = compiled(case.workload)
+    before = fingerprint(case.instances)
+    outputs = model.run(case.instances)
+    if case.instances:
+        expected(name).check(flatten(model.fetch(outputs)), Difference())
+    else:
+        assert outputs == []
+    assert fingerprint(case.instances) == before
+
+
+@installed
+@pytest.mark.parametrize("workload", PROGRAMS)
+def test_equal_instances_take_no_more_frontiers(workload: str) -> None:
+    model, instances = compiled(workload), CASES[f"{workload}, all equal"].instances
+    model.run(instances)
+    together = model.counters()
+    model.run(instances[:1])
+    alone = model.counters()
+    assert together["nodes"] == 4 * alone["nodes"]
+    assert together["batches"] == alone["batches"]
+    parts = [alone[part] for part in ("ingest_ms", "construct_ms", "schedule_ms", "kernel_ms")]
+    assert min(parts) > 0 and sum(parts) == pytest.approx(model.counts.run_ns / 1e6)
+
+
+@installed
+def test_facts_name_the_library() -> None:
+    told = facts.checked(compiled("treelstm").facts())
+    assert told["library"].startswith("DGL 2.1") and "PyTorch" in told["library"]
+
+
+@installed
+def test_importing_leaves_nothing_behind(tmp_path: Path) -> None:
+    """No module in the place of another, no variable of the environment, no file in the user's home."""
+    code = (
+        "import os, sys; from backends.dgl.library import load; dgl = load();"
+        "assert dgl is load() and 'dgl.graphbolt' not in sys.modules and 'DGLBACKEND' not in os.environ"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "DGLBACKEND"} | {"HOME": str(tmp_path)}
+    told = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr
+    assert not (tmp_path / ".dgl").exists()
+
+
+def test_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert DGL(Target()).available() == "DGL is not installed: pip install 'dgl==2.1.0'"
+
+
+def test_what_is_no_graph() -> None:
+    with pytest.raises(Unsupported, match="drnn is neither trees nor grids"):
+        compiled("drnn")

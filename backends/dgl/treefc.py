@@ -1,0 +1,31 @@
+"""TreeFC: a node is sent its children's states, the left one's first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from backends.dgl.graphs import Fields, full, needs, trees
+from backends.pytorch.batched import Counts
+from workloads.treefc.model import Leaf, Tree, TreeFC
+
+
+class Program:
+    projected = False
+
+    def __init__(self, model: TreeFC) -> None:
+        self.model = model
+
+    def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
+        model = self.model
+        graph = trees(minibatch, Leaf, lambda node: (node.left, node.right), counts)
+
+        @needs("h")
+        def reduce(nodes: Any) -> Fields:
+            return {"h": torch.tanh(model.cell(nodes.mailbox["h"].flatten(1)))}
+
+        h = full(model.embedding(graph.words), graph.graph.num_nodes())
+        return list(graph.propagate({"h": h}, reduce, None, counts)["h"][graph.roots])

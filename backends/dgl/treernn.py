@@ -1,0 +1,32 @@
+"""TreeRNN: a node is sent its children's states, and has its own word's product from the start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from backends.dgl.graphs import Fields, full, needs, trees
+from backends.pytorch.batched import Counts
+from workloads.treernn.model import Leaf, Tree, TreeRNN
+
+
+class Program:
+    projected = False
+
+    def __init__(self, model: TreeRNN) -> None:
+        self.model = model
+
+    def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
+        model = self.model
+        graph = trees(minibatch, Leaf, lambda node: (node.left, node.right), counts, heads=True)
+
+        @needs("h")
+        def reduce(nodes: Any) -> Fields:
+            return {"h": torch.tanh(nodes.data["x"] + model.U(nodes.mailbox["h"].sum(1)))}
+
+        x = model.W(model.embedding(graph.words))
+        fields = {"x": x, "h": full(torch.tanh(x[: graph.leaves]), len(x))}
+        return list(model.classifier(graph.propagate(fields, reduce, None, counts)["h"][graph.roots]))

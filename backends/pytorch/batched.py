@@ -1,0 +1,123 @@
+"""A program that computes whole mini-batches with PyTorch's operators, behind the harness's contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from time import perf_counter_ns
+from typing import Any, Protocol
+
+import torch
+
+from backends.pytorch import libraries
+from bench.contract import Instance, Outputs
+from workloads.structures import arrays, map_tensors
+
+
+class Counts:
+    """Of one run: nanoseconds spent on its parts; `nodes` are applications of a cell to an instance, `batches` such to all
+    instances that are at the same place."""
+
+    def __init__(self) -> None:
+        self.ingest_ns = self.construct_ns = self.schedule_ns = self.fetch_ns = self.run_ns = 0
+        self.nodes = self.batches = 0
+
+    @contextmanager
+    def ingesting(self) -> Iterator[None]:
+        """Around what is made of the instances' structure."""
+        start = perf_counter_ns()
+        yield
+        self.ingest_ns += perf_counter_ns() - start
+
+    @contextmanager
+    def constructing(self) -> Iterator[None]:
+        """Around the making of a graph of what is to be computed."""
+        start = perf_counter_ns()
+        yield
+        self.construct_ns += perf_counter_ns() - start
+
+    @contextmanager
+    def scheduling(self) -> Iterator[None]:
+        """Around deciding what is computed together."""
+        start = perf_counter_ns()
+        yield
+        self.schedule_ns += perf_counter_ns() - start
+
+    @contextmanager
+    def fetching(self) -> Iterator[None]:
+        """Around the reading of values that control flow or an answer in Python needs."""
+        start = perf_counter_ns()
+        yield
+        self.fetch_ns += perf_counter_ns() - start
+
+
+class Program(Protocol):
+    """A workload's model as a system has it."""
+
+    projected: bool
+    """Was the vocabulary projected when the program was made?"""
+
+    def run(self, minibatch: Sequence[Instance], counts: Counts) -> Outputs:
+        """An output for each instance of a mini-batch that has some, as the model has it, with tensors or Python numbers."""
+        ...
+
+
+class Batched:
+    """A program on a device. `library`: what computes it; asked once, when `facts` are."""
+
+    def __init__(self, program: Program, device: str, library: Callable[[], str]) -> None:
+        self.program = program
+        self.device = device
+        self.library = library
+        self.counts = Counts()
+
+    def place(self, instances: Sequence[Instance]) -> list[Instance]:
+        return [map_tensors(self.put, instance) for instance in instances]
+
+    def put(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.to(self.device, torch.float32 if tensor.is_floating_point() else None)
+
+    @torch.inference_mode()
+    def run(self, minibatch: Sequence[Instance]) -> Outputs:
+        start = perf_counter_ns()
+        self.counts = Counts()
+        outputs = self.program.run(minibatch, self.counts) if minibatch else []
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+        self.counts.run_ns = perf_counter_ns() - start
+        return outputs
+
+    def fetch(self, outputs: Outputs) -> list[Any]:
+        return [arrays(output) for output in outputs]
+
+    def counters(self) -> Mapping[str, Any]:
+        counts = self.counts
+        before = counts.ingest_ns + counts.construct_ns + counts.schedule_ns
+        return {
+            "ingest_ms": counts.ingest_ns / 1e6,
+            "construct_ms": counts.construct_ns / 1e6,
+            "schedule_ms": counts.schedule_ns / 1e6,
+            "kernel_ms": (counts.run_ns - before - counts.fetch_ns) / 1e6,
+            "fetch_ms": counts.fetch_ns / 1e6,
+            "nodes": counts.nodes,
+            "batches": counts.batches,
+            "mean_batch_width": counts.nodes / counts.batches if counts.batches else 0.0,
+        }
+
+    def facts(self) -> Mapping[str, Any]:
+        found: dict[str, Any] = {"library": self.library(), "threads": torch.get_num_threads()}
+        if self.device == "cpu":
+            found["instruction_set"] = libraries.capability()
+        return found | {"load_time": "tables" if self.program.projected else ""}
+
+    def close(self) -> None:
+        if self.device == "cuda":
+            torch.cuda.empty_cache()
+
+
+def torch_library(device: str, also: str = "") -> str:
+    """PyTorch with what it computes with on the CPU, as in "PyTorch 2.13.0 (its own loops AVX-512, products oneMKL 2024.2 on
+    AVX-512)". `also` is added in the brackets."""
+    if device != "cpu":
+        return f"PyTorch {torch.__version__}"
+    return f"PyTorch {torch.__version__} ({libraries.describe(torch.float32)}{also})"

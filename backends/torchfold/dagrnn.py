@@ -1,0 +1,49 @@
+"""DAG-RNN: cells with no neighbour before them, with one and with two are operations of their own.
+
+A state that two cells need is added to the fold once, for it is the same operation on the same arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from backends.torchfold.folding import Node
+from workloads.dagrnn.model import DAGRNN
+
+Grid = list[list[int]]
+
+
+class Operations:
+    def __init__(self, model: DAGRNN) -> None:
+        self.model = model
+
+    def add(self, fold: Any, grid: Grid) -> list[Node]:
+        """Every cell's state, row by row."""
+        cells: list[Node] = []
+        width = len(grid[0])
+        for row, words in enumerate(grid):
+            for column, word in enumerate(words):
+                before = [cells[-width]] if row else []
+                if column:
+                    before.append(cells[-1])
+                cells.append(fold.add(f"cell_{len(before)}", word, *before))
+        return cells
+
+    def outputs(self, minibatch: Sequence[Grid], results: Tensor) -> list[Tensor]:
+        """For every grid its scores, shape [rows, columns, classes]."""
+        shapes = [(len(grid), len(grid[0])) for grid in minibatch]
+        parts = self.model.classifier(results).split([rows * columns for rows, columns in shapes])
+        return [part.view(*shape, -1) for part, shape in zip(parts, shapes, strict=True)]
+
+    def cell_0(self, words: Tensor) -> Tensor:
+        return torch.tanh(self.model.U(self.model.embedding(words)))
+
+    def cell_1(self, words: Tensor, before: Tensor) -> Tensor:
+        return torch.tanh(self.model.U(self.model.embedding(words)) + self.model.W(before))
+
+    def cell_2(self, words: Tensor, up: Tensor, left: Tensor) -> Tensor:
+        return self.cell_1(words, up + left)

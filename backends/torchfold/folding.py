@@ -1,0 +1,44 @@
+"""A mini-batch as one fold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from backends.pytorch.batched import Counts
+from backends.torchfold.library import load
+from bench.contract import Instance, Outputs
+
+Fold = load()
+Node = Any
+"""An operation in a fold, which stands for its result."""
+
+
+class Operations(Protocol):
+    """A workload's model: its methods are the operations, from batches of arguments to batches of results."""
+
+    def add(self, fold: Any, instance: Instance) -> list[Node]:
+        """Add the operations of an instance, and return those whose results are wanted."""
+        ...
+
+    def outputs(self, minibatch: Sequence[Instance], results: Tensor) -> Outputs:
+        """From the rows that were wanted, one instance's after the other's."""
+        ...
+
+
+class Folding:
+    projected = False
+
+    def __init__(self, operations: Operations) -> None:
+        self.operations = operations
+
+    def run(self, minibatch: Sequence[Instance], counts: Counts) -> Outputs:
+        with counts.constructing():
+            fold = Fold()
+            wanted = [node for instance in minibatch for node in self.operations.add(fold, instance)]
+        counts.nodes = sum(len(calls) for step in fold.steps.values() for calls in step.values())
+        counts.batches = sum(map(len, fold.steps.values()))
+        (results,) = fold.apply(self.operations, [wanted])
+        return self.operations.outputs(minibatch, results)

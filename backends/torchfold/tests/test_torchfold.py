@@ -1,0 +1,90 @@
+"""TorchFold's programs against the model source in float64, and how the library is imported."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from backends.torchfold.backend import TorchFold
+from bench import facts
+from bench.contract import Target, Unsupported
+from bench.verify import Difference, fingerprint, flatten
+from workloads.tests.cases import cases, expected
+from workloads.tests.conftest import NAMES, spec
+
+installed = pytest.mark.skipif(find_spec("torchfold") is None, reason="TorchFold is not installed")
+PROGRAMS = [name for name in NAMES if (Path(__file__).parents[1] / f"{name}.py").exists()]
+CASES = {name: case for name, case in cases().items() if case.workload in PROGRAMS}
+TWO_RESULTS = ("mvrnn", "simtree", "treelstm")  # only their leaves are recognised
+
+
+def compiled(workload: str) -> Any:
+    return TorchFold(Target(threads=1)).compile(spec(workload), "tiny", 0, 8)
+
+
+def test_there_are_programs() -> None:
+    assert set(PROGRAMS) == {"dagrnn", "mvrnn", "simtree", "treefc", "treegru", "treelstm", "treernn"}
+
+
+@installed
+@pytest.mark.parametrize("name", CASES)
+def test_outputs_are_right(name: str) -> None:
+    case = CASES[name]
+    model = compiled(case.workload)
+    before = fingerprint(case.instances)
+    outputs = model.run(case.instances)
+    if case.instances:
+        expected(name).check(flatten(model.fetch(outputs)), Difference())
+    else:
+        assert outputs == []
+    assert fingerprint(case.instances) == before
+
+
+@installed
+@pytest.mark.parametrize("workload", PROGRAMS)
+def test_equal_instances_are_computed_once_where_nodes_have_one_result(workload: str) -> None:
+    model, instances = compiled(workload), CASES[f"{workload}, all equal"].instances
+    model.run(instances)
+    together = model.counters()
+    model.run(instances[:1])
+    alone = model.counters()
+    assert together["batches"] == alone["batches"] > 1
+    if workload in TWO_RESULTS:
+        assert alone["nodes"] < together["nodes"] < 4 * alone["nodes"]
+    else:
+        assert together["nodes"] == alone["nodes"]
+    assert alone["construct_ms"] > 0 and alone["kernel_ms"] > 0
+
+
+@installed
+def test_instances_batch() -> None:
+    model = compiled("treelstm")
+    model.run(CASES["treelstm"].instances)
+    assert model.counters()["mean_batch_width"] > 2
+
+
+@installed
+def test_importing_changes_only_what_torchfold_sees() -> None:
+    from backends.torchfold.library import load
+
+    assert load() is load()
+    assert not hasattr(torch.tensor, "_TensorBase")
+
+
+@installed
+def test_facts_name_the_library() -> None:
+    assert facts.checked(compiled("treelstm").facts())["library"].startswith("TorchFold 0.1.0 on PyTorch")
+
+
+def test_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert TorchFold(Target()).available() == "TorchFold is not installed: pip install 'torchfold==0.1.0'"
+
+
+def test_what_is_neither_trees_nor_grids() -> None:
+    with pytest.raises(Unsupported, match="drnn is neither trees nor grids"):
+        compiled("drnn")

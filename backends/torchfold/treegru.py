@@ -1,0 +1,43 @@
+"""TreeGRU: a leaf and an inner node are the operations. Update and reset gate are one product."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import linear
+
+from backends.torchfold.folding import Node
+from workloads.treegru.model import Leaf, Tree, TreeGRU
+
+
+class Operations:
+    def __init__(self, model: TreeGRU) -> None:
+        self.model = model
+        self.gates = torch.cat((model.U_z.weight, model.U_r.weight)), torch.cat((model.W_z.bias, model.U_r.bias))
+
+    def add(self, fold: Any, tree: Tree) -> list[Node]:
+        return [fold.add("classify", self.encode(fold, tree))]
+
+    def outputs(self, minibatch: Sequence[Tree], results: Tensor) -> list[Tensor]:
+        return list(results)
+
+    def encode(self, fold: Any, tree: Tree) -> Node:
+        if isinstance(tree, Leaf):
+            return fold.add("leaf", tree.word)
+        return fold.add("compose", self.encode(fold, tree.left), self.encode(fold, tree.right))
+
+    def leaf(self, words: Tensor) -> Tensor:
+        return self.model.leaf(self.model.embedding(words))
+
+    def compose(self, left: Tensor, right: Tensor) -> Tensor:
+        h_sum = left + right
+        z, r = torch.sigmoid(linear(h_sum, *self.gates)).chunk(2, dim=1)
+        candidate = torch.tanh(self.model.U_h(r * h_sum) + self.model.W_h.bias)
+        return z * h_sum + (1 - z) * candidate
+
+    def classify(self, h: Tensor) -> Tensor:
+        scores: Tensor = self.model.classifier(h)
+        return scores

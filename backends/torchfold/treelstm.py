@@ -1,0 +1,59 @@
+"""TreeLSTM: a leaf, a node of two children and one of any other number are operations of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import linear
+
+from backends.torchfold.folding import Node
+from workloads.treelstm.model import Leaf, Tree, TreeLSTM
+
+State = tuple[Tensor, Tensor]
+
+
+class Operations:
+    def __init__(self, model: TreeLSTM) -> None:
+        self.model = model
+        self.W = torch.cat((model.W_i.weight, model.W_o.weight, model.W_u.weight))
+        self.U = torch.cat((model.U_i.weight, model.U_o.weight, model.U_u.weight))
+        self.bias = torch.cat((model.W_i.bias, model.W_o.bias, model.W_u.bias))
+
+    def add(self, fold: Any, tree: Tree) -> list[Node]:
+        return [fold.add("classify", self.encode(fold, tree)[0])]
+
+    def outputs(self, minibatch: Sequence[Any], results: Tensor) -> list[Tensor]:
+        return list(results)
+
+    def encode(self, fold: Any, tree: Tree) -> tuple[Node, Node]:
+        """The root's state and cell."""
+        if isinstance(tree, Leaf):
+            h, c = fold.add("leaf", tree.word).split(2)
+        else:
+            children = [part for child in tree.children for part in self.encode(fold, child)]
+            operation = f"compose_{len(tree.children)}"  # calls of one operation have equally many arguments
+            if not hasattr(self, operation):
+                setattr(self, operation, self.compose)
+            h, c = fold.add(operation, *children).split(2)
+        return h, c
+
+    def leaf(self, words: Tensor) -> State:
+        i, o, u = linear(self.model.embedding(words), self.W, self.bias).chunk(3, dim=1)
+        c = torch.sigmoid(i) * torch.tanh(u)
+        return torch.sigmoid(o) * torch.tanh(c), c
+
+    def compose(self, *children: Tensor) -> State:
+        """`children`: the state and the cell of each, in turn."""
+        states, cells = children[::2], children[1::2]
+        i, o, u = linear(sum(states[1:], states[0]), self.U, self.bias).chunk(3, dim=1)
+        c = torch.sigmoid(i) * torch.tanh(u)
+        for h, below in zip(states, cells, strict=True):
+            c = c + torch.sigmoid(self.model.U_f(h)) * below
+        return torch.sigmoid(o) * torch.tanh(c), c
+
+    def classify(self, h: Tensor) -> Tensor:
+        scores: Tensor = self.model.classifier(h)
+        return scores

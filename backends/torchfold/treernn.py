@@ -1,0 +1,37 @@
+"""TreeRNN: a leaf and an inner node are the operations, each with its word. The model's own methods are written for batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+
+from backends.torchfold.folding import Node
+from workloads.treernn.model import Leaf, Tree, TreeRNN
+
+
+class Operations:
+    def __init__(self, model: TreeRNN) -> None:
+        self.model = model
+
+    def add(self, fold: Any, tree: Tree) -> list[Node]:
+        return [fold.add("classify", self.encode(fold, tree))]
+
+    def outputs(self, minibatch: Sequence[Tree], results: Tensor) -> list[Tensor]:
+        return list(results)
+
+    def encode(self, fold: Any, tree: Tree) -> Node:
+        if isinstance(tree, Leaf):
+            return fold.add("leaf", tree.word)
+        return fold.add("compose", tree.word, self.encode(fold, tree.left), self.encode(fold, tree.right))
+
+    def leaf(self, words: Tensor) -> Tensor:
+        return self.model.leaf(self.model.embedding(words))
+
+    def compose(self, words: Tensor, left: Tensor, right: Tensor) -> Tensor:
+        return self.model.compose(self.model.embedding(words), left, right)
+
+    def classify(self, h: Tensor) -> Tensor:
+        scores: Tensor = self.model.classifier(h)
+        return scores

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from backends.acrobat.codegen.build import newest
+from backends.acrobat.core.toolchain import BuildError, compiler
 from backends.acrobat.kernels.cpu.target import CpuTarget, UnsupportedCpu
-from backends.acrobat.options import SWITCHES, Codegen, Executor, Isa, Kernels, Options
+from backends.acrobat.options import SWITCHES, Options, takes_options
 from bench.contract import Instance, Outputs, Target, Unsupported, Workload
 
 ALWAYS = ("specialise",)
@@ -39,7 +39,7 @@ SAMPLE_SEED = 7919
 
 
 class Acrobat:
-    """Every switch of `Options` is a keyword, so that `backend.acrobat.<switch>=false` turns it off; `codegen=vm`
+    """Every field of `Options` is a keyword, so that `backend.acrobat.<switch>=false` turns it off; `codegen=vm`
     interprets the host program instead of compiling it.
 
     `kernels=vendor` is the unfused mode: `Options` says what it turns off. `ablation` measures several settings as cells of
@@ -57,39 +57,25 @@ class Acrobat:
     packages = ("apache-tvm", "apache-tvm-ffi")
     programs = ("g++",)
 
+    @takes_options
     def __init__(
         self,
         target: Target,
+        *,
         step: str = "",
-        kernels: Kernels = "generated",
-        specialise: bool = True,
         tables: bool | Literal["both"] = "both",
-        invariants: bool = True,
-        constant_work: bool = True,
-        fold_sums: bool = True,
-        horizontal: bool = True,
-        vertical: bool = True,
-        coarsen: bool = True,
-        merge_steps: bool = True,
-        gather_fusion: bool = True,
-        hoist: bool = True,
-        phases: bool = True,
-        ghosts: bool = True,
-        defer: bool = True,
-        wave: int = 64,
-        executor: Executor = "inline",
-        codegen: Codegen = "aot",
-        isa: Isa = "native",
         checked: bool = False,
         ablation: Literal["none", "alone", "cumulative"] = "none",
         tune: int | Literal["curve"] = 0,
         profile: bool = True,
+        **switches: Any,
     ) -> None:
+        self.options = Options(tables=tables is not False, **switches)
         if tune != "curve" and tune < 0:
             raise ValueError(f"tune={tune}: the number of schedules to try, 0 or more, or curve")
         if tune == "curve" and ablation != "none":
             raise ValueError(f"tune=curve and ablation={ablation} are measured one at a time: leave one of them out")
-        if tune and kernels == "vendor":
+        if tune and self.options.kernels == "vendor":
             raise ValueError(
                 f"tune={tune} and kernels=vendor: a library's kernels have no schedules to try; leave one of them out"
             )
@@ -99,33 +85,15 @@ class Acrobat:
         self.tune = tune
         self.profile = profile
         self.tables = tables
-        self.options = Options(
-            specialise=specialise,
-            tables=tables is not False,
-            invariants=invariants,
-            constant_work=constant_work,
-            fold_sums=fold_sums,
-            horizontal=horizontal,
-            vertical=vertical,
-            coarsen=coarsen,
-            merge_steps=merge_steps,
-            gather_fusion=gather_fusion,
-            hoist=hoist,
-            phases=phases,
-            ghosts=ghosts,
-            defer=defer,
-            wave=wave,
-            executor=executor,
-            kernels=kernels,
-            codegen=codegen,
-            isa=isa,
-        )
 
     def available(self) -> str | None:
         if self.target.device != "cpu":
             return "it generates code for CPUs only"
-        if not shutil.which(os.environ.get("CXX", "g++")) and not shutil.which("clang++"):
-            return "there is no C++ compiler"
+        try:
+            compiler()
+        except BuildError as error:
+            if newest("") is None:  # what the cache has needs no compiler
+                return str(error)
         try:
             CpuTarget.detect(self.options.isa)
         except UnsupportedCpu as error:
@@ -134,7 +102,6 @@ class Acrobat:
 
     def _vendor_missing(self) -> str | None:
         from backends.acrobat.codegen import blas
-        from backends.acrobat.core.toolchain import BuildError
 
         try:
             library = blas.find()

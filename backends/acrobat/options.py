@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, TypeVar, get_args, get_type_hints
 
 Executor: TypeAlias = Literal["inline", "dataflow", "agenda"]
 Codegen: TypeAlias = Literal["aot", "vm"]
@@ -74,3 +76,21 @@ class Options:
 
 
 SWITCHES = tuple(f.name for f in fields(Options) if f.type == "bool")
+
+F = TypeVar("F", bound=Callable[..., None])
+
+
+def takes_options(constructor: F) -> F:
+    """Has a constructor that ends in `**switches` say of itself that it takes all fields of `Options` that are no parameters of
+    its own, with their types and defaults. Who reads its signature, as the harness does, finds them as if they stood there."""
+    signature, hints = inspect.signature(constructor), get_type_hints(constructor)
+    own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
+    types = {name: hint for name, hint in get_type_hints(Options).items() if name not in signature.parameters}
+    derived = [
+        inspect.Parameter(f.name, inspect.Parameter.KEYWORD_ONLY, default=f.default, annotation=types[f.name])
+        for f in fields(Options)
+        if f.name in types
+    ]
+    constructor.__signature__ = signature.replace(parameters=[*own, *derived])  # type: ignore[attr-defined]
+    constructor.__annotations__ = {**{p.name: hints[p.name] for p in own if p.name in hints}, **types}
+    return constructor

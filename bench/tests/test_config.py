@@ -144,10 +144,7 @@ def test_every_choice_on_disk_is_whole() -> None:
     for group in ("backend", "workload"):
         for name in registry.names(group):
             settings: Any = OmegaConf.to_container(OmegaConf.load(registry.CONF / group / f"{name}.yaml"))
-            try:
-                cls = resolve(settings.pop("_target_"))
-            except ImportError:
-                continue
+            cls = resolve(settings.pop("_target_"))
             defaults = {key: parameter.default for key, parameter in registry.parameters(cls).items()}
             assert settings == defaults, f"conf/{group}/{name}.yaml"
             assert getattr(cls, "name", None) == name

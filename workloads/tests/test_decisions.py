@@ -61,7 +61,9 @@ def test_simulated_decisions_ignore_the_value() -> None:
     assert taken == {choose(5, 0, 9)}
 
 
-def trace(monkeypatch: pytest.MonkeyPatch, name: str, instance: Any, dtype: torch.dtype) -> list[tuple[int, ...]]:
+def trace(
+    monkeypatch: pytest.MonkeyPatch, name: str, instance: Any, dtype: torch.dtype, decisions: str = "simulated"
+) -> list[tuple[int, ...]]:
     """The decisions taken on one instance, in any order."""
     taken: list[tuple[int, ...]] = []
 
@@ -69,11 +71,13 @@ def trace(monkeypatch: pytest.MonkeyPatch, name: str, instance: Any, dtype: torc
         assert score.numel() == 1
         assert 0 <= score.item() <= 1
         choice = decide(score, low, high, key, real)
+        if real:
+            assert choice == low + min(int(score.item() * (high - low + 1)), high - low)
         taken.append((key, low, high, choice))
         return choice
 
     monkeypatch.setattr(f"workloads.{name}.model.decide", watched)
-    model = loaded(spec(name), "tiny", 0, dtype)
+    model = loaded(spec(name, decisions=decisions), "tiny", 0, dtype)
     with torch.inference_mode():
         model(instance)
     return sorted(taken)
@@ -109,12 +113,12 @@ def test_siblings_may_run_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(set(straight)) > 5
 
 
-def test_real_decisions_run(deciding: str) -> None:
-    workload = spec(deciding, decisions="real")
-    model = loaded(workload, "tiny", 0)
-    with torch.inference_mode():
-        for instance in workload.instances("tiny", 0, 10):
-            model(instance)
+def test_real_decisions_follow_the_scores(deciding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each choice is the one that its score names (checked in `trace`), and not all are those that the keys would have made."""
+    instances = spec(deciding).instances("tiny", 0, 10)
+    real = [trace(monkeypatch, deciding, i, torch.float32, "real") for i in instances]
+    assert all(real)
+    assert real != [trace(monkeypatch, deciding, i, torch.float32) for i in instances]
 
 
 def test_stack_of_every_length() -> None:

@@ -154,9 +154,6 @@ class Datatypes:
             self.changed = True
         return new
 
-    def case_class(self, data: DataT, case: str) -> type:
-        return next(c for c in self.cases[data.name] if c.__name__ == case)
-
     def table(self, used: Mapping[str, None]) -> dict[str, DataType]:
         """The datatypes of the finished program."""
         out = {}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
 from backends.acrobat import compiler
 from backends.acrobat.backend import CURVE, Acrobat
+from backends.acrobat.codegen import build
+from backends.acrobat.options import Options
 from bench import api
 from bench.contract import Target
-from bench.registry import ConfigError
+from bench.registry import ConfigError, parameters
 from workloads.tests.conftest import spec
 
 
@@ -84,3 +87,25 @@ def test_the_profile_is_of_other_instances(
         return
     assert len(seen["sample"]) == 5
     assert seen["sample"] != workload.instances("tiny", 3, 5)
+
+
+def test_every_option_is_a_keyword_of_the_backend() -> None:
+    own = parameters(Acrobat)
+    hints, wanted = get_type_hints(vars(Acrobat)["__init__"]), get_type_hints(Options)
+    derived = [f for f in fields(Options) if f.name != "tables"]  # which can also be both
+    assert [(own[f.name].default, hints[f.name]) for f in derived] == [(f.default, wanted[f.name]) for f in derived]
+    assert {f.name for f in fields(Options)} | {"step", "checked", "ablation", "tune", "profile"} == own.keys()
+    others: dict[str, Any] = {"wave": 9, "kernels": "vendor", "codegen": "vm", "executor": "agenda", "isa": "avx2"}
+    for f in derived:
+        changed: dict[str, Any] = {f.name: not f.default if isinstance(f.default, bool) else others[f.name]}
+        assert getattr(Acrobat(Target(), **changed).options, f.name) == changed[f.name] != f.default
+    with pytest.raises(TypeError, match="hoits"):
+        Acrobat(Target(), hoits=False)
+
+
+def test_without_a_compiler_it_is_there_for_what_the_cache_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "nonexistent")
+    monkeypatch.setenv("ACROBAT_CACHE", str(tmp_path))
+    assert "no C++ compiler: nonexistent" in str(Acrobat(Target()).available())
+    build.cached("key", lambda folder: None)
+    assert Acrobat(Target()).available() is None

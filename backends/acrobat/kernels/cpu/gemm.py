@@ -22,20 +22,21 @@ from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu.code import Code, Expr, div, i64, load, mod, plus, times
 from backends.acrobat.kernels.cpu.epilogue import EpilogueWriter, Site
 from backends.acrobat.kernels.cpu.operands import Interface, walk
-from backends.acrobat.kernels.cpu.schedule import PREFETCH_ROWS, Schedule, Tile, panel_count
+from backends.acrobat.kernels.cpu.schedule import PREFETCH_ROWS, Schedule, panel_count
+from backends.acrobat.kernels.cpu.target import CpuTarget, Tile
 from backends.acrobat.kernels.cpu.vectors import first_lanes, load_vector, splat, store_vector, typed
 from backends.acrobat.kernels.packing import PLAIN, Packing, panels
 from backends.acrobat.kernels.plan import Gemm
 
 
 class GemmWriter:
-    def __init__(self, code: Code, interface: Interface, plan: Gemm, lanes: int, schedule: Schedule) -> None:
+    def __init__(self, code: Code, interface: Interface, plan: Gemm, target: CpuTarget, schedule: Schedule) -> None:
         self.code = code
         self.interface = interface
         self.plan = plan
-        self.lanes = lanes
+        self.lanes = lanes = target.lanes
         self.schedule = schedule
-        self.tiles = schedule.tiles(plan.epilogue.gates, lanes)
+        self.tiles = schedule.tiles(plan.epilogue.gates, target)
         self.panels = panel_count(plan.epilogue.units, lanes)
         self.parts = self.panels // schedule.group
         self.epilogue = EpilogueWriter(code, interface, plan.epilogue, lanes)

@@ -12,22 +12,14 @@ from math import log
 from typing import Literal
 
 from backends.acrobat.core.units import Kernel
-from backends.acrobat.kernels.cpu.target import CpuTarget
+from backends.acrobat.kernels.cpu.target import CpuTarget, Tile
 from backends.acrobat.kernels.plan import Gemm, Product, plan_gemm, plan_product
 
 GROUP = 4
 """Panels in a part by default, at most."""
-BLOCK_ELEMENTS = 1 << 17
-"""Elements of the input that a block of rows has: half of a second-level cache of 1 MB, the rest is for panels and results."""
 MIN_BLOCK = 48
 DOT_ROWS = 3
 """Up to so many rows, transposing costs more than it saves."""
-REGISTERS = {16: 32, 8: 16}
-"""Vector registers, by vector length."""
-ACCUMULATORS = {16: 24, 8: 12}
-"""How many of them a tile of the rest of the rows may take for its sums."""
-LEAST_SUMS = {16: 8, 8: 6}
-"""Tiles with fewer sums wait for their additions."""
 MAIN_ROWS = (8, 6, 4, 7, 5, 3, 2, 1, 10, 12, 14)
 PREFETCH = 8
 PREFETCH_ROWS = 3
@@ -36,12 +28,6 @@ PREDICTABLE = 0.05
 """Predictions that are nearer together than this (natural logarithm) count as equal."""
 
 Order = Literal["panels", "rows"]
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    rows: int
-    panels: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,34 +56,19 @@ class Schedule:
         """The schedule of a kernel that is not tuned."""
         gemm = plan_gemm(kernel, target.lanes)
         if gemm:
-            return default_gemm(gemm, target.lanes)
+            return default_gemm(gemm, target)
         two = plan_product(kernel, target.lanes)
-        return default_product(two, target.lanes) if two else Schedule("rowwise")
+        return default_product(two, target) if two else Schedule("rowwise")
 
-    def tiles(self, gates: int, lanes: int) -> tuple[Tile, ...]:
+    def tiles(self, gates: int, target: CpuTarget) -> tuple[Tile, ...]:
         """GEMM: tiles by falling number of rows. The first is for all rows but the rest, the smallest that holds it for the
         rest."""
+        most = target.registers.accumulators
         tiles = [Tile(self.rows, self.panels)]
         for rows in self.rest:
-            fitting = [w for w in (1, 2, 4) if self.group % w == 0 and (w == 1 or rows * w * gates <= ACCUMULATORS[lanes])]
+            fitting = [w for w in (1, 2, 4) if self.group % w == 0 and (w == 1 or rows * w * gates <= most)]
             tiles.append(Tile(rows, fitting[-1]))
         return tuple(tiles)
-
-
-MAIN = {
-    16: {
-        1: Tile(8, 2),
-        2: Tile(8, 1),
-        3: Tile(8, 1),
-        4: Tile(6, 1),
-        5: Tile(4, 1),
-        6: Tile(4, 1),
-        7: Tile(3, 1),
-        8: Tile(3, 1),
-    },
-    8: {1: Tile(6, 2), 2: Tile(6, 1), 3: Tile(4, 1), 4: Tile(3, 1), 5: Tile(2, 1), 6: Tile(2, 1), 7: Tile(1, 1), 8: Tile(1, 1)},
-}
-"""By vector length and gates. 16 lanes have 32 registers, 8 lanes 16."""
 
 
 def panel_count(units: int, lanes: int) -> int:
@@ -106,9 +77,11 @@ def panel_count(units: int, lanes: int) -> int:
     return count + count % 2 if count > GROUP else count
 
 
-def block_rows(depth: int, rows: int) -> int:
-    """Rows that are taken through all panels before the next ones, by default."""
-    return max(BLOCK_ELEMENTS // depth, MIN_BLOCK) // rows * rows
+def block_rows(depth: int, rows: int, target: CpuTarget) -> int:
+    """Rows that are taken through all panels before the next ones, by default: as many as half of the second-level cache holds
+    of the input; the rest of it is for panels and results."""
+    elements = target.second_level // 2 // 4
+    return max(elements // depth, MIN_BLOCK) // rows * rows
 
 
 def rest_rows(rows: int) -> tuple[int, ...]:
@@ -121,17 +94,19 @@ def rest_rows(rows: int) -> tuple[int, ...]:
     return tuple(r for r in (8, 6, 5, 4, 3, 2, 1) if r < rows - 1 or r == 1 < rows)
 
 
-def default_gemm(plan: Gemm, lanes: int) -> Schedule:
-    count = panel_count(plan.epilogue.units, lanes)
+def default_gemm(plan: Gemm, target: CpuTarget) -> Schedule:
+    count = panel_count(plan.epilogue.units, target.lanes)
     group = next(g for g in (GROUP, 2, 1) if count % g == 0)
-    main = MAIN[lanes][plan.epilogue.gates]
-    return Schedule("gemm", main.rows, min(main.panels, group), group, block_rows(plan.depth, main.rows), rest_rows(main.rows))
+    main = target.registers.tiles[plan.epilogue.gates - 1]
+    block = block_rows(plan.depth, main.rows, target)
+    return Schedule("gemm", main.rows, min(main.panels, group), group, block, rest_rows(main.rows))
 
 
-def default_product(plan: Product, lanes: int) -> Schedule:
+def default_product(plan: Product, target: CpuTarget) -> Schedule:
     widest = 2 if plan.rows >= 4 else 4
-    panels = min(widest, max(1, plan.columns // lanes))
-    return Schedule("product", 8 if lanes == 16 else 4, panels, dots=dotted(plan, lanes) and plan.rows <= DOT_ROWS)
+    panels = min(widest, max(1, plan.columns // target.lanes))
+    dots = dotted(plan, target.lanes) and plan.rows <= DOT_ROWS
+    return Schedule("product", target.registers.product_rows, panels, dots=dots)
 
 
 def dotted(plan: Product, lanes: int) -> bool:
@@ -144,59 +119,59 @@ def grid(kernel: Kernel, target: CpuTarget, extents: Mapping[int, float], thread
     occurs. For several threads there must be about as many parts as by default. A kernel of the row-wise template has none."""
     gemm = plan_gemm(kernel, target.lanes)
     if gemm:
-        return gemm_grid(gemm, target.lanes, extents, threads)
+        return gemm_grid(gemm, target, extents, threads)
     two = plan_product(kernel, target.lanes)
-    return product_grid(two, target.lanes) if two else []
+    return product_grid(two, target) if two else []
 
 
-def gemm_grid(plan: Gemm, lanes: int, extents: Mapping[int, float], threads: int) -> list[Schedule]:
-    usual = default_gemm(plan, lanes)
-    gates, count = plan.epilogue.gates, panel_count(plan.epilogue.units, lanes)
+def gemm_grid(plan: Gemm, target: CpuTarget, extents: Mapping[int, float], threads: int) -> list[Schedule]:
+    usual, registers = default_gemm(plan, target), target.registers
+    gates, count = plan.epilogue.gates, panel_count(plan.epilogue.units, target.lanes)
     rows_seen = {rows * plan.rows: often for rows, often in extents.items()}
     parts = count // usual.group if threads > 1 else 1
     found = []
     for rows, panels, group in product(MAIN_ROWS, (1, 2, 4, 8), (1, 2, 4, 8, 16)):
         sums = rows * panels * gates
         # Beside its sums a tile needs its vectors of weights and one for an element of the input.
-        fits = sums + panels * gates < REGISTERS[lanes] and (
-            sums >= LEAST_SUMS[lanes] or (rows, panels) == (usual.rows, usual.panels)
+        fits = sums + panels * gates < registers.count and (
+            sums >= registers.least_sums or (rows, panels) == (usual.rows, usual.panels)
         )
         if not fits or group % panels or count % group or count // group < parts:
             continue
-        block = block_rows(plan.depth, rows)
+        block = block_rows(plan.depth, rows, target)
         blocks = [block, *(b for b in [max(block // 4 // rows, 1) * rows] if b < max(rows_seen))]
         orders: tuple[Order, ...] = ("panels", "rows") if group > panels else ("panels",)
         for b, order, prefetch in product(blocks, orders, (0, PREFETCH)):
             found.append(Schedule("gemm", rows, panels, group, b, rest_rows(rows), order, prefetch))
 
     def promise(s: Schedule) -> tuple[float, int]:
-        cycles = sum(often * gemm_cycles(s, plan, rows, lanes) for rows, often in rows_seen.items())
+        cycles = sum(often * gemm_cycles(s, plan, rows, target) for rows, often in rows_seen.items())
         changed = sum(getattr(s, f.name) != getattr(usual, f.name) for f in fields(s))
         return round(log(cycles) / PREDICTABLE), changed
 
     return sorted((s for s in found if s != usual), key=promise)
 
 
-def gemm_cycles(schedule: Schedule, plan: Gemm, rows: int, lanes: int) -> float:
+def gemm_cycles(schedule: Schedule, plan: Gemm, rows: int, target: CpuTarget) -> float:
     """A rough prediction, to order trials by: two FMAs or two loads a cycle, and four cycles until a sum can be added to."""
     gates, depth = plan.epilogue.gates, plan.depth
-    count = panel_count(plan.epilogue.units, lanes)
+    count = panel_count(plan.epilogue.units, target.lanes)
 
     def tile(height: int, panels: int) -> float:
         vectors = panels * gates
         return depth * max(height * vectors / 2, (height + vectors) / 2, 4.0) * count / panels
 
-    main, *smaller = schedule.tiles(gates, lanes)
+    main, *smaller = schedule.tiles(gates, target)
     left = rows % main.rows
     rest = min((t for t in (main, *smaller) if t.rows >= left), key=lambda t: t.rows)
     return rows // main.rows * tile(main.rows, main.panels) + (tile(left, rest.panels) if left else 0.0)
 
 
-def product_grid(plan: Product, lanes: int) -> list[Schedule]:
-    usual = default_product(plan, lanes)
+def product_grid(plan: Product, target: CpuTarget) -> list[Schedule]:
+    usual, lanes = default_product(plan, target), target.lanes
     widths = [w for w in (1, 2, 4) if w <= max(1, plan.columns // lanes)]
     found = [replace(usual, dots=True)] if dotted(plan, lanes) else []
     for rows, panels in product((8, 6, 4, 2, 1), widths):
-        if rows <= max(plan.rows, 1) and rows * panels + panels < REGISTERS[lanes]:
+        if rows <= max(plan.rows, 1) and rows * panels + panels < target.registers.count:
             found.append(Schedule("product", rows, panels))
     return [s for s in found if s != usual]

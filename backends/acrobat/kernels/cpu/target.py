@@ -1,4 +1,5 @@
-"""The processor that kernels are made for, read from the operating system (no TVM: it is part of the cache's key)."""
+"""The processor that kernels are made for, as the operating system tells it, and what the templates have to know of it: its
+vectors, registers and second-level cache. No TVM is imported, for the target is part of the cache's key."""
 
 from __future__ import annotations
 
@@ -12,16 +13,64 @@ AVX2 = {"avx2", "fma"}
 AVX512 = {"avx512f", "avx512dq", "avx512vl", "avx512bw"}
 
 
+CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+
+
 class UnsupportedCpu(Exception):
     """Kernels need an x86-64 processor with AVX2 and FMA, and with AVX-512 if that is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
+class Tile:
+    rows: int
+    panels: int
+
+
+@dataclass(frozen=True, slots=True)
+class Registers:
+    """The vector registers of an instruction set, and the tiles of matrix products that were measured to use them best."""
+
+    count: int
+    accumulators: int
+    """How many of them a tile for the rows that are left over may take for its sums."""
+    least_sums: int
+    """Tiles with fewer sums wait for their additions."""
+    product_rows: int
+    """Rows of the tile of a product of two row operands."""
+    tiles: tuple[Tile, ...]
+    """The default tile of a product with a weight, by the number of gates, from 1."""
+
+
+AVX512_REGISTERS = Registers(
+    count=32,
+    accumulators=24,
+    least_sums=8,
+    product_rows=8,
+    tiles=(Tile(8, 2), Tile(8, 1), Tile(8, 1), Tile(6, 1), Tile(4, 1), Tile(4, 1), Tile(3, 1), Tile(3, 1)),
+)
+AVX2_REGISTERS = Registers(
+    count=16,
+    accumulators=12,
+    least_sums=6,
+    product_rows=4,
+    tiles=(Tile(6, 2), Tile(6, 1), Tile(4, 1), Tile(3, 1), Tile(2, 1), Tile(2, 1), Tile(1, 1), Tile(1, 1)),
+)
+SECOND_LEVEL = 1 << 20
+"""Bytes of a second-level cache where the system does not tell them."""
+
+
+@dataclass(frozen=True, slots=True)
 class CpuTarget:
-    """`mcpu` is LLVM's name (without one, code is several times slower); `lanes` the float32 elements of a vector."""
+    """`mcpu` is LLVM's name (without one, code is several times slower); `lanes` the float32 elements of a vector;
+    `second_level` the bytes of a core's second-level cache."""
 
     mcpu: str
     lanes: int
+    second_level: int = SECOND_LEVEL
+
+    @property
+    def registers(self) -> Registers:
+        return AVX512_REGISTERS if self.lanes == 16 else AVX2_REGISTERS
 
     @property
     def instruction_set(self) -> Isa:
@@ -36,11 +85,24 @@ class CpuTarget:
             info = Path("/proc/cpuinfo").read_text()
         except OSError:
             info = ""
-        return choose(platform.machine(), info, isa)
+        return choose(platform.machine(), info, isa, second_level(CACHES))
 
 
-def choose(machine: str, cpuinfo: str, isa: Isa = "native") -> CpuTarget:
-    """The target for a machine type, the text of /proc/cpuinfo and the instructions to use. Raises UnsupportedCpu."""
+def second_level(caches: Path) -> int:
+    """The bytes of the second-level cache that the folder of a processor's caches describes, or `SECOND_LEVEL`."""
+    for index in sorted(caches.glob("index*")):
+        try:
+            if (index / "level").read_text().strip() == "2":
+                size = (index / "size").read_text().strip()
+                return int(size[:-1]) * {"K": 1 << 10, "M": 1 << 20}[size[-1]]
+        except (OSError, ValueError, KeyError, IndexError):
+            continue
+    return SECOND_LEVEL
+
+
+def choose(machine: str, cpuinfo: str, isa: Isa = "native", second_level: int = SECOND_LEVEL) -> CpuTarget:
+    """The target for a machine type, the text of /proc/cpuinfo, the instructions to use and the bytes of the second-level
+    cache. Raises UnsupportedCpu."""
     facts: dict[str, str] = {}
     for line in cpuinfo.splitlines():
         key, _, value = line.partition(":")
@@ -58,7 +120,7 @@ def choose(machine: str, cpuinfo: str, isa: Isa = "native") -> CpuTarget:
             f"isa=avx512 needs a processor with AVX-512; this one ({facts.get('model name', machine)}) lacks {lacking}"
         )
     if isa == "avx2" or not flags >= AVX512:
-        return CpuTarget("znver3" if amd and family >= 25 else "x86-64-v3", 8)
+        return CpuTarget("znver3" if amd and family >= 25 else "x86-64-v3", 8, second_level)
     if amd and family >= 25:
-        return CpuTarget("znver5" if family >= 26 else "znver4", 16)
-    return CpuTarget("sapphirerapids" if "amx_tile" in flags else "x86-64-v4", 16)
+        return CpuTarget("znver5" if family >= 26 else "znver4", 16, second_level)
+    return CpuTarget("sapphirerapids" if "amx_tile" in flags else "x86-64-v4", 16, second_level)

@@ -36,7 +36,7 @@ def write_kernel(kernel: Kernel, out_mode: Mode, symbol: str, target: CpuTarget,
     gemm_plan = plan_gemm(kernel, target.lanes)
     product_plan = plan_product(kernel, target.lanes)
     if gemm_plan:
-        writer = gemm.GemmWriter(code, interface, gemm_plan, target.lanes, schedule)
+        writer = gemm.GemmWriter(code, interface, gemm_plan, target, schedule)
         writer.write()
         parts, scratch, packs = writer.parts, 0, gemm.packs(kernel, gemm_plan, target.lanes)
     elif product_plan:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.acrobat.kernels.cpu.target import CpuTarget, UnsupportedCpu, choose
+from backends.acrobat.kernels.cpu.target import SECOND_LEVEL, CpuTarget, UnsupportedCpu, choose, second_level
 from backends.acrobat.kernels.packing import PLAIN, pack, panels
 from backends.acrobat.kernels.walks import Walk, fit
 from backends.acrobat.options import Isa
@@ -71,6 +72,18 @@ def test_targets(info: str, target: CpuTarget):
 def test_targets_of_an_instruction_set(info: str, isa: Isa, target: CpuTarget):
     assert choose("x86_64", info, isa) == target
     assert target.instruction_set == isa
+
+
+def test_the_second_level_cache_is_read_from_the_system(tmp_path: Path) -> None:
+    for index, (level, size) in enumerate([("1", "32K"), ("1", "32K"), ("2", "2M"), ("3", "96M")]):
+        (tmp_path / f"index{index}").mkdir()
+        (tmp_path / f"index{index}" / "level").write_text(f"{level}\n")
+        (tmp_path / f"index{index}" / "size").write_text(f"{size}\n")
+    assert second_level(tmp_path) == 2 << 20
+    (tmp_path / "index2" / "size").write_text("512K\n")
+    assert second_level(tmp_path) == 512 << 10
+    (tmp_path / "index2" / "size").write_text("unknown\n")
+    assert second_level(tmp_path) == second_level(tmp_path / "none") == SECOND_LEVEL
 
 
 def test_avx512_is_refused_where_some_of_it_is_missing():

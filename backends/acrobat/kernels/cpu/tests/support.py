@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from backends.acrobat.core.ops import OPS
+from backends.acrobat.core.toolchain import compiler
 from backends.acrobat.core.types import FLOAT, TensorT
 from backends.acrobat.core.units import Instr, Kernel, Mode, Param, displacements
 from backends.acrobat.kernels.cpu.emit import emit
@@ -58,10 +59,11 @@ class Builder:
 @cache
 def compiled(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: Schedule | None = None) -> tuple[Emitted, Any]:
     emitted = emit(kernel, out_mode, target, schedule)
-    folder = Path(tempfile.mkdtemp(prefix="acrobat-kernel-"))
-    (folder / "k.o").write_bytes(emitted.object_bytes)
-    subprocess.run(["g++", "-shared", "-o", str(folder / "k.so"), str(folder / "k.o")], check=True)
-    return emitted, getattr(ctypes.CDLL(str(folder / "k.so")), emitted.symbol)
+    with tempfile.TemporaryDirectory(prefix="acrobat-kernel-") as name:  # what is loaded needs its file no more
+        folder = Path(name)
+        (folder / "k.o").write_bytes(emitted.object_bytes)
+        subprocess.run([compiler(), "-shared", "-o", str(folder / "k.so"), str(folder / "k.o")], check=True)
+        return emitted, getattr(ctypes.CDLL(str(folder / "k.so")), emitted.symbol)
 
 
 @dataclass

@@ -5,7 +5,8 @@ import pytest
 
 from backends.acrobat.benchmarks import models
 from backends.acrobat.core.units import Kernel, Mode
-from backends.acrobat.kernels.cpu.schedule import Tile, default_gemm, panel_count
+from backends.acrobat.kernels.cpu.schedule import default_gemm, panel_count
+from backends.acrobat.kernels.cpu.target import CpuTarget, Tile
 from backends.acrobat.kernels.cpu.tests.support import HERE, TARGETS, Builder, Run, check, compiled, execute, param, random_run
 from backends.acrobat.kernels.fusible import is_gemm, is_product
 from backends.acrobat.kernels.plan import plan_gemm
@@ -206,11 +207,12 @@ def test_default_tiles_use_the_registers_and_cover_every_rest(lanes: int, gates:
     plan = plan_gemm(gated(gates, units), lanes)
     assert plan is not None
     gates = plan.epilogue.gates
-    schedule = default_gemm(plan, lanes)
+    target = CpuTarget("any", lanes)
+    schedule = default_gemm(plan, target)
     count = panel_count(plan.epilogue.units, lanes)
     assert count * lanes >= plan.epilogue.units
     assert count % schedule.group == 0
-    tiles = schedule.tiles(gates, lanes)
+    tiles = schedule.tiles(gates, target)
     assert tiles[0] == Tile(schedule.rows, schedule.panels)
     for tile in tiles:
         assert schedule.group % tile.panels == 0

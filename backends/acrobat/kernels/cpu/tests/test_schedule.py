@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,11 +11,12 @@ import pytest
 from backends.acrobat.benchmarks import models
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu.emit import emit, symbol
-from backends.acrobat.kernels.cpu.schedule import REGISTERS, Schedule, grid, panel_count, rest_rows
-from backends.acrobat.kernels.cpu.target import CpuTarget
+from backends.acrobat.kernels.cpu.schedule import MIN_BLOCK, Schedule, grid, panel_count, rest_rows
+from backends.acrobat.kernels.cpu.target import AVX2_REGISTERS, AVX512_REGISTERS, CpuTarget, Registers
 from backends.acrobat.kernels.cpu.tests.support import HERE, check, execute
 from backends.acrobat.kernels.cpu.tests.test_gemm import gated, plain, prepared, rows_each
 from backends.acrobat.kernels.packing import panels
+from backends.acrobat.kernels.plan import MAX_GATES
 
 G = Mode.GATHERED
 WIDE, NARROW = CpuTarget("x86-64-v4", 16), CpuTarget("x86-64-v3", 8)
@@ -76,11 +78,29 @@ def test_the_grid_fits_the_registers_and_one_packing(gates: int, target: CpuTarg
     assert len(set(found)) == len(found) > 4
     assert Schedule.default(kernel, target) not in found
     for s in found:
-        assert s.rows * s.panels * gates + s.panels * gates < REGISTERS[target.lanes]
+        assert s.rows * s.panels * gates + s.panels * gates < target.registers.count
         assert panel_count(256, target.lanes) % s.group == s.group % s.panels == s.block % s.rows == 0
         assert s.rest == rest_rows(s.rows)
     packs = {str(sorted(emit(kernel, G, HERE, s).packs.items())) for s in grid(kernel, HERE, {8: 1.0})[:2]}
     assert packs == {str(sorted({n: panels(gates, HERE.lanes, panel_count(256, HERE.lanes)) for n in "wb"}.items()))}
+
+
+@pytest.mark.parametrize("target", [WIDE, NARROW], ids=lambda t: t.mcpu)
+def test_a_block_of_rows_is_half_of_the_second_level_cache(target: CpuTarget) -> None:
+    """Twice the cache has twice the rows, in whole tiles, and small ones do not fall below the least block."""
+    kernel = plain(1024, 64)
+    for second_level in (1 << 19, 1 << 20, 1 << 21):
+        schedule = Schedule.default(kernel, replace(target, second_level=second_level))
+        assert schedule.block == second_level // 8 // 1024 // schedule.rows * schedule.rows
+    smallest = Schedule.default(kernel, replace(target, second_level=1 << 12))
+    assert 0 < smallest.block == MIN_BLOCK // smallest.rows * smallest.rows
+
+
+@pytest.mark.parametrize("registers", [AVX2_REGISTERS, AVX512_REGISTERS])
+def test_the_default_tiles_fit_the_registers(registers: Registers) -> None:
+    assert len(registers.tiles) == MAX_GATES
+    for gates, tile in enumerate(registers.tiles, 1):
+        assert registers.least_sums <= tile.rows * tile.panels * gates <= registers.accumulators < registers.count
 
 
 def test_several_threads_keep_their_parts() -> None:

@@ -11,7 +11,7 @@ from bench.contract import Target, Unsupported, Workload
 if TYPE_CHECKING:
     from backends.jitbatch.model import Model
 
-GRANULARITIES = ("operator", "cell")
+GRANULARITIES = ("operator", "cell", "subtree")
 
 
 class JitBatch:
@@ -58,10 +58,9 @@ class JitBatch:
         from backends.jitbatch.kinds import Kinds
         from backends.jitbatch.model import Model
         from backends.jitbatch.prepare import prepare
+        from backends.jitbatch.subtrees import DeferredSubtree, Structures, recursive_methods
         from workloads.spec import loaded
 
-        if self.granularity == "subtree":
-            raise Unsupported("calls on equal structures are not deferred as wholes yet")
         torch.set_num_threads(self.target.threads)
         granularity = "cell" if self.granularity == "best" else self.granularity
         module = prepare(loaded(workload, size, seed).to(self.target.device))
@@ -72,4 +71,13 @@ class JitBatch:
                 raise Unsupported(f"granularity={granularity} defers cells, and {workload.name} names no `cells`")
             for name in names:
                 module.__dict__[name] = DeferredCell(name, getattr(module, name), refused)
-        return Model(module, Kinds(torch.device(self.target.device)), self.cache, {}, refused)
+        structures = None
+        if granularity == "subtree":
+            structures = Structures()
+            recursive, waiting = recursive_methods(module)
+            if not recursive:
+                why = f"{waiting[0]} waits for tensors' values" if waiting else "it has none"
+                raise Unsupported(f"granularity=subtree defers recursive calls over structures, and of {workload.name}: {why}")
+            for name in recursive:
+                module.__dict__[name] = DeferredSubtree(name, getattr(module, name), structures, refused)
+        return Model(module, Kinds(torch.device(self.target.device)), self.cache, refused, structures)

@@ -12,9 +12,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from backends.jitbatch.kinds import CannotDefer, Input, Kind
+from backends.jitbatch.kinds import CannotDefer, Input, Kind, NeedsNumber
 from backends.jitbatch.lazy import Lazy, Recording, Shared, Sort
-from backends.jitbatch.recorder import Recorder, signature
+from backends.jitbatch.recorder import Hole, Recorder, signature
 
 MOST_SIGNATURES = 64
 """Of one cell: a method that is given a number that differs from call to call would be traced anew each time."""
@@ -25,7 +25,7 @@ class Cell(Kind):
 
     def __init__(self, number: int, name: str, trace: Recorder, operands: Sequence[Sort], result: Any) -> None:
         kept: list[int] = []
-        structure = _numbered(result, kept)
+        structure = numbered(result, kept)
         super().__init__(number, name, operands, [trace.results[i].sort for i in kept], ints=len(trace.ints))
         self.result = None if type(result) is Lazy else structure
         self.kept = kept
@@ -92,6 +92,8 @@ class DeferredCell:
             if kind is None:
                 kind = self.trace(recorder, args, kwargs)
                 self.kinds[key] = kind
+        except NeedsNumber:
+            raise
         except CannotDefer as error:
             self.refused[self.name] = str(error)
             return self.method(*args, **kwargs)
@@ -100,7 +102,7 @@ class DeferredCell:
     def trace(self, recorder: Recorder, args: Any, kwargs: Any) -> Kind:
         if len(self.kinds) >= MOST_SIGNATURES:
             raise CannotDefer(f"{self.name} was called with more than {MOST_SIGNATURES} signatures")
-        inner = Recorder(recorder.kinds, _no_value)
+        inner = Recorder(recorder.kinds, no_value)
         inner.defers = False
         inner.constants = recorder.constants
         args, kwargs = _placeholders(args, inner), _placeholders(kwargs, inner)
@@ -115,7 +117,7 @@ class DeferredCell:
         return recorder.kinds.add(lambda number: Cell(number, self.name, inner, operands, result))
 
 
-def _no_value(lazy: Lazy) -> Tensor:
+def no_value(lazy: Lazy) -> Tensor:
     raise CannotDefer("it waits for a tensor's value")
 
 
@@ -134,6 +136,8 @@ def _signature(value: Any, operands: list[int]) -> Any:
         raise CannotDefer("it was called with a tensor that is not deferred")
     if kind is Shared or value is None or isinstance(value, bool | int | float | str):
         return signature(value, operands)
+    if kind is Hole:
+        return signature(value, operands)
     raise CannotDefer(f"it was called with a {kind.__name__}")
 
 
@@ -151,12 +155,12 @@ def _placeholders(value: Any, inner: Recorder) -> Any:
     return value
 
 
-def _numbered(result: Any, kept: list[int]) -> Any:
+def numbered(result: Any, kept: list[int]) -> Any:
     """The structure of results with their places among `kept`."""
     if type(result) is Lazy:
         if result.index not in kept:
             kept.append(result.index)
         return kept.index(result.index)
     if isinstance(result, tuple | list):
-        return type(result)([_numbered(item, kept) for item in result])
+        return type(result)([numbered(item, kept) for item in result])
     raise CannotDefer(f"it gives a {type(result).__name__}, not tensors")

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from backends.jitbatch.lazy import Sort
+from backends.jitbatch.meter import Meter
 from backends.jitbatch.plan import Plan, Rows, Step, Whole
 
 Source = Whole | tuple[Sort, int, int] | tuple[Sort, Tensor]
@@ -89,15 +90,6 @@ class Pools:
                 self.tensors[sort] = larger
 
 
-class Meter:
-    """What a run did."""
-
-    def __init__(self) -> None:
-        self.nodes = self.batches = self.launches = self.gathered_bytes = 0
-        self.copy_ns = self.kernel_ns = 0
-        self.unbatched: dict[str, str] = {}
-
-
 def execute(ready: Ready, pools: Pools, ints: Tensor | None, inputs: Sequence[Tensor], meter: Meter) -> None:
     """Compute all batches of a plan. `ints`: the ints of its record; `inputs`: its tensors."""
     results: dict[int, Sequence[Tensor]] = {}
@@ -129,9 +121,11 @@ def execute(ready: Ready, pools: Pools, ints: Tensor | None, inputs: Sequence[Te
                     meter.launches += 1
             operands = found
         own = ints.index_select(0, step.ints) if step.ints is not None and ints is not None else None
+        inside = meter.copy_ns + meter.kernel_ns
         gathered = clock()
         outputs = kind.run(operands, own, step.n)
         computed = clock()
+        inside = meter.copy_ns + meter.kernel_ns - inside  # of a plan that is run within this one
         for output, begin, sort in zip(outputs, step.stored, kind.sorts, strict=True):
             if begin is not None:
                 tensors[sort][begin : begin + step.n] = output
@@ -141,10 +135,12 @@ def execute(ready: Ready, pools: Pools, ints: Tensor | None, inputs: Sequence[Te
             results.pop(freed, None)
         stored = clock()
         meter.copy_ns += gathered - start + stored - computed
-        meter.kernel_ns += computed - gathered
+        meter.kernel_ns += computed - gathered - inside
+        if not kind.nested:
+            meter.nodes += step.n
+            meter.batches += 1
         if kind.unbatched is not None:
             meter.unbatched[kind.name] = kind.unbatched
             meter.launches += step.n
         else:
             meter.launches += kind.launches
-    meter.batches += len(ready.steps)

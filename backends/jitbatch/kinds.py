@@ -13,11 +13,19 @@ import torch
 from torch import Tensor
 
 from backends.jitbatch.lazy import Lazy, Shared, Sort
+from backends.jitbatch.meter import Meter
 from backends.jitbatch.operators import Call, Slot, batched
 
 
 class CannotDefer(Exception):
     """The code that was to be deferred as a whole does what needs values; the message says what."""
+
+
+class NeedsNumber(CannotDefer):
+    """The code that was to be deferred for all structures that are alike uses a number in which they differ."""
+
+    def __init__(self) -> None:
+        super().__init__("an int of the instance is used for more than the index of a row")
 
 
 class Kind:
@@ -38,6 +46,7 @@ class Kind:
         self.result: Any = None  # the structure of the results, numbers in place of tensors; None: one tensor
         self.launches = 1
         self.unbatched: str | None = None
+        self.nested = False  # whether it runs a plan of its own
 
     def run(self, operands: Sequence[Tensor], ints: Tensor | None, n: int) -> Sequence[Tensor]:
         """The results for `n` calls. `ints`: those of call j at j, n + j, 2n + j, ..."""
@@ -84,6 +93,7 @@ class Kinds:
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
+        self.meter = Meter()
         self.all: list[Kind] = []
         self.by_key: dict[Any, Kind] = {}
         self.rows: dict[Any, Kind] = {}

@@ -15,11 +15,13 @@ import torch
 from torch import Tensor, nn
 
 from backends.jitbatch import instances
-from backends.jitbatch.execute import Meter, Pools, Ready, execute
+from backends.jitbatch.execute import Pools, Ready, execute
 from backends.jitbatch.kinds import Kinds
 from backends.jitbatch.lazy import Lazy, Recording, Shared, Sort
+from backends.jitbatch.meter import Meter
 from backends.jitbatch.plan import analyse
 from backends.jitbatch.recorder import Recorder
+from backends.jitbatch.subtrees import Structures
 from bench.contract import Instance, Outputs
 from workloads.structures import arrays, map_tensors
 
@@ -67,7 +69,7 @@ class Run:
         self.tops: Mapping[Sort, int] = {}
         self.last = 0  # the number of the plan that ran last; 0: none
         self.schedule_ns = self.fetch_ns = 0
-        self.hits = self.misses = self.nodes = self.flushes = 0
+        self.hits = self.misses = self.recorded = self.flushes = 0
 
     def flush(self) -> None:
         """Compute all that is recorded."""
@@ -94,7 +96,7 @@ class Run:
         self.rows = np.concatenate((self.rows, ready.plan.rows))
         self.tops = ready.tops
         self.last = ready.plan.number
-        self.nodes += recorder.calls
+        self.recorded += recorder.calls
         self.flushes += 1
         recorder.begin()
 
@@ -112,16 +114,19 @@ class Run:
 
 
 class Model:
-    """`module` was made ready by `prepare`. `known`: counters that are the same for every run."""
+    """`module` was made ready by `prepare`. `refused`: methods that turned out not to be deferrable as wholes, with the
+    reason. `structures`: of the mini-batch, if calls on them are deferred."""
 
-    def __init__(self, module: nn.Module, kinds: Kinds, cache: bool, known: Mapping[str, Any], refused: dict[str, str]) -> None:
+    def __init__(
+        self, module: nn.Module, kinds: Kinds, cache: bool, refused: dict[str, str], structures: Structures | None = None
+    ) -> None:
         self.module = module
         self.kinds = kinds
         self.device = kinds.device
         self.plans = Plans(cache)
         self.pools = Pools(kinds.device)
         self.constants: dict[Any, Any] = {}
-        self.known = known
+        self.structures = structures
         self.refused = refused
         self.run_ns = 0
         self.ran: Run | None = None
@@ -146,12 +151,17 @@ class Model:
         recorder = Recorder(self.kinds, wait)
         recorder.constants = self.constants
         run = Run(recorder, self.plans, self.pools)
+        self.kinds.meter = run.meter
         before, Recording.recorder = Recording.recorder, recorder
         try:
 
             def go(number: int, instance: Instance) -> None:
                 outputs[number] = self.module(instances.deferred(instance, recorder.input))
 
+            if self.structures is not None:
+                begun = perf_counter_ns()
+                self.structures.begin(minibatch)
+                run.schedule_ns += perf_counter_ns() - begun
             for number, instance in enumerate(minibatch):
                 greenlet.greenlet(go).switch(number, instance)
             while waiting:
@@ -164,6 +174,8 @@ class Model:
             outputs = self.results(run, outputs)
         finally:
             Recording.recorder = before
+            if self.structures is not None:
+                self.structures.end()
         if self.device.type == "cuda":
             torch.cuda.synchronize()
         self.ran = run
@@ -202,7 +214,7 @@ class Model:
     def counters(self) -> Mapping[str, Any]:
         run = self.ran
         if run is None:
-            return self.known
+            return {}
         meter = run.meter
         computing = meter.copy_ns + meter.kernel_ns
         return {
@@ -211,16 +223,16 @@ class Model:
             "copy_ms": meter.copy_ns / 1e6,
             "kernel_ms": meter.kernel_ns / 1e6,
             "fetch_ms": run.fetch_ns / 1e6,
-            "nodes": run.nodes,
+            "recorded": run.recorded,
+            "nodes": meter.nodes,
             "batches": meter.batches,
             "launches": meter.launches,
-            "mean_batch_width": run.nodes / meter.batches if meter.batches else 0.0,
+            "mean_batch_width": meter.nodes / meter.batches if meter.batches else 0.0,
             "gathered_bytes": meter.gathered_bytes,
             "analyses": run.misses,
             "cache_hits": run.hits,
             "flushes": run.flushes,
             "unbatched": {**meter.unbatched, **self.refused},
-            **self.known,
         }
 
     def facts(self) -> Mapping[str, Any]:

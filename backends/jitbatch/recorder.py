@@ -7,13 +7,13 @@ mini-batches whose calls are the same have the same code, whatever their data, a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from backends.jitbatch.kinds import CannotDefer, Kind, Kinds
+from backends.jitbatch.kinds import CannotDefer, Kind, Kinds, NeedsNumber
 from backends.jitbatch.lazy import Lazy, Shared, Sort
 
 
@@ -25,6 +25,31 @@ class Hole:
 
     def __init__(self, position: int) -> None:
         self.position = position
+
+    def refuse(self, *_: Any) -> Any:
+        raise NeedsNumber
+
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __int__ = __index__ = __float__ = __hash__ = refuse
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = refuse
+    __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = refuse
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __neg__ = __abs__ = __str__ = __format__ = refuse
+
+
+class Taken(NamedTuple):
+    """The index of a row in a record that holds for many structures: the int at `position` of each, of a table with `rows`."""
+
+    position: int
+    rows: int
+
+    def of(self, ints: Sequence[int]) -> int:
+        return row_index(ints[self.position], self.rows)
+
+
+def row_index(index: int, rows: int) -> int:
+    """The row that Python's index means. Raises IndexError as torch does."""
+    if not -rows <= index < rows:
+        raise IndexError(f"index {index} is out of bounds for dimension 0 with size {rows}")
+    return index % rows
 
 
 class Recorder:
@@ -44,6 +69,7 @@ class Recorder:
         self.results: list[Lazy] = []
         self.constants: dict[Any, Any] = {}
         self.defers = True  # whether cells are deferred as wholes, not inside of one
+        self.whole_subtrees = True  # likewise
 
     def begin(self) -> None:
         """A new code after the last one was executed."""
@@ -97,14 +123,9 @@ class Recorder:
         return self.emit(kind, operands)
 
     def getitem(self, x: Any, index: Any) -> Any:
-        if type(x) is Shared and (type(index) is int or type(index) is Hole) and x.sort.shape:
-            if type(index) is int:
-                rows = x.sort.shape[0]
-                if not -rows <= index < rows:
-                    raise IndexError(f"index {index} is out of bounds for dimension 0 with size {rows}")
-                self.ints.append(index % rows)
-            else:
-                self.ints.append(index)
+        if type(x) is Shared and x.sort.shape and isinstance(index, int | Hole) and not isinstance(index, bool):
+            rows = x.sort.shape[0]
+            self.ints.append(Taken(index.position, rows) if isinstance(index, Hole) else row_index(index, rows))
             return self.emit(self.kinds.row(x), [])
         if (
             isinstance(index, Tensor)
@@ -154,7 +175,7 @@ def signature(value: Any, operands: list[int]) -> Any:
     if kind is slice:
         return (slice, value.start, value.stop, value.step)
     if kind is Hole:
-        raise CannotDefer("an int of the instance is used for more than the index of a row")
+        raise NeedsNumber
     return (kind, value)
 
 

@@ -22,4 +22,11 @@ HOLES: Mapping[str, Mapping[str, str]] = {
     "dgl": dict.fromkeys(("berxit", "birnn", "drnn", "nestedrnn", "stackrnn"), "is neither trees nor grids"),
     "handbatched": dict.fromkeys(("drnn", "nestedrnn", "stackrnn"), "nobody has batched"),
     "torchfold": dict.fromkeys(("berxit", "birnn", "drnn", "nestedrnn", "stackrnn"), "is neither trees nor grids"),
+    "jitbatch": {
+        **{
+            f"{name} granularity=subtree": "recursive calls over structures"
+            for name in ("berxit", "birnn", "dagrnn", "nestedrnn", "stackrnn")
+        },
+        "drnn granularity=subtree": "grow waits for tensors' values",
+    },
 }

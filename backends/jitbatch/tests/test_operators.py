@@ -104,7 +104,7 @@ def test_batched_is_what_each_gives(name: str) -> None:
     def module(operands: list[Any]) -> Any:
         return function(*operands, **parameters)
 
-    made = Model(module, Kinds(torch.device("cpu")), True, {}, {})  # type: ignore[arg-type]
+    made = Model(module, Kinds(torch.device("cpu")), True, {})  # type: ignore[arg-type]
     for got, operands in zip(made.run(minibatch), minibatch, strict=True):
         torch.testing.assert_close(got, function(*operands, **{name: SHARED[name] for name in names}))
     assert made.counters()["unbatched"] == {}
@@ -112,7 +112,7 @@ def test_batched_is_what_each_gives(name: str) -> None:
 
 
 def run(function: Function, minibatch: list[Any]) -> tuple[list[Tensor], Any]:
-    made = Model(function, Kinds(torch.device("cpu")), True, {}, {})  # type: ignore[arg-type]
+    made = Model(function, Kinds(torch.device("cpu")), True, {})  # type: ignore[arg-type]
     return made.run(minibatch), made.counters()
 
 
@@ -167,6 +167,6 @@ def test_results_that_nobody_keeps_take_no_room() -> None:
             a = torch.tanh(a)
         return a
 
-    made = Model(long, Kinds(torch.device("cpu")), True, {}, {})  # type: ignore[arg-type]
+    made = Model(long, Kinds(torch.device("cpu")), True, {})  # type: ignore[arg-type]
     made.run([torch.randn(8) for _ in range(4)])
     assert sum(len(pool) for pool in made.pools.tensors.values()) == 4

@@ -36,21 +36,8 @@ class Dependence:
         """Bit mask of all bindings that binding `i` depends on, directly or not."""
         return self._before[i]
 
-    def depends(self, i: int, j: int) -> bool:
-        """Whether binding `i` depends on binding `j`, directly or not; no binding depends on itself."""
-        return bool(self._before[i] >> j & 1)
-
     def independent(self, group: Iterable[int]) -> bool:
         """Whether no member of `group` depends on another: they may become one operation."""
         members = list(group)
         mask = sum(1 << i for i in set(members))
         return not any(self._before[i] & mask for i in members)
-
-    def convex(self, group: Iterable[int]) -> bool:
-        """Whether no outside binding both depends on a member and is needed by one: `group` may become one unit."""
-        members = set(group)
-        mask = sum(1 << i for i in members)
-        needed = 0
-        for i in members:
-            needed |= self._before[i]
-        return not any(needed >> i & 1 and self._before[i] & mask for i in range(len(self._before)) if i not in members)

@@ -11,7 +11,7 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, Case, DataT, DataType,
 from backends.acrobat.core.units import Block, Instr, Kernel, Mode, Param, Step
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Derived, Expr, Function, Launch, Let, Lit, Op, Program, Tuple, Var, Weight
-from backends.acrobat.ir.printer import print_expr, print_function, print_program
+from backends.acrobat.ir.printer import print_function, print_program
 from backends.acrobat.ir.reader import ReadError, read_program
 from backends.acrobat.ir.tests.programs import programs
 from backends.acrobat.ir.tests.test_visitor import ALL_NODES, chain, forward
@@ -24,6 +24,11 @@ X = Var("x", V)
 
 def program(body: Expr, *params: Var) -> Program:
     return Program({"forward": Function("forward", params or (X,), body.type, body)}, {}, {"w": V})
+
+
+def body(expr: Expr) -> list[str]:
+    """The lines of a function that an expression is the body of."""
+    return [line.strip() for line in print_function(Function("f", (X,), expr.type, expr)).splitlines()[1:]]
 
 
 def survives(p: Program) -> None:
@@ -45,7 +50,7 @@ def test_every_node_survives_and_reads_as_written() -> None:
 
 
 def test_an_expression_alone() -> None:
-    assert print_expr(Let(Var("y", V), make_op("tanh", [X]), Var("y", V))) == "y: f32[4] = tanh(x)\ny"
+    assert body(Let(Var("y", V), make_op("tanh", [X]), Var("y", V))) == ["y: f32[4] = tanh(x)", "y"]
 
 
 def test_spans_point_into_the_text() -> None:
@@ -112,9 +117,9 @@ def test_any_name_will_do(name: str) -> None:
 
 def test_attributes() -> None:
     attrs = (("dims", (1, 0)), ("empty", ()), ("flag", True), ("name", "a b"), ("none", None), ("one", (1,)), ("x", -1e-05))
-    assert print_expr(Op("op", (X,), attrs, V)) == (
+    assert body(Op("op", (X,), attrs, V)) == [
         'op(x, dims=(1, 0), empty=(), flag=True, name="a b", none=None, one=(1,), x=-1e-05)'
-    )
+    ]
     p = program(make_op("reshape", [make_op("tanh", [X]).args[0]], {"shape": (4,), "note": ("a", (1, 2.5), None, False)}))
     survives(p)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bench import breakdown
 from bench.contract import Compiled, Instance
 from bench.instructions import instruction_sets, observe
 
@@ -39,8 +40,11 @@ def checked(facts: Any) -> dict[str, Any]:
         if key in TEXTS:
             if not isinstance(value, str):
                 raise Invalid(f"facts() gave {key}={value!r}, not a text")
+        elif key == "properties":
+            if not isinstance(value, Mapping) or breakdown.plain(value) != dict(value):
+                raise Invalid(f"facts() gave properties={value!r}, not a mapping that JSON can hold")
         elif key != "threads":
-            raise Invalid(f"facts() gave {key!r}; known are {', '.join(TEXTS)} and threads")
+            raise Invalid(f"facts() gave {key!r}; known are {', '.join(TEXTS)}, threads and properties")
         elif isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise Invalid(f"facts() gave threads={value!r}, not a number of threads")
     return dict(facts)

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from bench import breakdown, elapsed, fresh, machine, record, stats, turns
+from bench import breakdown, elapsed, energy, fresh, machine, peak, record, stats, turns
 from bench.cell import Cell
 from bench.config import Isolate, Measure
 from bench.family import adopting
@@ -42,7 +42,8 @@ class Running(Prepared):
 
     idle_since: float = 0.0  # when its last turn ended, by the clock of `monotonic`
     counters: list[dict[str, Any]] = field(default_factory=list)
-    joules: float | None = None
+    joules: float | None = None  # of all turns
+    instances: int = 0  # that were run in the turns whose joules are known
     warm: bool = False  # ready for the rounds
     twins: list[Running] = field(default_factory=list)  # variants that came to the same program, and are not measured apart
 
@@ -67,6 +68,7 @@ class Group:
         self.done = done
         self.until = until
         self.gpu = machine.Gpu.find() if any(cell.device == "cuda" for cell in cells) else None
+        self.meter = energy.find(cells[0].device, self.gpu)
         self.monitor = Monitor(self.gpu)
         self.session = uuid.uuid4().hex[:12]
         self.live: list[Running] = []
@@ -149,6 +151,7 @@ class Group:
 
     def _rounds(self) -> None:
         """Rounds until the group ends. A cell that fails drops out with its row, the others go on without it."""
+        self._probe()
         shuffle = random.Random(self.cells[0].seed)
         rule = turns.StopRule(self.measure, len(self.live))
         started = monotonic()
@@ -182,16 +185,26 @@ class Group:
         self.live.remove(running)
         self._end(running, ended)
 
+    def _probe(self) -> None:
+        """What the processor can do at most, on as many threads, just before the rounds."""
+        cell = self.cells[0]
+        if self.live and cell.device == "cpu" and self.measure.stored:
+            found = peak.measure(cell.threads)
+            for running in self.live:
+                running.row["peak"] = found
+
     def _turn(self, running: Running, number: int, order: Sequence[int]) -> None:
         """A turn of one cell in round `number`."""
         ran = [minibatch for minibatch in order if minibatch < running.minibatches]
         steady, timed = turns.plan(running.pass_s, running.minibatches, self.measure)
         sleep(max(0.0, running.idle_since + turns.PAUSE_S - monotonic()))
-        before = self.gpu.joules() if self.gpu else None
+        before = self.meter.joules() if self.meter else None
         reply = running.child.ask("turn", order=ran, steady=steady, timed=timed)
         running.idle_since = monotonic()
-        if self.gpu and before is not None:
-            running.joules = (running.joules or 0.0) + (self.gpu.joules() or before) - before
+        after = self.meter.joules() if self.meter and before is not None else None
+        if before is not None and after is not None:
+            running.joules = (running.joules or 0.0) + after - before
+            running.instances += (1 + steady) * len(ran) * running.cell.batch_size
         self.monitor.round(running.cell.id, self._children())
         turns.keep(running.row, number, ran, reply)
         running.pass_s = sum(reply["samples_s"][-len(ran) :])
@@ -289,6 +302,7 @@ class Group:
         row["breakdown"], row["counters"] = breakdown.split(counters)
         row["flags"] += breakdown.flags(counters)
         row["energy_j"] = None if running.joules is None else round(running.joules, 3)
+        row["energy_instances"] = running.instances or None
         row["clocks"], flags = report(self.monitor.windows.get(running.cell.id, []))
         row["flags"] += flags
         self._done(running.cell, row)

@@ -65,6 +65,8 @@ def begin(cell: Cell) -> Record:
         "memory": {},
         "ran": {},
         "energy_j": None,
+        "energy_instances": None,
+        "peak": None,
         "clocks": {},
         "verified": {"n": 0},
         "flags": [],

@@ -175,11 +175,13 @@ class Compiled:
         self.executable = executable
         self.threads = threads
         self.inference_mode = torch.inference_mode
+        self.minibatch: Sequence[Instance] = ()
 
     def place(self, instances: Sequence[Instance]) -> list[Instance]:
         return list(instances)
 
     def run(self, minibatch: Sequence[Instance]) -> Outputs:
+        self.minibatch = minibatch
         with self.inference_mode():  # as eager PyTorch is run: result tensors are cheaper to make
             return self.executable(minibatch)
 
@@ -195,7 +197,8 @@ class Compiled:
 
     def facts(self) -> Mapping[str, Any]:
         """What ran: the widest instructions its kernels use, what made them, CPU threads, and `tables` for `load_time` if
-        products that other systems compute for each mini-batch were computed when the model was loaded."""
+        products that other systems compute for each mini-batch were computed when the model was loaded. With the properties
+        of the model."""
         manifest, blas = self.executable.manifest, self.executable.blas
         generated = f"generated kernels, LLVM {manifest['llvm']}"
         return {
@@ -203,6 +206,26 @@ class Compiled:
             "library": f"{blas.version} ({blas.core}), {generated}" if blas else generated,
             "threads": self.threads,
             "load_time": "tables" if manifest["projects"] else "",
+            **({"properties": self.properties()} if self.minibatch else {}),
+        }
+
+    def properties(self) -> dict[str, Any]:
+        """Whether the model is recursive, and the schedule of the last mini-batch, which is run twice more to log it: `phases`;
+        `depth`, how many launches at least follow each other; `width_median` and `width_most`, over how many rows a launch
+        goes; `width_of_one`, the most rows of a launch where one instance runs alone: more than 1 is parallelism within an
+        instance."""
+        with self.inference_mode():
+            launches = self.executable.schedule(self.minibatch)
+            alone = self.executable.schedule(self.minibatch[:1])
+        levels = {(phase, depth) for phase, depth, _, _ in launches}
+        widths = sorted(rows for _, _, _, rows in launches)
+        return {
+            "recursive": bool(self.executable.manifest["recursive"]),
+            "phases": len({phase for phase, _ in levels}),
+            "depth": len(levels),
+            "width_median": widths[len(widths) // 2] if widths else 0,
+            "width_most": widths[-1] if widths else 0,
+            "width_of_one": max((rows for _, _, _, rows in alone), default=0),
         }
 
     def close(self) -> None:

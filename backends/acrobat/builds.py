@@ -85,7 +85,8 @@ class Build:
         emitted = {r: self.emit(r.kernel, r.out_mode, target, self.schedules.get(r, ()), kind) for r in units.requests()}
         kernels = by_symbol([v.emitted for each in emitted.values() for v in each])
         module_of = VmModule if self.options.codegen == "vm" else Module
-        module = module_of(program, facts_for(program, self.options), units, emitted, self.door)
+        facts = facts_for(program, self.options)
+        module = module_of(program, facts, units, emitted, self.door)
         manifest = {
             "door": self.door,
             "weights": module.weights,
@@ -95,6 +96,7 @@ class Build:
             "instruction_set": target.instruction_set,
             "llvm": llvm_version() if kernels else "",
             "projects": projects(program),
+            "recursive": bool(facts.recursive),
             "kernels": {
                 name: {"flops_per_row": e.flops_per_row, "parts": e.parts, "schedule": asdict(e.schedule)}
                 for name, e in kernels.items()

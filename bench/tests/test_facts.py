@@ -59,7 +59,7 @@ def test_on_a_gpu_nothing_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"threads": 0}, "threads=0, not a number of threads"),
         ({"threads": True}, "threads=True"),
         ({"library": 3}, "library=3, not a text"),
-        ({"speed": "high"}, "'speed'; known are instruction_set, library, load_time, precision and threads"),
+        ({"speed": "high"}, "'speed'; known are instruction_set, library, load_time, precision, threads and properties"),
     ],
 )
 def test_unusable_facts_are_a_flag(monkeypatch: pytest.MonkeyPatch, told: Any, reason: str) -> None:
@@ -79,3 +79,11 @@ def test_descriptions() -> None:
     assert describe({"instruction_set": "avx2", "library": "Eigen in dyNET38 2.2", "threads": 1, "load_time": ""}) == (
         "AVX2, Eigen in dyNET38 2.2, 1 thread"
     )
+
+
+def test_properties_of_a_model_are_what_json_can_hold() -> None:
+    told = {"properties": {"recursive": True, "depth": 11}}
+    assert checked(told) == told
+    for wrong in ({"properties": [1]}, {"properties": {"depth": float("nan")}}, {"properties": {"of": object()}}):
+        with pytest.raises(Invalid, match="properties"):
+            checked(wrong)

@@ -68,7 +68,14 @@ def row(
         "breakdown": {phase: share * latency_ms for phase, share in PHASES.items()}
         if ok and cell.backend.name != "pytorch"
         else {},
-        "counters": {"nodes": 2400.0, "batches": 20.0, "launches": 25.0, "mean_batch_width": 120.0, "product_flops": 1.2e9},
+        "counters": {
+            "nodes": 2400.0,
+            "batches": 20.0,
+            "launches": 25.0,
+            "mean_batch_width": 120.0,
+            "product_flops": 1.2e9,
+            "waits": 0.0,
+        },
         "memory": {"peak_rss_bytes": 4e8} if ok else {},
         "ran": {
             "instruction_set": "avx2",
@@ -122,7 +129,7 @@ def ran(cell: Cell) -> dict[str, Any]:
     told: dict[str, Any] = {"instruction_set": "avx2", "threads": 1, "library": "made up"}
     told["load_time"] = "tables" if cell.backend.options.get("tables") is True else ""
     if cell.backend.name == "acrobat":
-        told["properties"] = {"recursive": True, "tensor_dependent": False, "instance_parallel": True, "phases": 2, "depth": 11}
+        told["properties"] = {"recursive": True, "phases": 2, "depth": 11, "width_of_one": 20}
         told["properties"] |= {"width_median": 64, "width_most": 1200}
     return told
 

@@ -9,13 +9,13 @@ from bench.report.frame import number
 from bench.report.section import HEADS, Hole, Section, columns, holes, reasons, varied
 from bench.report.tables import Line, Table, Value, quantity
 
-FLAGS = {
-    "recursive": "recursion",
-    "tensor_dependent": "tensor-dependent",
-    "instance_parallel": "instance parallelism",
+NUMBERS = {
+    "phases": "phases",
+    "depth": "depth",
+    "width_median": "rows of a launch, median",
+    "width_most": "rows of a launch, most",
+    "width_of_one": "the same, one instance alone",
 }
-YES = {"True": "yes", "False": "no"}
-NUMBERS = {"phases": "phases", "depth": "depth", "width_median": "median width", "width_most": "largest width"}
 
 
 def view(experiment: Experiment) -> Section:
@@ -24,7 +24,15 @@ def view(experiment: Experiment) -> Section:
     groups = [group for group in experiment.groups if group.entries]
     where = next(iter(columns(experiment).values()))
     keys = varied(groups)
-    heads = [*(HEADS[key] for key in keys), *FLAGS.values(), *NUMBERS.values(), "operations of an instance", "launches"]
+    heads = [
+        *(HEADS[key] for key in keys),
+        "recursive",
+        "waits for values",
+        "parallel in an instance",
+        *NUMBERS.values(),
+        "operations of an instance",
+        "launches",
+    ]
     table = Table(experiment.name, experiment.title, heads, notes=reasons(groups, columns(experiment)))
     for group in groups:
         entry = next((e for e in reversed(group.chosen(where)) if e.ok), None)
@@ -41,7 +49,13 @@ def view(experiment: Experiment) -> Section:
             continue
         ref = (entry.ref,)
         values = [Value(str(group.key[key]), None, ref) for key in keys]
-        values += [Value(YES.get(str(told.get(flag)), ""), None, ref) for flag in FLAGS]
+        waits, alone = number(entry.record["counters"], "waits"), number(told, "width_of_one")
+        flags = [
+            told.get("recursive"),
+            waits > 0 if math.isfinite(waits) else None,
+            alone > 1 if math.isfinite(alone) else None,
+        ]
+        values += [Value("" if flag is None else "yes" if flag else "no", None, ref) for flag in flags]
         values += [quantity(number(told, key), ref) for key in NUMBERS]
         nodes = number(entry.record["counters"], "nodes") / int(entry.record["batch_size"])
         values += [

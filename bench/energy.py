@@ -1,0 +1,53 @@
+"""Energy counters: of an NVIDIA GPU through its driver, of the packages of an Intel or AMD processor through RAPL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from bench.machine import Gpu
+
+POWERCAP = Path("/sys/class/powercap")
+
+
+class Meter(Protocol):
+    def joules(self) -> float | None:
+        """Used so far, from some beginning; None if it cannot be read this time."""
+        ...
+
+
+@dataclass
+class Rapl:
+    """The sum over the processor's packages. A package's counter begins anew when it is full; the sum goes on."""
+
+    packages: Sequence[Path]
+
+    def __post_init__(self) -> None:
+        self._last = [0] * len(self.packages)
+        self._total = 0  # microjoules, since the first reading
+        self._begun = False
+
+    @staticmethod
+    def find(folder: Path = POWERCAP) -> Rapl | None:
+        """None where there is no such counter (most virtual machines), or it may not be read (mostly only by root)."""
+        packages = [path for path in sorted(folder.glob("intel-rapl:*")) if path.name.count(":") == 1]
+        found = Rapl(packages)
+        return found if packages and found.joules() is not None else None
+
+    def joules(self) -> float | None:
+        try:
+            now = [int((package / "energy_uj").read_text()) for package in self.packages]
+            full = [int((package / "max_energy_range_uj").read_text()) for package in self.packages]
+        except (OSError, ValueError):
+            return None
+        if self._begun:
+            self._total += sum((new - old) % (most + 1) for new, old, most in zip(now, self._last, full, strict=True))
+        self._last, self._begun = now, True
+        return self._total / 1e6
+
+
+def find(device: str, gpu: Gpu | None) -> Meter | None:
+    """The meter of what computes on `device`."""
+    return gpu if device == "cuda" else Rapl.find()

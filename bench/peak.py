@@ -1,0 +1,87 @@
+"""The peak of the processor, measured where and when the cells are: float32 operations per second of fused multiply-adds on
+vectors that stay in registers, with the widest vectors the processor has. What a kernel reaches of it is its distance from the
+roofline's ceiling.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from bench.oracle import cache_folder
+
+SOURCE = Path(__file__).with_name("peak.c")
+FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC")
+PIECE_S = 0.01
+PIECES = 15
+
+
+def measure(threads: int) -> dict[str, Any] | None:
+    """`gflops`: the best of some short pieces, all threads together, and `threads`. None where there is no C compiler, or the
+    probe cannot be built or loaded: then nothing is known, which is no reason not to measure."""
+    try:
+        probe = _probe()
+    except (OSError, subprocess.SubprocessError):
+        return None
+    rounds = _rounds(probe)
+    with ThreadPoolExecutor(threads) as pool:
+        found = []
+        for _ in range(PIECES):
+            found.append(sum(pool.map(lambda _: _speed(probe, rounds), range(threads))))
+    return {"gflops": round(max(found) / 1e9, 2), "threads": threads}
+
+
+def _speed(probe: Any, rounds: int) -> float:
+    """Operations per second; foreign code runs without Python's lock, so threads run side by side."""
+    sink = (ctypes.c_float * 3)(0.5, 0.25, 0.0)
+    start = perf_counter()
+    operations = float(probe(rounds, sink))
+    return operations / (perf_counter() - start)
+
+
+def _rounds(probe: Any) -> int:
+    """How many rounds take about `PIECE_S`."""
+    rounds = 1000
+    while True:
+        start = perf_counter()
+        probe(rounds, (ctypes.c_float * 3)(0.5, 0.25, 0.0))
+        took = perf_counter() - start
+        if took > PIECE_S / 4:
+            return max(1, int(rounds * PIECE_S / took))
+        rounds *= 4
+
+
+def _probe() -> Any:
+    """The probe's function, built for this processor once and kept in the cache."""
+    compiler = shutil.which(os.environ.get("CC", "gcc")) or shutil.which("cc") or shutil.which("g++")
+    if compiler is None:
+        raise FileNotFoundError("there is no C compiler")
+    version = subprocess.run([compiler, "--version"], capture_output=True, check=True, timeout=20).stdout
+    key = hashlib.sha256(b"\0".join([SOURCE.read_bytes(), version, " ".join(FLAGS).encode(), _processor()])).hexdigest()[:16]
+    path = cache_folder() / f"peak-{key}.so"
+    if not path.is_file():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
+            built = Path(scratch) / "peak.so"
+            subprocess.run([compiler, "-x", "c", *FLAGS, "-o", built, SOURCE], capture_output=True, check=True, timeout=60)
+            built.replace(path)
+    probe = ctypes.CDLL(str(path)).probe
+    probe.restype, probe.argtypes = ctypes.c_double, [ctypes.c_long, ctypes.POINTER(ctypes.c_float)]
+    return probe
+
+
+def _processor() -> bytes:
+    """What `-march=native` depends on."""
+    try:
+        lines = Path("/proc/cpuinfo").read_bytes().splitlines()
+    except OSError:
+        return b""
+    return b"\n".join(line for line in lines if line.startswith((b"model name", b"flags")))[:8192]

@@ -76,9 +76,13 @@ class Campaign:
         rows: dict[str, Row] = {}
         known: dict[str, Record] = {}
         todo = []
+        settings = config.measure.settings()
+        kept = {c.id: store.history(c.id) if config.measure.stored else [] for c in group}
+        usable = {i: [row for row in rows if record.whole(row) and sessions.usable(row, settings)] for i, rows in kept.items()}
+        chosen = sessions.together(usable)
         for cell in group:
-            latest = store.latest(cell.id) if config.measure.stored else None
-            if latest is None or not record.whole(latest) or not sessions.usable(latest, config.measure.settings()):
+            latest = chosen.get(cell.id)
+            if latest is None:
                 todo.append(cell)
                 continue
             known[cell.id] = latest

@@ -87,9 +87,9 @@ class Compiled(Protocol):
     #     What ran, for the reader who compares: `library`, what computed, with its version, as in "Eigen in dyNET38 2.2";
     #     `threads`, how many it really uses; `load_time`, names of the work done while loading that other systems do inside the
     #     clock, as in "tables", or ""; `instruction_set`, "sse", "avx2" or "avx512", if it knows: what is seen while it runs
-    #     counts more; `precision`, as in "tf32", if a user has asked for less than float32; `properties`, of a compiler, what it
-    #     has found out about the model (names to numbers and truth values). Only what it knows; asked once, after the last timed
-    #     run.
+    #     counts more; `precision`, as in "tf32", if a user has asked for less than float32; `properties`, of a compiler, what
+    #     it has found out about the model (names to numbers and truth values). Only what it knows; asked once, after the last
+    #     timed run.
     # Optional: def identity(self) -> str
     #     A text that two compiled models of a backend have in common if and only if they are the same program with the same
     #     work to do: an option made no difference here. Such cells are measured once, and the rows of the others say so.

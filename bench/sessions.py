@@ -20,6 +20,23 @@ def usable(row: Record, settings: Mapping[str, Any]) -> bool:
     return row.get("measure_settings") == settings
 
 
+def together(usable: Mapping[str, Sequence[Record]]) -> dict[str, Record]:
+    """Of each cell the row that may stand. `usable`: the rows of each cell of a group by its id, oldest first.
+
+    A cell may be in several groups, each measured in a session of its own: the newest row of the cell then belongs to one group
+    alone. So a group stands on the newest session that has finished all of its cells which can be finished, other cells beside
+    them or not; where there is no such session, on the newest rows."""
+    newest = {cell_id: rows[-1] for cell_id, rows in usable.items() if rows}
+    needed = [cell_id for cell_id, row in newest.items() if row["status"] == Status.OK]
+    finished = [{row.get("session"): row for row in usable[cell_id] if row["status"] == Status.OK} for cell_id in needed]
+    shared = set.intersection(*map(set, finished)) - {None} if finished else set()
+    if not shared:
+        return newest
+    started = {session: max(str(rows[session].get("started")) for rows in finished) for session in shared}
+    best = max(shared, key=lambda session: (started[session], session))
+    return newest | {cell_id: rows[best] for cell_id, rows in zip(needed, finished, strict=True)}
+
+
 def rivals(standing: Mapping[str, Record], todo: Sequence[str], known: Mapping[str, Record], rerun: str) -> set[str]:
     """The ids of the cells whose rows would stand, but have to be measured again. `standing`: those rows by id, `todo`: the ids
     of the cells that are measured anyway, `known`: the newest rows of the cells that have one.

@@ -27,7 +27,7 @@ class Store:
         self.results = results
         self.folder = results / machine
         self.path = self.folder / "cells.jsonl"
-        self._latest: dict[str, Record] | None = None
+        self._history: dict[str, list[Record]] | None = None
 
     def __iter__(self) -> Iterator[Record]:
         """All whole records, oldest first."""
@@ -44,13 +44,20 @@ class Store:
 
     def latest(self, cell_id: str) -> Record | None:
         """The newest record of a cell."""
-        if self._latest is None:
-            self._latest = {record["id"]: record for record in self}
-        return self._latest.get(cell_id)
+        found = self.history(cell_id)
+        return found[-1] if found else None
+
+    def history(self, cell_id: str) -> list[Record]:
+        """All records of a cell, oldest first."""
+        if self._history is None:
+            self._history = {}
+            for record in self:
+                self._history.setdefault(record["id"], []).append(record)
+        return list(self._history.get(cell_id, ()))
 
     def reread(self) -> None:
         """Others may have added rows."""
-        self._latest = None
+        self._history = None
 
     def open(self) -> None:
         """Ready for rows, or OSError: the folder can be made, written to, and has room for rows."""
@@ -81,8 +88,8 @@ class Store:
                 raise
         finally:
             os.close(descriptor)
-        if self._latest is not None:
-            self._latest[record["id"]] = record
+        if self._history is not None:
+            self._history.setdefault(record["id"], []).append(record)
 
     def describe_machine(self, hardware: Mapping[str, Any], environment: str, details: Mapping[str, Any]) -> None:
         """Keep `machine.json`: the hardware once, and every software environment that a record names."""

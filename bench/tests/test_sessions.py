@@ -16,7 +16,7 @@ import bench
 from bench.compose import compose
 from bench.config import Measure, preset
 from bench.registry import ConfigError
-from bench.sessions import rivals, usable
+from bench.sessions import rivals, together, usable
 from bench.tests.conftest import STRICT, cell
 
 Bench = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -47,6 +47,25 @@ def ok(session: str) -> dict[str, Any]:
 )
 def test_rivals_are_measured_again(standing: Any, todo: list[str], known: Any, rerun: str, again: set[str]) -> None:
     assert rivals(standing, todo, known, rerun) == again
+
+
+def test_a_group_stands_on_a_session_that_has_all_of_it() -> None:
+    a1, a2, a3, b1, b3, failed = ({**ok(s), "started": s} for s in ("1", "2", "3", "1", "3", "4"))
+    failed["status"] = "failed"
+    assert together({"a": [a1, a2], "b": [b1]}) == {"a": a1, "b": b1}, "the newest row of a is of another group"
+    assert together({"a": [a1, a3], "b": [b1, b3]}) == {"a": a3, "b": b3}, "the newest of two"
+    assert together({"a": [a1, a2], "b": [b1, failed]}) == {"a": a2, "b": failed}, "what has failed is not waited for"
+    assert together({"a": [a2], "b": [b1]}) == {"a": a2, "b": b1}, "never together"
+    assert together({"a": [], "b": [b1]}) == {"b": b1}
+
+
+def test_groups_that_share_a_cell_do_not_undo_each_other(bench: Bench, tmp_path: Path) -> None:
+    """Two experiments with a system in common: each is finished after its own session."""
+    bench("backend=[honest,cheat]", *KEPT)
+    bench("backend=[honest]", *KEPT, "rerun=all")
+    count = len(stored(tmp_path))
+    again = bench("backend=[honest,cheat]", *KEPT)
+    assert "2 finished earlier" in again.stderr and len(stored(tmp_path)) == count == 3
 
 
 def test_a_group_is_finished_when_one_session_has_measured_it(bench: Bench, tmp_path: Path) -> None:

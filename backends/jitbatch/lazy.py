@@ -57,7 +57,14 @@ class Deferred:
     def __torch_function__(
         cls, function: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        return Recording.recorder.call(function, args, kwargs or {})
+        recorder = Recording.recorder
+        if len(args) == 1 and not kwargs and type(args[0]) is Lazy:  # most are functions of one tensor
+            x = args[0]
+            kind = recorder.kinds.by_key.get((function, x.sort))
+            if kind is not None and kind.result is None:
+                recorder.code += (kind.number, x.index)
+                return recorder.result(kind.sorts[0])
+        return recorder.call(function, args, kwargs or {})
 
     @property
     def shape(self) -> torch.Size:

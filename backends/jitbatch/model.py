@@ -74,7 +74,7 @@ class Run:
     def flush(self) -> None:
         """Compute all that is recorded."""
         recorder = self.recorder
-        if not recorder.calls:
+        if not recorder.code:
             return
         start = perf_counter_ns()
         alive = np.fromiter(map(getrefcount, recorder.results), np.int64, len(recorder.results)) > UNREFERENCED
@@ -96,7 +96,7 @@ class Run:
         self.rows = np.concatenate((self.rows, ready.plan.rows))
         self.tops = ready.tops
         self.last = ready.plan.number
-        self.recorded += recorder.calls
+        self.recorded += ready.plan.calls
         self.flushes += 1
         recorder.begin()
 

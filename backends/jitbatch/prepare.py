@@ -15,20 +15,22 @@ class Direct:
 
     It is mixed into the module's class, so the module is still what `isinstance` says."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if len(args) == 1 and not kwargs and type(args[0]) is Lazy:
-            x = args[0]
-            known: dict[Sort, Kind] = self.__dict__["_kinds"]
-            recorder = Recording.recorder
-            kind = known.get(x.sort)
-            if kind is not None:
-                return recorder.emit(kind, [x.index])
-            calls, length = recorder.calls, len(recorder.code)
-            result = super().__call__(x)  # type: ignore[misc]
-            if recorder.calls == calls + 1 and recorder.code[length + 1 :] == [x.index] and result is recorder.results[-1]:
-                known[x.sort] = recorder.kinds.all[recorder.code[length]]
-            return result
-        return super().__call__(*args, **kwargs)  # type: ignore[misc]
+    _kinds: dict[Sort, Kind]
+
+    def __call__(self, x: Any, *args: Any, **kwargs: Any) -> Any:
+        if type(x) is not Lazy or args or kwargs:
+            return super().__call__(x, *args, **kwargs)  # type: ignore[misc]
+        recorder = Recording.recorder
+        kind = self._kinds.get(x.sort)
+        if kind is not None:
+            recorder.code += (kind.number, x.index)
+            return recorder.result(kind.sorts[0])
+        length = len(recorder.code)
+        result = super().__call__(x)  # type: ignore[misc]
+        added = recorder.code[length:]
+        if len(added) == 2 and added[1] == x.index and result is recorder.results[-1]:
+            self._kinds[x.sort] = recorder.kinds.all[added[0]]
+        return result
 
 
 SINGLE = (nn.Linear, nn.LayerNorm, nn.Sigmoid, nn.Tanh, nn.ReLU, nn.GELU)

@@ -62,7 +62,6 @@ class Recorder:
         self.wait = wait
         self.base = 0
         self.count = 0
-        self.calls = 0
         self.code: list[int] = []
         self.ints: list[Any] = []
         self.inputs: list[Tensor] = []
@@ -74,53 +73,59 @@ class Recorder:
     def begin(self) -> None:
         """A new code after the last one was executed."""
         self.base = self.count
-        self.calls = 0
         self.code, self.ints, self.inputs, self.results = [], [], [], []
 
     def emit(self, kind: Kind, operands: list[int]) -> Any:
         """One more call: its result, or results in their structure."""
-        self.calls += 1
         self.code.append(kind.number)
         self.code += operands
         sorts = kind.sorts
         if kind.result is None:
-            lazy = Lazy(self.count, sorts[0])
-            self.count += 1
-            self.results.append(lazy)
-            return lazy
+            return self.result(sorts[0])
         lazies = [Lazy(self.count + i, sort) for i, sort in enumerate(sorts)]
         self.count += len(lazies)
         self.results += lazies
         return structured(kind.result, lazies)
+
+    def result(self, sort: Sort) -> Lazy:
+        """The one result of a call that is in the code already."""
+        lazy = Lazy(self.count, sort)
+        self.count += 1
+        self.results.append(lazy)
+        return lazy
 
     def input(self, tensor: Tensor) -> Any:
         self.inputs.append(tensor)
         return self.emit(self.kinds.input(Sort.of(tensor)), [])
 
     def call(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if not kwargs:
-            match args:
-                case (Lazy() as x,):
-                    key: Any = (function, x.sort)
-                    kind = self.kinds.by_key.get(key)
-                    if kind is None:
-                        kind = self.kinds.by_key[key] = self.operation(function, args, kwargs)
-                    return self.emit(kind, [x.index])
-                case (Lazy() as x, Lazy() as y):
-                    key = (function, x.sort, y.sort)
-                    kind = self.kinds.by_key.get(key)
-                    if kind is None:
-                        kind = self.kinds.by_key[key] = self.operation(function, args, kwargs)
-                    return self.emit(kind, [x.index, y.index])
         operands: list[int] = []
+        if not kwargs:
+            parts: list[Any] = [function]
+            for arg in args:
+                of = type(arg)
+                if of is Lazy:
+                    parts.append(arg.sort)
+                    operands.append(arg.index)
+                elif of is Shared:
+                    parts.append(arg.key)
+                else:
+                    break
+            else:
+                if operands:
+                    return self.emit(self.kind(tuple(parts), function, args, kwargs), operands)
+            operands.clear()
         args, kwargs = self.ready(args), self.ready(kwargs)
         key = (function, signature(args, operands), signature(kwargs, operands))
         if not operands:
             return self.constant(function, args, kwargs, key)
-        kind = self.kinds.by_key.get(key)
-        if kind is None:
-            kind = self.kinds.by_key[key] = self.operation(function, args, kwargs)
-        return self.emit(kind, operands)
+        return self.emit(self.kind(key, function, args, kwargs), operands)
+
+    def kind(self, key: Any, function: Callable[..., Any], args: Any, kwargs: Any) -> Kind:
+        found = self.kinds.by_key.get(key)
+        if found is None:
+            found = self.kinds.by_key[key] = self.operation(function, args, kwargs)
+        return found
 
     def getitem(self, x: Any, index: Any) -> Any:
         if type(x) is Shared and x.sort.shape and isinstance(index, int | Hole) and not isinstance(index, bool):

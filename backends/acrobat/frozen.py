@@ -2,8 +2,8 @@
 weights come in.
 
 The compiled program has weights, attributes, globals and the like as constants. `Frozen.watched` lists all of them for the
-runtime (`runtime/guard.h`), which compares them by identity at the start of each call; only if something is not as it was,
-`Frozen.difference` looks closely, and says what has changed.
+runtime (`runtime/python/guard.h`), which compares them by identity at the start of each call; only if something is not as it
+was, `Frozen.difference` looks closely, and says what has changed.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Frozen:
     # ---- for the runtime
 
     def watched(self, module: nn.Module) -> tuple[Any, ...]:
-        """What `runtime/guard.h` compares, as it is now."""
+        """What `runtime/python/guard.h` compares, as it is now."""
         used = {id(t) for _, t in self._used_tensors(module)}
         lists: list[tuple[list[Any], tuple[Any, ...]]] = []
         gets: list[tuple[Any, str, Any]] = []

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from backends.acrobat.core.toolchain import compiler
+from backends.acrobat.core.toolchain import compiler, compiler_version
 
 ROOT = Path(__file__).parent
 
@@ -38,9 +37,4 @@ def code_generator() -> str:
 
 def cpp_compiler() -> str:
     """What the C++ compiler says of itself. Raises BuildError if there is none."""
-    return _says(compiler())
-
-
-@cache
-def _says(command: str) -> str:
-    return subprocess.run([command, "--version"], capture_output=True, text=True).stdout.partition("\n")[0]
+    return compiler_version(compiler())

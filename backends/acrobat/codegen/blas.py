@@ -22,7 +22,7 @@ NAMES = [(prefix, suffix) for suffix in ("64_", "") for prefix in ("scipy_", "")
 
 @dataclass(frozen=True, slots=True)
 class Blas:
-    """Addresses of the functions `Gemm` in runtime/gemm.h calls. They hold while `library` is referred to."""
+    """Addresses of the functions `Gemm` in runtime/cpu/gemm.h calls. They hold while `library` is referred to."""
 
     library: ctypes.CDLL
     sgemm: int

@@ -14,18 +14,24 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import sysconfig
 import tempfile
 import warnings
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 from filelock import FileLock
 
-from backends.acrobat.core.toolchain import BuildError, compiler
+from backends.acrobat.core.toolchain import BuildError, compiler, compiler_version
 
 RUNTIME = Path(__file__).parent.parent / "runtime"
-FLAGS = ("-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unused-variable")
+FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unused-variable")
+INCLUDES = ("cmath", "tuple", "model.h", "vm/interpreter.h")
+"""What generated code may include."""
+HEADER, LIBRARY = "model.hpp", "runtime.obj"
+"""Of a build of the runtime: the header that has all of `INCLUDES`, which stands compiled beside it, and the object file."""
 COMPLETE = "complete"
 UNUSABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EEXIST)
 """What a cache folder fails with that cannot be written, or (the last two) is no folder."""
@@ -99,23 +105,44 @@ def intact(folder: Path) -> bool:
 
 
 def compile_model(source: Path, objects: Sequence[Path], target: Path, flags: Sequence[str] = ()) -> None:
-    """One shared object from the generated source and the kernels' objects. Raises BuildError with the compiler's output."""
+    """One shared object from the generated source, the kernels' objects and the runtime. Raises BuildError with the compiler's
+    output."""
+    runtime = runtime_build(compiler(), tuple(flags))
+    inputs = [source, *objects, runtime / LIBRARY]
+    headers = [f"-I{RUNTIME}", "-include", str(runtime / HEADER)]
+    run_compiler(compiler(), [*FLAGS, "-shared", *flags, *headers, "-o", str(target), *map(str, inputs), "-lpthread"], source)
+
+
+@cache
+def runtime_build(command: str, flags: tuple[str, ...] = ()) -> Path:
+    """The folder of the runtime as this compiler makes it with these flags: what is the same for all models is compiled once on
+    each machine, and the headers that their code includes are read once. It lies in the user's cache folder, whichever one a
+    model is built in. Raises BuildError."""
     include = sysconfig.get_path("include")
     if not Path(include, "Python.h").exists():
         raise BuildError(f"Python's headers are missing ({include} has no Python.h); install the python3-dev package")
-    command = [
-        compiler(),
-        *FLAGS,
-        *flags,
-        f"-I{RUNTIME}",
-        f"-I{include}",
-        "-o",
-        str(target),
-        str(source),
-        *map(str, objects),
-        "-lpthread",
+    sources = {str(p.relative_to(RUNTIME)): p.read_text() for p in sorted(RUNTIME.rglob("*")) if p.suffix in (".h", ".cpp")}
+    key = hashlib.sha256(repr((sources, FLAGS, flags, include, sys.version, compiler_version(command))).encode()).hexdigest()[
+        :32
     ]
-    result = subprocess.run(command, capture_output=True, text=True)
+
+    def make(folder: Path) -> None:
+        # One translation unit: its parts include the same headers.
+        text, header = folder / "runtime.cpp", folder / HEADER
+        text.write_text("".join(f'#include "{name}"\n' for name in sources if name.endswith(".cpp")))
+        run_compiler(
+            command, [*FLAGS, *flags, f"-I{RUNTIME}", f"-I{include}", "-c", "-o", str(folder / LIBRARY), str(text)], text
+        )
+        header.write_text("".join(f'#include "{name}"\n' for name in INCLUDES))
+        # A compiler that makes nothing of it reads the header itself each time.
+        precompile = [command, *FLAGS, *flags, f"-I{RUNTIME}", "-x", "c++-header", str(header), "-o", f"{header}.gch"]
+        subprocess.run(precompile, capture_output=True)
+
+    return cached(f"runtime-{key}", make)
+
+
+def run_compiler(command: str, arguments: Sequence[str], source: Path) -> None:
+    result = subprocess.run([command, *arguments], capture_output=True, text=True)
     if result.returncode != 0:
         if "No space left" in result.stderr:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -1,5 +1,5 @@
 """The program's functions as bytecode for a register machine: the same scheduled program that `functions.py` writes as C++,
-for the interpreter in `runtime/vm.h` to walk over (paper: the Relay VM that AOT compilation is measured against).
+for the interpreter in `runtime/vm/code.h` to walk over (paper: the Relay VM that AOT compilation is measured against).
 
 A register holds a value and its depth, the first level at which its tensors can be used; what is no tensor has depth 0. A
 variable has a register of its own while it is in scope. Everything that is recorded, its depth and its order are the same
@@ -28,7 +28,7 @@ from backends.acrobat.ir.visitor import Binding, free_vars, lets
 
 
 class Opcode(StrEnum):
-    """The instructions, as `runtime/vm.h` has and explains them, in its order."""
+    """The instructions, as `runtime/vm/code.h` has and explains them, in its order."""
 
     @staticmethod
     def _generate_next_value_(name: str, start: int, count: int, last_values: list[str]) -> str:
@@ -164,7 +164,7 @@ ONE_KIND = {
 
 @dataclass(slots=True)
 class Instruction:
-    """`to`, a, b, c, d as in `runtime/vm.h`; `about` says in words what it is for."""
+    """`to`, a, b, c, d as in `runtime/vm/code.h`; `about` says in words what it is for."""
 
     op: Opcode
     to: int = 0

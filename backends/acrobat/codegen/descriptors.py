@@ -1,4 +1,4 @@
-"""Types as data, for the readers and writers of `runtime/descriptors.h`."""
+"""Types as data, for the readers and writers of `runtime/vm/descriptors.h`."""
 
 from __future__ import annotations
 

@@ -73,6 +73,7 @@ class Executable:
         self._packed = Buffers([pack(p["description"], weights[p["weight"]]) for p in self.manifest["packed"]])
         base = self._raw.address(0) if names else self._packed.base
         self._session = self._lib.acrobat_create(
+            self._lib.acrobat_model(),
             *(settings.threads, settings.memory_limit, int(settings.checked)),
             *(int(options.gather_fusion), int(options.defer), options.wave, EXECUTORS.index(options.executor), base),
         )
@@ -236,12 +237,13 @@ class Buffers:
 
 
 def library(path: Path, door: str = DOOR) -> SimpleNamespace:
-    """The shared object's functions with their types declared. `door` stands for `acrobat` in their names there."""
+    """The shared object's functions with their types declared. `door` begins the name of the one that is its model's."""
     lib = ctypes.PyDLL(str(path))
     functions = SimpleNamespace()
     void, obj, integer = ctypes.c_void_p, ctypes.py_object, ctypes.c_int
     declare = {
-        "acrobat_create": (void, [integer, ctypes.c_uint64, integer, integer, integer, ctypes.c_int64, integer, void]),
+        "acrobat_model": (void, []),
+        "acrobat_create": (void, [void, integer, ctypes.c_uint64, integer, integer, integer, ctypes.c_int64, integer, void]),
         "acrobat_destroy": (integer, [void]),
         "acrobat_set_gemm": (None, [void, void, integer, void, void]),
         "acrobat_add_weight": (None, [void, void]),
@@ -257,7 +259,7 @@ def library(path: Path, door: str = DOOR) -> SimpleNamespace:
         "acrobat_log": (obj, [void]),
     }
     for name, (result, arguments) in declare.items():
-        function = getattr(lib, name.replace(DOOR, door, 1))
+        function = getattr(lib, f"{door}_model" if name == "acrobat_model" else name)
         function.restype, function.argtypes = result, arguments
         setattr(functions, name, function)
     return functions

@@ -41,7 +41,7 @@ class Module:
     the loader must supply, `weights` the names of the weights in the order of `Context::weights`, `outputs` the types of the
     result tensors."""
 
-    includes = ("boundary.h",)
+    includes = ("model.h",)
 
     def __init__(
         self,
@@ -86,10 +86,10 @@ class Module:
                 "// ---- results to Python",
                 writers.text,
                 "",
-                "struct Model {",
+                "struct Program {",
                 f"    using Instance = {instance};",
                 f"    using Result = {result};",
-                *description(program, facts, units, self.outputs),
+                f"    static constexpr bool waits = {'true' if program.entry in facts.waits else 'false'};",
                 f"    static Instance read([[maybe_unused]] Session& s, PyObject* o) {{ return {read}; }}",
                 f"    static {f'Task<{result}>' if program.entry in facts.waits else result} "
                 "forward(Session& s, const Instance& instance) {",
@@ -104,7 +104,8 @@ class Module:
                 f"        (void)s, (void)out, (void)r;  return {build};",
                 "    }",
                 "};",
-                *closing(door),
+                "",
+                *model_table(program, facts, units, self.outputs, COMPILED, door),
             ]
         )
         self.packed = list(unit_writer.packed)
@@ -140,35 +141,45 @@ def unit_section(units: Units, writer: UnitWriter) -> list[str]:
     return ["// ---- units of scheduling", functions, "", writer.table(units), ""]
 
 
-def description(program: n.Program, facts: Facts, units: Units, outputs: Sequence[TensorT]) -> list[str]:
-    """The members of `Model` that say what the runtime must know of it."""
-
-    def fields(cls: tuple[str, str]) -> str:
-        return ", ".join(c_string(name) for name, _ in program.datatypes[cls[0]].case(cls[1]).fields)
-
+def model_table(
+    program: n.Program, facts: Facts, units: Units, outputs: Sequence[TensorT], functions: Sequence[str], door: str
+) -> list[str]:
+    """The end of a generated unit: all that the runtime must know of the model, as a `Model`, and the function that gives it.
+    `functions` are the last entries of the table."""
+    lines, fields = ["// ---- what the runtime must know"], []
+    for i, (data, case) in enumerate(classes_of(program)):
+        names = "".join(f"{c_string(name)}, " for name, _ in program.datatypes[data].case(case).fields)
+        lines.append(f"static const char* const kFields_{i}[] = {{{names}nullptr}};")
+        fields.append(f"kFields_{i}")
+    numbers = {"unit_count": len(units), "phases": facts.phases, "static_levels": facts.static_levels}
     return [
-        f"    static constexpr bool waits = {'true' if program.entry in facts.waits else 'false'};",
-        "    static constexpr const Unit* units = kUnits;",
-        f"    static constexpr int unit_count = {len(units)};",
-        f"    static constexpr int phases = {facts.phases};",
-        f"    static constexpr int64_t static_levels = {facts.static_levels};",
-        "    static std::vector<const char*> fields(size_t cls) {",
-        "        switch (cls) {",
-        *(f"            case {i}: return {{{fields(cls)}}};" for i, cls in enumerate(classes_of(program))),
-        "        }",
-        "        return {};",
-        "    }",
-        "    static std::vector<Outgoing> outgoing() {",
-        f"        std::vector<Outgoing> out({len(outputs)});",
-        *(f"        out[{i}].elements = {width(t)};" for i, t in enumerate(outputs)),
-        "        return out;",
-        "    }",
+        *lines,
+        f"static const char* const* const kFields[] = {{{', '.join(fields) or 'nullptr'}}};",
+        f"static const int64_t kOutgoing[] = {{{', '.join(str(width(t)) for t in outputs) or '0'}}};",
+        "static const Model kModel = {",
+        f"    .waits = {'true' if program.entry in facts.waits else 'false'},",
+        "    .units = kUnits,",
+        *(f"    .{name} = {value}," for name, value in numbers.items()),
+        "    .fields = kFields,",
+        "    .outgoing = kOutgoing,",
+        f"    .outgoing_count = {len(outputs)},",
+        *(f"    {line}," for line in functions),
+        "};",
+        "",
+        "}  // namespace",
+        "",
+        f"ACROBAT_DOOR const acrobat::Model* {door}_model() {{ return &kModel; }}",
+        "",
     ]
 
 
-def closing(door: str) -> tuple[str, ...]:
-    """The end of a generated unit."""
-    return ("", "}  // namespace", "", f"ACROBAT_EXPORT(Model, {door})", "")
+COMPILED = (
+    ".instance_size = sizeof(Program::Instance)",
+    ".result_size = sizeof(Program::Result)",
+    *(f".{name} = Functions<Program>::{name}" for name in ("read", "forward", "start", "finish", "collect", "build")),
+    ".code = nullptr",
+)
+"""Entries of the `Model` of a program that is compiled."""
 
 
 def width(type: TensorT) -> int:

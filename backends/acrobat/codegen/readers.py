@@ -4,7 +4,7 @@ does not fit."""
 from __future__ import annotations
 
 from backends.acrobat.codegen.cpp import Types, c_string
-from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.core.types import Case, DataT, ListT, ScalarT, TensorT, TupleT, Type
 
 
 class Readers:
@@ -33,7 +33,7 @@ class Readers:
                 return f"read_{kind}({o})"
             case TensorT(shape, _):
                 name = self.shapes.setdefault(shape, "kShape" + "".join(f"_{n}" for n in shape))
-                return f"s.tensor_reader.read(s.cx, {o}, {name}, {len(shape)})"
+                return f"read_tensor(s, {o}, {name}, {len(shape)})"
             case _:
                 if type not in self.functions:
                     self.functions[type] = ""  # recursive types meet themselves
@@ -55,15 +55,13 @@ class Readers:
 
     def _list(self, type: ListT, item: Type) -> list[str]:
         return [
-            'if (!PyList_Check(o) && !PyTuple_Check(o)) mismatch(o, "a list");',
-            "const Py_ssize_t size = PySequence_Fast_GET_SIZE(o);",
-            "PyObject** items = PySequence_Fast_ITEMS(o);",
+            "const auto [items, size] = read_list(o);",
             f"auto list = make_list<{self.types.cpp(item)}>(s.cx.host, size);",
-            "Py_ssize_t i = 0;",
+            "int64_t i = 0;",
             "try {",
             f"    for (; i < size; ++i) list.data[i] = {self.read(item, 'items[i]')};",
             "} catch (ReadError& e) {",
-            '    e.within("[" + std::to_string(i) + "]");',
+            "    e.within_item(i);",
             "    throw;",
             "}",
             "return list;",
@@ -71,16 +69,15 @@ class Readers:
 
     def _tuple(self, type: TupleT, items: tuple[Type, ...]) -> list[str]:
         n = len(items)
-        reads = [f"    std::get<{i}>(value) = {self.read(t, f'PyTuple_GET_ITEM(o, {i})')};" for i, t in enumerate(items)]
-        lines = ["const Py_ssize_t elements = PyTuple_Check(o) ? PyTuple_GET_SIZE(o) : -1;"]
-        lines += [f'if (elements != {n}) mismatch(o, "a tuple of {n} elements", elements);']
+        reads = [f"    std::get<{i}>(value) = {self.read(t, f'elements[{i}]')};" for i, t in enumerate(items)]
+        lines = [f"[[maybe_unused]] PyObject* const* elements = read_tuple(o, {n});"]
         lines += [f"{self.types.cpp(type)} value;", "int at = 0;", "try {"]
         for i, read in enumerate(reads):
             lines += [f"    at = {i};", read]
         return [
             *lines,
             "} catch (ReadError& e) {",
-            '    e.within("[" + std::to_string(at) + "]");',
+            "    e.within_item(at);",
             "    throw;",
             "}",
             "return value;",
@@ -93,7 +90,7 @@ class Readers:
             cpp = self.types.case(type, "Some")
             inner = some.fields[0][1]
             return [
-                "if (o == Py_None) {",
+                "if (is_none(o)) {",
                 f"    auto* none = s.cx.host.make<{self.types.case(type, 'None')}>(1);",
                 f"    none->tag = {self.types.tag(type, 'None')};",
                 "    return none;",
@@ -103,22 +100,24 @@ class Readers:
                 f"v->{self.types.field(type, 'Some', 'value')} = {self.read(inner, 'o')};",
                 "return v;",
             ]
-        lines = ["const Path::Level level(s.path, s.cx, o);"]
-        for exact in (True, False):
-            # A subclass is read as the dataclass it extends, after all exact matches failed.
-            for case in data.cases:
-                index = self.classes.index((type.name, case.name))
-                same = "Py_TYPE(o) == cls.type" if exact else "PyObject_TypeCheck(o, cls.type)"
-                fields = case.fields
-                body = [f"    auto* v = s.cx.host.make<{self.types.case(type, case.name)}>(1);"]
-                body += [f"    v->tag = {self.types.tag(type, case.name)};"]
-                if fields:
-                    body += ['    const char* at = "";', "    try {"]
-                    for k, (name, t) in enumerate(fields):
-                        body += [f"        at = {c_string('.' + name)};"]
-                        member, value = self.types.field(type, case.name, name), self.read(t, f"cls.field(o, {k}, s.kept)")
-                        body += [f"        v->{member} = {value};"]
-                    body += ["    } catch (ReadError& e) {", "        e.within(at);", "        throw;", "    }"]
-                lines += [f"if (const Class& cls = s.classes[{index}]; {same}) {{", *body, "    return v;", "}"]
-        wanted = " or ".join(f"a {c.name}" for c in data.cases)
-        return [*lines, f"mismatch(o, {c_string(wanted)});"]
+        first = self.classes.index((type.name, data.cases[0].name))
+        wanted = c_string(" or ".join(f"a {c.name}" for c in data.cases))
+        lines = [
+            "const Path::Level level(s.path, s.cx, o);",
+            f"switch (case_of(s, o, {first}, {len(data.cases)}, {wanted})) {{",
+        ]
+        for k, case in enumerate(data.cases):
+            lines += [f"    case {k}: {{", *(f"        {line}" for line in self._case(type, case, first + k)), "    }"]
+        return [*lines, "}", "__builtin_unreachable();"]
+
+    def _case(self, type: DataT, case: Case, index: int) -> list[str]:
+        """Statements that read an object of class `index` as the case."""
+        lines = [f"auto* v = s.cx.host.make<{self.types.case(type, case.name)}>(1);"]
+        lines += [f"v->tag = {self.types.tag(type, case.name)};"]
+        if case.fields:
+            lines += [f"const Class& cls = s.classes[{index}];", 'const char* at = "";', "try {"]
+            for k, (name, t) in enumerate(case.fields):
+                member, value = self.types.field(type, case.name, name), self.read(t, f"cls.field(o, {k}, s.kept)")
+                lines += [f"    at = {c_string('.' + name)};", f"    v->{member} = {value};"]
+            lines += ["} catch (ReadError& e) {", "    e.within(at);", "    throw;", "}"]
+        return [*lines, "return v;"]

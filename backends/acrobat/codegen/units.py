@@ -204,7 +204,7 @@ class UnitWriter:
         lines = [f"static inline Tensor record_{code.name}({', '.join(['Context& cx', 'int64_t depth', *params])}) {{"]
         for p in code.lists:
             if p.name in code.requires:
-                lines += [f'    if ({operand(p.name)}.size == 0) throw InstanceError("the sum of an empty list has no value");']
+                lines += [f"    if ({operand(p.name)}.size == 0) empty_sum();"]
         tensors = ", ".join(operand(p.name) for p in code.gathered)
         lists = ", ".join(f"&{operand(p.name)}" for p in code.lists)
         lines += [
@@ -228,14 +228,13 @@ class UnitWriter:
 
     def run(self, code: UnitCode) -> str:
         """The function that runs all recorded calls of one bucket, block of rows by block of rows."""
-        lines = [f"static void run_{code.name}(Context& cx, Bucket& bucket) {{"]
+        lines = [f"static void run_{code.name}(CpuExecutor& cpu, Bucket& bucket) {{"]
         for i, p in enumerate(code.gathered):
-            lines += [
-                f"    const int64_t* all_{operand(p.name)} = cx.operand(bucket.operands[{i}].data, bucket.rows, {elements(p)});"
-            ]
+            column = f"bucket.operands[{i}]"
+            lines += [f"    const int64_t* all_{operand(p.name)} = cpu.operand({column}.data, bucket.rows, {elements(p)});"]
         for i, p in enumerate(code.lists):
             column = f"bucket.items[{i}]"
-            lines += [f"    const int64_t* {operand(p.name)} = cx.operand({column}.data, {column}.size, {elements(p)});"]
+            lines += [f"    const int64_t* {operand(p.name)} = cpu.operand({column}.data, {column}.size, {elements(p)});"]
         flops, size = [], []
         for call in code.calls:
             kernel, emitted = call.request.kernel, self.emitted[call.request][0].emitted
@@ -244,7 +243,7 @@ class UnitWriter:
             if call.over:
                 rows = f"bucket.starts[{code.groups.index(call.over)}].data[bucket.rows]"
             lines += [
-                f"    cx.count({c_string(kernel.name)}, {c_string(emitted.kernel)}, {rows}, {float(emitted.flops_per_row)});"
+                f"    cpu.count({c_string(kernel.name)}, {c_string(emitted.kernel)}, {rows}, {float(emitted.flops_per_row)});"
             ]
             share = f"double({rows}) / double(bucket.rows)"
             flops.append(f"{float(emitted.flops_per_row)} * {share}" if call.over else f"{float(many * emitted.flops_per_row)}")
@@ -253,7 +252,7 @@ class UnitWriter:
             return "\n".join([*lines, *self._run_library(code, code.calls[0]), "}"])
         lines += [f"    const double row_bytes = {' + '.join(size)};", f"    const double row_flops = {' + '.join(flops)};"]
         lines += [
-            "    cx.blocks(bucket.rows, row_bytes, row_flops, [&](int64_t begin, int64_t end, Worker& worker, bool split) {",
+            "    cpu.blocks(bucket.rows, row_bytes, row_flops, [&](int64_t begin, int64_t end, Worker& worker, bool split) {",
             "        const int64_t rows = end - begin;",
         ]
         if len(code.calls) > 1:
@@ -277,17 +276,17 @@ class UnitWriter:
             for p, arg in zip(kernel.params, call.args, strict=True)
         ]
         args.append("out")
-        out = f"cx.adjacent(bucket.out.data, bucket.rows, {kernel.row_size})" if emitted.adjacent else "bucket.out.data"
-        args = ["cx.gemm", "cx.base", "row_begin", "row_end", "part_begin", "part_end", *args, "nullptr"]
+        out = f"cpu.adjacent(bucket.out.data, bucket.rows, {kernel.row_size})" if emitted.adjacent else "bucket.out.data"
+        args = ["cpu.gemm", "cpu.base", "row_begin", "row_end", "part_begin", "part_end", *args, "nullptr"]
         lines = [
             f"const int64_t* out = {out};",
-            f"cx.share(bucket.rows, {emitted.parts}, {float(emitted.flops_per_row)},",
+            f"cpu.share(bucket.rows, {emitted.parts}, {float(emitted.flops_per_row)},",
             "    [&](int64_t row_begin, int64_t row_end, int part_begin, int part_end) {",
             f"        {emitted.symbol}({', '.join(args)});",
             "    });",
         ]
         if emitted.adjacent:
-            lines += [f"cx.scatter(out, bucket.out.data, bucket.rows, {kernel.row_size});"]
+            lines += [f"cpu.scatter(out, bucket.out.data, bucket.rows, {kernel.row_size});"]
         return [f"    {line}" for line in lines]
 
     @staticmethod
@@ -350,7 +349,7 @@ class UnitWriter:
         first, *others = (part.step for part in call.parts)
         if not call.leaves:
             lines.append(f"const int64_t rows_{first} = {rows};")
-            lines.append(f"const Tensor row_{first} = cx.address(worker.rows(rows_{first} * {size}));")
+            lines.append(f"const Tensor row_{first} = cpu.address(worker.rows(rows_{first} * {size}));")
             lines += [f"const Tensor row_{k} = row_{first} + {i} * rows * {size};" for i, k in enumerate(others, 1)]
             return [f"row_{first}", f"int64_t{{{size}}}"]
         outs = []
@@ -365,14 +364,14 @@ class UnitWriter:
         if isinstance(arg, str):
             return arg
         key = (weights[arg.name], json.dumps(variant.emitted.packs[arg.name], sort_keys=True))
-        return f"cx.packed[{self.packed.setdefault(key, len(self.packed))}]"
+        return f"cpu.packed[{self.packed.setdefault(key, len(self.packed))}]"
 
     @staticmethod
     def _step(emitted: Emitted, rows: str, args: Sequence[str]) -> list[str]:
         return [
-            f"cx.step(worker, split, {rows}, {emitted.parts}, {emitted.scratch_size * 4},",
+            f"cpu.step(worker, split, {rows}, {emitted.parts}, {emitted.scratch_size * 4},",
             "        [&](int64_t row_begin, int64_t row_end, int part_begin, int part_end, float* scratch) {",
-            f"            {emitted.symbol}(cx.base, row_begin, row_end, part_begin, part_end, {', '.join(args)}, scratch);",
+            f"            {emitted.symbol}(cpu.base, row_begin, row_end, part_begin, part_end, {', '.join(args)}, scratch);",
             "        });",
         ]
 

@@ -9,7 +9,7 @@ from backends.acrobat.analyses.facts import Facts
 from backends.acrobat.codegen.bytecode import Bytecode, Function, Instruction
 from backends.acrobat.codegen.cpp import Types, c_string
 from backends.acrobat.codegen.descriptors import Descriptors
-from backends.acrobat.codegen.module import DOOR, classes_of, closing, description, opening, source, unit_section
+from backends.acrobat.codegen.module import DOOR, classes_of, model_table, opening, source, unit_section
 from backends.acrobat.codegen.units import UnitCode, Units, UnitWriter
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.kernels.interface import Request, Variant
@@ -18,7 +18,7 @@ from backends.acrobat.kernels.interface import Request, Variant
 class VmModule:
     """`source`, `body`, `packed`, `weights` and `outputs` as of `Module`."""
 
-    includes = ("boundary.h", "vm.h")
+    includes = ("model.h", "vm/interpreter.h")
 
     def __init__(
         self,
@@ -37,7 +37,6 @@ class VmModule:
         self.weights = list(program.weights)
         self.outputs = descriptors.tensors
         records = [f"thunk_{unit.name}" for unit in units] or ["nullptr"]
-        waits = "true" if program.entry in facts.waits else "false"
         self.body = "\n".join(
             [
                 *opening(units, emitted),
@@ -59,14 +58,25 @@ class VmModule:
                 f"    {code.entry}, {instance}, {result},",
                 "};",
                 "",
-                f"struct Model : vm::Interpreted<kCode, {waits}> {{",
-                *description(program, facts, units, self.outputs),
-                "};",
-                *closing(door),
+                *model_table(program, facts, units, self.outputs, INTERPRETED, door),
             ]
         )
         self.packed = list(unit_writer.packed)
         self.source = source(f"The model {program.entry}, to be interpreted.", self.includes, self.body)
+
+
+INTERPRETED = (
+    ".instance_size = sizeof(vm::Slot)",
+    ".result_size = sizeof(vm::Register)",
+    ".read = vm::read_instance",
+    ".forward = vm::run_instance",
+    ".start = vm::start_instance",
+    ".finish = vm::finish_instance",
+    ".collect = vm::collect_result",
+    ".build = vm::build_result",
+    ".code = &kCode",
+)
+"""Entries of the `Model` of a program that is interpreted."""
 
 
 def thunk(unit: UnitCode) -> str:

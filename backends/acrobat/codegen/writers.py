@@ -33,14 +33,14 @@ class Writers:
                 return f"collect_value_{self.types.suffix(type)}(s, out, {value});"
 
     def build(self, type: Type, value: str) -> str:
-        """An expression for a new reference (null: a Python error is set)."""
+        """An expression for a new reference."""
         match type:
             case ScalarT("int"):
-                return f"PyLong_FromLongLong({value})"
+                return f"build_int({value})"
             case ScalarT("bool"):
-                return f"PyBool_FromLong({value})"
+                return f"build_bool({value})"
             case ScalarT():
-                return f"PyFloat_FromDouble({value})"
+                return f"build_float({value})"
             case TensorT():
                 return f"out[{self._tensor(type)}].take()"
             case _:
@@ -88,15 +88,15 @@ class Writers:
         match type:
             case ListT(item):
                 lines += [
-                    "    Ref list(checked(PyList_New(v.size)));",
+                    "    Ref list(new_list(v.size));",
                     "    for (int64_t i = 0; i < v.size; ++i)",
-                    f"        PyList_SET_ITEM(list.get(), i, checked({self.build(item, 'v.data[i]')}));",
+                    f"        put_in_list(list.get(), i, {self.build(item, 'v.data[i]')});",
                     "    return list.release();",
                 ]
             case TupleT(items):
-                lines += [f"    Ref tuple(checked(PyTuple_New({len(items)})));"]
+                lines += [f"    Ref tuple(new_tuple({len(items)}));"]
                 for i, t in enumerate(items):
-                    lines += [f"    PyTuple_SET_ITEM(tuple.get(), {i}, checked({self.build(t, f'std::get<{i}>(v)')}));"]
+                    lines += [f"    put_in_tuple(tuple.get(), {i}, {self.build(t, f'std::get<{i}>(v)')});"]
                 lines += ["    return tuple.release();"]
             case DataT(name):
                 lines += self._build_data(type, name)
@@ -110,7 +110,7 @@ class Writers:
             lines += [f"            [[maybe_unused]] auto* c = static_cast<{self.types.case(type, case.name)}*>(v);"]
             if data.optional:
                 if case.name == "None":
-                    lines += ["            Py_RETURN_NONE;"]
+                    lines += ["            return build_none();"]
                 else:
                     held = f"c->{self.types.field(type, case.name, 'value')}"
                     lines += [f"            return {self.build(case.fields[0][1], held)};"]
@@ -119,7 +119,7 @@ class Writers:
                 lines += [f"            Ref values[{max(len(case.fields), 1)}];"]
                 for k, (f, t) in enumerate(case.fields):
                     value = self.build(t, "c->" + self.types.field(type, case.name, f))
-                    lines += [f"            values[{k}] = Ref(checked({value}));"]
+                    lines += [f"            values[{k}] = Ref({value});"]
                 lines += [f"            return s.classes[{index}].make(values);"]
             lines += ["        }"]
         return [*lines, "    }", "    return nullptr;"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+from functools import cache
 
 
 class BuildError(RuntimeError):
@@ -19,3 +21,9 @@ def compiler() -> str:
     raise BuildError(
         f"no C++ compiler: {wanted or 'g++ or clang++'} is not on the PATH; install g++ 11 or newer, or name one in CXX"
     )
+
+
+@cache
+def compiler_version(command: str) -> str:
+    """The first line of what a C++ compiler says of itself."""
+    return subprocess.run([command, "--version"], capture_output=True, text=True).stdout.partition("\n")[0]

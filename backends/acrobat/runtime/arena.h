@@ -5,8 +5,6 @@
 // and running from one piece into the next are seen as on the heap.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -61,26 +59,10 @@ class Arena {
 
     // A point to come back to: what was taken after it is given back, unless a new block was opened since.
     char* mark() const { return cursor_; }
-    void release_to(char* mark) {
-        if (!blocks_.empty() && mark >= blocks_.back().start && mark < cursor_) {
-            high_water_ = std::max(high_water_, used());
-            cursor_ = mark;
-            forbid(cursor_, size_t(end_ - cursor_));
-        }
-    }
+    void release_to(char* mark);
 
-    void reset() {
-        high_water_ = std::max(high_water_, used());
-        if (blocks_.size() > 1) {
-            const size_t total = reserved_;
-            release();
-            map(total);  // if the system has less by now, the next mini-batch begins small
-        }
-        if (!blocks_.empty()) {
-            cursor_ = blocks_.back().start;
-            forbid(cursor_, size_t(end_ - cursor_));
-        }
-    }
+    // All that was taken is given back.
+    void reset();
 
     size_t used() const {
         return blocks_.empty() ? 0 : reserved_ - size_t(end_ - cursor_);
@@ -90,15 +72,7 @@ class Arena {
     void set_limit(size_t limit) { limit_ = limit; }
 
     // Index of the 64-byte line `p` lies in, counted over all blocks; -1 if it is not this arena's. For checked mode.
-    int64_t line_of(const void* p) const {
-        int64_t before = 0;
-        for (const Block& b : blocks_) {
-            const char* at = static_cast<const char*>(p);
-            if (at >= b.start && at < b.start + b.size) return before + (at - b.start) / int64_t(kAlign);
-            before += int64_t(b.size / kAlign);
-        }
-        return -1;
-    }
+    int64_t line_of(const void* p) const;
 
    private:
     struct Block {
@@ -107,43 +81,11 @@ class Arena {
     };
     static constexpr size_t kMost = size_t{1} << 60;  // no machine has as much; sums of a few of these do not overflow
 
-    void* take_from_new_block(size_t bytes) {
-        if (bytes > kMost) too_much(bytes);
-        const size_t size = (std::max({bytes + kAlign + kGap, kFirst, reserved_}) + kFirst - 1) / kFirst * kFirst;
-        if (reserved_ + size > limit_) too_much(size);
-        if (!map(size))
-            throw ResourceError("the system has no " + std::to_string(size >> 20) + " MiB left for the " + name_ + " arena");
-        char* at = cursor_;
-        cursor_ += bytes + kGap;
-        allow(at, bytes);
-        return at;
-    }
-
-    [[noreturn]] void too_much(size_t bytes) const { full("the " + name_ + " arena", reserved_, bytes, limit_); }
-
+    void* take_from_new_block(size_t bytes);
+    [[noreturn]] void too_much(size_t bytes) const;
     // Opens a block of `bytes`, a multiple of kFirst; false if the system has no more memory.
-    bool map(size_t bytes) {
-        void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (p == MAP_FAILED) return false;
-        // Rows are gathered from all over the arena: huge pages keep that from missing the TLB.
-        madvise(p, bytes, MADV_HUGEPAGE);
-        blocks_.push_back({static_cast<char*>(p), bytes});
-        reserved_ += bytes;
-        cursor_ = static_cast<char*>(p);
-        end_ = cursor_ + bytes;
-        forbid(p, bytes);
-        return true;
-    }
-
-    void release() {
-        for (const Block& b : blocks_) {
-            allow(b.start, b.size);  // the addresses may come back as another mapping
-            munmap(b.start, b.size);
-        }
-        blocks_.clear();
-        reserved_ = 0;
-        cursor_ = end_ = nullptr;
-    }
+    bool map(size_t bytes);
+    void release();
 
     std::string name_;
     size_t limit_;

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "context.h"
+#include "arena.h"
 
 namespace acrobat {
 
@@ -19,11 +19,11 @@ class Frames {
    public:
     explicit Frames(Arena& arena) : arena_(arena) {}
 
+    // Memory for a frame. Throws ResourceError.
     void* take(size_t bytes) {
         const size_t size = (bytes + 63) / 64;
         if (level > kDeepest) [[unlikely]]
-            throw ResourceError("calls that wait are nested more than " + std::to_string(kDeepest) +
-                                " deep: the recursion may not end");
+            too_deep();
         if (size < free_.size() && free_[size]) {
             void* frame = free_[size];
             free_[size] = *static_cast<void**>(frame);
@@ -34,16 +34,14 @@ class Frames {
     }
     void give(void* frame, size_t bytes) {
         const size_t size = (bytes + 63) / 64;
-        if (size >= free_.size()) free_.resize(size + 1, nullptr);
+        if (size >= free_.size()) [[unlikely]]
+            free_.resize(size + 1, nullptr);
         *static_cast<void**>(frame) = free_[size];
         free_[size] = frame;
         forbid(static_cast<void**>(frame) + 1, size * 64 - sizeof(void*));
     }
     // The arena was reset: forget what lay in it.
-    void reset() {
-        free_.assign(free_.size(), nullptr);
-        level = 0;
-    }
+    void reset();
 
     static inline thread_local Frames* current = nullptr;
 
@@ -52,6 +50,8 @@ class Frames {
    private:
     // Far beyond what any instance needs, and little enough to be found and unwound at once.
     static constexpr int64_t kDeepest = 1 << 18;
+
+    [[noreturn]] static void too_deep();
 
     Arena& arena_;
     std::vector<void*> free_;
@@ -104,8 +104,9 @@ class [[nodiscard]] Task {
         return result();
     }
 
-    void start() { handle_.resume(); }
-    bool done() const { return handle_.done(); }
+    // What is outside of coroutines starts a task by its handle, and makes the task again of the handle's address to end it.
+    std::coroutine_handle<> release() { return std::exchange(handle_, nullptr); }
+    static Task from_address(void* frame) { return Task(std::coroutine_handle<promise_type>::from_address(frame)); }
     T result() {
         if (handle_.promise().error) std::rethrow_exception(handle_.promise().error);
         return std::move(handle_.promise().value);
@@ -141,10 +142,8 @@ class Join {
         if (error_) std::rethrow_exception(error_);
     }
 
-    std::coroutine_handle<> end_child(std::exception_ptr error) noexcept {
-        if (error && !error_) error_ = error;
-        return --pending_ == 0 && parent_ ? parent_ : std::noop_coroutine();
-    }
+    // A child has ended: what goes on.
+    std::coroutine_handle<> end_child(std::exception_ptr error) noexcept;
 
    private:
     int64_t pending_;
@@ -180,86 +179,6 @@ struct Child {
         void return_void() {}
         void unhandled_exception() { error = std::current_exception(); }
     };
-};
-
-// The instances' waits. A coroutine suspends here until the tensor it reads is computed.
-class Waiting {
-   public:
-    struct Wait {
-        Waiting& queue;
-        Context& cx;
-        int64_t depth;  // the first at which what it waits for is there
-        Stage* stage = nullptr;
-        int64_t instance = 0;
-        int64_t level = 0;
-
-        bool await_ready() const noexcept { return false; }
-        void await_suspend(std::coroutine_handle<> self) {
-            stage = cx.stage;
-            depth = std::max(depth, stage->start());  // of a static depth nothing is known here
-            instance = cx.instance;
-            level = Frames::current->level;
-            queue.push(*this, self);
-        }
-        void await_resume() {
-            cx.stage = stage;
-            cx.instance = instance;
-            Frames::current->level = level;
-            if (queue.cancelled_) throw Cancelled{};
-        }
-    };
-
-    // Ends a coroutine whose mini-batch has failed elsewhere.
-    struct Cancelled {};
-
-    Wait wait(Context& cx, int64_t depth) { return {*this, cx, depth}; }
-    bool empty() const { return waiting_.empty(); }
-    void clear() {
-        waiting_.clear();
-        cancelled_ = false;
-    }
-
-    // All that wait end by an exception, innermost first. (Destroying the outermost instead would take the stack of all levels,
-    // and a forked child has no owner to destroy it.)
-    void cancel(Context& cx) {
-        cancelled_ = true;
-        while (!empty()) resume(cx, int(cx.stages.size()));
-    }
-
-    // Resumes all that wait in a phase up to and including `last`; those that wait again meanwhile stay for the next round.
-    void resume(Context& cx, int last) {
-        std::vector<One> now;
-        now.swap(waiting_);
-        for (const One& w : now) {
-            if (w.stage - cx.stages.data() <= last) {
-                cx.counters.waits += 1;
-                w.handle.resume();
-            } else {
-                waiting_.push_back(w);
-            }
-        }
-    }
-    // The earliest phase that anything waits in, and below which depth all lies there that is waited for.
-    std::pair<int, int64_t> first(const Context& cx) const {
-        Stage* stage = waiting_.front().stage;
-        for (const One& w : waiting_) stage = std::min(stage, w.stage);
-        int64_t depth = 0;
-        for (const One& w : waiting_)
-            if (w.stage == stage) depth = std::max(depth, w.depth);
-        return {int(stage - cx.stages.data()), depth};
-    }
-
-   private:
-    struct One {
-        std::coroutine_handle<> handle;
-        Stage* stage;
-        int64_t depth;
-    };
-
-    void push(const Wait& w, std::coroutine_handle<> handle) { waiting_.push_back({handle, w.stage, w.depth}); }
-
-    std::vector<One> waiting_;
-    bool cancelled_ = false;
 };
 
 }  // namespace acrobat

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -17,12 +18,6 @@ struct ResourceError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-[[noreturn]] inline void full(const std::string& what, size_t used, size_t more, size_t limit) {
-    throw ResourceError(what + " is full: " + std::to_string(used >> 20) + " MiB are in use, " + std::to_string(more >> 20) +
-                        " MiB more were needed and its limit is " + std::to_string(limit >> 20) +
-                        " MiB; use a smaller mini-batch or raise memory_limit, unless a loop or recursion does not end");
-}
-
 // A depth rule was violated (checked mode only): a defect of the compiler, never of the model.
 struct ScheduleError : std::logic_error {
     using std::logic_error::logic_error;
@@ -30,5 +25,12 @@ struct ScheduleError : std::logic_error {
 
 // A Python exception is already set; the boundary only has to return.
 struct PythonError {};
+
+// Inline code throws through these, so that it holds no text and no strings.
+[[noreturn]] void full(const std::string& what, size_t used, size_t more, size_t limit);
+[[noreturn]] void too_large();
+[[noreturn]] void list_index_out_of_range(int64_t index, int64_t size);
+[[noreturn]] void negative_shift();
+[[noreturn]] void empty_sum();
 
 }  // namespace acrobat

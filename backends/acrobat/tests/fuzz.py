@@ -22,7 +22,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from backends.acrobat.tests.native_batches import precompiled
+from backends.acrobat.codegen.build import runtime_build
+from backends.acrobat.core.toolchain import compiler
 from backends.acrobat.tests.random_cases import AXES, Case, case_of
 from backends.acrobat.tests.random_checks import FAST, Finding, check_cases
 from backends.acrobat.tests.smaller_programs import smaller
@@ -165,7 +166,7 @@ def run(seed: int, count: int, jobs: int, fixed: Mapping[str, Any], flags: Seque
     # Children have what takes seconds to import.
     from backends.acrobat.kernels.cpu import templates  # noqa: F401
 
-    precompiled(tuple(flags))
+    runtime_build(compiler(), tuple(flags))
     kinds: Counter[str] = Counter()
     checked, begin = 0, time.monotonic()
     cases = (case_of(s, fixed) for s in range(seed, seed + count))

@@ -1,27 +1,19 @@
-"""Many small programs built at once: one translation unit and one shared object, and headers that are read once a process.
+"""Many small programs built at once: one translation unit and one shared object.
 
 Each program stands in a namespace of its own and has doors of its own; equal kernels are there once.
 """
 
 from __future__ import annotations
 
-import atexit
 import json
-import shutil
-import subprocess
-import sysconfig
-import tempfile
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 from backends.acrobat.builds import Build, Generated
-from backends.acrobat.codegen.build import FLAGS, RUNTIME, compile_model
+from backends.acrobat.codegen.build import compile_model
 from backends.acrobat.codegen.executable import Executable
-from backends.acrobat.codegen.module import Module, source
-from backends.acrobat.codegen.vm_module import VmModule
+from backends.acrobat.codegen.module import source
 from backends.acrobat.compiler import load
-from backends.acrobat.core.toolchain import compiler
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.options import Options
@@ -35,23 +27,6 @@ def generated(program: Program, options: Options, index: int) -> Generated:
     return Build(program, options, CpuTarget.detect(), door=f"acrobat{index}").generate()
 
 
-@cache
-def precompiled(flags: tuple[str, ...]) -> Path:
-    """A header with all that generated code includes, and beside it what the compiler made of it. A process that forks calls
-    this first, so that its children share one."""
-    folder = Path(tempfile.mkdtemp(prefix="acrobat-headers-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    header = folder / "headers.hpp"
-    header.write_text(source("What many models include.", list(dict.fromkeys((*Module.includes, *VmModule.includes))), ""))
-    include = [f"-I{RUNTIME}", f"-I{sysconfig.get_path('include')}"]
-    own = [flag for flag in FLAGS if flag != "-shared"]
-    # A compiler that makes nothing of it reads the header itself.
-    subprocess.run(
-        [compiler(), *own, *flags, *include, "-x", "c++-header", str(header), "-o", f"{header}.gch"], capture_output=True
-    )
-    return header
-
-
 def build_batch(members: Sequence[Generated], folder: Path, flags: Sequence[str]) -> None:
     """One shared object of all, and a folder for each that `loaded` takes. Raises BuildError."""
     bodies = [f"namespace m{i} {{\n{member.module.body}\n}}" for i, member in enumerate(members)]
@@ -63,7 +38,7 @@ def build_batch(members: Sequence[Generated], folder: Path, flags: Sequence[str]
     for symbol, content in {s: o for member in members for s, o in member.objects.items()}.items():
         objects.append(folder / f"{symbol}.o")
         objects[-1].write_bytes(content)
-    compile_model(text, objects, folder / "models.so", (*flags, "-include", str(precompiled(tuple(flags)))))
+    compile_model(text, objects, folder / "models.so", flags)
     for i, member in enumerate(members):
         own = folder / str(i)
         own.mkdir()

@@ -125,7 +125,7 @@ def test_every_name_can_be_used(tmp_path: Path, cache: Path, codegen: Any) -> No
 
 
 def test_names_are_unique_and_none_of_the_runtimes() -> None:
-    text = "".join(p.read_text() for p in RUNTIME.glob("*.h"))
+    text = "".join(p.read_text() for p in RUNTIME.rglob("*.h"))
     scope = Names()
     made = [scope.fresh(n) for n in [*NAMES, *NAMES]]
     assert len(set(made)) == len(made)

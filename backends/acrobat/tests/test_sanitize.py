@@ -45,14 +45,20 @@ MISTAKES = {
 }
 
 
+USED = ("arena.cpp", "coroutine.cpp", "errors.cpp", "cpu/pool.cpp")
+"""The parts of the runtime in which the mistakes are made."""
+
+
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Makes the mistake whose number is its argument."""
     folder = tmp_path_factory.mktemp("mistakes")
     cases = "\n".join(f"case {i}: {{ {body} break; }}" for i, (body, _) in enumerate(MISTAKES.values()))
     (folder / "main.cpp").write_text(
-        f"""#include <cstdlib>
+        f"""#include <atomic>
+        #include <cstdlib>
         #include "coroutine.h"
+        #include "cpu/pool.h"
         int main(int, char** arguments) {{
             acrobat::Arena arena("test", size_t{{1}} << 30);
             acrobat::Frames frames(arena);
@@ -63,7 +69,8 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (void)row, (void)next, (void)frame;
         }}"""
     )
-    command = [compiler(), "-std=c++20", *sanitize.FLAGS, f"-I{RUNTIME}", "main.cpp", "-o", "main", "-lpthread"]
+    command = [compiler(), "-std=c++20", *sanitize.FLAGS, f"-I{RUNTIME}", "main.cpp"]
+    command += [*(str(RUNTIME / name) for name in USED), "-o", "main", "-lpthread"]
     subprocess.run(command, cwd=folder, check=True)
     return folder / "main"
 

@@ -2,7 +2,6 @@
 // C interface is called through pointers, with 64-bit integers (`wide`) or 32-bit ones.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 namespace acrobat {
@@ -12,25 +11,14 @@ class Gemm {
     using GetThreads = int (*)();
     using SetThreads = void (*)(int);
 
-    void set(void* sgemm, bool wide, void* get_threads, void* set_threads) {
-        sgemm_ = sgemm;
-        wide_ = wide;
-        get_threads_ = reinterpret_cast<GetThreads>(get_threads);
-        set_threads_ = reinterpret_cast<SetThreads>(set_threads);
-    }
+    void set(void* sgemm, bool wide, void* get_threads, void* set_threads);
 
     // c = a b + beta c, with a [m, k], c [m, n] and b [k, n], or [n, k] if `transposed`; rows lie lda, ldb and ldc apart.
     void operator()(bool transposed, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb,
-                    float beta, float* c, int64_t ldc) const {
-        calls_.fetch_add(1, std::memory_order_relaxed);
-        if (wide_)
-            call<int64_t>(transposed, m, n, k, a, lda, b, ldb, beta, c, ldc);
-        else
-            call<int>(transposed, m, n, k, a, lda, b, ldb, beta, c, ldc);
-    }
+                    float beta, float* c, int64_t ldc) const;
 
     // Calls since the last time it was asked.
-    int64_t take_calls() { return calls_.exchange(0, std::memory_order_relaxed); }
+    int64_t take_calls();
 
     // While a mini-batch runs the library keeps to the thread that calls it: the pool's threads share a product out among
     // themselves, and a second pool would fight them for the processors. The number is the process's, so it is put back.
@@ -51,21 +39,11 @@ class Gemm {
     };
 
    private:
-    static constexpr int kRowMajor = 101, kPlain = 111, kTransposed = 112;
-
-    template <class Int>
-    void call(bool transposed, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb, float beta,
-              float* c, int64_t ldc) const {
-        using Sgemm = void (*)(int, int, int, Int, Int, Int, float, const float*, Int, const float*, Int, float, float*, Int);
-        reinterpret_cast<Sgemm>(sgemm_)(kRowMajor, kPlain, transposed ? kTransposed : kPlain, Int(m), Int(n), Int(k), 1.0f, a,
-                                        Int(lda), b, Int(ldb), beta, c, Int(ldc));
-    }
-
     void* sgemm_ = nullptr;
     bool wide_ = false;
     GetThreads get_threads_ = nullptr;
     SetThreads set_threads_ = nullptr;
-    mutable std::atomic<int64_t> calls_{0};
+    mutable int64_t calls_ = 0;  // counted by several threads
 };
 
 }  // namespace acrobat

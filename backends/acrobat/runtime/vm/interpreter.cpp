@@ -1,121 +1,18 @@
-// The interpreter: a register machine over the runtime that compiled models use, so that the two differ in their host code
-// alone (paper: AOT compilation against the Relay VM). One native dispatch per instruction; kernels and what records calls of
-// them are compiled as ever.
+// Runs the code of a model: one native dispatch per instruction.
 //
 // Call frames come from the pool of coroutine frames, so recursion needs no stack. The code of a fiber (an instance or a forked
 // branch of one) runs until it ends, waits or forks; around it stands one small coroutine, which does the waiting and forking.
-#pragma once
+#include "interpreter.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "descriptors.h"
+#include "../numbers.h"
 
 namespace acrobat::vm {
 
-// A value and the depth from which its tensors can be used (0 if it holds none).
-struct Register {
-    Slot value;
-    int64_t depth;
-};
-
-// `to`, a, b, c name registers unless an instruction says otherwise; jumps count from their own instruction.
-#define ACROBAT_OPCODES(X)                                                                                     \
-    /* moves */                                                                                                \
-    X(Const) /* to = constant a */                                                                             \
-    X(Weight) /* to = weight a */                                                                              \
-    X(Move) /* to = a */                                                                                       \
-    X(Fresh) /* to = a, which is there from the start */                                                       \
-    X(Start) /* to = nothing, at the depth where work begins in segment a after b levels */                    \
-    X(Later) /* to = a, at the depth of b if that is later */                                                  \
-    X(Padded) /* to = a, d levels later */                                                                     \
-    X(NextSegment) /* to = a, at the beginning of the segment after its depth */                               \
-    X(View) /* to = the tensor d elements into a */                                                            \
-    X(Component) /* to = component b of the tuple a */                                                         \
-    X(Field) /* to = field b of the case a */                                                                  \
-    /* construction, from a operands at c */                                                                   \
-    X(Tuple)                                                                                                   \
-    X(ListOf)                                                                                                  \
-    X(Construct) /* of case b */                                                                               \
-    /* control */                                                                                              \
-    X(Jump) /* by d */                                                                                         \
-    X(JumpUnless) /* a, by d */                                                                                \
-    X(Switch) /* by the operand at c for the case of a */                                                      \
-    X(Call) /* to = function a of the operands at c */                                                         \
-    X(Return) /* a */                                                                                          \
-    X(Phase) /* a starts */                                                                                    \
-    /* waiting */                                                                                              \
-    X(Wait) /* until tensor a is there */                                                                      \
-    X(Fork) /* d branches, from branch c on */                                                                 \
-    X(ForkMap) /* to = the results of branch c for each item of a */                                           \
-    /* loops */                                                                                                \
-    X(Next) /* to = item ++b of a, or by d if there is none */                                                 \
-    X(ListLike) /* to = a list as long as a */                                                                 \
-    X(Store) /* item b of to = a */                                                                            \
-    /* tensors */                                                                                              \
-    X(Launch) /* to = a row of unit b for a operands at c (of which the last may be a Start), at static depth d unless that is -1 */              \
-    X(Row) /* to = row a of weight b, which has c rows of d elements */                                        \
-    X(Lookup) /* to = what stands for row a of weight b in another: sizes and weight at c */                   \
-    X(Scalar) /* to = a tensor of a */                                                                         \
-    X(ReadInt) /* to = the value of tensor a */                                                                \
-    X(ReadFloat)                                                                                               \
-    /* numbers: to = a op b */                                                                                 \
-    X(AddInt) X(SubInt) X(MulInt) X(FloorDivInt) X(ModInt) X(NegInt) X(AbsInt) X(MinInt) X(MaxInt)             \
-    X(AddFloat) X(SubFloat) X(MulFloat) X(DivInt) X(DivFloat) X(FloorDivFloat) X(ModFloat) X(NegFloat)         \
-    X(SquareFloat) X(AbsFloat) X(MinFloat) X(MaxFloat) X(BitAnd) X(BitOr) X(BitXor) X(ShiftLeft)               \
-    X(ShiftRight) X(Not) X(ToInt) X(ToFloat) X(Float32OfInt) X(Float32) X(FromStart) X(EqInt) X(NeInt)         \
-    X(LtInt) X(LeInt) X(EqFloat) X(NeFloat) X(LtFloat) X(LeFloat) X(EqMixed) X(NeMixed) X(LtMixed)             \
-    X(LeMixed) X(GtMixed) X(GeMixed)                                                                           \
-    /* lists */                                                                                                \
-    X(Size) /* to = the length of a */                                                                         \
-    X(Get) /* to = a[b] */                                                                                     \
-    X(Slice) /* to = a[b:c] */                                                                                 \
-    X(Reverse)                                                                                                 \
-    X(Concat) /* to = a + b */                                                                                 \
-    X(Append) /* to = a + [b] */                                                                               \
-    X(Range) /* to = range(a, b, c) */                                                                         \
-    X(Zip) /* of a lists at c */                                                                               \
-    X(Enumerate)
-
-enum class Opcode : uint16_t {
-#define ACROBAT_OPCODE(name) name,
-    ACROBAT_OPCODES(ACROBAT_OPCODE)
-#undef ACROBAT_OPCODE
-};
-
-struct Instruction {
-    Opcode op;
-    uint16_t tensors;  // of what takes a part out of a value: whether the part holds any
-    int32_t to, a, b, c, d;
-};
-
-struct Function {
-    const char* name;
-    int32_t first;      // its instructions start there
-    int32_t registers;
-    int32_t params;     // the first registers
-    int32_t tensors;    // the first params: those that hold tensors
-};
-// What a forked child runs: a function on registers of the parent, whose result goes to a register of the parent.
-struct Branch {
-    int32_t function;
-    int32_t operands, count;
-    int32_t to;
-};
-// Records a call of a unit on registers named by `args`.
-using Record = Tensor (*)(Context& cx, int64_t depth, const Register* r, const int32_t* args);
-
-struct Code {
-    const Instruction* instructions;
-    const int32_t* operands;
-    const Slot* constants;
-    const Function* functions;
-    const Branch* branches;
-    const Record* record;  // of each unit
-    Types types;
-    int32_t entry;             // a function
-    int32_t instance, result;  // types
-};
+namespace {
 
 struct Frame {
     Frame* caller;
@@ -129,8 +26,8 @@ struct Frame {
 
 constexpr int32_t kDeepest = 1 << 17;
 
-template <const Code& code>
 Frame* enter(Session& s, int32_t function, Frame* below) {
+    const Code& code = *s.model.code;
     const Function& f = code.functions[function];
     const int32_t calls = below ? below->calls + 1 : 0;
     if (calls == kDeepest) [[unlikely]]
@@ -162,7 +59,7 @@ Slot as_slot(T v) {
 }
 
 // The lists at `args` item by item, up to the shortest's end.
-inline Items zip(Arena& arena, const Register* r, const int32_t* args, int32_t count) {
+Items zip(Arena& arena, const Register* r, const int32_t* args, int32_t count) {
     int64_t size = items(r[args[0]].value).size;
     for (int32_t k = 1; k < count; ++k) size = std::min(size, items(r[args[k]].value).size);
     const Items out = make_list<Slot>(arena, size);
@@ -174,7 +71,7 @@ inline Items zip(Arena& arena, const Register* r, const int32_t* args, int32_t c
     return out;
 }
 
-inline Items enumerate(Arena& arena, const Items& list) {
+Items enumerate(Arena& arena, const Items& list) {
     const Items out = make_list<Slot>(arena, list.size);
     for (int64_t i = 0; i < list.size; ++i) {
         Slot* tuple = arena.make<Slot>(2);
@@ -185,11 +82,11 @@ inline Items enumerate(Arena& arena, const Items& list) {
     return out;
 }
 
-template <const Code& code>
 Pause run(Session& s, Fiber& fiber) {
 #define ACROBAT_LABEL(name) &&name,
     static const void* const labels[] = {ACROBAT_OPCODES(ACROBAT_LABEL)};
 #undef ACROBAT_LABEL
+    const Code& code = *s.model.code;
     Context& cx = s.cx;
     Arena& arena = cx.host;
     Frame* frame = fiber.top;
@@ -312,7 +209,7 @@ Switch:
 Call: {
     const Function& f = code.functions[i->a];
     const int32_t* args = operands + i->c;
-    Frame* callee = enter<code>(s, i->a, frame);
+    Frame* callee = enter(s, i->a, frame);
     callee->caller = frame;
     callee->to = i->to;
     Register* params = callee->registers();
@@ -483,34 +380,31 @@ Enumerate:
 
 // ---- fibers
 
-template <const Code& code>
 Task<Register> fiber(Session& s, Frame* frame);
 
-template <const Code& code>
 Child child(Join&, Session& s, Frame* frame, Register* to) {
-    *to = co_await fiber<code>(s, frame);
+    *to = co_await fiber(s, frame);
 }
 
-template <const Code& code>
 Child item(Join&, Session& s, Frame* frame, Register* list, int64_t index) {
-    const Register v = co_await fiber<code>(s, frame);
+    const Register v = co_await fiber(s, frame);
     items(list->value).data[index] = v.value;
     list->depth = std::max(list->depth, v.depth);
 }
 
 // The frame of a child, which has the parent's registers that it needs as its own first ones.
-template <const Code& code>
 Frame* fork(Session& s, Frame* parent, const Branch& b) {
-    Frame* frame = enter<code>(s, b.function, parent);
+    const Code& code = *s.model.code;
+    Frame* frame = enter(s, b.function, parent);
     for (int32_t k = 0; k < b.count; ++k) frame->registers()[k] = parent->registers()[code.operands[b.operands + k]];
     return frame;
 }
 
-template <const Code& code>
 Task<Register> fiber(Session& s, Frame* frame) {
+    const Code& code = *s.model.code;
     Fiber f{frame};
     for (;;) {
-        const Pause pause = run<code>(s, f);
+        const Pause pause = run(s, f);
         if (pause == Pause::ended) co_return f.result;
         if (pause == Pause::waits) {
             co_await s.waiting.wait(s.cx, f.top->registers()[f.top->at[-1].a].depth);
@@ -524,7 +418,7 @@ Task<Register> fiber(Session& s, Frame* frame) {
         if (pause == Pause::forks) {
             Join join(i.d);
             for (int32_t k = 0; k < i.d; ++k)
-                join.fork([&] { child<code>(join, s, fork<code>(s, f.top, branch[k]), r + branch[k].to); });
+                join.fork([&] { child(join, s, fork(s, f.top, branch[k]), r + branch[k].to); });
             co_await join;
         } else {
             const Items source = items(r[i.a].value);
@@ -533,37 +427,45 @@ Task<Register> fiber(Session& s, Frame* frame) {
             Join join(source.size);
             for (int64_t k = 0; k < source.size; ++k)
                 join.fork([&] {
-                    Frame* element = fork<code>(s, f.top, *branch);
+                    Frame* element = fork(s, f.top, *branch);
                     element->registers()[branch->count] = {source.data[k], depth};
-                    item<code>(join, s, element, r + i.to, k);
+                    item(join, s, element, r + i.to, k);
                 });
             co_await join;
         }
     }
 }
 
-// The part of a generated `Model` that is the same for all.
-template <const Code& code, bool may_wait>
-struct Interpreted {
-    using Instance = Slot;
-    using Result = Register;
+}  // namespace
 
-    static Slot read(Session& s, PyObject* o) { return vm::read(s, code.types, code.instance, o); }
-    static std::conditional_t<may_wait, Task<Register>, Register> forward(Session& s, const Slot& instance) {
-        Frame* frame = enter<code>(s, code.entry, nullptr);
-        frame->registers()[0] = {instance, 0};
-        if constexpr (may_wait) {
-            return fiber<code>(s, frame);
-        } else {
-            Fiber f{frame};
-            run<code>(s, f);
-            return f.result;
-        }
-    }
-    static void collect(Session& s, std::vector<Outgoing>& out, const Register& r) { vm::collect(s, out, code.types, code.result, r.value); }
-    static PyObject* build(Session& s, std::vector<Outgoing>& out, const Register& r) {
-        return vm::build(s, out, code.types, code.result, r.value);
-    }
-};
+void read_instance(Session& s, PyObject* o, void* instance) {
+    *static_cast<Slot*>(instance) = read(s, s.model.code->types, s.model.code->instance, o);
+}
+
+void run_instance(Session& s, const void* instance, void* result) {
+    Fiber f{enter(s, s.model.code->entry, nullptr)};
+    f.top->registers()[0] = {*static_cast<const Slot*>(instance), 0};
+    run(s, f);
+    *static_cast<Register*>(result) = f.result;
+}
+
+std::coroutine_handle<> start_instance(Session& s, const void* instance) {
+    Frame* frame = enter(s, s.model.code->entry, nullptr);
+    frame->registers()[0] = {*static_cast<const Slot*>(instance), 0};
+    return fiber(s, frame).release();
+}
+
+void finish_instance(void* frame, void* result) {
+    Task<Register> task = Task<Register>::from_address(frame);
+    *static_cast<Register*>(result) = task.result();
+}
+
+void collect_result(Session& s, std::vector<Outgoing>& out, const void* result) {
+    collect(s, out, s.model.code->types, s.model.code->result, static_cast<const Register*>(result)->value);
+}
+
+PyObject* build_result(Session& s, std::vector<Outgoing>& out, const void* result) {
+    return build(s, out, s.model.code->types, s.model.code->result, static_cast<const Register*>(result)->value);
+}
 
 }  // namespace acrobat::vm

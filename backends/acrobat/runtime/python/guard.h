@@ -2,13 +2,11 @@
 // version and a few elements of each weight, and leaves the question what has changed to Python.
 #pragma once
 
-#include <Python.h>
-
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
-#include "python.h"
+#include "tensors.h"
 
 namespace acrobat {
 

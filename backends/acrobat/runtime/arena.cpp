@@ -1,0 +1,74 @@
+#include "arena.h"
+
+#include <sys/mman.h>
+
+namespace acrobat {
+
+void Arena::release_to(char* mark) {
+    if (!blocks_.empty() && mark >= blocks_.back().start && mark < cursor_) {
+        high_water_ = std::max(high_water_, used());
+        cursor_ = mark;
+        forbid(cursor_, size_t(end_ - cursor_));
+    }
+}
+
+void Arena::reset() {
+    high_water_ = std::max(high_water_, used());
+    if (blocks_.size() > 1) {
+        const size_t total = reserved_;
+        release();
+        map(total);  // if the system has less by now, the next mini-batch begins small
+    }
+    if (!blocks_.empty()) {
+        cursor_ = blocks_.back().start;
+        forbid(cursor_, size_t(end_ - cursor_));
+    }
+}
+
+int64_t Arena::line_of(const void* p) const {
+    int64_t before = 0;
+    for (const Block& b : blocks_) {
+        const char* at = static_cast<const char*>(p);
+        if (at >= b.start && at < b.start + b.size) return before + (at - b.start) / int64_t(kAlign);
+        before += int64_t(b.size / kAlign);
+    }
+    return -1;
+}
+
+void* Arena::take_from_new_block(size_t bytes) {
+    if (bytes > kMost) too_much(bytes);
+    const size_t size = (std::max({bytes + kAlign + kGap, kFirst, reserved_}) + kFirst - 1) / kFirst * kFirst;
+    if (reserved_ + size > limit_) too_much(size);
+    if (!map(size)) throw ResourceError("the system has no " + std::to_string(size >> 20) + " MiB left for the " + name_ + " arena");
+    char* at = cursor_;
+    cursor_ += bytes + kGap;
+    allow(at, bytes);
+    return at;
+}
+
+void Arena::too_much(size_t bytes) const { full("the " + name_ + " arena", reserved_, bytes, limit_); }
+
+bool Arena::map(size_t bytes) {
+    void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return false;
+    // Rows are gathered from all over the arena: huge pages keep that from missing the TLB.
+    madvise(p, bytes, MADV_HUGEPAGE);
+    blocks_.push_back({static_cast<char*>(p), bytes});
+    reserved_ += bytes;
+    cursor_ = static_cast<char*>(p);
+    end_ = cursor_ + bytes;
+    forbid(p, bytes);
+    return true;
+}
+
+void Arena::release() {
+    for (const Block& b : blocks_) {
+        allow(b.start, b.size);  // the addresses may come back as another mapping
+        munmap(b.start, b.size);
+    }
+    blocks_.clear();
+    reserved_ = 0;
+    cursor_ = end_ = nullptr;
+}
+
+}  // namespace acrobat

@@ -1,0 +1,104 @@
+// The one door between Python and compiled models: a narrow C interface. Each shared object has these functions, and beside them
+// one for each of its models that gives its `Model`.
+#include "run.h"
+
+namespace acrobat {
+
+namespace {
+
+PyObject* log_of(const Session& s) {
+    PyObject* list = PyList_New(0);
+    for (const Launched& l : s.device.log) {
+        PyObject* entry =
+            Py_BuildValue("(iLssL)", l.phase, static_cast<long long>(l.depth), l.kernel, l.symbol, static_cast<long long>(l.rows));
+        if (!entry || PyList_Append(list, entry) < 0) {
+            Py_XDECREF(entry);
+            Py_DECREF(list);
+            return nullptr;
+        }
+        Py_DECREF(entry);
+    }
+    return list;
+}
+
+// 0, or -1 where a Python exception is set.
+template <class Body>
+int guarded(Body&& body) {
+    try {
+        body();
+        return 0;
+    } catch (const PythonError&) {
+        return -1;
+    } catch (const std::exception& e) {
+        PyErr_SetString(PyExc_RuntimeError, e.what());
+        return -1;
+    }
+}
+
+}  // namespace
+
+}  // namespace acrobat
+
+using namespace acrobat;
+
+#define ACROBAT_DOOR extern "C" __attribute__((visibility("default")))
+
+ACROBAT_DOOR Session* acrobat_create(const Model* model, int threads, uint64_t memory_limit, int is_checked, int gather_fusion,
+                                     int defer, int64_t wave, int executor, float* base) {
+    Session* s = nullptr;
+    guarded([&] {
+        s = new Session(*model, {threads, memory_limit, is_checked != 0, gather_fusion != 0, defer != 0, wave,
+                                 static_cast<Executor>(executor)});
+        s->cx.base = base;
+    });
+    return s;
+}
+
+ACROBAT_DOOR int acrobat_destroy(Session* s) {
+    if (s->running) return 0;
+    delete s;
+    return 1;
+}
+
+ACROBAT_DOOR void acrobat_set_gemm(Session* s, void* sgemm, int wide, void* get_threads, void* set_threads) {
+    s->device.gemm.set(sgemm, wide != 0, get_threads, set_threads);
+}
+
+ACROBAT_DOOR void acrobat_add_weight(Session* s, const float* w) { s->cx.weights.push_back(s->cx.address(w)); }
+
+ACROBAT_DOOR void acrobat_add_packed(Session* s, const float* w) { s->device.packed.push_back(w); }
+
+ACROBAT_DOOR int acrobat_add_class(Session* s, PyObject* cls) {
+    return guarded([&] {
+        const size_t index = s->classes.size();
+        s->classes.emplace_back().set(cls, s->model.fields[index]);
+    });
+}
+
+ACROBAT_DOOR int acrobat_set_python(Session* s, PyObject* tensor, PyObject* plain, PyObject* instance_error, PyObject* resource_error,
+                                    PyObject* schedule_error) {
+    return guarded([&] {
+        s->python->tensor_reader.set(tensor, plain);
+        s->python->instance_error = instance_error;
+        s->python->resource_error = resource_error;
+        s->python->schedule_error = schedule_error;
+    });
+}
+
+ACROBAT_DOOR int acrobat_watch(Session* s, PyObject* watched, PyObject* missing) {
+    return guarded([&] { s->python->guard.set(watched, missing, s->python->tensor_reader); });
+}
+
+ACROBAT_DOOR int acrobat_holds(Session* s) { return s->python->guard.holds(s->python->tensor_reader); }
+
+ACROBAT_DOOR int acrobat_running(Session* s) { return s->running; }
+
+ACROBAT_DOOR PyObject* acrobat_run(Session* s, PyObject* instances, PyObject* allocate, int unguarded) {
+    return run(*s, instances, allocate, unguarded != 0);
+}
+
+ACROBAT_DOOR const double* acrobat_counters(Session* s) { return reinterpret_cast<const double*>(&s->cx.counters); }
+
+ACROBAT_DOOR void acrobat_set_logging(Session* s, int on) { s->device.logging = on != 0; }
+
+ACROBAT_DOOR PyObject* acrobat_log(Session* s) { return log_of(*s); }

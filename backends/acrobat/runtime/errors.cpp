@@ -1,0 +1,21 @@
+#include "errors.h"
+
+namespace acrobat {
+
+void full(const std::string& what, size_t used, size_t more, size_t limit) {
+    throw ResourceError(what + " is full: " + std::to_string(used >> 20) + " MiB are in use, " + std::to_string(more >> 20) +
+                        " MiB more were needed and its limit is " + std::to_string(limit >> 20) +
+                        " MiB; use a smaller mini-batch or raise memory_limit, unless a loop or recursion does not end");
+}
+
+void too_large() { throw InstanceError("the result of integer arithmetic does not fit into 64 bits"); }
+
+void list_index_out_of_range(int64_t index, int64_t size) {
+    throw InstanceError("list index " + std::to_string(index) + " is out of range: the list has " + std::to_string(size) + " elements");
+}
+
+void negative_shift() { throw InstanceError("negative shift count"); }
+
+void empty_sum() { throw InstanceError("the sum of an empty list has no value"); }
+
+}  // namespace acrobat

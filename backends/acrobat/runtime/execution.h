@@ -1,0 +1,32 @@
+// Runs what is recorded: bucket by bucket in the order of phases and depths, or in the agenda's order.
+#pragma once
+
+#include <cstdint>
+
+#include "context.h"
+#include "device.h"
+
+namespace acrobat {
+
+class Execution {
+   public:
+    // `defer`: work below the depth that is waited for runs, what lies deeper stays recorded.
+    Execution(Context& cx, Device& device, const Unit* units, int unit_count, bool defer)
+        : cx_(cx), device_(device), units_(units), unit_count_(unit_count), defer_(defer) {}
+
+    // Runs what is recorded in the phases up to and including `last`, of that one only what lies below depth `end`.
+    void execute(int last, int64_t end = kAllDepths);
+
+   private:
+    void run(int phase, int64_t depth, int unit, Bucket& bucket);
+    void run_agenda(int phase);
+
+    Context& cx_;
+    Device& device_;
+    const Unit* units_;
+    int unit_count_;
+    bool defer_;
+    double kernel_ms_ = 0;  // of the execution that is going on, copies included
+};
+
+}  // namespace acrobat

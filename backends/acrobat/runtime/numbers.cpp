@@ -1,0 +1,100 @@
+#include "numbers.h"
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+namespace acrobat {
+
+int64_t shr(int64_t a, int64_t b) {
+    if (b < 0) negative_shift();
+    return a >> std::min<int64_t>(b, 63);
+}
+
+int64_t shl(int64_t a, int64_t b) {
+    if (b < 0) negative_shift();
+    if (a == 0) return 0;
+    const int64_t r = b > 62 ? 0 : int64_t(uint64_t(a) << b);
+    if (b > 62 || r >> b != a) [[unlikely]]
+        too_large();
+    return r;
+}
+
+int64_t floordiv(int64_t a, int64_t b) {
+    if (b == 0) throw InstanceError("integer division by zero");
+    if (b == -1) return neg(a);
+    const int64_t q = a / b;
+    return q - ((a % b != 0) & ((a < 0) != (b < 0)));
+}
+
+int64_t mod(int64_t a, int64_t b) {
+    if (b == 0) throw InstanceError("integer modulo by zero");
+    if (b == -1) return 0;
+    const int64_t r = a % b;
+    return r + ((r != 0) & ((r < 0) != (b < 0)) ? b : 0);
+}
+
+double div(double a, double b) {
+    if (b == 0) throw InstanceError("division by zero");
+    return a / b;
+}
+
+double div(int64_t a, int64_t b) {
+    if (b == 0) throw InstanceError("division by zero");
+    constexpr int64_t exact = int64_t{1} << 53;
+    if (-exact <= a && a <= exact && -exact <= b && b <= exact) return double(a) / double(b);
+    const uint64_t n = a < 0 ? -uint64_t(a) : uint64_t(a), d = b < 0 ? -uint64_t(b) : uint64_t(b);
+    if (n == 0) return (a < 0) != (b < 0) ? -0.0 : 0.0;
+    // An integer quotient of 55 bits or more; a lost remainder is kept in its last bit, below what a double can hold.
+    const int shift = std::max(0, 55 + std::countl_zero(n) - std::countl_zero(d));
+    const unsigned __int128 shifted = static_cast<unsigned __int128>(n) << shift;
+    const uint64_t quotient = uint64_t(shifted / d) | uint64_t(shifted % d != 0);
+    const double magnitude = std::ldexp(double(quotient), -shift);
+    return (a < 0) != (b < 0) ? -magnitude : magnitude;
+}
+
+double mod(double a, double b) {
+    if (b == 0) throw InstanceError("float modulo by zero");
+    const double r = std::fmod(a, b);
+    if (r == 0) return std::copysign(0.0, b);
+    return (r < 0) != (b < 0) ? r + b : r;  // a NaN has no sign here: it stays one
+}
+
+double floordiv(double a, double b) {
+    if (b == 0) throw InstanceError("float floor division by zero");
+    const double r = std::fmod(a, b);
+    double quotient = (a - r) / b;
+    if (r != 0 && (r < 0) != (b < 0)) quotient -= 1;
+    if (quotient == 0) return std::copysign(0.0, a / b);
+    const double whole = std::floor(quotient);
+    return quotient - whole > 0.5 ? whole + 1 : whole;
+}
+
+double square(double a) {
+    volatile double two = 2;
+    const double r = std::pow(a, two);
+    if (std::isinf(r) && !std::isinf(a)) throw InstanceError("the result of ** is too large for a float");
+    return r;
+}
+
+int64_t to_int(double a) {
+    if (!(a >= -0x1p63 && a < 0x1p63)) throw InstanceError("int() of " + std::to_string(a));
+    return int64_t(a);
+}
+
+int order(int64_t a, double b) {  // -1, 0 or 1; `b` is no NaN
+    if (b >= 0x1p63) return -1;
+    if (b < -0x1p63) return 1;
+    const int64_t whole = int64_t(b);
+    if (a != whole) return a < whole ? -1 : 1;
+    const double rest = b - double(whole);
+    return rest > 0 ? -1 : rest < 0 ? 1 : 0;
+}
+
+int64_t from_start(int64_t i) {
+    if (i < 0)
+        throw InstanceError("index " + std::to_string(i) + " is out of range: the index of an embedding does not count from the end");
+    return i;
+}
+
+}  // namespace acrobat

@@ -1,0 +1,71 @@
+// Arithmetic of the generated program, with the results that Python gives.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "errors.h"
+
+namespace acrobat {
+
+// ---- Python's arithmetic on ints; what does not fit into 64 bits is an error, never another number.
+inline int64_t add(int64_t a, int64_t b) {
+    int64_t r;
+    if (__builtin_add_overflow(a, b, &r)) [[unlikely]]
+        too_large();
+    return r;
+}
+inline int64_t sub(int64_t a, int64_t b) {
+    int64_t r;
+    if (__builtin_sub_overflow(a, b, &r)) [[unlikely]]
+        too_large();
+    return r;
+}
+inline int64_t mul(int64_t a, int64_t b) {
+    int64_t r;
+    if (__builtin_mul_overflow(a, b, &r)) [[unlikely]]
+        too_large();
+    return r;
+}
+inline int64_t neg(int64_t a) { return sub(0, a); }
+inline int64_t abs(int64_t a) { return a < 0 ? neg(a) : a; }
+int64_t shr(int64_t a, int64_t b);
+int64_t shl(int64_t a, int64_t b);
+int64_t floordiv(int64_t a, int64_t b);
+int64_t mod(int64_t a, int64_t b);
+
+// ---- and on floats, with Python's results for every pair of operands.
+double div(double a, double b);
+// Of two ints, which need not be floats themselves: the quotient is rounded once.
+double div(int64_t a, int64_t b);
+// The remainder has the sign of the divisor, also where it is zero.
+double mod(double a, double b);
+// Not the floor of a rounded quotient: what is left after the exact remainder is taken off is a multiple of the divisor, but
+// for rounding.
+double floordiv(double a, double b);
+// `a ** 2`. A product is not always what `pow` gives, which Python calls; the compiler would make one of it.
+double square(double a);
+int64_t to_int(double a);
+// The nearest float32, which is what a number becomes that is compared with a tensor.
+inline double to_float32(double a) { return double(float(a)); }
+inline double to_float32(int64_t a) { return double(float(a)); }
+
+// ---- an int compared with a float: by their values, of which neither is rounded.
+int order(int64_t a, double b);  // -1, 0 or 1; `b` is no NaN
+inline bool eq(int64_t a, double b) { return !std::isnan(b) && order(a, b) == 0; }
+inline bool ne(int64_t a, double b) { return !eq(a, b); }
+inline bool lt(int64_t a, double b) { return !std::isnan(b) && order(a, b) < 0; }
+inline bool le(int64_t a, double b) { return !std::isnan(b) && order(a, b) <= 0; }
+inline bool gt(int64_t a, double b) { return !std::isnan(b) && order(a, b) > 0; }
+inline bool ge(int64_t a, double b) { return !std::isnan(b) && order(a, b) >= 0; }
+inline bool eq(double a, int64_t b) { return eq(b, a); }
+inline bool ne(double a, int64_t b) { return ne(b, a); }
+inline bool lt(double a, int64_t b) { return gt(b, a); }
+inline bool le(double a, int64_t b) { return ge(b, a); }
+inline bool gt(double a, int64_t b) { return lt(b, a); }
+inline bool ge(double a, int64_t b) { return le(b, a); }
+
+// An index that may not count from the end.
+int64_t from_start(int64_t i);
+
+}  // namespace acrobat

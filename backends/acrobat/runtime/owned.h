@@ -1,0 +1,28 @@
+// Owns one object, as std::unique_ptr does. The header that has that one is longer than all others together which models include.
+#pragma once
+
+#include <utility>
+
+namespace acrobat {
+
+template <class T>
+class Owned {
+   public:
+    explicit Owned(T* object = nullptr) : object_(object) {}
+    Owned(Owned&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+    Owned& operator=(Owned&& other) noexcept {
+        std::swap(object_, other.object_);
+        return *this;
+    }
+    ~Owned() { delete object_; }
+
+    T* get() const { return object_; }
+    T& operator*() const { return *object_; }
+    T* operator->() const { return object_; }
+    explicit operator bool() const { return object_ != nullptr; }
+
+   private:
+    T* object_;
+};
+
+}  // namespace acrobat

@@ -1,0 +1,170 @@
+// Instances are read straight from Python objects. This is what generated readers use; it needs none of Python's headers, which are
+// long, so models do without them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "../context.h"
+
+// As Python's headers declare them.
+struct _object;
+struct _typeobject;
+using PyObject = _object;
+using PyTypeObject = _typeobject;
+
+namespace acrobat {
+
+struct Session;
+
+void take_reference(PyObject* o);
+void drop_reference(PyObject* o);
+
+// Owns one reference.
+class Ref {
+   public:
+    explicit Ref(PyObject* o = nullptr) : object_(o) {}
+    Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+    Ref& operator=(Ref&& other) noexcept {
+        std::swap(object_, other.object_);
+        return *this;
+    }
+    ~Ref() {
+        if (object_) drop_reference(object_);
+    }
+    PyObject* get() const { return object_; }
+    PyObject* release() { return std::exchange(object_, nullptr); }
+    explicit operator bool() const { return object_ != nullptr; }
+
+   private:
+    PyObject* object_;
+};
+
+// What does not fit, and where: the path is put together while the error passes through the readers.
+struct ReadError {
+    std::string path;
+    std::string message;
+    Ref cause{};  // the Python exception behind it, if there is one
+
+    void within(const std::string& part);
+    void within_item(int64_t index);
+};
+
+// The objects that are being read, one within the other. An object is compared with those around it (Brent's algorithm: of these only
+// the one at the last power of two of the depth), which finds what contains itself within a few turns. Otherwise the turns would
+// go on until the stack ends, and each may read as much as the memory holds.
+class Path {
+   public:
+    void begin() {
+        const char here = 0;
+        near_ = reinterpret_cast<uintptr_t>(&here) - kNear;
+        depth_ = 0;
+    }
+
+    class Level {
+       public:
+        Level(Path& path, const Context& cx, PyObject* o) : path_(path) {
+            const char here = 0;
+            deep_ = reinterpret_cast<uintptr_t>(&here) < path.near_;
+            if (deep_) [[unlikely]]
+                path.enter(cx, o);
+        }
+        Level(const Level&) = delete;
+        Level& operator=(const Level&) = delete;
+        ~Level() {
+            if (deep_) [[unlikely]]
+                --path_.depth_;
+        }
+
+       private:
+        Path& path_;
+        bool deep_;
+    };
+
+   private:
+    static constexpr uintptr_t kNear = 8 << 10;  // bytes of stack: objects nested less deeply are not compared
+
+    void enter(const Context& cx, PyObject* o);
+
+    uintptr_t near_ = 0;
+    int64_t depth_ = 0;
+    PyObject* mark_[64] = {};
+};
+
+// A dataclass of the model and where its fields lie.
+struct Class {
+    PyTypeObject* type = nullptr;
+    struct Field {
+        PyObject* name;
+        ptrdiff_t offset;  // of the slot; -1: an ordinary attribute
+    };
+    std::vector<Field> fields;
+    bool slots_only = false;
+
+    Class() = default;
+    Class(Class&& other) noexcept
+        : type(std::exchange(other.type, nullptr)), fields(std::move(other.fields)), slots_only(other.slots_only) {}
+    ~Class();
+
+    // `names` ends with null. Throws PythonError.
+    void set(PyObject* cls, const char* const* names);
+
+    // A new object with these field values, whose references it takes over. Throws PythonError.
+    PyObject* make(Ref* values) const;
+
+    // Borrowed: the instance holds it, or `kept` if a property has made it.
+    PyObject* field(PyObject* o, size_t i, std::vector<Ref>& kept) const {
+        const Field& f = fields[i];
+        if (f.offset >= 0) {
+            PyObject* value = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(o) + f.offset);
+            if (value) return value;
+        }
+        return attribute(o, f, kept);
+    }
+
+   private:
+    static PyObject* attribute(PyObject* o, const Field& f, std::vector<Ref>& kept);
+};
+
+[[noreturn]] void mismatch(PyObject* o, const std::string& wanted, int64_t elements = -1);
+
+int64_t read_int(PyObject* o);
+bool read_bool(PyObject* o);
+double read_float(PyObject* o);
+bool is_none(PyObject* o);
+
+// The elements of a list or tuple, borrowed.
+struct Elements {
+    PyObject* const* data;
+    int64_t size;
+};
+Elements read_list(PyObject* o);
+PyObject* const* read_tuple(PyObject* o, int64_t elements);
+
+// Address of a float32 CPU tensor of exactly this shape; one that is not contiguous, not aligned or lazily negated is copied.
+Tensor read_tensor(Session& s, PyObject* o, const int64_t* shape, int ndim);
+
+// Which of `count` classes, whose indices in `Session::classes` begin at `first`, an object has. A subclass counts as the dataclass
+// it extends, after all exact matches failed. `wanted` is what to say is expected where it has none.
+int case_of(const Session& s, PyObject* o, int first, int count, const char* wanted);
+
+// ---- results: all tensors of one type are gathered into one buffer, which Python allocates and splits.
+struct Outgoing {
+    int64_t elements;  // 4-byte elements of one tensor
+    std::vector<Tensor> tensors;
+    std::vector<PyObject*> objects;  // borrowed from `holder`
+    Ref holder;
+    size_t next = 0;
+
+    // A new reference to the next of the tensors.
+    PyObject* take() {
+        PyObject* o = objects[next++];
+        take_reference(o);
+        return o;
+    }
+};
+
+}  // namespace acrobat

@@ -1,0 +1,124 @@
+#include "tensors.h"
+
+#include <cstring>
+
+namespace acrobat {
+
+namespace {
+
+std::string shape_text(const int64_t* shape, int ndim) {
+    std::string text = "(";
+    for (int i = 0; i < ndim; ++i) text += std::to_string(shape[i]) + (ndim == 1 || i + 1 < ndim ? "," : "") + (i + 1 < ndim ? " " : "");
+    return text + ")";
+}
+
+}  // namespace
+
+void TensorReader::set(PyObject* cls, PyObject* plain) {
+    cls_ = reinterpret_cast<PyTypeObject*>(cls);
+    plain_ = plain;
+    Ref capsule(PyObject_GetAttrString(cls, "__dlpack_c_exchange_api__"));
+    if (!capsule) throw PythonError{};
+    api_ = static_cast<const dlpack::Api*>(PyCapsule_GetPointer(capsule.get(), "dlpack_exchange_api"));
+    if (!api_) throw PythonError{};
+    is_negated_.set(cls, "is_neg");
+    data_ptr_.set(cls, "data_ptr");
+    Ref version(checked(PyObject_GetAttrString(cls, "_version")));
+    if (Py_TYPE(version.get()) == &PyGetSetDescr_Type) {  // lives as long as the class
+        const PyGetSetDef* getset = reinterpret_cast<PyGetSetDescrObject*>(version.get())->d_getset;
+        version_getter_ = getset->get;
+        version_closure_ = getset->closure;
+    }
+}
+
+Tensor TensorReader::read(Context& cx, PyObject* o, const int64_t* shape, int ndim) const {
+    if (!PyObject_TypeCheck(o, cls_)) mismatch(o, "a Tensor of shape " + shape_text(shape, ndim));
+    if (Py_TYPE(o) != cls_) [[unlikely]]
+        check_subclass(o);
+    dlpack::Tensor t{};
+    const auto unreadable = [&] {
+        throw ReadError{"", "expected a float32 CPU tensor of shape " + shape_text(shape, ndim) +
+                                ", got one whose memory cannot be read (sparse, quantised, without storage or within a "
+                                "transform of torch.func)"};
+    };
+    if (api_->tensor_from_object(o, &t) != 0) {
+        PyErr_Clear();
+        unreadable();
+    }
+    const auto is = [&](bool fits) {
+        if (!fits)
+            throw ReadError{"", "expected a float32 CPU tensor of shape " + shape_text(shape, ndim) + ", got one of shape " +
+                                    shape_text(t.shape, t.ndim) + (t.device.type != 1 ? " on another device" : "") +
+                                    (t.dtype.code != 2 || t.dtype.bits != 32 ? " and another dtype" : "")};
+    };
+    is(t.device.type == 1 && t.dtype.code == 2 && t.dtype.bits == 32 && t.dtype.lanes == 1 && t.ndim == ndim);
+    int64_t count = 1;
+    bool contiguous = true;
+    for (int i = ndim - 1; i >= 0; --i) {
+        is(t.shape[i] == shape[i]);
+        if (t.strides && shape[i] != 1 && t.strides[i] != count) contiguous = false;
+        count *= shape[i];
+    }
+    if (!t.data && count) unreadable();
+    // The exchange gives the memory as it is; a view such as `z.conj().imag` stands for the negative of what is there.
+    const bool negated = is_negated_(o).get() == Py_True;
+    const float* data = reinterpret_cast<const float*>(static_cast<const char*>(t.data) + t.byte_offset);
+    const bool aligned = reinterpret_cast<uintptr_t>(data) % alignof(float) == 0;  // bytes taken as floats need not be
+    if (contiguous && aligned && !negated) return cx.address(data);
+    float* copy = static_cast<float*>(cx.host.take(size_t(count) * 4));
+    for (int64_t i = 0; i < count; ++i) {
+        int64_t at = contiguous ? i : 0;
+        if (!contiguous)
+            for (int64_t d = ndim - 1, rest = i; d >= 0; --d) at += rest % shape[d] * t.strides[d], rest /= shape[d];
+        std::memcpy(copy + i, reinterpret_cast<const char*>(data) + at * 4, 4);
+        if (negated) copy[i] = -copy[i];
+    }
+    return cx.address(copy);
+}
+
+uint64_t TensorReader::address(PyObject* o) const {
+    try {
+        Ref address = data_ptr_(o);
+        const uint64_t value = PyLong_AsUnsignedLongLong(address.get());
+        if (PyErr_Occurred()) PyErr_Clear();
+        return value;
+    } catch (const PythonError&) {
+        PyErr_Clear();
+        return 0;
+    }
+}
+
+int64_t TensorReader::version(PyObject* o) const {
+    Ref version(version_getter_ ? version_getter_(o, version_closure_) : PyObject_GetAttrString(o, "_version"));
+    const int64_t value = version ? PyLong_AsLongLong(version.get()) : -1;
+    if (PyErr_Occurred()) PyErr_Clear();
+    return value;
+}
+
+void TensorReader::check_subclass(PyObject* o) const {
+    Ref plain(checked(PyObject_CallOneArg(plain_, reinterpret_cast<PyObject*>(Py_TYPE(o)))));
+    if (plain.get() != Py_True)
+        throw ReadError{"", "a tensor of the class " + type_name(o) +
+                                ", which changes what operations do; give it as an ordinary torch.Tensor"};
+}
+
+void fetch(const Context& cx, PyObject* allocate, std::vector<Outgoing>& types) {
+    for (size_t i = 0; i < types.size(); ++i) {
+        Outgoing& out = types[i];
+        if (out.tensors.empty()) continue;
+        Ref made(PyObject_CallFunction(allocate, "nn", Py_ssize_t(i), Py_ssize_t(out.tensors.size())));
+        if (!made) throw PythonError{};
+        char* to = static_cast<char*>(PyLong_AsVoidPtr(PyTuple_GET_ITEM(made.get(), 0)));
+        if (!to && PyErr_Occurred()) throw PythonError{};
+        const size_t bytes = size_t(out.elements) * 4;
+        for (const Tensor t : out.tensors) {
+            std::memcpy(to, cx.pointer(t), bytes);
+            to += bytes;
+        }
+        out.holder = Ref(checked(PySequence_Fast(PyTuple_GET_ITEM(made.get(), 1), "allocate must give a sequence of tensors")));
+        PyObject** items = PySequence_Fast_ITEMS(out.holder.get());
+        out.objects.assign(items, items + PySequence_Fast_GET_SIZE(out.holder.get()));
+    }
+}
+
+}  // namespace acrobat

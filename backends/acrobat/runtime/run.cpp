@@ -1,0 +1,246 @@
+#include "run.h"
+
+#include <string>
+
+#include "clock.h"
+#include "execution.h"
+#include "waves.h"
+
+namespace acrobat {
+
+Session::Session(const Model& m, const Settings& settings)
+    : model(m),
+      cx(settings),
+      device(cx, settings),
+      frames(cx.host),
+      python(new PythonSide),
+      defer(settings.defer),
+      wave(settings.wave) {}
+
+Session::~Session() = default;
+
+namespace {
+
+// What goes wrong while recorded work runs concerns no single instance.
+constexpr int64_t kAll = -1;
+
+// Signals, of which Ctrl-C is one, and exceptions that a handler has raised before.
+void poll() {
+    if (PyErr_Occurred() || PyErr_CheckSignals() != 0) throw PythonError{};
+}
+
+// Values of the program, one beside the other, in memory that goes with the wave.
+class Values {
+   public:
+    Values(Arena& arena, size_t size, size_t count) : size_(size), at_(static_cast<char*>(arena.take(size * count))) {}
+    void* operator[](size_t i) const { return at_ + i * size_; }
+
+   private:
+    size_t size_;
+    char* at_;
+};
+
+class Wave {
+   public:
+    Wave(Session& s, PyObject* instances, Py_ssize_t first, PyObject* output, PyObject* allocate)
+        : s_(s),
+          cx_(s.cx),
+          waves_(s.wave),
+          execution_(s.cx, s.device, s.model.units, s.model.unit_count, s.defer),
+          instances_(instances),
+          first_(first),
+          output_(output),
+          allocate_(allocate) {}
+
+    // The number of instances that have run by its end.
+    Py_ssize_t run() {
+        cx_.reset(s_.model.units, s_.model.unit_count, s_.model.phases, s_.model.static_levels);
+        s_.frames.reset();
+        s_.waiting.clear();
+        s_.path.begin();
+        const Py_ssize_t end = record_and_execute();
+        fetch_results();
+        return end;
+    }
+
+   private:
+    Py_ssize_t record_and_execute() {
+        struct Awake {
+            Device& device;
+            explicit Awake(Device& d) : device(d) { device.wake(); }
+            ~Awake() { device.rest(); }
+        } awake(s_.device);
+        const Py_ssize_t count = PyTuple_GET_SIZE(instances_);
+        Py_ssize_t end = first_;
+        do {
+            const auto began = Clock::now();
+            const Py_ssize_t start = end;
+            end += waves_.group(count - start, s_.model.waits ? Waves::kWaiting : 1);
+            const size_t size = size_t(end - start);
+            const Values group(cx_.host, s_.model.instance_size, size);
+            for (Py_ssize_t i = start; i < end; ++i) {
+                cx_.instance = i;
+                s_.model.read(s_, PyTuple_GET_ITEM(instances_, i), group[size_t(i - start)]);
+            }
+            const auto read = Clock::now();
+            cx_.counters.ingest_ms += milliseconds(read - began);
+            const Values results(cx_.host, s_.model.result_size, size);
+            if (s_.model.waits)
+                run_waiting(start, group, results, size);
+            else
+                run_straight(start, group, results, size);
+            for (size_t i = 0; i < size; ++i) results_.push_back(results[i]);
+            cx_.counters.construct_ms += milliseconds(Clock::now() - read);
+        } while (!s_.model.waits && end < count && !waves_.full(cx_.tensors.used()));
+        const auto began = Clock::now();
+        execute(s_.model.phases - 1);
+        cx_.counters.construct_ms += milliseconds(Clock::now() - began);
+        return end;
+    }
+
+    void execute(int last, int64_t end = kAllDepths) {
+        cx_.instance = kAll;
+        execution_.execute(last, end);
+    }
+
+    void run_straight(Py_ssize_t start, const Values& instances, const Values& results, size_t size) {
+        for (size_t i = 0; i < size; ++i) {
+            cx_.instance = start + int64_t(i);
+            cx_.poll();
+            cx_.stage = &cx_.stages[0];
+            s_.model.forward(s_, instances[i], results[i]);
+        }
+    }
+
+    // Coroutines that have been started, one for each instance; those whose result was not taken end with this.
+    struct Started : std::vector<std::coroutine_handle<>> {
+        ~Started() {
+            for (const std::coroutine_handle<> handle : *this)
+                if (handle) handle.destroy();
+        }
+    };
+
+    // Waiting instances: all run until each has ended or waits, then what they wait for runs and they go on. A phase runs when no
+    // instance is in an earlier one, so an instance that is ahead waits for the others (paper: phase barrier).
+    void run_waiting(Py_ssize_t start, const Values& instances, const Values& results, size_t size) {
+        Started started;
+        started.reserve(size);
+        try {
+            for (size_t i = 0; i < size; ++i) {
+                cx_.instance = start + int64_t(i);
+                cx_.stage = &cx_.stages[0];
+                s_.frames.level = 0;
+                started.push_back(s_.model.start(s_, instances[i]));
+                started.back().resume();
+            }
+            while (!s_.waiting.empty()) {
+                const auto [phase, end] = s_.waiting.first(cx_);
+                execute(phase, end);
+                s_.waiting.resume(cx_, phase);
+            }
+        } catch (...) {
+            const int64_t failed = cx_.instance;
+            s_.waiting.cancel(cx_);
+            cx_.instance = failed;
+            throw;
+        }
+        for (size_t i = 0; i < size; ++i) {
+            cx_.instance = start + int64_t(i);
+            s_.model.finish(std::exchange(started[i], nullptr).address(), results[i]);
+        }
+    }
+
+    void fetch_results() {
+        const auto ran = Clock::now();
+        std::vector<Outgoing> outgoing(size_t(s_.model.outgoing_count));
+        for (size_t i = 0; i < outgoing.size(); ++i) outgoing[i].elements = s_.model.outgoing[i];
+        for (size_t i = 0; i < results_.size(); ++i) {
+            cx_.instance = first_ + int64_t(i);
+            s_.model.collect(s_, outgoing, results_[i]);
+        }
+        fetch(cx_, allocate_, outgoing);
+        for (size_t i = 0; i < results_.size(); ++i) {
+            cx_.instance = first_ + int64_t(i);
+            PyList_SET_ITEM(output_, first_ + Py_ssize_t(i), s_.model.build(s_, outgoing, results_[i]));
+        }
+        cx_.counters.fetch_ms += milliseconds(Clock::now() - ran);
+    }
+
+    Session& s_;
+    Context& cx_;
+    Waves waves_;
+    Execution execution_;
+    PyObject* instances_;
+    Py_ssize_t first_;
+    PyObject* output_;
+    PyObject* allocate_;
+    std::vector<const void*> results_;
+};
+
+PyObject* run_all(Session& s, PyObject* list, PyObject* allocate) {
+    Context& cx = s.cx;
+    cx.counters = {};
+    s.device.log.clear();
+    cx.poll = poll;
+    cx.measure_stack();
+    cx.instance = kAll;
+    // A tuple of our own: a property of an instance may change the list.
+    Ref sequence(checked(PySequence_Fast(list, "the mini-batch must be a list of instances")));
+    Ref instances(checked(PySequence_Tuple(sequence.get())));
+    const Py_ssize_t count = PyTuple_GET_SIZE(instances.get());
+    Ref output(checked(PyList_New(count)));
+    for (Py_ssize_t done = 0; done < count;) done = Wave(s, instances.get(), done, output.get(), allocate).run();
+
+    Counters& c = cx.counters;
+    c.construct_ms -= c.kernel_ms + c.schedule_ms + c.copy_ms;  // all of them are within it
+    c.host_bytes = double(cx.host.high_water());
+    c.library_calls = double(s.device.gemm.take_calls());
+    c.tensor_bytes = double(cx.tensors.high_water());
+    return output.release();
+}
+
+}  // namespace
+
+PyObject* run(Session& s, PyObject* list, PyObject* allocate, bool unguarded) {
+    PythonSide& python = *s.python;
+    if (s.running) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "this executable is running already: it was called from another thread, a signal handler, or a property of "
+                        "an instance; compile a second one for that");
+        return nullptr;
+    }
+    if (!unguarded && !python.guard.holds(python.tensor_reader)) Py_RETURN_NONE;
+    struct Running {
+        Session& s;
+        Frames* const outer = Frames::current;  // of another model, which a property or a signal handler has interrupted
+        explicit Running(Session& session) : s(session) {
+            s.running = true;
+            Frames::current = &s.frames;
+        }
+        ~Running() {
+            s.kept.clear();
+            Frames::current = outer;
+            s.running = false;
+        }
+    } running(s);
+    const auto where = [&] { return s.cx.instance < 0 ? "the mini-batch" : "instance " + std::to_string(s.cx.instance); };
+    try {
+        return run_all(s, list, allocate);
+    } catch (const PythonError&) {
+    } catch (const ReadError& e) {
+        set_error(python.instance_error, where() + (e.path.empty() ? "" : ", at " + e.path) + ": " + e.message, e.cause.get());
+    } catch (const InstanceError& e) {
+        set_error(python.instance_error, where() + ": " + e.what());
+    } catch (const ResourceError& e) {
+        s.cx.stages.clear();  // the schedule may be what has grown
+        set_error(python.resource_error, where() + ": " + e.what());
+    } catch (const std::bad_alloc&) {
+        s.cx.stages.clear();
+        set_error(PyExc_MemoryError, where() + ": the system is out of memory");
+    } catch (const std::exception& e) {
+        set_error(python.schedule_error, e.what());
+    }
+    return nullptr;
+}
+
+}  // namespace acrobat

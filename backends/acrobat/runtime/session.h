@@ -1,0 +1,65 @@
+// What outlives mini-batches, and what a model must supply for them.
+#pragma once
+
+#include <vector>
+
+#include "context.h"
+#include "coroutine.h"
+#include "cpu/executor.h"
+#include "python/reading.h"
+#include "waiting.h"
+
+namespace acrobat {
+
+struct PythonSide;
+struct Session;
+namespace vm {
+struct Code;
+}
+
+// A compiled model: tables, and functions whose values are in memory that the caller gives. Values of the program are trivially
+// destroyed.
+struct Model {
+    // ---- the schedule
+    bool waits;  // whether instances may wait for tensors
+    const Unit* units;
+    int unit_count;
+    int phases;
+    int64_t static_levels;
+
+    // ---- types of Python
+    const char* const* const* fields;  // of each dataclass: the names of its fields, then null
+    const int64_t* outgoing;           // 4-byte elements of each type of result tensors
+    int outgoing_count;
+
+    // ---- one instance
+    size_t instance_size, result_size;
+    void (*read)(Session& s, PyObject* o, void* instance);
+    void (*forward)(Session& s, const void* instance, void* result);       // of a model that does not wait
+    std::coroutine_handle<> (*start)(Session& s, const void* instance);    // of one that does; it begins when it is resumed
+    void (*finish)(void* frame, void* result);  // takes the result of an ended coroutine, which goes. Throws what it threw
+    void (*collect)(Session& s, std::vector<Outgoing>& out, const void* result);
+    PyObject* (*build)(Session& s, std::vector<Outgoing>& out, const void* result);
+
+    const vm::Code* code;  // of an interpreted model
+};
+
+struct Session {
+    Session(const Model& model, const Settings& settings);
+    ~Session();
+
+    const Model& model;
+    Context cx;
+    CpuExecutor device;
+    Frames frames;
+    Waiting waiting;
+    Path path;
+    std::vector<Class> classes;
+    std::vector<Ref> kept;  // field values that nothing else holds, until the run ends
+    Owned<PythonSide> python;
+    bool defer;
+    int64_t wave;
+    bool running = false;
+};
+
+}  // namespace acrobat

@@ -1,0 +1,75 @@
+#include "stage.h"
+
+namespace acrobat {
+
+void Stage::set_up(const Unit* units, int count, int64_t static_levels, size_t memory_limit) {
+    memory_limit_ = memory_limit;
+    units_ = units;
+    count_ = count;
+    static_levels_ = static_levels;
+    reset();
+}
+
+void Stage::reset() {
+    for (Segment& s : segments_) {
+        for (auto& b : s.table)
+            if (b) b->clear();
+        s.levels = 0;
+    }
+    base_ = 0;
+    low_ = origin_ = 0;
+    used_ = 0;
+    passed_ = 0;
+}
+
+void Stage::skip(int64_t batches) {
+    for (size_t i = 0; i < used_; ++i) {
+        for (auto& b : segments_[i].table)
+            if (b) b->clear();
+        segments_[i].levels = 0;
+    }
+    passed_ += batches;
+    base_ += int64_t(used_) << kSegmentBits;
+    used_ = 0;
+}
+
+void Stage::keep(size_t segment, size_t level) {
+    Segment& s = segments_[segment];
+    if (segment) origin_ = 0;
+    low_ = origin_ + int64_t(level);
+    if (2 * level > s.levels) {
+        const auto begin = s.table.begin(), end = begin + std::ptrdiff_t(s.levels * size_t(count_));
+        std::rotate(begin, begin + std::ptrdiff_t(level * size_t(count_)), end);
+        s.levels -= level;
+        origin_ = low_;
+    }
+    base_ += int64_t(segment) << kSegmentBits;
+    std::rotate(segments_.begin(), segments_.begin() + std::ptrdiff_t(segment), segments_.begin() + std::ptrdiff_t(used_));
+    used_ -= segment;
+}
+
+void Stage::extend(size_t segment, size_t level) {
+    if (segment >= used_) used_ = segment + 1;
+    if (segments_.size() < used_) segments_.resize(used_);
+    Segment& s = segments_[segment];
+    s.levels = std::max(s.levels, level + 1);
+    const size_t wanted = s.levels * size_t(count_);
+    if (s.table.size() < wanted) {
+        const size_t size = std::max(wanted, 2 * s.table.size());
+        take((size - s.table.size()) * sizeof(s.table[0]));
+        s.table.resize(size);
+    }
+}
+
+Owned<Bucket> Stage::make(const Unit& unit) {
+    constexpr size_t column = sizeof(Column) + 16 * sizeof(int64_t);  // as it begins
+    take(sizeof(Bucket) + column * size_t(unit.operands + 1 + unit.groups + unit.lists));
+    return Owned(new Bucket(unit));
+}
+
+void Stage::take(size_t bytes) {
+    if (bytes > memory_limit_ - taken_) full("the schedule", taken_, bytes, memory_limit_);
+    taken_ += bytes;
+}
+
+}  // namespace acrobat

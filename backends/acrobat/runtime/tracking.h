@@ -1,0 +1,50 @@
+// Finds at run time what inline depth knows from the program: which recorded operations depend on which.
+//
+// They take each operation as it is recorded: its operands' addresses lead to the operations that compute them. `dataflow`
+// gives an operation the depth of its operands plus one, as DyNet's depth strategy does; `agenda` keeps all operations in one
+// list and runs, one after the other, all that are ready of the unit whose operations lie lowest on average (DyNet's agenda;
+// Neubig et al. 2017).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "function_ref.h"
+
+namespace acrobat {
+
+enum class Executor { inline_depth, dataflow, agenda };
+
+// The operations recorded since the mini-batch began, and which one each line of the tensor arena belongs to.
+class Tracking {
+   public:
+    struct Operation {
+        int stage;
+        int unit;
+        int64_t level;  // one more than that of its deepest operand that has not run
+        int64_t row;    // in its bucket
+        int64_t first;  // of its edges
+    };
+
+    void reset(size_t stages);
+
+    // Notes an operation whose operands lie in these lines (-1: outside of the arena), and gives its level.
+    void begin(int stage, int unit) { operations_.push_back({stage, unit, 0, 0, int64_t(edges_.size())}); }
+    void operand(int64_t line);
+    int64_t level() const { return operations_.back().level; }
+    void result(int64_t line, int64_t lines, int64_t row);
+    // Everything recorded in a stage has run.
+    void all_ran(int stage) { ran_[size_t(stage)] = int64_t(operations_.size()); }
+
+    using Run = FunctionRef<void(int unit, const std::vector<int64_t>& rows)>;
+    // Calls run(unit, rows) for batches of the stage's operations in the agenda's order.
+    void agenda(int stage, int units, Run run) const;
+
+   private:
+    std::vector<Operation> operations_;
+    std::vector<int64_t> edges_;     // operations whose results an operation needs
+    std::vector<uint32_t> lines_;    // one more than the operation a line belongs to; 0: none
+    std::vector<int64_t> ran_;       // by stage: operations before this one have run
+};
+
+}  // namespace acrobat

@@ -1,0 +1,162 @@
+// A model that is interpreted, as tables: values whose types are data, instructions, functions. The interpreter is a register
+// machine over the runtime that compiled models use, so that the two differ in their host code alone (paper: AOT compilation against
+// the Relay VM). Kernels and what records calls of them are compiled as ever.
+//
+// Every value takes one slot, and descriptors say what it holds.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "../context.h"
+
+namespace acrobat::vm {
+
+// A scalar itself (a float by its bits), a tensor's address, or the address of
+//   a list:             an `Items`
+//   a tuple:            its components' slots
+//   a case of a union:  a slot with the number of the case, then its fields' slots.
+using Slot = int64_t;
+using Items = List<Slot>;
+
+inline Slot* slots(Slot v) { return reinterpret_cast<Slot*>(v); }
+inline Items& items(Slot v) { return *reinterpret_cast<Items*>(v); }
+inline Slot slot(const void* p) { return reinterpret_cast<Slot>(p); }
+inline Slot slot(double v) { return std::bit_cast<Slot>(v); }
+inline double real(Slot v) { return std::bit_cast<double>(v); }
+inline Slot boxed(Arena& arena, const Items& list) {
+    Items* box = arena.make<Items>(1);
+    *box = list;
+    return slot(box);
+}
+
+enum class Kind : int32_t { Int, Bool, Float, Tensor, List, Tuple, Optional, Union };
+
+struct Type {
+    Kind kind;
+    bool tensors;        // whether values hold any
+    int32_t first;       // tensor: of its extents; list, optional: the item's type; tuple: of its parts; union: of its cases
+    int32_t count;       // how many those are
+    int32_t index;       // tensor: its `Outgoing`; optional: the number of the full case
+    const char* wanted;  // union: what to say is expected
+};
+struct Part {
+    int32_t type;
+    const char* path;  // of a field: with the dot; of a tuple's component: null
+};
+struct Case {
+    int32_t cls;  // in `Session::classes`
+    int32_t first, count;  // its parts
+};
+struct Types {
+    const Type* types;
+    const Part* parts;
+    const Case* cases;
+    const int64_t* extents;
+};
+
+// A value and the depth from which its tensors can be used (0 if it holds none).
+struct Register {
+    Slot value;
+    int64_t depth;
+};
+
+// `to`, a, b, c name registers unless an instruction says otherwise; jumps count from their own instruction.
+#define ACROBAT_OPCODES(X)                                                                                     \
+    /* moves */                                                                                                \
+    X(Const) /* to = constant a */                                                                             \
+    X(Weight) /* to = weight a */                                                                              \
+    X(Move) /* to = a */                                                                                       \
+    X(Fresh) /* to = a, which is there from the start */                                                       \
+    X(Start) /* to = nothing, at the depth where work begins in segment a after b levels */                    \
+    X(Later) /* to = a, at the depth of b if that is later */                                                  \
+    X(Padded) /* to = a, d levels later */                                                                     \
+    X(NextSegment) /* to = a, at the beginning of the segment after its depth */                               \
+    X(View) /* to = the tensor d elements into a */                                                            \
+    X(Component) /* to = component b of the tuple a */                                                         \
+    X(Field) /* to = field b of the case a */                                                                  \
+    /* construction, from a operands at c */                                                                   \
+    X(Tuple)                                                                                                   \
+    X(ListOf)                                                                                                  \
+    X(Construct) /* of case b */                                                                               \
+    /* control */                                                                                              \
+    X(Jump) /* by d */                                                                                         \
+    X(JumpUnless) /* a, by d */                                                                                \
+    X(Switch) /* by the operand at c for the case of a */                                                      \
+    X(Call) /* to = function a of the operands at c */                                                         \
+    X(Return) /* a */                                                                                          \
+    X(Phase) /* a starts */                                                                                    \
+    /* waiting */                                                                                              \
+    X(Wait) /* until tensor a is there */                                                                      \
+    X(Fork) /* d branches, from branch c on */                                                                 \
+    X(ForkMap) /* to = the results of branch c for each item of a */                                           \
+    /* loops */                                                                                                \
+    X(Next) /* to = item ++b of a, or by d if there is none */                                                 \
+    X(ListLike) /* to = a list as long as a */                                                                 \
+    X(Store) /* item b of to = a */                                                                            \
+    /* tensors */                                                                                              \
+    X(Launch) /* to = a row of unit b for a operands at c (of which the last may be a Start), at static depth d unless that is -1 */              \
+    X(Row) /* to = row a of weight b, which has c rows of d elements */                                        \
+    X(Lookup) /* to = what stands for row a of weight b in another: sizes and weight at c */                   \
+    X(Scalar) /* to = a tensor of a */                                                                         \
+    X(ReadInt) /* to = the value of tensor a */                                                                \
+    X(ReadFloat)                                                                                               \
+    /* numbers: to = a op b */                                                                                 \
+    X(AddInt) X(SubInt) X(MulInt) X(FloorDivInt) X(ModInt) X(NegInt) X(AbsInt) X(MinInt) X(MaxInt)             \
+    X(AddFloat) X(SubFloat) X(MulFloat) X(DivInt) X(DivFloat) X(FloorDivFloat) X(ModFloat) X(NegFloat)         \
+    X(SquareFloat) X(AbsFloat) X(MinFloat) X(MaxFloat) X(BitAnd) X(BitOr) X(BitXor) X(ShiftLeft)               \
+    X(ShiftRight) X(Not) X(ToInt) X(ToFloat) X(Float32OfInt) X(Float32) X(FromStart) X(EqInt) X(NeInt)         \
+    X(LtInt) X(LeInt) X(EqFloat) X(NeFloat) X(LtFloat) X(LeFloat) X(EqMixed) X(NeMixed) X(LtMixed)             \
+    X(LeMixed) X(GtMixed) X(GeMixed)                                                                           \
+    /* lists */                                                                                                \
+    X(Size) /* to = the length of a */                                                                         \
+    X(Get) /* to = a[b] */                                                                                     \
+    X(Slice) /* to = a[b:c] */                                                                                 \
+    X(Reverse)                                                                                                 \
+    X(Concat) /* to = a + b */                                                                                 \
+    X(Append) /* to = a + [b] */                                                                               \
+    X(Range) /* to = range(a, b, c) */                                                                         \
+    X(Zip) /* of a lists at c */                                                                               \
+    X(Enumerate)
+
+enum class Opcode : uint16_t {
+#define ACROBAT_OPCODE(name) name,
+    ACROBAT_OPCODES(ACROBAT_OPCODE)
+#undef ACROBAT_OPCODE
+};
+
+struct Instruction {
+    Opcode op;
+    uint16_t tensors;  // of what takes a part out of a value: whether the part holds any
+    int32_t to, a, b, c, d;
+};
+
+struct Function {
+    const char* name;
+    int32_t first;      // its instructions start there
+    int32_t registers;
+    int32_t params;     // the first registers
+    int32_t tensors;    // the first params: those that hold tensors
+};
+// What a forked child runs: a function on registers of the parent, whose result goes to a register of the parent.
+struct Branch {
+    int32_t function;
+    int32_t operands, count;
+    int32_t to;
+};
+// Records a call of a unit on registers named by `args`.
+using Record = Tensor (*)(Context& cx, int64_t depth, const Register* r, const int32_t* args);
+
+struct Code {
+    const Instruction* instructions;
+    const int32_t* operands;
+    const Slot* constants;
+    const Function* functions;
+    const Branch* branches;
+    const Record* record;  // of each unit
+    Types types;
+    int32_t entry;             // a function
+    int32_t instance, result;  // types
+};
+
+}  // namespace acrobat::vm

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor, nn
 
@@ -15,7 +16,13 @@ from workloads.structures import map_tensors
 from workloads.tests.conftest import NAMES, spec
 from workloads.treelstm import model as treelstm
 
-__all__ = ["NAMES", "assert_same", "draw", "eager", "edges", "tiny"]
+__all__ = ["NAMES", "SOME", "assert_same", "draw", "eager", "edges", "exhaustive", "tiny"]
+
+PAPER = ("berxit", "birnn", "drnn", "mvrnn", "nestedrnn", "stackrnn", "treelstm")
+"""The workloads of the paper: each has control flow of a kind of its own, which the others vary."""
+exhaustive = pytest.mark.exhaustive
+SOME = [name if name in PAPER else pytest.param(name, marks=exhaustive) for name in NAMES]
+"""All workloads, for tests that build each of them once more: those beyond the paper's are left to `scripts/exhaustive`."""
 
 
 def tiny(name: str, dtype: torch.dtype = torch.float32) -> nn.Module:

@@ -2,6 +2,10 @@
 
 ROWS is a covering array: any two switches take all four combinations of on and off in some row. The interpreter and the agenda
 stand in it as switches too. What leaves a program as it is shares its build.
+
+What the passes make of each workload is run by the interpreter under all settings, which costs little. Compiled code, where
+each build takes seconds, is run for every row on some workloads and for every workload on some rows, and with each switch off
+alone that code generation or the runtime reads; `scripts/exhaustive` has the rest.
 """
 
 from __future__ import annotations
@@ -13,8 +17,13 @@ from typing import Any
 import pytest
 import torch
 
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.ir.printer import print_program
 from backends.acrobat.options import SWITCHES, Options
-from backends.acrobat.tests.support import NAMES, assert_same, draw, eager, edges, tiny
+from backends.acrobat.passes.tests.test_meaning import assert_same as same_meaning
+from backends.acrobat.pipeline import optimise
+from backends.acrobat.tests.support import NAMES, assert_same, draw, eager, edges, exhaustive, tiny
 
 OTHERS = {"aot": {"codegen": "vm"}, "depth": {"executor": "agenda"}}
 COLUMNS = [*SWITCHES, *OTHERS]
@@ -31,6 +40,10 @@ def covering() -> list[tuple[bool, ...]]:
 
 ROWS = covering()
 ALONE = [tuple(name != off for name in COLUMNS) for off in COLUMNS]
+OF_PASSES = {
+    *("specialise", "tables", "invariants", "constant_work", "fold_sums", "horizontal", "vertical", "coarsen"),
+}
+"""Switches that are done with when the passes have run."""
 FAST = ("-O1", "-foptimize-sibling-calls")
 
 
@@ -58,13 +71,44 @@ def check(executable: Any, name: str) -> None:
     assert_same(executable(instances[:1]), want[:1])
 
 
-@pytest.mark.parametrize("row", ROWS, ids=title)
 @pytest.mark.parametrize("name", NAMES)
+def test_programs_keep_their_meaning(name: str) -> None:
+    program, instances = build(tiny(name)), draw(name, 2)
+    want = [Interpreter(program).run(instance) for instance in instances]
+    seen: set[str] = set()
+    for row in [*ROWS, *ALONE]:
+        finished = optimise(program, switched(row))
+        text = print_program(finished)
+        if text not in seen:
+            seen.add(text)
+            for instance, answer in zip(instances, want, strict=True):
+                same_meaning(Interpreter(finished).run(instance), answer)
+    assert len(seen) > 5, "the switches change the program"
+
+
+def some_rows() -> list[Any]:
+    """Each row with each workload; all but three rows of each workload, in turn, are left to `scripts/exhaustive`."""
+    every = [(i, j) for i in range(len(NAMES)) for j in range(len(ROWS))]
+    kept = [(i, j) for i, j in every if (j - i) % len(ROWS) < 3]
+    assert min(sum(row == j for _, row in kept) for j in range(len(ROWS))) >= 3
+    return [
+        pytest.param(NAMES[i], ROWS[j], id=f"{NAMES[i]}, {title(ROWS[j])}", marks=() if (i, j) in kept else exhaustive)
+        for i, j in every
+    ]
+
+
+@pytest.mark.parametrize(("name", "row"), some_rows())
 def test_outputs_stay(built: Any, name: str, row: tuple[bool, ...]) -> None:
     check(built(name, options=switched(row), flags=FAST), name)
 
 
-@pytest.mark.parametrize("row", ALONE, ids=title)
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, id=title(row), marks=exhaustive if off in OF_PASSES else ())
+        for row, off in zip(ALONE, COLUMNS, strict=True)
+    ],
+)
 @pytest.mark.parametrize("name", ["treelstm", "birnn", "drnn"])
 def test_outputs_stay_with_one_off(built: Any, name: str, row: tuple[bool, ...]) -> None:
     check(built(name, options=switched(row), flags=FAST), name)

@@ -27,7 +27,7 @@ from backends.acrobat.kernels.cpu.vendor import call
 from backends.acrobat.options import SWITCHES, Options
 from backends.acrobat.pipeline import optimise
 from backends.acrobat.tests.models import Operands, Products
-from backends.acrobat.tests.support import NAMES, assert_same, draw, eager, edges, tiny
+from backends.acrobat.tests.support import SOME, assert_same, draw, eager, edges, tiny
 from bench.contract import Target
 
 VENDOR = Options(kernels="vendor")
@@ -50,7 +50,7 @@ def is_product(kernel: Kernel) -> bool:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SOME)
 def test_batches_are_eagers_answers(built: Any, name: str, threads: int) -> None:
     executable = built(name, threads=threads, options=VENDOR)
     instances = [*draw(name, 4), *edges(name)]
@@ -68,7 +68,7 @@ def test_batches_are_eagers_answers(built: Any, name: str, threads: int) -> None
     assert products and counters["library_calls"] >= len(products)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SOME)
 def test_every_product_is_the_librarys(built: Any, name: str) -> None:
     text = built(name, options=VENDOR).source.read_text()
     for kernel in units(tiny(name)).values():

@@ -13,7 +13,7 @@ from backends.acrobat import compile
 from backends.acrobat.errors import InstanceError, ResourceError
 from backends.acrobat.options import Options
 from backends.acrobat.tests.models import Accounts, Endless, Figures, Judged, Linked, Twig
-from backends.acrobat.tests.support import NAMES, assert_same, draw, eager, edges, tiny
+from backends.acrobat.tests.support import SOME, assert_same, draw, eager, edges, tiny
 from backends.acrobat.tests.test_errors import CELL, MALFORMED, cell
 from workloads.treelstm.model import Leaf, Node
 
@@ -21,7 +21,7 @@ VM = Options(codegen="vm")
 COUNTS = ("nodes", "batches", "launches", "waits", "executions", "product_flops", "tensor_bytes")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SOME)
 class TestWorkload:
     def test_results_are_eagers(self, built: Any, name: str) -> None:
         executable = built(name, options=VM)

@@ -1,57 +1,96 @@
-"""The harness from Python: `bench.run(cell)`, and `bench.cells("workload=treelstm", "size=tiny")`."""
+"""The harness from Python: `bench.run(bench.cells("workload=treelstm", "size=tiny"))`."""
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import overload
 
 from bench import config, machine
 from bench import lock as locks
+from bench.campaign import Row
 from bench.cell import Cell
-from bench.compose import compose
+from bench.compose import compose, jobs
 from bench.measure import Group
+from bench.measured import Measured
 from bench.registry import ConfigError
 from bench.store import Record, Store
 
 
 def cells(*overrides: str) -> list[Cell]:
-    """The cells that `python -m bench <overrides>` measures."""
-    return config.cells(compose(overrides))
+    """The cells that `python -m bench <overrides>` measures; of an experiment those of its whole sweep."""
+    found = jobs(overrides)
+    return config.cells(compose(found[0])) if len(found) == 1 else [c for job in found for c in config.cells(compose(job))]
 
 
+@overload
 def run(
-    cell: Cell,
+    what: Cell,
     measure: config.Measure | None = None,
     isolate: config.Isolate | None = None,
     results: str | Path | None = None,
     stored: bool = False,
     lock: str = "wait",
-) -> Record:
-    """Measure one cell now, and return its row; with `stored` it also goes to the results.
+) -> Record: ...
+@overload
+def run(
+    what: Sequence[Cell],
+    measure: config.Measure | None = None,
+    isolate: config.Isolate | None = None,
+    results: str | Path | None = None,
+    stored: bool = False,
+    lock: str = "wait",
+) -> Measured: ...
+def run(
+    what: Cell | Sequence[Cell],
+    measure: config.Measure | None = None,
+    isolate: config.Isolate | None = None,
+    results: str | Path | None = None,
+    stored: bool = False,
+    lock: str = "wait",
+) -> Record | Measured:
+    """Measure now. Of one cell its row is returned. Several cells are measured in turns, those that share their instances in
+    one session, and give a `Measured`: `.frame` is its table in pandas, `.ratios("dynet")` how many times faster each is.
 
-    `measure`: the settings, by default those of the file in `conf/measure` that the cell names. The row names the settings
-    that were used. `results`: the folder for rows and logs, by default `results` if `stored`, else a temporary one, because
-    the log is needed when something has gone wrong. `lock`: what to do where others are measuring on this machine, as on the
-    command line. Raises `ConfigError` where the cell's settings are in no file, or the machine is not free and `lock` refuses
-    to wait."""
-    measure = (measure or config.preset(cell.measure)).named()
-    cell = replace(cell, measure=measure.name, minibatches=measure.minibatches)
-    rows: list[Record] = []
+    `stored`: rows also go to the results. `measure`: the settings, by default those of the file in `conf/measure` that a cell
+    names. The row names the settings that were used. `results`: the folder for rows and logs, by default `results` if `stored`,
+    else a temporary one, because the log is needed when something has gone wrong. `lock`: what to do where others are measuring
+    on this machine, as on the command line. Raises `ConfigError` where the settings of a cell are in no file, or the machine is
+    not free and `lock` refuses to wait, and ValueError where there is no cell."""
+    chosen = [what] if isinstance(what, Cell) else list(what)
+    if not chosen:
+        raise ValueError("there is no cell to measure")
+    settings = [(measure or config.preset(cell.measure)).named() for cell in chosen]
+    chosen = [replace(c, measure=s.name, minibatches=s.minibatches) for c, s in zip(chosen, settings, strict=True)]
     folder = results or ("results" if stored else tempfile.mkdtemp(prefix="bench-"))
     store = Store(Path(folder).resolve(), machine.name())
+    rows: dict[str, Record] = {}
 
-    def done(_: Cell, row: Record) -> None:
+    def done(cell: Cell, row: Record) -> None:
         if stored:
             store.describe_machine(machine.hardware(), *machine.environment())
             store.append(row)
-        rows.append(row)
+        rows[cell.id] = row
 
-    group = Group([cell], measure, isolate or config.Isolate(), store.results, lambda *_: None, done)
+    groups: dict[str, dict[str, Cell]] = {}
+    for cell in chosen:
+        groups.setdefault(_instances(cell), {}).setdefault(cell.id, cell)
+    by_name = {s.name: s for s in settings}
     try:
         with locks.machine(lock, lambda text: print(text, file=sys.stderr)):
-            group.run()
+            for group in groups.values():
+                own = by_name[next(iter(group.values())).measure]
+                Group([*group.values()], own, isolate or config.Isolate(), store.results, lambda *_: None, done).run()
     except locks.Busy as busy:
         raise ConfigError(str(busy)) from busy
-    return rows[0]
+    if isinstance(what, Cell):
+        return rows[chosen[0].id]
+    return Measured([[Row(cell, rows[cell.id]) for cell in group.values()] for group in groups.values()])
+
+
+def _instances(cell: Cell) -> str:
+    """What cells have in common that can be compared: all but the backend."""
+    return repr({key: value for key, value in cell.canonical().items() if key not in ("backend", "options")})

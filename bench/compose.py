@@ -15,7 +15,7 @@ from hydra.types import RunMode
 from omegaconf import OmegaConf, open_dict
 
 from bench.config import Config, read
-from bench.registry import CONF, names
+from bench.registry import CONF, ConfigError, names
 
 CONFIG = "config"
 
@@ -41,14 +41,17 @@ def sweep(overrides: Sequence[str]) -> tuple[Config, list[list[str]]]:
     register()
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(CONF), version_base=None):
-        whole = hydra_compose(CONFIG, list(overrides), return_hydra_config=True)
+        parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
+        single = [each.input_line or "" for each in parser.parse_overrides(list(overrides)) if not each.is_sweep_override()]
+        whole = hydra_compose(CONFIG, single, return_hydra_config=True)
         swept: Any = OmegaConf.to_container(whole.hydra.sweeper.params or OmegaConf.create({}))
         found = [list(overrides)]
         if whole.hydra.mode == RunMode.MULTIRUN:
-            parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
             parsed = parser.parse_overrides([*(f"{key}={value}" for key, value in swept.items()), *overrides])
             (batch,) = BasicSweeper.split_arguments(parsed, None)
             found = [list(job) for job in batch]
+        elif len(single) < len(overrides):
+            raise ConfigError(f"{' '.join(overrides)}: several values of a key are a sweep, which this is not; give one")
         with open_dict(whole):
             del whole["hydra"]
         return read(whole), found

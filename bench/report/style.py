@@ -44,6 +44,7 @@ SETTINGS: dict[str, Any] = {
     "lines.markersize": 3.5,
     "axes.linewidth": 0.6,
     "axes.edgecolor": INK,
+    "axes.facecolor": "none",  # the ground of the page, or of the file
     "axes.labelcolor": INK,
     "axes.titlecolor": INK,
     "text.color": INK,

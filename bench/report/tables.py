@@ -45,6 +45,14 @@ class Line:
     command: str = ""
     total: bool = False
 
+    @property
+    def span(self) -> int:
+        """Over how many columns the words of a total may run: its own and the empty ones after it."""
+        empty = 1
+        while self.total and empty < len(self.values) and not self.values[empty].shown:
+            empty += 1
+        return empty
+
 
 @dataclass
 class Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -91,13 +91,16 @@ def row(
     return made | changed
 
 
-def everything(names: Sequence[str] | None = None) -> tuple[Results, list[Record]]:
-    """A session for every group of the experiments, or of those of `names`: systems are as fast as `SPEED` says, or so."""
+def everything(
+    names: Sequence[str] | None = None, keep: Callable[[Cell], bool] = lambda _: True
+) -> tuple[Results, list[Record]]:
+    """A session for every group of the experiments, or of those of `names`, with the cells to `keep`: systems are as fast as
+    `SPEED` says, or so."""
     records: dict[str, Record] = {}
     empty = Results(Path("made-up"), machine=MACHINE)
     for experiment in experiments.read(empty, names=names):
         for i, group in enumerate(experiment.groups):
-            for k, cell in enumerate(each.cell for each in group.found):
+            for k, cell in enumerate(each.cell for each in group.found if keep(each.cell)):
                 session = f"{experiment.name}{i}"
                 record = row(cell, latency(cell, k), session, seed=i, ran=ran(cell), peak={"gflops": 200.0})
                 records[f"{record['id']}:{session}"] = record

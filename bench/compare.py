@@ -176,8 +176,8 @@ def _show(found: Sequence[Pair], a: Results, b: Results, least: float) -> None:
             print(f"{name}: {count} rows not used: {why}")
     if mean is not None:
         interval = f", 95 % interval {spelled(mean.low)} to {spelled(mean.high)}" if mean.has_interval else ""
-        sure = "" if mean.significant else "; no significant difference" if mean.has_interval else ""
-        print(f"geometric mean of A / B over {mean.count} cells: {spelled(mean.value)}{interval}{sure}")
+        told = "; no significant difference" if mean.has_interval and not mean.significant else ""
+        print(f"geometric mean of A / B over {mean.count} cells: {spelled(mean.value)}{interval}{told}")
         if mean.apart:
             print(f"{mean.apart} of them are of different sessions: what changed on the machine in between is in the ratio")
         if a.folder.name != b.folder.name:

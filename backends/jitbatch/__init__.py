@@ -21,6 +21,9 @@ is computed: calls of one signature and one depth (one more than the largest of 
    (`kernel ms`). An operation without a rule goes through `torch.vmap`; one that this refuses is computed for each instance by
    itself, and the counter `unbatched` says why.
 
+The harness measures the same mini-batches again and again, so there the cache always hits. A stream of random trees hardly ever
+has the same record twice: `cache=false` measures that, and a row's `fresh` compares mini-batches that it had never seen.
+
 An instance that needs a value (`item`, `int`, `bool`) is suspended, each in a greenlet of its own, until all others have ended
 or wait too. Within an instance nothing is forked: independent calls that each wait do so one after the other.
 
@@ -30,7 +33,8 @@ batched operation by operation without any index between them. `subtree`: a call
 comes again in the mini-batch is one call, computed together with those of equal structure only; the rest are cells.
 
 *Cannot do*: change tensors in place, give results whose shapes depend on values, train, and what `subtree` says it cannot. All
-of it is refused with the reason.
+of it is refused with the reason. A number that differs from call to call (`x * 0.3`, `x * 0.4`) makes each a signature of its
+own, so such calls are not batched; the index of a row of a parameter is the exception.
 
 *Differs from the paper*: inference only; PyTorch in place of Gluon, whose blocks know their symbolic graphs (a cell's graph is
 traced here at its first call); results that a later batch takes whole are handed over without a copy.

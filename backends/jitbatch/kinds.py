@@ -56,9 +56,9 @@ class Kind:
 class Operation(Kind):
     """A function of torch."""
 
-    def __init__(self, number: int, call: Call, sorts: Sequence[Sort]) -> None:
+    def __init__(self, number: int, call: Call, sorts: Sequence[Sort], device: torch.device) -> None:
         super().__init__(number, call.name, call.sorts, sorts)
-        self.compute, self.unbatched = batched(call)
+        self.compute, self.unbatched = batched(call, device)
         self.single = isinstance(call.result, Sort)
 
     def run(self, operands: Sequence[Tensor], ints: Tensor | None, n: int) -> Sequence[Tensor]:
@@ -137,7 +137,7 @@ class Kinds:
             call = Call(function, args, kwargs, tuple(sorts), tuple(results))
         else:
             raise CannotDefer(f"{name} gives a {type(found).__name__}, and deferred tensors have no values yet")
-        kind = self.add(lambda number: Operation(number, call, results))
+        kind = self.add(lambda number: Operation(number, call, results, self.device))
         kind.result = result
         return kind
 

@@ -62,8 +62,8 @@ def filled(template: Any, operands: Sequence[Any]) -> Any:
     return template
 
 
-def batched(call: Call) -> tuple[Batched, str | None]:
-    """The call for many instances at once, and the reason if it can only be made for each by itself."""
+def batched(call: Call, device: torch.device) -> tuple[Batched, str | None]:
+    """The call for many instances at once, and the reason if it can only be made for each by itself. `device`: its tensors'."""
     rule = RULES.get(call.name)
     found = rule(call) if rule is not None else None
     if found is not None:
@@ -71,7 +71,7 @@ def batched(call: Call) -> tuple[Batched, str | None]:
     if not call.sorts:
         return one_by_one(call), "no operand of its own"
     mapped = torch.vmap(lambda *operands: call(operands))
-    probe = [torch.zeros(2, *sort.shape, dtype=sort.dtype) for sort in call.sorts]
+    probe = [torch.zeros(2, *sort.shape, dtype=sort.dtype, device=device) for sort in call.sorts]
     try:
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")

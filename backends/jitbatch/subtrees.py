@@ -28,6 +28,8 @@ LEAST = 2
 """How often a structure has to come in a mini-batch for calls on it to be deferred as wholes."""
 MOST_READY = 8
 """Index vectors are kept for so many batch widths of each structure."""
+MOST_STRUCTURES = 1_000_000
+"""Structures are numbered anew when so many different ones have come, so that an endless stream does not fill the memory."""
 WAITS = frozenset({"item", "tolist"})
 INT, OPAQUE = 0, -1
 
@@ -40,9 +42,13 @@ class Structures:
         self.parts: dict[type, Callable[[Any], Any]] = {}
         self.of: dict[int, int] = {}  # by the identity of an object, while the mini-batch runs
         self.counts: Counter[int] = Counter()
+        self.generation = 0  # how often they were numbered anew
 
     def begin(self, minibatch: Sequence[Any]) -> None:
         self.end()
+        if len(self.numbers) > MOST_STRUCTURES:
+            self.numbers.clear()
+            self.generation += 1
         for instance in minibatch:
             self.number(instance)
 
@@ -140,7 +146,7 @@ class DeferredSubtree:
         self.method = method
         self.structures = structures
         self.refused = refused
-        self.kinds: dict[int, tuple[Kind, list[Any]]] = {}
+        self.kinds: dict[tuple[int, int], tuple[Kind, list[Any]]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         recorder: Recorder = Recording.recorder
@@ -150,9 +156,10 @@ class DeferredSubtree:
         if number == OPAQUE or self.structures.counts[number] < LEAST:
             return self.method(*args)
         try:
-            known = self.kinds.get(number)
+            key = (self.structures.generation, number)
+            known = self.kinds.get(key)
             if known is None:
-                known = self.kinds[number] = self.trace(recorder, args[0])
+                known = self.kinds[key] = self.trace(recorder, args[0])
         except CannotDefer as error:
             self.refused[self.name] = str(error)
             return self.method(*args)

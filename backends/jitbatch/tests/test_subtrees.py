@@ -170,3 +170,14 @@ def test_recursive_methods_are_found() -> None:
     for name, methods in (("treelstm", ["encode"]), ("treefc", ["forward"]), ("birnn", []), ("stackrnn", [])):
         assert recursive_methods(spec(name).model("tiny")) == (methods, [])
     assert recursive_methods(spec("drnn").model("tiny")) == ([], ["grow", "subtree"])
+
+
+def test_structures_are_numbered_anew_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("backends.jitbatch.subtrees.MOST_STRUCTURES", 3)
+    made = treelstm()
+    made.run([pair(1, 2), pair(3, 4)])
+    made.run([Leaf(1), Node([Leaf(1), Leaf(2), Leaf(3)])])
+    others = [Node([Leaf(1)]), Node([Leaf(2)])]  # they get the numbers that the pairs had
+    assert all(torch.equal(a, b) for a, b in zip(made.run(others), treelstm().run(others), strict=True))
+    assert made.structures is not None
+    assert made.structures.generation == 1

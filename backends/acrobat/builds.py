@@ -94,6 +94,7 @@ class Build:
             "outputs": [{"shape": t.shape, "dtype": t.dtype} for t in module.outputs],
             "library": any(e.source for e in kernels.values()),
             "instruction_set": target.instruction_set,
+            "second_level": target.second_level,
             "llvm": llvm_version() if kernels else "",
             "projects": projects(program),
             "recursive": bool(facts.recursive),

@@ -75,7 +75,8 @@ class Executable:
         self._session = self._lib.acrobat_create(
             self._lib.acrobat_model(),
             *(settings.threads, settings.memory_limit, int(settings.checked)),
-            *(int(options.gather_fusion), int(options.defer), options.wave, EXECUTORS.index(options.executor), base),
+            *(int(options.gather_fusion), int(options.defer), options.wave, EXECUTORS.index(options.executor)),
+            *(self.manifest["second_level"], base),
         )
         if self.blas is not None:
             b = self.blas
@@ -243,7 +244,10 @@ def library(path: Path, door: str = DOOR) -> SimpleNamespace:
     void, obj, integer = ctypes.c_void_p, ctypes.py_object, ctypes.c_int
     declare = {
         "acrobat_model": (void, []),
-        "acrobat_create": (void, [void, integer, ctypes.c_uint64, integer, integer, integer, ctypes.c_int64, integer, void]),
+        "acrobat_create": (
+            void,
+            [void, integer, ctypes.c_uint64, integer, integer, integer, ctypes.c_int64, integer, ctypes.c_int64, void],
+        ),
         "acrobat_destroy": (integer, [void]),
         "acrobat_set_gemm": (None, [void, void, integer, void, void]),
         "acrobat_add_weight": (None, [void, void]),

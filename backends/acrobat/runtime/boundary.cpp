@@ -44,11 +44,11 @@ using namespace acrobat;
 #define ACROBAT_DOOR extern "C" __attribute__((visibility("default")))
 
 ACROBAT_DOOR Session* acrobat_create(const Model* model, int threads, uint64_t memory_limit, int is_checked, int gather_fusion,
-                                     int defer, int64_t wave, int executor, float* base) {
+                                     int defer, int64_t wave, int executor, int64_t second_level, float* base) {
     Session* s = nullptr;
     guarded([&] {
         s = new Session(*model, {threads, memory_limit, is_checked != 0, gather_fusion != 0, defer != 0, wave,
-                                 static_cast<Executor>(executor)});
+                                 static_cast<Executor>(executor), second_level});
         s->cx.base = base;
     });
     return s;

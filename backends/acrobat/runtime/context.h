@@ -24,6 +24,7 @@ struct Settings {
     bool defer;
     int64_t wave;
     Executor executor;
+    int64_t second_level;  // bytes of a core's second-level cache
 };
 
 class Context : public Arenas, public RunLimits {

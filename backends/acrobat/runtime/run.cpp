@@ -15,7 +15,8 @@ Session::Session(const Model& m, const Settings& settings)
       frames(cx.host),
       python(new PythonSide),
       defer(settings.defer),
-      wave(settings.wave) {}
+      wave(settings.wave),
+      second_level(settings.second_level) {}
 
 Session::~Session() = default;
 
@@ -45,7 +46,7 @@ class Wave {
     Wave(Session& s, PyObject* instances, Py_ssize_t first, PyObject* output, PyObject* allocate)
         : s_(s),
           cx_(s.cx),
-          waves_(s.wave),
+          waves_(s.wave, s.second_level),
           execution_(s.cx, s.device, s.model.units, s.model.unit_count, s.defer),
           instances_(instances),
           first_(first),

@@ -59,6 +59,7 @@ struct Session {
     Owned<PythonSide> python;
     bool defer;
     int64_t wave;
+    int64_t second_level;  // bytes of that cache
     bool running = false;
 };
 

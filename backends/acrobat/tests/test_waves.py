@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,16 @@ from torch import Tensor, nn
 
 from backends.acrobat import compile
 from backends.acrobat.errors import InstanceError
+from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.options import Codegen, Executor, Options
 from backends.acrobat.tests.models import LongTails
 from backends.acrobat.tests.support import NAMES, assert_same, draw, eager, edges, tiny
 
 WIDTH = 512
 BYTES = 4 * WIDTH
-FULL = 64 << 10
+SECOND_LEVEL = 1 << 20
+"""Bytes of the second-level cache that these tests are for, whatever this machine has."""
+FULL = SECOND_LEVEL // 16
 """Bytes of results after which a wave is full, for each instance of the least number."""
 
 
@@ -45,8 +49,11 @@ def chains(cache: Path) -> Any:
     torch.manual_seed(0)
     model = Chain()
 
-    def build(**options: Any) -> tuple[Any, nn.Module]:
-        return compile(model, cache_folder=cache, checked=True, options=Options(**options)), model
+    def build(second_level: int = SECOND_LEVEL, **options: Any) -> tuple[Any, nn.Module]:
+        target = replace(CpuTarget.detect(), second_level=second_level)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(CpuTarget, "detect", lambda isa: target)
+            return compile(model, cache_folder=cache, checked=True, options=Options(**options)), model
 
     return build
 
@@ -80,6 +87,12 @@ def test_a_wave_is_full_or_the_last(chains: Any, wave: int, count: int, want: li
     executable, _ = chains(wave=wave)
     assert widths(executable, equal(count)) == want
     assert executable.counters()["executions"] == len(want)
+
+
+def test_a_larger_cache_holds_a_larger_wave(chains: Any) -> None:
+    executable, model = chains(second_level=2 * SECOND_LEVEL, wave=1)
+    assert widths(executable, equal(20)) == [8, 8, 4]
+    assert_same(executable(equal(20)), eager(deepcopy(model).double(), equal(20)))
 
 
 @pytest.mark.parametrize("wave", [0, 1, 3])

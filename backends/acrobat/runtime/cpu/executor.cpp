@@ -10,7 +10,6 @@ namespace acrobat {
 
 namespace {
 
-constexpr int64_t kBlockBytes = 384 << 10;  // beside the weights in a 1 MiB cache
 constexpr int64_t kLeastTiles = 8;
 constexpr double kSmallWork = 5e4;  // flops under which waking other threads costs more than it saves
 constexpr int kPartColumns = 16;
@@ -25,7 +24,8 @@ void copy(Context& cx, const int64_t* from, const int64_t* to, int64_t rows, int
 }  // namespace
 
 CpuExecutor::CpuExecutor(Context& cx, const Settings& settings)
-    : base(cx.base), cx_(cx), pool_(new Pool(settings.threads)), gather_fusion_(settings.gather_fusion) {
+    : base(cx.base), cx_(cx), pool_(new Pool(settings.threads)), gather_fusion_(settings.gather_fusion),
+      block_bytes_(settings.second_level * 3 / 8) {
     workers_.reserve(size_t(settings.threads));
     for (int i = 0; i < settings.threads; ++i) workers_.emplace_back(new Worker(settings.memory_limit));
 }
@@ -57,7 +57,7 @@ void CpuExecutor::count(const char* kernel, const char* symbol, int64_t rows, do
 void CpuExecutor::blocks(int64_t rows, double row_bytes, double flops_per_row, Body body) {
     const int threads = pool_->threads();
     const int64_t tiles = (rows + 7) / 8;
-    const int64_t block = std::max<int64_t>(kLeastTiles, int64_t(double(kBlockBytes) / (8 * row_bytes)));
+    const int64_t block = std::max<int64_t>(kLeastTiles, int64_t(double(block_bytes_) / (8 * row_bytes)));
     if (threads == 1 || flops_per_row * double(rows) < kSmallWork) {
         for (int64_t tile = 0; tile < tiles; tile += block)
             body(8 * tile, std::min(rows, 8 * (tile + block)), *workers_[0], false);

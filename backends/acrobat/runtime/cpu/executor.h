@@ -65,6 +65,7 @@ class CpuExecutor final : public Device {
     Owned<Pool> pool_;
     std::vector<Owned<Worker>> workers_;
     bool gather_fusion_;
+    int64_t block_bytes_;  // of a block of rows, beside the weights in the second-level cache
     Place place_;  // of the batch that is running
     Owned<Gemm::Alone> alone_;
 };

@@ -15,7 +15,10 @@ from workloads.spec import loaded
 from workloads.stackrnn.model import Sentence
 from workloads.structures import arrays, map_tensors
 from workloads.tests.conftest import DECIDING, NAMES, spec
+from workloads.treefc import model as fc
+from workloads.treegru import model as gru
 from workloads.treelstm import model as tree
+from workloads.treernn import model as rnn
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,13 @@ def cases() -> dict[str, Case]:
     comb = reduce(lambda below, leaf: mv.Node(leaf, below), ends)
     found["mvrnn, a leaf alone"] = Case("mvrnn", [ends[3]])
     found["mvrnn, a leaf, a long chain"] = Case("mvrnn", [ends[3], comb, mv.Node(ends[1], ends[1])])
+    combs: dict[str, Any] = {"treegru": gru.Leaf(0), "treefc": fc.Leaf(0), "treernn": rnn.Leaf(0)}
+    for word in range(40):
+        combs["treegru"] = gru.Node(combs["treegru"], gru.Leaf(word))
+        combs["treefc"] = fc.Node(fc.Leaf(word), combs["treefc"])
+        combs["treernn"] = rnn.Node(7, rnn.Leaf(word), combs["treernn"])
+    for name, leaf in (("treegru", gru.Leaf(3)), ("treefc", fc.Leaf(3)), ("treernn", rnn.Leaf(3))):
+        found[f"{name}, a leaf, a long chain"] = Case(name, [leaf, combs[name], leaf])
     found["birnn, no words, one, many"] = Case("birnn", [[], [3], list(range(90)), [], [4, 4]])
     found["birnn, many sentences"] = Case("birnn", spec("birnn").instances("tiny", 3, 40))
     found["birnn, no words at all"] = Case("birnn", [[], []])

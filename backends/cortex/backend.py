@@ -1,0 +1,117 @@
+"""Cortex behind the harness's contract."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from backends.acrobat.kernels.cpu.target import CpuTarget, UnsupportedCpu
+from backends.acrobat.options import Isa
+from backends.cortex.options import Options
+from bench.contract import Instance, Outputs, Target, Unsupported, Workload
+
+DECIDED_BY_TENSORS = ("berxit", "drnn", "nestedrnn", "seq2seq", "stackrnn")
+"""Workloads whose control flow waits for values of tensors."""
+
+
+class Cortex:
+    """The switches of `Options` are keywords (backends/cortex/options.py). `isa` is as for ACRoBat."""
+
+    name = "cortex"
+    packages = ("apache-tvm", "apache-tvm-ffi")
+    programs = ("g++",)
+
+    def __init__(
+        self,
+        target: Target,
+        batching: bool = True,
+        specialise: bool = True,
+        propagate: bool = True,
+        hoist: bool = True,
+        fusion: bool = True,
+        dense: bool = True,
+        refactor: bool = False,
+        unroll: bool = False,
+        persist: bool = True,
+        isa: Isa = "native",
+    ) -> None:
+        self.target = target
+        self.isa = isa
+        self.options = Options(batching, specialise, propagate, hoist, fusion, dense, refactor, unroll, persist)
+
+    def available(self) -> str | None:
+        if self.target.device != "cpu":
+            return "it generates code for CPUs only"
+        if not shutil.which(os.environ.get("CXX", "g++")) and not shutil.which("clang++"):
+            return "there is no C++ compiler"
+        try:
+            CpuTarget.detect(self.isa)
+        except UnsupportedCpu as error:
+            return str(error)
+        return None
+
+    def load(self) -> None:
+        import workloads.structures  # noqa: F401
+
+    def variants(self) -> Sequence[Mapping[str, Any]]:
+        return [{}]
+
+    def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Compiled:
+        if workload.name in DECIDED_BY_TENSORS:
+            raise Unsupported(
+                "its control flow depends on values of tensors, and Cortex linearises structures before any tensor is computed"
+            )
+        if not (Path(__file__).parent / f"{workload.name}.py").exists():
+            raise Unsupported(f"no recursion is written for {workload.name}: there is no backends/cortex/{workload.name}.py")
+        from backends.cortex.executable import Executable, build
+        from backends.cortex.lowering import lower
+        from backends.cortex.recursion import Weights, trace
+
+        arrays = workload.params(size, seed)
+        weights = Weights({name: tuple(array.shape) for name, array in arrays.items()})
+        model = importlib.import_module(f"backends.cortex.{workload.name}").program(weights)
+        program = lower(trace(model, weights), self.options)
+        folder = build(program, CpuTarget.detect(self.isa))
+        return Compiled(Executable(program, folder, arrays, self.target.threads), self.target.threads)
+
+
+class Compiled:
+    def __init__(self, executable: Any, threads: int) -> None:
+        import torch
+
+        self.executable = executable
+        self.threads = threads
+        self.inference_mode = torch.inference_mode
+
+    def place(self, instances: Sequence[Instance]) -> list[Instance]:
+        return list(instances)
+
+    def run(self, minibatch: Sequence[Instance]) -> Outputs:
+        with self.inference_mode():  # result tensors are cheaper to make
+            return self.executable.run(minibatch)
+
+    def fetch(self, outputs: Outputs) -> list[Any]:
+        from workloads.structures import arrays
+
+        fetched: list[Any] = arrays(outputs)
+        return fetched
+
+    def counters(self) -> Mapping[str, Any]:
+        c = self.executable.counters()
+        return {**c, "mean_batch_width": c["nodes"] / c["batches"] if c["batches"] else 0.0}
+
+    def facts(self) -> Mapping[str, Any]:
+        manifest = self.executable.manifest
+        return {
+            "instruction_set": manifest["instruction_set"],
+            "library": f"generated kernels, LLVM {manifest['llvm']}",
+            "threads": self.threads,
+            "load_time": "",
+        }
+
+    def close(self) -> None:
+        self.executable.close()

@@ -1,0 +1,164 @@
+"""Fusion: the operations of one loop body become kernels, each with at most one product.
+
+A product opens a kernel. Element-wise operations join the kernel of the operands that are computed last, at its end. Those
+whose operands all lie in memory wait: they join whatever uses them element by element, or become a kernel of their own where
+a product or a sum needs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from backends.acrobat.core.ops import OPS, Fusion
+from backends.cortex.recursion import Value
+from backends.cortex.transforms import per_child
+
+
+@dataclass(eq=False)
+class Group:
+    """One kernel. `needs` are the groups whose results it reads, `per_child` says that it has a row for each child."""
+
+    per_child: bool
+    members: list[Value] = field(default_factory=list)
+    needs: set[Group] = field(default_factory=set)
+
+    def waits_for(self, other: Group) -> bool:
+        return other in self.needs or any(g.waits_for(other) for g in self.needs)
+
+
+class Grouping:
+    """`in_memory(value)`: it is an operand as it is. `groups` then are the kernels in an order in which they can run."""
+
+    def __init__(self, results: Sequence[Value], in_memory: Callable[[Value], bool], fusion: bool) -> None:
+        self.in_memory = in_memory
+        self.fusion = fusion
+        self.wanted = set(results)
+        self.made: list[Group] = []
+        self.home: dict[Value, Group] = {}
+        """Values that a group computes for others to read; without one a value is computed by whatever uses it."""
+        for value in self._order(results):
+            self._place(value)
+        for each in (False, True):
+            left = [v for v in dict.fromkeys(results) if not in_memory(v) and v not in self.home and per_child(v) is each]
+            if left:
+                self._open(left)
+        self.groups: list[Group] = []
+        for group in self.made:
+            self._append(group)
+
+    def _order(self, values: Sequence[Value]) -> list[Value]:
+        """What has to be computed; what lies in memory is not looked into."""
+        found: dict[Value, None] = {}
+
+        def visit(value: Value) -> None:
+            if value in found or self.in_memory(value):
+                return
+            for a in value.args:
+                if isinstance(a, Value):
+                    visit(a)
+            found[value] = None
+
+        for value in values:
+            visit(value)
+        return list(found)
+
+    def _place(self, value: Value) -> None:
+        kind = OPS[value.op].fusion
+        args = [a for a in value.args if isinstance(a, Value) and not self.in_memory(a)]
+        if not self.fusion:
+            self._open([value])
+        elif kind is Fusion.PRODUCT or (kind is Fusion.REDUCTION and value.op != "list_sum"):
+            for a in args:
+                self._materialise(a)
+            self._open([value])
+        elif kind in (Fusion.MOVE, Fusion.ELEMENTWISE) or value.op == "list_sum":
+            if value.op == "list_sum":
+                for a in args:
+                    if a not in self.home:
+                        self._open([a])
+            if value.op == "cat":
+                for a in args:
+                    self._materialise(a)
+                return
+            self._join(value)
+
+    def _materialise(self, value: Value) -> None:
+        """A product reads its operands from memory; side by side, each of them."""
+        if value in self.home or self.in_memory(value):
+            return
+        if value.op == "cat":
+            for a in value.args:
+                if isinstance(a, Value):
+                    self._materialise(a)
+            return
+        also = [v for v in self._order([value]) if v in self.wanted and v not in self.home and v is not value]
+        self._open([v for v in also if per_child(v) == per_child(value)] + [value])
+
+    def _join(self, value: Value) -> None:
+        sources = self._sources([value])
+        ends = [g for g in sources if g.per_child == per_child(value)]
+        for group in sorted(ends, key=self.made.index, reverse=True):
+            if not any(other is not group and other.waits_for(group) for other in sources):
+                group.members.append(value)
+                group.needs |= set(sources) - {group}
+                self.home[value] = group
+                return
+
+    def _open(self, members: list[Value]) -> None:
+        group = Group(per_child(members[0]), list(members))
+        group.needs = set(self._sources(members))
+        self.made.append(group)
+        for value in members:
+            self.home[value] = group
+
+    def _sources(self, values: Sequence[Value]) -> list[Group]:
+        """The groups whose results these read, also through operations that no group has."""
+        found: dict[Group, None] = {}
+
+        def visit(value: Value) -> None:
+            for a in value.args:
+                if isinstance(a, Value) and not self.in_memory(a):
+                    if a in self.home:
+                        found[self.home[a]] = None
+                    else:
+                        visit(a)
+
+        for value in values:
+            visit(value)
+        return list(found)
+
+    def _append(self, group: Group) -> None:
+        if group in self.groups:
+            return
+        for needed in sorted(group.needs, key=self.made.index):
+            self._append(needed)
+        self.groups.append(group)
+
+    # ---- what a group looks like
+
+    def body(self, group: Group) -> list[Value]:
+        """The operations of a group, operands first, with those that no group has."""
+        found: dict[Value, None] = {}
+
+        def visit(value: Value) -> None:
+            if value in found or self.in_memory(value) or self.home.get(value, group) is not group:
+                return
+            if value.op != "list_sum":
+                for a in value.args:
+                    if isinstance(a, Value):
+                        visit(a)
+            found[value] = None
+
+        for value in group.members:
+            visit(value)
+        return list(found)
+
+    def results(self, group: Group, wanted: Sequence[Value]) -> list[Value]:
+        """What others read of a group, or is wanted."""
+        read: set[Value] = {v for v in wanted if self.home.get(v) is group}
+        for other in self.groups:
+            if other is not group:
+                for v in self.body(other):
+                    read |= {a for a in v.args if isinstance(a, Value) and self.home.get(a) is group}
+        return [v for v in group.members if v in read]

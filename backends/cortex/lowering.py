@@ -1,0 +1,330 @@
+"""The recursion becomes one loop nest over wavefronts: bodies of kernels, and where each operand and each result lies.
+
+A node's states lie in one row, the rows in the order of the nodes' numbers. So what a wavefront computes lies together,
+children are found through tables of addresses, and a leaf is told by its number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from backends.acrobat.core.ops import OPS, Fusion
+from backends.acrobat.core.types import TensorT
+from backends.acrobat.core.units import ALIGN, Instr, Kernel, Mode, Param
+from backends.cortex.grouping import Group, Grouping
+from backends.cortex.options import Options
+from backends.cortex.recursion import LEAVES, Cases, Structure, Traced, Tree, Value
+from backends.cortex.transforms import (
+    below,
+    divide,
+    hoistable,
+    is_constant,
+    packed,
+    propagate,
+    refactor,
+    text,
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a tensor lies. `kind`: shared (constant number `a`), zero, word (table `a`), child (slot `a`), each (of the
+    children), own (of recursion `a`), state, hoisted, temporary, or out; `at`, where it starts in its row."""
+
+    kind: str
+    a: int = 0
+    at: int = 0
+
+
+@dataclass(frozen=True)
+class Call:
+    """A kernel with the places of its params, in their order, and of its results."""
+
+    kernel: Kernel
+    operands: tuple[Place, ...]
+    out: Place
+    per_child: bool
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Rows as they are."""
+
+    source: Place
+    out: Place
+    elements: int
+
+
+@dataclass(frozen=True)
+class Body:
+    steps: tuple[Call | Copy, ...]
+    temporaries: tuple[tuple[int, bool], ...]
+    """Of each its row's elements, and whether it has a row for each child."""
+
+    @property
+    def row_bytes(self) -> int:
+        """Of operands, intermediates and results of one node."""
+        kernels = [s.kernel for s in self.steps if isinstance(s, Call)]
+        operands = [row_size(p.type) for k in kernels for p in k.params if p.mode is not Mode.SHARED]
+        return 4 * (sum(operands) + sum(k.row_size for k in kernels))
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """One recursion. `outside`: what stands for missing children, each state's constant and where it starts."""
+
+    leaf: Body
+    inner: Body
+    hoisted: Body
+    row: int
+    hoisted_row: int
+    outside: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """`constants` are known when weights are; `tables` names the parameters whose rows words name."""
+
+    structure: Structure
+    recursions: tuple[Lowered, ...]
+    output: Body
+    result: TensorT
+    constants: tuple[Value, ...]
+    tables: tuple[str, ...]
+    options: Options
+
+    def describe(self) -> str:
+        """All that decides what is built, as text."""
+        constants = "\n".join(map(text, self.constants))
+        structure = type(self.structure).__name__ + str(self.structure.slots) + str(getattr(self.structure, "node_word", ""))
+        parts = (self.recursions, self.output, self.result, self.tables, self.options)
+        return "\n".join([structure, *map(repr, parts), constants])
+
+
+def words(t: TensorT) -> int:
+    """4-byte elements of a tensor."""
+    return t.size * (2 if t.dtype == "int64" else 1)
+
+
+def row_size(t: TensorT) -> int:
+    return -(-words(t) // ALIGN) * ALIGN
+
+
+def lower(traced: Traced, options: Options) -> Program:
+    """Raises ValueError for what cannot be laid out."""
+    if options.propagate:
+        traced = propagate(traced)
+    if options.hoist:
+        traced = divide(traced)
+    if options.refactor:
+        traced = refactor(traced)
+        if options.propagate:
+            traced = propagate(traced)
+    return Lowering(traced, options).program()
+
+
+@dataclass
+class Rows:
+    """Where results that are kept lie in a node's row."""
+
+    at: dict[str, int] = field(default_factory=dict)
+    size: int = 0
+
+    def add(self, name: str, t: TensorT) -> int:
+        self.at[name] = self.size
+        self.size += row_size(t)
+        return self.at[name]
+
+
+class Lowering:
+    def __init__(self, traced: Traced, options: Options) -> None:
+        self.traced = traced
+        self.options = options
+        self.constants: list[Value] = []
+        self.tables: list[str] = []
+        self.rows = [Rows() for _ in traced.recursions]
+        self.current = 0
+        """The recursion that is being lowered."""
+
+    def program(self) -> Program:
+        recursions = tuple(self._recursion(i, cases) for i, cases in enumerate(self.traced.recursions))
+        result = self.traced.output
+        output = self._body({"output": result}, {}, lambda names: Place("out"), {})
+        return Program(
+            self.traced.structure, recursions, output, result.type, tuple(self.constants), tuple(self.tables), self.options
+        )
+
+    def _recursion(self, number: int, cases: Cases) -> Lowered:
+        self.current = number
+        rows, types = self.rows[number], {name: v.type for name, v in cases.leaf.items()}
+        hoisted: dict[Value, Place] = {}
+        hoisted_rows = Rows()
+        before = Body((), ())
+        if self.options.hoist:
+            found = hoistable(cases.inner.values())
+            named = {f"hoisted {i}": v for i, v in enumerate(found)}
+
+            def keep(names: Sequence[str]) -> Place:
+                starts = [hoisted_rows.add(name, named[name].type) for name in names]
+                return Place("hoisted", 0, starts[0])
+
+            before = self._body(named, {}, keep, {})
+            hoisted = {v: Place("hoisted", 0, hoisted_rows.at[name]) for name, v in named.items()}
+        # The inner case decides in which order states lie in a row: what one kernel computes is written as one piece.
+        inner_names = self._pieces(cases.inner, hoisted)
+        for names in inner_names:
+            for name in names:
+                rows.add(name, types[name])
+
+        def place(names: Sequence[str]) -> Place:
+            at = rows.at[names[0]]
+            for name in names:
+                if rows.at[name] != at:
+                    listed = ", ".join(names)
+                    raise ValueError(f"the states {listed} do not lie side by side: compute them in one order in both cases")
+                at += row_size(types[name])
+            return Place("state", 0, rows.at[names[0]])
+
+        outside: tuple[tuple[int, int], ...] = ()
+        if isinstance(self.traced.structure, Tree):
+            leaf = self._body(cases.leaf, {}, place, rows.at)
+        else:
+            leaf = Body((), ())
+            if not all(map(is_constant, cases.leaf.values())):
+                raise ValueError("the state outside of a sequence or a grid must be constant: there is no word")
+            outside = tuple((self._constant(v), rows.at[name]) for name, v in cases.leaf.items())
+        inner = self._body(cases.inner, hoisted, place, rows.at)
+        return Lowered(leaf, inner, before, rows.size, hoisted_rows.size, outside)
+
+    # ---- one body
+
+    def _in_memory(self, hoisted: dict[Value, Place]) -> Callable[[Value], bool]:
+        def check(value: Value) -> bool:
+            leaf = value.op in LEAVES or value.op == "full"
+            return leaf or value in hoisted or self._shared(value)
+
+        return check
+
+    def _shared(self, value: Value) -> bool:
+        """Known when the weights are. Without constant propagation only pieces of weights are."""
+        if not is_constant(value):
+            return False
+        if self.options.propagate:
+            return True
+        kinds = {v.op for v in below([value])}
+        return "weight" in kinds and kinds <= {"weight", "slice", "cat", "full"}
+
+    def _grouped(self, values: dict[str, Value], hoisted: dict[Value, Place]) -> tuple[dict[str, Value], Grouping]:
+        if self.options.fusion:
+            values = packed(values)
+        return values, Grouping(list(values.values()), self._in_memory(hoisted), self.options.fusion)
+
+    def _pieces(self, values: dict[str, Value], hoisted: dict[Value, Place]) -> list[list[str]]:
+        """Which states are written together."""
+        values, grouping = self._grouped(values, hoisted)
+        pieces = [[n for n, v in values.items() if grouping.home.get(v) is group] for group in grouping.groups]
+        alone = [[n] for n, v in values.items() if v not in grouping.home]
+        return [p for p in pieces if p] + alone
+
+    def _body(
+        self, values: dict[str, Value], hoisted: dict[Value, Place], place: Callable[[Sequence[str]], Place], at: dict[str, int]
+    ) -> Body:
+        """The kernels that compute `values`; `place` is told which of them one kernel writes."""
+        values, grouping = self._grouped(values, hoisted)
+        names: dict[Value, list[str]] = {}
+        for name, v in values.items():
+            names.setdefault(v, []).append(name)
+        steps: list[Call | Copy] = []
+        temporaries: list[tuple[int, bool]] = []
+        lies: dict[Value, Place] = dict(hoisted)
+        for group in grouping.groups:
+            results = grouping.results(group, list(values.values()))
+            kept = [v for v in results if v in names]
+            if at:
+                kept.sort(key=lambda v: at[names[v][0]])
+            if kept and len(kept) < len(results):
+                raise ValueError(
+                    "a kernel computes both states and intermediates; write the case so that each state has its product"
+                )
+            ordered = kept or results
+            if kept:
+                out = place([names[v][0] for v in kept])
+            else:
+                out = Place("temporary", len(temporaries))
+                temporaries.append((sum(row_size(v.type) for v in ordered), group.per_child))
+            start = out.at
+            for v in ordered:
+                lies[v] = Place(out.kind, out.a, start)
+                start += row_size(v.type)
+            steps.append(self._call(grouping, group, ordered, out, lies))
+        for name, v in values.items():
+            if v not in grouping.home or name != names[v][0]:
+                source = lies[v] if v in grouping.home else self._place(v, lies)
+                steps.append(Copy(source, place([name]), words(v.type)))
+        return Body(tuple(steps), tuple(temporaries))
+
+    def _call(self, grouping: Grouping, group: Group, results: list[Value], out: Place, lies: dict[Value, Place]) -> Call:
+        params: dict[tuple[Place, Mode, TensorT], str] = {}
+        instrs: dict[Value, str] = {}
+        body: list[Instr] = []
+        operations = grouping.body(group)
+
+        def param(value: Value, listed: bool = False) -> str:
+            found = self._place(value, lies)
+            key = (found, Mode.LIST if listed else mode(found), value.type)
+            return params.setdefault(key, f"p{len(params)}")
+
+        for value in operations:
+            args: list[str | float] = []
+            for a in value.args:
+                if not isinstance(a, Value):
+                    args.append(float(a))
+                elif a in instrs:
+                    args.append(instrs[a])
+                else:
+                    args.append(param(a, value.op == "list_sum"))
+            instrs[value] = f"v{len(instrs)}"
+            body.append(Instr(instrs[value], value.op, tuple(args), value.attrs, value.type))
+        main = next((v.op for v in operations if OPS[v.op].fusion is Fusion.PRODUCT), operations[-1].op)
+        kernel = Kernel(
+            main, tuple(Param(name, t, m) for (_, m, t), name in params.items()), tuple(body), tuple(instrs[v] for v in results)
+        )
+        return Call(kernel, tuple(found for found, _, _ in params), out, group.per_child)
+
+    def _place(self, value: Value, lies: dict[Value, Place]) -> Place:
+        if value in lies:
+            return lies[value]
+        attributes = value.attributes
+        match value.op:
+            case _ if self._shared(value):
+                return Place("shared", self._constant(value))
+            case "full":
+                return Place("zero")
+            case "word":
+                if attributes["table"] not in self.tables:
+                    self.tables.append(attributes["table"])
+                return Place("word", self.tables.index(attributes["table"]))
+            case "child":
+                return Place("child", attributes["slot"], self._at(value))
+            case "each":
+                return Place("each", 0, self._at(value))
+            case "own":
+                number = attributes["recursion"]
+                return Place("own", number, self.rows[number].at[attributes["state"]])
+        raise AssertionError(value.op)
+
+    def _at(self, value: Value) -> int:
+        """Where a child's state starts in its row: the recursion is the one that is being lowered."""
+        return self.rows[self.current].at[str(value.attributes["state"])]
+
+    def _constant(self, value: Value) -> int:
+        if value not in self.constants:
+            self.constants.append(value)
+        return self.constants.index(value)
+
+
+def mode(place: Place) -> Mode:
+    if place.kind == "shared":
+        return Mode.SHARED
+    return Mode.GATHERED if place.kind in ("word", "child", "each", "own") else Mode.CONTIGUOUS

@@ -1,0 +1,32 @@
+"""The switches of the Cortex compiler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What each does is said in the card of the package. Sections are those of Fegade et al. (MLSys 2021)."""
+
+    batching: bool = True
+    """Nodes of one height run together (section 4.1); without it each node by itself."""
+    specialise: bool = True
+    """Leaves have a loop nest of their own (section 4.1); without it one nest checks every node."""
+    propagate: bool = True
+    """Constants, above all the zeros that stand for missing children and words, go into what uses them (section 4.3)."""
+    hoist: bool = True
+    """Products that no child's state enters are computed before the loop, for all nodes at once (section 4.3)."""
+    fusion: bool = True
+    """Operators of a wavefront become few kernels: products of one operand side by side, element-wise ones at their ends."""
+    dense: bool = True
+    """Intermediates are indexed by their place in the wavefront, so that they use the same memory again (section 5.1)."""
+    refactor: bool = False
+    """Products of children's states move into the children (section 4.1, recursive refactoring)."""
+    unroll: bool = False
+    """Two wavefronts of trees run as one, parents right after their own children (section 4.1)."""
+    persist: bool = True
+    """Weights are packed once, when the model is loaded, not in each mini-batch (section 4.2, model persistence)."""
+
+
+SWITCHES = tuple(f.name for f in fields(Options))

@@ -1,0 +1,36 @@
+"""Builds shared by all tests of a session, in a cache folder of their own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from backends.cortex.backend import Compiled, Cortex
+from bench.contract import Target
+from workloads.tests.conftest import spec
+
+
+@pytest.fixture(scope="session", autouse=True)
+def builds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One folder for all processes of a test run: what one has built the others find."""
+    base = tmp_path_factory.getbasetemp()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ACROBAT_CACHE", str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cortex"))
+        yield
+
+
+@pytest.fixture
+def compiled() -> Iterator[Any]:
+    """`compiled(workload, threads=1, **switches)`: a model at size tiny, with the parameters of seed 0."""
+    made: list[Compiled] = []
+
+    def compile(workload: str, threads: int = 1, **switches: Any) -> Compiled:
+        made.append(Cortex(Target(threads=threads), **switches).compile(spec(workload), "tiny", 0, 8))
+        return made[-1]
+
+    yield compile
+    for model in made:
+        model.close()

@@ -78,7 +78,8 @@ class Compiled(Protocol):
 
     def counters(self) -> Mapping[str, Any]:
         """About the last `run`: milliseconds under `ingest_ms construct_ms schedule_ms copy_ms kernel_ms fetch_ms`, and counts
-        under `nodes batches launches mean_batch_width gathered_bytes unbatched` (op name -> why). Only what it knows."""
+        under `nodes batches launches mean_batch_width gathered_bytes unbatched` (op name -> why), and `arena_bytes`, the most
+        that its arenas for results have held. Only what it knows."""
         ...
 
     def close(self) -> None: ...

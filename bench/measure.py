@@ -299,6 +299,8 @@ class Group:
         row = running.row
         row["status"], row["why"], row["again"] = ended.status, ended.why, ended.again
         counters = breakdown.merge(running.counters)
+        if row["memory"] and isinstance(counters.get("arena_bytes"), int | float):
+            row["memory"]["arena_bytes"] = int(counters["arena_bytes"])
         row["breakdown"], row["counters"] = breakdown.split(counters)
         row["flags"] += breakdown.flags(counters)
         row["energy_j"] = None if running.joules is None else round(running.joules, 3)

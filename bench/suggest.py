@@ -12,11 +12,14 @@ from bench.registry import names
 SECTIONS = {"measure": Measure, "isolate": Isolate, "limit": Limit}
 GROUPS = ("workload", "measure", "isolate", "experiment", "extent")  # one choice each; `backend` is a list of choices
 SWEEPS = ("experiment", "extent")  # bring a sweep with them
+COMPLETION = ("--shell-completion", "-sc")  # what follows is for Hydra alone
 ELSEWHERE = ("--config-dir", "-cd", "--config-path", "-cp", "--config-name", "-cn")  # then there may be other choices
 
 
 def refusal(arguments: Sequence[str]) -> str | None:
     """Why these arguments cannot be meant, or None. What is not judged here is left to Hydra."""
+    if any(argument in COMPLETION for argument in arguments):
+        return None
     keys = [field.name for field in fields(Config)]
     choices_known = not any(argument.split("=")[0] in ELSEWHERE for argument in arguments)
     multirun = any(argument in ("-m", "--multirun") or argument.partition("=")[0] in SWEEPS for argument in arguments)
@@ -25,7 +28,9 @@ def refusal(arguments: Sequence[str]) -> str | None:
         if argument.startswith("-") or not equals:
             continue
         key, _, rest = name.partition("@")[0].partition(".")
-        if key not in (*keys, "hydra", *SWEEPS):
+        if key.partition("/")[0] == "hydra":
+            continue
+        if key not in (*keys, *SWEEPS):
             return f"there is no '{key}' to set{_near(key, keys)}"
         if key in SECTIONS and rest:
             known = [field.name for field in fields(SECTIONS[key])]

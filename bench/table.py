@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 from rich import box
 from rich.console import Console
@@ -16,6 +17,7 @@ from bench.breakdown import PHASES
 from bench.campaign import Row
 from bench.columns import Column
 from bench.record import label, title
+from bench.shown import openable
 from bench.status import Status
 
 REFERENCE = "dynet"  # the system this field compares itself with
@@ -24,29 +26,86 @@ TOO_FEW = "too few"  # rounds for an interval
 APART = "apart"  # not measured together
 
 
+NARROW = 8  # characters of a head that must not be folded
+LONG = 10  # characters of an option that stands on one line with its value
+
 Cell = Callable[[Column], str | None]
+Section = Sequence[tuple[str, Cell]]  # lines that stand together: what they are called and what they say of a system
 
 
-def show(rows: Sequence[Row], console: Console) -> None:
-    """One table for one group of cells, and below it what did not fit or did not work."""
+def show(rows: Sequence[Row], console: Console, results: Path | None = None) -> None:
+    """One table for one group of cells, and below it what did not fit or did not work. Where a line has no room for all
+    systems, there are several, and before them one with a line for each system. `results`: where logs lie that rows name."""
     if not rows:
         return
     found = columns.columns(rows)
     shown = columns.fastest(found)
     if shown:
         console.print(f"\n{title(rows[0].cell, with_backend=False)}", style="bold", highlight=False, soft_wrap=True)
-        console.print(_table(shown, fairness.same_work(found) if fairness.differs(shown) else {}))
-    for note in _notes(rows, found, shown):
+        sections = _sections(shown, fairness.same_work(found) if fairness.differs(shown) else {})
+        blocks = _blocks(shown, sections, console.width)
+        if len(blocks) > 1:
+            console.print(_overview(shown))
+        for block in blocks:
+            console.print(_table([shown[i] for i in block], sections))
+    for note in _notes(rows, found, shown, results):
         console.print(note, markup=False, highlight=False, soft_wrap=True)
 
 
-def _table(shown: Sequence[Column], same_work: Mapping[str, Column]) -> Table:
+def _blocks(shown: Sequence[Column], sections: Sequence[Section], width: int) -> list[list[int]]:
+    """The columns of each table, by number, so that none has to break a number. A long name may be folded."""
+    names = max(len(name) for section in sections for name, _ in section)
+    now = datetime.now(UTC)
+    widths = []
+    for column in shown:
+        head = max(len(line) for line in _head(column, now).split("\n"))
+        cells = max(len(cell(column) or "") for section in sections for _, cell in section)
+        widths.append(1 + max(cells, min(head, NARROW)))
+    if names + sum(widths) <= width:
+        return [list(range(len(shown)))]
+    most = max(1, (width - names) // max(widths))
+    count = -(-len(shown) // most)
+    each = -(-len(shown) // count)  # blocks of about the same size
+    return [list(range(start, min(start + each, len(shown)))) for start in range(0, len(shown), each)]
+
+
+def _head(column: Column, now: datetime) -> str:
+    """A long option has its value on a line of its own."""
+    lines = column.head(now).split("\n")
+    return "\n".join(line.replace("=", "=\n", 1) if len(line) > LONG else line for line in lines)
+
+
+def _overview(shown: Sequence[Column]) -> Table:
+    """A line for each system: what is compared first."""
+    table = Table(header_style="bold", box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("", no_wrap=True)
+    found = references(shown)
+    for name in ("steady ms", "±", "resumed ms", *(f"x {reference.name}" for reference in found)):
+        table.add_column(name, justify="right")
+    for column in sorted(shown, key=lambda each: each.summary.median):
+        values = [_number(column.summary.median * 1e3), _width(column.summary.relative_half_width).removeprefix("±")]
+        values += [_number(column.summary.resumed * 1e3), *(_times_faster(reference)(column) for reference in found)]
+        table.add_row(escape(label(column.row.cell)), *(value or "" for value in values))
+    return table
+
+
+def _table(shown: Sequence[Column], sections: Sequence[Section]) -> Table:
     table = Table(header_style="bold", box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("", no_wrap=True)
     now = datetime.now(UTC)
     for column in shown:
-        table.add_column(escape(column.head(now)), justify="right", overflow="fold")
-    sections: list[list[tuple[str, Cell]]] = [
+        table.add_column(escape(_head(column, now)), justify="right", overflow="fold")
+    for section in sections:
+        for name, cell in section:
+            values = [cell(column) for column in shown]
+            if any(value is not None for value in values):  # a line that nobody fills is left out
+                table.add_row(name, *("" if value is None else escape(value) for value in values))
+        table.add_section()
+    return table
+
+
+def _sections(shown: Sequence[Column], same_work: Mapping[str, Column]) -> list[Section]:
+    return [
         _latency(shown, same_work),
         [*((f"{phase} ms", _phase(phase)) for phase in PHASES), ("rest ms", _rest)],
         [
@@ -67,21 +126,15 @@ def _table(shown: Sequence[Column], same_work: Mapping[str, Column]) -> Table:
             ("compile s", lambda c: _number(c.row.record["cold"]["compile_s"])),
             ("first run ms", lambda c: _number(c.row.record["cold"]["first_s"] * 1e3)),
             ("peak memory MiB", lambda c: _number(c.row.record["memory"]["peak_rss_bytes"] / 2**20)),
+            ("  of it arenas", lambda c: _mebibytes(c.row.record["memory"].get("arena_bytes"))),
         ],
         [
             ("rounds", lambda c: str(c.summary.rounds)),
             ("steady samples", lambda c: str(c.summary.samples)),
             ("ended by", lambda c: str(c.row.record["stop"])),
-            ("flags", lambda c: "see below" if c.row.record["flags"] or c.row.stale else None),
+            ("flags", lambda c: "below" if c.row.record["flags"] or c.row.stale else None),
         ],
     ]
-    for section in sections:
-        for name, cell in section:
-            values = [cell(column) for column in shown]
-            if any(value is not None for value in values):  # a line that nobody fills is left out
-                table.add_row(name, *("" if value is None else escape(value) for value in values))
-        table.add_section()
-    return table
 
 
 def _latency(shown: Sequence[Column], same_work: Mapping[str, Column]) -> list[tuple[str, Cell]]:
@@ -177,13 +230,22 @@ def _phase(phase: str) -> Cell:
     return cell
 
 
-def _notes(rows: Sequence[Row], found: Sequence[Column], shown: Sequence[Column]) -> list[str]:
+def _notes(rows: Sequence[Row], found: Sequence[Column], shown: Sequence[Column], results: Path | None = None) -> list[str]:
     notes = fairness.notes(found, shown)
     for column in shown:
         others = [c for c in found if c.name == column.name and c is not column]
         if others:
-            times = ", ".join(f"{label(c.row.cell)} {_number(c.summary.median * 1e3)} ms" for c in others)
-            notes.append(f"{label(column.row.cell)} is the fastest of its variants ({times}).{_close(column, others)}")
+            same = [c for c in others if _same_program(c, column)]
+            times = [f"{label(c.row.cell)} {_number(c.summary.median * 1e3)} ms" for c in others if c not in same]
+            if same:
+                notes.append(
+                    f"{label(column.row.cell)} is the same program as {', '.join(label(c.row.cell) for c in same)} here."
+                )
+            others = [c for c in others if c not in same]
+            if others:
+                notes.append(
+                    f"{label(column.row.cell)} is the fastest of its variants ({', '.join(times)}).{_close(column, others)}"
+                )
     for reference in references(shown):
         apart = [c.name for c in shown if not columns.together(reference, c) and columns.ratio(reference, c) is not None]
         if apart:
@@ -199,7 +261,7 @@ def _notes(rows: Sequence[Row], found: Sequence[Column], shown: Sequence[Column]
     said: list[tuple[Row, str]] = []
     for row in rows:
         if row.record["status"] != Status.OK:
-            log = "" if row.record["status"] == Status.UNSUPPORTED else f"  log: {row.record['log']}"
+            log = "" if row.record["status"] == Status.UNSUPPORTED else f"  log: {_log(row, results)}"
             said.append((row, f"{row.record['status']}: {row.record['why']}{log}"))
         if row.earlier:
             stale = f", stale: {', '.join(row.changed)}" if row.stale else ""
@@ -215,6 +277,17 @@ def _notes(rows: Sequence[Row], found: Sequence[Column], shown: Sequence[Column]
     return notes
 
 
+def _same_program(a: Column, b: Column) -> bool:
+    """Two variants that were compiled to the same program, and measured once."""
+    first, second = (each.row.record.get("same_as", each.row.cell.id) for each in (a, b))
+    return bool(first == second and columns.together(a, b))
+
+
+def _log(row: Row, results: Path | None) -> str:
+    log = row.record["log"]
+    return openable(results / log) if log and results is not None else str(log)
+
+
 def _close(column: Column, others: Sequence[Column]) -> str:
     """What to know of the choice among variants: it is made by the samples that are then shown."""
     near = []
@@ -225,6 +298,10 @@ def _close(column: Column, others: Sequence[Column]) -> str:
     if not near:
         return ""
     return f" It is not significantly faster than {', '.join(near)}: the choice favours it, by less than its interval."
+
+
+def _mebibytes(value: float | None) -> str | None:
+    return None if value is None else _number(value / 2**20)
 
 
 def _number(value: float | None) -> str | None:

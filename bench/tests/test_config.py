@@ -118,7 +118,14 @@ def test_names_that_do_not_exist_are_refused_with_the_nearest(arguments: Sequenc
 
 
 def test_what_exists_is_not_refused() -> None:
-    fine = ["workload=treelstm", "backend=pytorch", "backend=[pytorch,dynet]", "+backend.acrobat.tune=3", "hydra.verbose=true"]
+    fine = [
+        "workload=treelstm",
+        "backend=pytorch",
+        "backend=[pytorch,dynet]",
+        "+backend.acrobat.tune=3",
+        "hydra.verbose=true",
+        "hydra/launcher=joblib",
+    ]
     fine += ["measure=quick", "measure.budget_s=3", "workload.data='a,b'", "--cfg", "job", "~limit", "experiment=null", "-m"]
     for argument in fine:
         assert refusal([argument]) is None

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,6 +90,40 @@ def test_six_systems_fit_eighty_columns() -> None:
     assert all(len(line(text, name)) == 6 for name in ("latency ms, steady", "instances / s, steady", "compile s"))
     assert len(line(text, "95 % interval")) == 6
     assert "…" not in text
+
+
+@pytest.mark.parametrize("count", [8, 10])
+def test_more_systems_fit_eighty_columns_in_several_tables(count: int) -> None:
+    names = ("acrobat", "dynet", "pytorch", "cortex", "jitbatch", "handbatched", "dgl", "torchfold", "other", "another")[:count]
+    rows = [row(name, 12.3456 * (i + 1), seed=i, tables=False) for i, name in enumerate(names)]
+    text = shown(rows)
+    assert max(len(each) for each in text.splitlines()) <= 80
+    assert "…" not in text
+    overview = [each.split() for each in text.partition("latency")[0].splitlines() if each.strip().startswith(names)][:count]
+    assert [each[0] for each in overview] == list(names), "a line for each, the fastest first"
+    assert [float(each) for each in overview[0][-2:]] == pytest.approx([count, 2], rel=0.02), "than the slowest, than dynet"
+    assert text.count("latency ms, steady") >= 2
+    assert sum(len(each.split()) - 3 for each in text.splitlines() if "latency ms, steady" in each) == count
+
+
+def test_a_log_can_be_opened_from_where_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failed = row("dynet", 0.024)
+    failed.record |= {"status": Status.FAILED, "why": "no such thing", "log": "machine/logs/a.log"}
+    monkeypatch.chdir(tmp_path)
+    console = Console(width=80, file=io.StringIO())
+    table.show([failed], console, Path("results"))
+    table.show([failed], console, Path("/elsewhere/results"))
+    assert isinstance(console.file, io.StringIO)
+    said = console.file.getvalue()
+    assert "log: results/machine/logs/a.log" in said and "log: /elsewhere/results/machine/logs/a.log" in said
+
+
+def test_variants_that_are_the_same_program_are_said_to_be() -> None:
+    one, other = row("honest", 0.010), row("honest", 0.010, pace="slow")
+    other.record |= {"samples_s": one.record["samples_s"], "same_as": one.cell.id}
+    text = shown([one, other, row("dynet", 0.02, seed=2)], width=200)
+    assert "honest is the same program as honest pace=slow here." in text
+    assert "fastest of its variants" not in text
 
 
 def test_rows_of_other_sessions_have_a_ratio_without_an_interval_and_their_age() -> None:

@@ -1,0 +1,142 @@
+"""What a Hydra job does: measure the cells of one configuration and show their table.
+
+It is a function of a module, so that launchers can have it run in other processes and on other machines
+(`hydra/launcher=joblib`, `submitit_local`, `submitit_slurm`, `ray`). A job there keeps its rows in the same results, by
+appending; on each machine only one job at a time is measured, because a campaign holds the machine's lock. What a job came to
+is an `Outcome`. Those of other processes come back as files in the folder of the sweep, which `Merge` collects at its end.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import traceback
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hydra.experimental.callback import Callback
+from omegaconf import DictConfig
+from rich.console import Console
+
+from bench import environment, machine, table
+from bench.campaign import Campaign, Row
+from bench.config import read
+from bench.registry import ConfigError
+from bench.report import curve
+from bench.shown import openable
+
+WIDTH = 80  # of tables in a file
+SWEEP = "BENCH_SWEEP"  # names the sweep that a job belongs to and the process that has started it, as in "1a2b3c:4711"
+
+
+@dataclass
+class Outcome:
+    """Of one job. `refused` and `crashed`: why nothing, or not all of it, could be measured."""
+
+    rows: list[Row] = field(default_factory=list)
+    cut: bool = False
+    unkept: int = 0
+    refused: str | None = None
+    crashed: str | None = None
+
+
+@dataclass
+class Sweep:
+    """All jobs of this command."""
+
+    campaign: Campaign = field(default_factory=Campaign)
+    refused: list[str] = field(default_factory=list)
+    crashed: list[str] = field(default_factory=list)
+    said: set[str] = field(default_factory=set)  # what was said once for all jobs
+
+    def add(self, outcome: Outcome) -> None:
+        """What a job in another process came to."""
+        self.campaign.rows += outcome.rows
+        self.campaign.cut = self.campaign.cut or outcome.cut
+        self.campaign.unkept += outcome.unkept
+        self._end(outcome)
+
+    def _end(self, outcome: Outcome) -> None:
+        self.refused += [outcome.refused] if outcome.refused else []
+        self.crashed += [outcome.crashed] if outcome.crashed else []
+
+    def run(self, composed: DictConfig) -> Outcome:
+        """One job in this process. Only an interruption is raised; the next job of a sweep may do better than this one."""
+        before, unkept = len(self.campaign.rows), self.campaign.unkept
+        outcome = Outcome()
+        try:
+            self._measure(composed, before)
+        except ConfigError as error:
+            outcome.refused = str(error)
+            print(f"error: {error}", file=sys.stderr)
+        except KeyboardInterrupt:
+            table.show(self.campaign.rows[before:], console(), Path(str(composed.results_dir)))
+            raise
+        except Exception as error:
+            outcome.crashed = type(error).__name__
+            traceback.print_exc()
+            print(f"error of the harness: {type(error).__name__}; the lines above say where", file=sys.stderr)
+        outcome.rows, outcome.cut = self.campaign.rows[before:], self.campaign.cut
+        outcome.unkept = self.campaign.unkept - unkept
+        self._end(outcome)
+        return outcome
+
+    def _measure(self, composed: DictConfig, before: int) -> None:
+        config = read(composed)
+        left_out = ", ".join(environment.cleared(config.isolate.env))
+        self._say(left_out and f"not passed on to what is measured, because it tunes libraries: {left_out} (isolate.env)")
+        rows = self.campaign.run(config)
+        show(rows, Path(config.results_dir))
+        if config.measure.stored:
+            for path in curve.draw(rows, Path(config.results_dir).resolve() / machine.name() / "figures"):
+                console().print(f"written: {openable(path)}", markup=False, highlight=False, soft_wrap=True)
+
+    def _say(self, text: str) -> None:
+        """Once for all jobs of a sweep."""
+        if text and text not in self.said:
+            self.said.add(text)
+            print(text, file=sys.stderr)
+
+
+SWEEPING = Sweep()
+
+
+def job(composed: DictConfig) -> None:
+    """Run by Hydra, in the process of the command or in one that a launcher has started."""
+    name, _, started_by = os.environ.get(SWEEP, "").partition(":")
+    if not name or started_by == str(os.getpid()):
+        SWEEPING.run(composed)
+        return
+    outcome = Sweep().run(composed)
+    path = _outcomes(composed) / f"{name}-{uuid.uuid4().hex}.outcome"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_suffix(".tmp")
+    scratch.write_bytes(pickle.dumps(outcome))
+    scratch.replace(path)
+
+
+class Merge(Callback):
+    """At the end of a sweep, in the process of the command: shows and counts what jobs in other processes came to."""
+
+    def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
+        name = os.environ.get(SWEEP, "").partition(":")[0]
+        for path in sorted(_outcomes(config).glob(f"{name}-*.outcome")) if name else ():
+            outcome = pickle.loads(path.read_bytes())
+            path.unlink()
+            show(outcome.rows, Path(config.results_dir))
+            SWEEPING.add(outcome)
+
+
+def show(rows: list[Row], results: Path) -> None:
+    table.show(rows, console(), results)
+
+
+def console() -> Console:
+    return Console(width=None if sys.stdout.isatty() else WIDTH)
+
+
+def _outcomes(config: DictConfig) -> Path:
+    return Path(str(config.results_dir)).resolve() / "logs"

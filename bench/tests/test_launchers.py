@@ -1,0 +1,41 @@
+"""Sweeps whose jobs run in other processes: what they measured is in the results, in the tables and in the exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bench.status import Exit
+
+LAUNCHERS = {
+    "joblib": ("hydra_plugins.hydra_joblib_launcher", ("hydra.launcher.n_jobs=2",)),
+    "submitit_local": ("hydra_plugins.hydra_submitit_launcher", ("hydra.launcher.timeout_min=10",)),
+    "ray": ("hydra_plugins.hydra_ray_launcher", ()),
+}
+
+
+@pytest.mark.parametrize("launcher", LAUNCHERS)
+def test_jobs_in_other_processes(launcher: str, command: Callable[..., list[str]], tmp_path: Path) -> None:
+    """Two jobs that are measured, one of which has a cell that fails, and one that is refused."""
+    module, settings = LAUNCHERS[launcher]
+    pytest.importorskip(module, reason=f"pip install -e .[{launcher.partition('_')[0]}] for hydra/launcher={launcher}")
+    overrides = ("backend=[honest,cheat]", "backend.cheat.how=Raises,Applied,Nonsense", "measure=quick", "measure.stored=true")
+    arguments = command("-m", f"hydra/launcher={launcher}", *settings, *overrides, "measure.budget_s=0.05", "seed=0,-1")
+    arguments[arguments.index("lock=ignore")] = "lock=wait"
+    private = {**os.environ, "BENCH_LOCK": str(tmp_path / "lock")}
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False, env=private)
+    assert done.returncode == Exit.CONFIG, done.stderr[-3000:]
+    (path,) = tmp_path.glob("results/*/cells.jsonl")
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    found = sorted((row["backend"], row["options"].get("how", ""), row["status"]) for row in rows)
+    cheats = [("cheat", "Applied", "ok"), ("cheat", "Nonsense", "failed"), ("cheat", "Raises", "failed")]
+    assert [each for each in found if each[0] == "cheat"] == cheats
+    assert {each for each in found if each[0] == "honest"} == {("honest", "", "ok")}
+    assert done.stdout.count("latency ms, steady") >= 3, "the tables are shown where the command was given"
+    assert "2 failed" in done.stderr
+    assert not list(tmp_path.glob("results/logs/*.outcome"))

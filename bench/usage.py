@@ -1,0 +1,132 @@
+"""`python -m bench --help`: what it is, examples, and the options with their ranges."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from bench import registry
+
+WIDTH = 80
+HELP = ("--help", "-h")
+
+INTRODUCTION = """\
+python -m bench [-m] [OPTION=VALUE ...]
+
+Measures how well systems batch dynamic deep-learning models: every system in
+conf/backend runs the same instances of one workload, each output is checked
+against a float64 run, and one table says how long it took and what the time
+was spent on. What is measured is kept in results/ and not measured again.
+
+Examples
+  python -m bench workload=treelstm size=tiny measure=quick
+      Does everything run here, and is it right? Nothing is kept.
+  python -m bench workload=birnn backend=[pytorch,dynet] batch_size=8
+      Two systems on one workload.
+  python -m bench -m workload=treelstm,birnn batch_size=8,64 size=small,large
+      A sweep (-m): every combination of the values. A second start goes on
+      where the first one stopped; limit.wall_s=3600 ends it after an hour.
+"""
+
+OPTIONS: Sequence[tuple[str, str]] = (
+    ("workload=NAME", "{workload}"),
+    ("backend=[A,B]", "all of {backend}"),
+    ("size=", "small, large; tiny is for tests"),
+    ("batch_size=", "instances in a mini-batch, from 1 on; 64"),
+    ("threads=", "1 to {threads} here, or all; 1"),
+    ("device=", "cpu, cuda"),
+    ("seed=", "0 or more: makes the weights and the instances; 0"),
+    ("measure=", "{measure}: how thoroughly (conf/measure)"),
+    ("measure.NAME=", "a setting of it, as in measure.budget_s=30; above 0"),
+    ("rerun=", "what is measured although it has a row: none, apart, stale, failed, all; stale"),
+    ("lock=", "where others measure on this machine: wait, refuse, ignore; wait"),
+    ("limit.wall_s=", "seconds, 0 or more: begin nothing new after them"),
+    ("isolate.NAME=", "a cell's deadline_s and memory_gb (above 0), cpus (0-3,8)"),
+    ("+isolate.env.NAME=", "an environment variable for the measured processes"),
+    ("results_dir=", "where rows go; results"),
+    ("systems=[A,B]", "of the chosen backends only these"),
+    ("experiment=NAME", "a table or figure of the evaluation with its sweep: {experiment}"),
+    ("hydra/launcher=", "joblib, submitit_local, submitit_slurm, ray: the jobs of a sweep elsewhere"),
+)
+
+CLOSING = """\
+Looking only
+  python -m bench --cfg job      the composed configuration
+  python -m bench --hydra-help   Hydra's own options, as tab completion
+  python -m bench.list           which backend runs which workload, or why not
+
+Exit codes: 0 all well, 1 something failed, 2 refused, 3 something was wrong,
+4 nothing measured, 5 cut by limit.wall_s, 70 a mistake of the harness.
+"""
+
+
+def wanted(arguments: Sequence[str]) -> bool:
+    return any(argument in HELP for argument in arguments)
+
+
+def text() -> str:
+    known = {group: ", ".join(registry.names(group)) for group in ("workload", "backend", "measure", "experiment")}
+    known["threads"] = str(len(os.sched_getaffinity(0)))
+    lines = [INTRODUCTION, "Options"]
+    for name, meaning in OPTIONS:
+        lines += entry(name, meaning.format(**known))
+    lines += ["", "Options of the backends and workloads (conf/backend, conf/workload say what each does)"]
+    for group in ("backend", "workload"):
+        for name in registry.names(group):
+            lines += entry(*_own(group, name))
+    return "\n".join([*lines, "", CLOSING.rstrip()])
+
+
+def entry(name: str, meaning: str, indent: int = 22) -> Iterator[str]:
+    """A name and what it means, wrapped beside it."""
+    lines = textwrap.wrap(meaning, WIDTH - indent, break_on_hyphens=False, break_long_words=False) or [""]
+    yield f"  {name.ljust(indent - 2)}{lines[0]}" if len(name) < indent - 2 else f"  {name}"
+    yield from (" " * indent + line for line in (lines[1:] if len(name) < indent - 2 else lines))
+
+
+def _own(group: str, name: str) -> tuple[str, str]:
+    prefix = f"backend.{name}." if group == "backend" else f"workload={name}"
+    try:
+        parameters = _parameters(group, name)
+    except (ImportError, registry.ConfigError) as error:
+        return prefix, f"unavailable: {error}"
+    options = ", ".join(f"{key}={_range(hint, default)}" for key, (hint, default) in parameters.items())
+    return prefix, options or "no options"
+
+
+def _parameters(group: str, name: str) -> dict[str, tuple[Any, Any]]:
+    from omegaconf import OmegaConf
+
+    settings: Any = OmegaConf.load(registry.CONF / group / f"{name}.yaml")
+    cls = registry.resolve(str(settings.get("_target_")))
+    hints = get_type_hints(inspect.getattr_static(cls, "__init__"))
+    return {key: (hints.get(key, Any), each.default) for key, each in registry.parameters(cls).items()}
+
+
+def _range(hint: Any, default: Any) -> str:
+    """The choices of an option, the default first."""
+    shown = _spell(default)
+    choices = [each for each in _choices(hint) if each != shown]
+    return "|".join([shown, *choices])
+
+
+def _choices(hint: Any) -> list[str]:
+    if get_origin(hint) is Literal:
+        return [_spell(each) for each in get_args(hint)]
+    if hint is bool:
+        return ["true", "false"]
+    if hint is type(None):
+        return ["null"]
+    inner = get_args(hint)
+    if inner and get_origin(hint) not in (list, dict, tuple):
+        return list(dict.fromkeys(choice for each in inner for choice in _choices(each)))
+    return [{int: "NUMBER", float: "NUMBER", str: "TEXT"}.get(hint, "...")]
+
+
+def _spell(value: Any) -> str:
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value) or "''"

@@ -42,6 +42,9 @@ class DyNet:
     """`autobatch`: 0 none, 1 by agenda, 2 by depth, 3 by agenda that waits for others of the same depth; best is the fastest
     of 1, 2 and 3. `mem`: DyNet's `--dynet-mem`, in MB; by default it grows to what the mini-batches need.
 
+    `formulation`: best, programs in the forms that DyNet's heuristics batch well, or naive, what a user writes first
+    (backends/dynet/naive); the latter with the strategies that DyNet's paper has, 1 and 2, and without tables.
+
     `tables`: the vocabulary is projected by the weights that are applied to words when the model is loaded, and the projections
     are looked up; `both` measures with and without. `path`: a folder with a DyNet of one's own build, its modules `dynet` and
     `_dynet`, to be used in place of the installed one."""
@@ -57,6 +60,7 @@ class DyNet:
         mem: int | None = None,
         tables: bool | Literal["both"] = False,
         path: str | None = None,
+        formulation: Literal["best", "naive"] = "best",
     ) -> None:
         if autobatch not in ("best", 0, 1, 2, 3):
             raise ValueError(f"autobatch is best, 0, 1, 2 or 3, not {autobatch!r}")
@@ -65,6 +69,7 @@ class DyNet:
         self.mem = mem
         self.tables = tables
         self.path = path
+        self.formulation = formulation
 
     def available(self) -> str | None:
         try:
@@ -83,14 +88,20 @@ class DyNet:
         return None
 
     def variants(self) -> Sequence[Mapping[str, Any]]:
-        strategies: list[dict[str, Any]] = [{"autobatch": n} for n in (1, 2, 3)] if self.autobatch == "best" else [{}]
+        numbers = (1, 2, 3) if self.formulation == "best" else (1, 2)
+        strategies: list[dict[str, Any]] = [{"autobatch": n} for n in numbers] if self.autobatch == "best" else [{}]
         tables: list[dict[str, Any]] = [{"tables": value} for value in (False, True)] if self.tables == "both" else [{}]
         return [strategy | with_tables for with_tables in tables for strategy in strategies]
 
     def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Compiled:
+        folder = Path(__file__).parent
         module = f"backends.dynet.{workload.name}"
-        if not (Path(__file__).parent / f"{workload.name}.py").exists():
-            raise Unsupported(f"there is no DyNet program for {workload.name}")
+        if self.formulation == "naive":
+            folder, module = folder / "naive", f"backends.dynet.naive.{workload.name}"
+            if self.autobatch == 3 or self.tables is True:
+                raise Unsupported("the naive formulations are for autobatch 0, 1 and 2, and without tables")
+        if not (folder / f"{workload.name}.py").exists():
+            raise Unsupported(f"there is no {self.formulation} DyNet program for {workload.name}")
         model, arrays = workload.model(size), workload.params(size, seed)
         autobatch = 1 if self.autobatch == "best" else self.autobatch
         values_mb = pool.START_MB if self.mem is None else self.mem

@@ -85,6 +85,7 @@ def start(autobatch: int, pool_mb: int, parameters_mb: int, device: str, path: s
     _started.update(settings)
 
 
+@cache
 def library() -> str:
     """What DyNet computes with, and whose build it is: as in "Eigen in dyNET38 2.2"."""
     import _dynet
@@ -99,8 +100,9 @@ def library() -> str:
     return f"{products} in a DyNet {dynet.__version__} ({dynet.__gitversion__}) of its own build"
 
 
+@cache
 def instruction_set() -> str:
-    """What DyNet's library was compiled for."""
+    """What DyNet's library was compiled for. Reading all of its instructions takes a third of a second."""
     return compiled_for(Path(loaded_library("libdynet")).read_bytes())
 
 

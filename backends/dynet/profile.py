@@ -27,6 +27,7 @@ NEVER = "DyNet never batches it"
 ALONE = "nothing else with its signature was ready"
 WHY = (
     (re.compile(r"^(const_)?parameters|^lookup_parameters"), "one node per parameter"),
+    (re.compile(r"^constant\(|^argmax|^moment_dim|^a / a$"), NEVER),
     (re.compile(r"^a \* a$"), PRODUCT),
     (re.compile(r"^a \+ a \* a"), f"{PRODUCT} and bias"),
     (re.compile(r"reshape|^pick\(|sum_elems|colwise_add|concat_batch|concatenate_to_batch|^1 - |layer_norm|mean|std"), NEVER),

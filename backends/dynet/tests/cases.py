@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from workloads.tests import cases as shared
 
@@ -13,6 +14,7 @@ TABLES = ("treelstm", "simtree", "birnn", "stackrnn", "treegru", "treernn", "dag
 @dataclass(frozen=True)
 class Case(shared.Case):
     tables: bool = False
+    formulation: Literal["best", "naive"] = "best"
     answers: str = ""
     """The case whose answers are right for this one, too."""
 
@@ -22,4 +24,6 @@ def cases() -> dict[str, Case]:
     for name in [n for n, case in found.items() if case.workload in TABLES]:
         case = found[name]
         found[f"{name}, tables"] = Case(case.workload, case.instances, case.options, tables=True, answers=name)
+    for name, case in [(name, case) for name, case in found.items() if case.instances and not case.tables]:
+        found[f"{name}, naive"] = Case(case.workload, case.instances, case.options, formulation="naive", answers=name)
     return found

@@ -18,7 +18,7 @@ from workloads.tests.conftest import spec
 def run(autobatch: Any, case: Case) -> dict[str, Any]:
     workload = spec(case.workload, **case.options)
     try:
-        compiled = DyNet(Target(threads=2), autobatch=autobatch, tables=case.tables).compile(
+        compiled = DyNet(Target(threads=2), autobatch=autobatch, tables=case.tables, formulation=case.formulation).compile(
             workload, "tiny", 0, max(len(case.instances), 1)
         )
     except Unsupported as error:

@@ -17,6 +17,7 @@ from backends.dynet.interleave import Interleaving, Task, decide
 from bench import api
 from bench.contract import Target, Unsupported
 from workloads.decisions import choose
+from workloads.tests.conftest import spec
 
 
 def test_best_is_three_variants() -> None:
@@ -47,7 +48,7 @@ def test_a_workload_without_a_program() -> None:
     class Other:
         name = "other"
 
-    with pytest.raises(Unsupported, match="there is no DyNet program for other"):
+    with pytest.raises(Unsupported, match="there is no best DyNet program for other"):
         DyNet(Target()).compile(Other(), "tiny", 0, 1)  # type: ignore[arg-type]
 
 
@@ -63,6 +64,13 @@ def test_tables_and_strategies_are_variants_of_their_own() -> None:
     assert len(found) == 6
     assert {(v["autobatch"], v["tables"]) for v in found} == {(n, t) for n in (1, 2, 3) for t in (False, True)}
     assert DyNet(Target(), autobatch=1, tables="both").variants() == [{"tables": False}, {"tables": True}]
+
+
+def test_naive_formulations_are_for_the_documented_strategies() -> None:
+    assert DyNet(Target(), formulation="naive").variants() == [{"autobatch": 1}, {"autobatch": 2}]
+    for options in ({"autobatch": 3}, {"tables": True}):
+        with pytest.raises(Unsupported, match="naive formulations are for autobatch 0, 1 and 2, and without tables"):
+            DyNet(Target(), formulation="naive", **options).compile(spec("treelstm"), "tiny", 0, 1)  # type: ignore[arg-type]
 
 
 def test_a_folder_without_dynet(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def results(autobatch: int) -> dict[str, Any]:
 def test_outputs_are_right(name: str, autobatch: int) -> None:
     result = results(autobatch)[name]
     if "unsupported" in result:
-        assert CASES[name].workload in ("mvrnn", "nestedrnn", "dagrnn")
+        assert CASES[name].formulation == "naive" or CASES[name].workload in ("mvrnn", "nestedrnn", "dagrnn")
         assert autobatch == 3
         pytest.skip(result["unsupported"])
     for outputs in (result["outputs"], result["again"], result["first"]):
@@ -75,6 +75,39 @@ def test_batches_are_counted(name: str, autobatch: int) -> None:
 def test_what_cannot_batch_says_so() -> None:
     assert "one shared left operand" in results(1)["mvrnn"]["counters"]["unbatched"]["a * a"]
     assert "never batches" in results(1)["berxit"]["counters"]["unbatched"]["colwise_add(a, a)"]
+
+
+@pytest.mark.parametrize("autobatch", [1, 2])
+@pytest.mark.parametrize("name", NAMES)
+def test_naive_formulations_take_more_batches(name: str, autobatch: int) -> None:
+    best, naive = (results(autobatch)[case]["counters"] for case in (name, f"{name}, naive"))
+    assert naive["batches"] > best["batches"]
+
+
+@pytest.mark.parametrize(
+    ("name", "operator"),
+    [
+        ("treelstm", "constant({16},0)"),
+        ("simtree", "constant({16},0)"),
+        ("treegru", "constant({16},1)"),
+        ("birnn", "argmax(a)_{{7}}"),
+        ("berxit", "moment_dim(expression=a,{0}), order=1"),
+        ("berxit", "a / a"),
+    ],
+)
+def test_what_the_naive_formulations_have_that_is_never_batched(name: str, operator: str) -> None:
+    assert "never batches" in results(1)[f"{name}, naive"]["counters"]["unbatched"][operator]
+    assert operator not in results(1)[name]["counters"]["unbatched"]
+
+
+def test_instances_that_read_values_by_themselves_take_batches_of_their_own() -> None:
+    """Of four equal instances each takes batches of its own; the best formulation takes those of one for all."""
+    for name in ("drnn", "nestedrnn", "stackrnn"):
+        together, alone = (results(1)[f"{name}, {case}, naive"]["counters"] for case in ("all equal", "one"))
+        parameters = int(alone["unbatched"]["parameters"].split()[0])
+        assert together["batches"] - parameters > 3 * (alone["batches"] - parameters)
+        together, alone = (results(1)[f"{name}, {case}"]["counters"] for case in ("all equal", "one"))
+        assert together["batches"] < 1.5 * alone["batches"]
 
 
 def test_without_autobatching_every_node_is_a_batch() -> None:

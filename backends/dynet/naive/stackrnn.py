@@ -1,0 +1,16 @@
+"""StackRNN, one instance after the other: each reads the values that its control flow waits for before the next one begins, so
+nothing is batched across instances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from backends.dynet import stackrnn
+from backends.dynet.engine import Graph
+from workloads.stackrnn.model import Sentence
+
+
+class Program(stackrnn.Program):
+    def run(self, minibatch: Sequence[Sentence], graph: Graph) -> list[Any]:
+        return [output for instance in minibatch for output in super(Program, self).run([instance], graph)]

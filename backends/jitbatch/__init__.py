@@ -14,9 +14,9 @@ is computed: calls of one signature and one depth (one more than the largest of 
 
 1. Recording (`construct ms`; `lazy.py`, `recorder.py`): the model's Python code, which appends to a flat list of ints.
 2. Analysis (`schedule ms`; `plan.py`): batches, index vectors of scattered operands, rows for results. It depends on the
-   record alone and is kept: the next mini-batch with the same record skips it (`cache_hits`; `analyses` counts those made).
-   The key is the whole record and the list of results that are still referred to, compared in full. No instance and no number
-   of one is part of it, so instances with the same structure and other words share it.
+   record alone and is kept: the next mini-batch with the same record skips it (`cache_hits`; `analyses` counts those made, and
+   `analysis_ms` is their time). The key is the whole record and the list of results that are still referred to, compared in
+   full. No instance and no number of one is part of it, so instances with the same structure and other words share it.
 3. Execution (`execute.py`, `operators.py`): operands gathered (`copy ms`), one batched call of torch for each operation
    (`kernel ms`). An operation without a rule goes through `torch.vmap`; one that this refuses is computed for each instance by
    itself, and the counter `unbatched` says why.

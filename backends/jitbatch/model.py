@@ -69,6 +69,7 @@ class Run:
         self.tops: Mapping[Sort, int] = {}
         self.last = 0  # the number of the plan that ran last; 0: none
         self.schedule_ns = self.fetch_ns = 0
+        self.analysis_ns = 0  # the part of schedule_ns that a kept plan saves
         self.hits = self.misses = self.recorded = self.flushes = 0
 
     def flush(self) -> None:
@@ -82,10 +83,12 @@ class Run:
         ready = self.plans.get(key)
         if ready is None:
             self.misses += 1
+            begun = perf_counter_ns()
             self.plans.made += 1
             kinds = recorder.kinds
             plan = analyse(self.plans.made, recorder.code, recorder.base, kinds.all, self.rows, self.tops, alive)
             ready = Ready(plan, 1, kinds.device)
+            self.analysis_ns += perf_counter_ns() - begun
             self.plans.put(key, ready)
         else:
             self.hits += 1
@@ -232,6 +235,7 @@ class Model:
             "launches": meter.launches,
             "mean_batch_width": meter.nodes / meter.batches if meter.batches else 0.0,
             "gathered_bytes": meter.gathered_bytes,
+            "analysis_ms": run.analysis_ns / 1e6,
             "analyses": run.misses,
             "cache_hits": run.hits,
             "flushes": run.flushes,

@@ -29,6 +29,7 @@ def test_equal_structures_share_a_plan_and_differ_in_their_outputs() -> None:
     assert (made.counters()["analyses"], made.counters()["cache_hits"]) == (1, 0)
     other = made.run([pair(5, 6), pair(1, 2)])
     assert (made.counters()["analyses"], made.counters()["cache_hits"]) == (0, 1)
+    assert made.counters()["analysis_ms"] == 0
     torch.testing.assert_close(one[0], other[1])
     assert not torch.allclose(one[0], other[0])
     assert not torch.allclose(one[1], other[0])
@@ -50,6 +51,7 @@ def test_without_the_cache_every_minibatch_is_analysed() -> None:
     for _ in range(2):
         made.run([pair(1, 2)])
         assert (made.counters()["analyses"], made.counters()["cache_hits"]) == (1, 0)
+        assert 0 < made.counters()["analysis_ms"] < made.counters()["schedule_ms"]
     assert not made.plans.known
 
 

@@ -15,7 +15,14 @@ from bench.report.frame import number
 from bench.report.section import HEADS, Section, columns, failed, holes, latency, panel, reasons, varied
 from bench.report.tables import APART, SAME, Line, Table, Value, quantity, spelled, with_interval, word
 
-COUNTED = {"batches": "batches", "mean_batch_width": "mean batch width", "launches": "launches", "nodes": "operations"}
+COUNTED = {
+    "batches": "batches",
+    "mean_batch_width": "mean batch width",
+    "launches": "launches",
+    "nodes": "operations",
+    "recorded": "calls recorded",
+    "analysis_ms": "analysis, ms",
+}
 
 
 @dataclass

@@ -1,0 +1,57 @@
+"""Compiles one model of the zoo unchanged and compares it with eager PyTorch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from backends.acrobat import compile
+from backends.acrobat.tests.zoo.case import Case
+
+BATCHES = (1, 3, 8)
+TOLERANCE = 1e-4
+
+
+def check(case: Case, cache_folder: Path) -> None:
+    """Compile `case` as it is and run mini-batches of several sizes, each against eager PyTorch, instance by instance.
+
+    Raises CompileError where the compiler refuses the model, AssertionError where a result differs."""
+    executable = compile(case.module(), checked=True, cache_folder=cache_folder)
+    with torch.no_grad():
+        for seed, size in enumerate(BATCHES):
+            eager = case.module()
+            expected = [eager(instance) for instance in case.instances(size, seed)]
+            got = executable(case.instances(size, seed))
+            assert len(got) == size
+            for number, (mine, theirs) in enumerate(zip(got, expected, strict=True)):
+                assert_same(mine, theirs, f"instance {number} of {size}")
+
+
+def assert_same(mine: Any, theirs: Any, where: str) -> None:
+    """That two results have the same structure, the same host values, and tensors that agree within the tolerance."""
+    match theirs:
+        case torch.Tensor():
+            assert isinstance(mine, torch.Tensor), f"{where}: {type(mine).__name__} where eager gives a tensor"
+            assert mine.shape == theirs.shape, f"{where}: shape {tuple(mine.shape)}, eager {tuple(theirs.shape)}"
+            assert torch.allclose(mine.double(), theirs.double(), rtol=TOLERANCE, atol=TOLERANCE), where
+        case float():
+            assert isinstance(mine, float), f"{where}: {mine!r}, eager {theirs!r}"
+            assert math.isclose(mine, theirs, rel_tol=TOLERANCE, abs_tol=TOLERANCE), f"{where}: {mine!r}, eager {theirs!r}"
+        case str() | int() | None:
+            assert type(mine) is type(theirs), f"{where}: {mine!r}, eager {theirs!r}"
+            assert mine == theirs, f"{where}: {mine!r}, eager {theirs!r}"
+        case Mapping():
+            assert mine.keys() == theirs.keys(), f"{where}: keys {list(mine)}, eager {list(theirs)}"
+            for key in theirs:
+                assert_same(mine[key], theirs[key], f"{where}[{key!r}]")
+        case Sequence():
+            assert type(mine) is type(theirs), f"{where}: {type(mine).__name__}, eager {type(theirs).__name__}"
+            assert len(mine) == len(theirs), f"{where}: {len(mine)} elements, eager {len(theirs)}"
+            for index, (a, b) in enumerate(zip(mine, theirs, strict=True)):
+                assert_same(a, b, f"{where}[{index}]")
+        case _:
+            raise AssertionError(f"{where}: results of {type(theirs).__name__} are not compared")

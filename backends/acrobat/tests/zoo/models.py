@@ -1,0 +1,10 @@
+"""All models of the zoo: importing a family adds its models to the list."""
+
+from __future__ import annotations
+
+from backends.acrobat.tests.zoo import decoders, exits, graphs, parsers, sequences, trees
+from backends.acrobat.tests.zoo.case import CASES
+
+FAMILIES = (trees, sequences, decoders, graphs, parsers, exits)
+
+__all__ = ["CASES", "FAMILIES"]

@@ -29,7 +29,8 @@ from backends.acrobat.tuning.tune import tune as tuned
 @keywords_of(Settings)
 def compile(module: nn.Module, settings: Settings) -> Executable:
     """Compile `module`, whose `forward` takes one instance, for mini-batches on this machine's CPU. The keyword arguments are
-    the fields of `backends.acrobat.settings.Settings`, which says what each does.
+    the fields of `backends.acrobat.settings.Settings`, which says what each does. What an instance is, the annotation of
+    `forward` says, or else the instances given as `sample`.
 
     The compiled program has weights, attributes of modules, globals and the like as they are at this moment. Each call looks
     whether they still are, which takes about half a microsecond and 0.2 for each weight, and raises ModuleChanged if not: the
@@ -41,7 +42,7 @@ def compile(module: nn.Module, settings: Settings) -> Executable:
     the cache has does not need) or, with `Options(kernels="vendor")`, no library, UnsupportedCpu if the processor lacks the
     instructions that kernels need or that `Options(isa=...)` asks for, ValueError for keyword arguments that cannot be.
     """
-    program, reads = build_with_reads(module)
+    program, reads = build_with_reads(module, sample=settings.sample)
     frozen = Frozen(module, reads, program)
     try:
         executable = as_deep_as_needed(lambda: compile_program(program, frozen, settings))
@@ -90,4 +91,4 @@ def load(program: Program, folder: Path, settings: Settings) -> Executable:
     """A finished program from its build in `folder`."""
     cases = {(d.name, c.name): c.cls for d in program.datatypes.values() for c in d.cases}
     weights = {**program.values, **evaluate_derived(program)}
-    return Executable(folder, weights, [cases[c] for c in classes_of(program)], settings)
+    return Executable(folder, weights, [cases[c] for c in classes_of(program)], settings, program.boundary)

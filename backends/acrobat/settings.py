@@ -42,9 +42,10 @@ class Settings:
     """How many schedules of kernels are tried beside the default ones, on this machine, at about half a second each (paper:
     auto-scheduling); what is measured is kept in the cache folder."""
     sample: Sequence[Any] | None = None
-    """A mini-batch like those to come. It is run first, and its profile tells which kernels to spend the trials on and at which
-    numbers of rows (paper: profile-guided optimization). Without one, all kernels are tried at 64 rows. With `tune=0` it is not
-    used."""
+    """A mini-batch like those to come. Where `forward` has no annotation that says what an instance is, the types of its fields
+    and the shapes of its tensors are read off these: give instances that differ in all that may differ, such as the lengths
+    of lists and tensors. With `tune`, it is run first, and its profile tells which kernels to spend the trials on and at which
+    numbers of rows (paper: profile-guided optimization); without one, all kernels are tried at 64 rows."""
     memory_limit: int = MEMORY_LIMIT
     """Bytes that each arena of a mini-batch may have."""
     cache_folder: Path | None = None

@@ -18,6 +18,7 @@ from torch import nn
 from backends.acrobat.codegen import blas
 from backends.acrobat.codegen.module import DOOR
 from backends.acrobat.errors import InstanceError, ModuleChanged, ResourceError, ScheduleError
+from backends.acrobat.frontend.boundary import Boundary
 from backends.acrobat.frozen import MISSING, Frozen
 from backends.acrobat.kernels.packing import pack
 from backends.acrobat.memory import has_ordinary_memory
@@ -54,12 +55,14 @@ class Executable:
         weights: Mapping[str, np.ndarray],
         classes: Sequence[type],
         settings: Settings,
+        boundary: Boundary | None = None,
     ) -> None:
         """`folder` is a finished build, `weights` all weights of the program (float32), `classes` those of its manifest.
-        Of the settings, those count that say how a build is run.
+        Of the settings, those count that say how a build is run. `boundary` is the program's.
 
         Raises RuntimeError if the system has not as many threads, BuildError if the kernels call a library and there is none.
         """
+        self.boundary = boundary
         self._session: int | None = None
         self._frozen: Frozen | None = None
         self._module: weakref.ref[nn.Module] | None = None
@@ -101,12 +104,14 @@ class Executable:
         """Raises InstanceError for an instance that does not fit, ModuleChanged when the module that was compiled has other
         weights, attributes or modules than then, ResourceError when memory or the stack runs out, RuntimeError when called
         during a call of its own or after `close`."""
+        if self.boundary is not None:
+            instances = self.boundary.all_inward(instances)
         outputs: list[Any] | None = self._lib.acrobat_run(self._open(), instances, self._allocate, 0)
         if outputs is None:
             self._look_again()
             outputs = self._lib.acrobat_run(self._open(), instances, self._allocate, 1)
             assert outputs is not None
-        return outputs
+        return outputs if self.boundary is None else [self.boundary.outward(value) for value in outputs]
 
     # ---- the module
 

@@ -34,7 +34,11 @@ class TupleT:
 
 @dataclass(frozen=True, slots=True)
 class ListT:
+    """A list. While the front end works, `rows` says that it stands for a *ragged tensor*, one with an extent that each instance
+    has its own of: the items are its parts along that dimension. In a finished program every list is a plain one (None)."""
+
     item: Type
+    rows: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

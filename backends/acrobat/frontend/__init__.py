@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
 from torch import nn
@@ -15,18 +16,21 @@ from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.ir.nodes import Program
 
 
-def build(module: nn.Module, instance_type_hint: Any = None) -> Program:
+def build(module: nn.Module, instance_type_hint: Any = None, sample: Sequence[Any] | None = None) -> Program:
     """The program of `module.forward`, which takes one instance, of the type its annotation says; `instance_type_hint` is one
-    to take in its place. The values are those of this moment, in float32. Raises CompileError with all problems found."""
-    return build_with_reads(module, instance_type_hint)[0]
+    to take in its place, and without either the type is that of the instances in `sample`. The values are those of this moment,
+    in float32. Raises CompileError with all problems found."""
+    return build_with_reads(module, instance_type_hint, sample)[0]
 
 
-def build_with_reads(module: nn.Module, instance_type_hint: Any = None) -> tuple[Program, Reads]:
+def build_with_reads(
+    module: nn.Module, instance_type_hint: Any = None, sample: Sequence[Any] | None = None
+) -> tuple[Program, Reads]:
     """As `build`, and what the program depends on beside the source."""
 
     def work() -> tuple[Program, Reads]:
         builder = ProgramBuilder(module)
-        program = builder.build(instance_type_hint)
+        program = builder.build(instance_type_hint, sample)
         builder.reads.called(module)
         return program, builder.reads
 

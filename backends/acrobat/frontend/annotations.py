@@ -12,10 +12,12 @@ import typing
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Union, get_args, get_origin
 
+import torch
 from torch import Tensor, nn
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, Case, DataT, DataType, ListT, TensorT, TupleT, Type
-from backends.acrobat.frontend.values import UNKNOWN, contains_unknown, join_types
+from backends.acrobat.frontend.observed import ObservationError, Observer, Place
+from backends.acrobat.frontend.values import SYMBOL, UNKNOWN, contains_unknown, join_types
 
 
 class AnnotationError(ValueError):
@@ -44,6 +46,8 @@ class Datatypes:
         self.optionals: dict[str, Type] = {}  # name -> inner type
         self.fields: dict[tuple[type, str], Any] = {}
         self.changed = False
+        self.asked: dict[type, list[str]] = {}  # of classes known from a sample: the fields that the program reads
+        self.seen: dict[type, dict[str, Place]] = {}
         classes = {c for m in root.modules() for c in type(m).__mro__ if not c.__module__.startswith(("torch.", "builtins"))}
         self.modules = sorted({c.__module__ for c in classes if c.__module__ in sys.modules})
 
@@ -88,6 +92,71 @@ class Datatypes:
             hinted = hints(member)
             for f in dataclasses.fields(member):
                 self.fields[member, f.name] = self.resolve(hinted[f.name])
+
+    # ---- types from a sample
+
+    def observe(self, instances: Sequence[Any]) -> Any:
+        """The type of the instances of a sample; their classes are registered, with the fields that were seen in them. Raises
+        AnnotationError where the sample holds what no instance can have."""
+        try:
+            observer = Observer(instances)
+        except ObservationError as error:
+            raise AnnotationError(str(error)) from error
+        self.seen = observer.fields
+        together: dict[type, set[type]] = {cls: {cls} for cls in observer.fields}
+        for place in _places(observer):
+            for cls in place.classes:
+                joined = together[next(iter(place.classes))] | together[cls]
+                for member in joined:
+                    together[member] = joined
+        for cls in observer.fields:
+            if cls not in self.of_class:
+                members = tuple(c for c in observer.fields if c in together[cls])
+                name = "_or_".join(c.__name__ for c in members)
+                while name in self.cases:
+                    name += "_"
+                self.cases[name] = members
+                self.of_class |= dict.fromkeys(members, name)
+        return self.type_at(observer.root, "the instance")
+
+    def type_at(self, place: Place, what: str) -> Any:
+        """The type of what was seen at a place of a sample. Raises AnnotationError."""
+        kinds = place.kinds - {"none"}
+        if kinds == {"int", "float"}:
+            kinds = {"float"}
+        if len(kinds) > 1:
+            raise AnnotationError(f"{what} is {' or '.join(sorted(kinds))} in the sample: give it one type")
+        inner = self._plain_type_at(place, next(iter(kinds), ""), what)
+        return self.optional(inner) if "none" in place.kinds and kinds else inner
+
+    def _plain_type_at(self, place: Place, kind: str, what: str) -> Any:
+        match kind:
+            case "int" | "bool" | "float":
+                return {"int": INT, "bool": BOOL, "float": FLOAT}[kind]
+            case "symbol":
+                return SYMBOL
+            case "tensor":
+                return self._tensor_at(place, what)
+            case "list":
+                assert place.item is not None
+                return ListT(self.type_at(place.item, f"an element of {what}"))
+            case "tuple":
+                return TupleT(tuple(self.type_at(p, f"element {i} of {what}") for i, p in enumerate(place.items)))
+            case "class":
+                return DataT(self.of_class[next(iter(place.classes))])
+        return UNKNOWN  # nothing was seen: a list that was always empty, a field that was always None
+
+    def _tensor_at(self, place: Place, what: str) -> Any:
+        assert place.shape is not None
+        if len(place.dtypes) > 1:
+            raise AnnotationError(f"{what} is a tensor of several dtypes in the sample")
+        (dtype,) = place.dtypes
+        shape = list(place.shape)
+        if dtype in (torch.int64, torch.int32, torch.bool) and len(shape) == 1:
+            return ListT(BOOL if dtype == torch.bool else INT, rows=0)
+        if dtype != torch.float32:
+            raise AnnotationError(f"{what} is a tensor of {dtype} and shape {tuple(shape)}: give float32, or a list of ints")
+        return ragged_type(shape)
 
     # ---- resolving
 
@@ -142,6 +211,28 @@ class Datatypes:
 
     # ---- fields
 
+    def field_names(self, cls: type) -> list[str]:
+        """The fields of a class in order; of one known from a sample those that the program reads."""
+        if cls in self.seen and not self.annotated(cls):
+            return self.asked.setdefault(cls, [])
+        return [f.name for f in dataclasses.fields(cls)]
+
+    def annotated(self, cls: type) -> bool:
+        """Whether the types of the class's fields were taken from its annotations."""
+        return dataclasses.is_dataclass(cls) and (cls, "") in self.fields
+
+    def has_field(self, cls: type, name: str) -> bool:
+        """Whether instances of the class have that field. One that is known from a sample is read from here on."""
+        if cls in self.seen and not self.annotated(cls):
+            if name not in self.seen[cls]:
+                return False
+            if name not in self.asked.setdefault(cls, []):
+                self.asked[cls].append(name)
+                self.fields[cls, name] = self.type_at(self.seen[cls][name], f"`{cls.__name__}.{name}`")
+                self.changed = True
+            return True
+        return name in self.field_names(cls)
+
     def field_type(self, cls: type, name: str) -> Any:
         return self.fields[cls, name]
 
@@ -163,12 +254,28 @@ class Datatypes:
             else:
                 out[name] = DataType(
                     name,
-                    tuple(
-                        Case(c.__name__, tuple((f.name, self.fields[c, f.name]) for f in dataclasses.fields(c)), c)
-                        for c in self.cases[name]
-                    ),
+                    tuple(Case(c.__name__, tuple((f, self.fields[c, f]) for f in self.field_names(c)), c) for c in self.cases[name]),
                 )
         return out
+
+
+def ragged_type(shape: Sequence[int | None]) -> Any:
+    """The type of a tensor with these extents, None for one that varies between instances."""
+    if None not in shape:
+        return TensorT(tuple(e for e in shape if e is not None))
+    k = list(shape).index(None)
+    return ListT(ragged_type([*shape[:k], *shape[k + 1 :]]), rows=k)
+
+
+def _places(observer: Observer) -> list[Place]:
+    """All places of a sample."""
+    out: list[Place] = []
+    pending = [observer.root, *(p for fields in observer.fields.values() for p in fields.values())]
+    while pending:
+        place = pending.pop()
+        out.append(place)
+        pending += [*place.items, *([place.item] if place.item is not None else [])]
+    return out
 
 
 def _check(cls: type) -> None:

@@ -14,13 +14,13 @@ import torch
 
 from backends.acrobat import markers
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TupleT
-from backends.acrobat.frontend import modules, weights
+from backends.acrobat.frontend import modules, ragged, weights
 from backends.acrobat.frontend.conditions import truth
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.lists import extremum, fold, iterable, list_of, total
 from backends.acrobat.frontend.operators import as_int
 from backends.acrobat.frontend.source import span_of
-from backends.acrobat.frontend.tensors import Call, Refused, shape_of, torch_name
+from backends.acrobat.frontend.tensors import Call, Refused, constant, shape_of, torch_name
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
@@ -36,6 +36,7 @@ from backends.acrobat.frontend.values import (
     guess,
     is_list,
     is_number,
+    is_ragged,
     is_tensor,
     is_unknown,
     known,
@@ -45,12 +46,15 @@ from backends.acrobat.frontend.values import (
     unknown,
 )
 from backends.acrobat.ir import nodes as n
+from backends.acrobat.library import FUNCTIONS, words
 
 PURE = "write `x = phase(x)`, with what the phase before has made: work that uses the new `x` is of the next phase"
 
 
 def call(f: Frame, node: ast.Call, hint: str) -> Value:
     callee = f.borrowed(node.func)
+    if callee == Static(zip) and len(node.args) == 1 and isinstance(node.args[0], ast.Starred) and not node.keywords:
+        return _unzipped(f, node, f.borrowed(node.args[0].value))
     if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
         return f.problem(node, "`*` and `**` arguments are not in the language", "write the arguments one by one")
     if is_unknown(callee):
@@ -72,11 +76,25 @@ def call(f: Frame, node: ast.Call, hint: str) -> Value:
     return result
 
 
+def _unzipped(f: Frame, node: ast.AST, xs: Value) -> Value:
+    """`zip(*xs)` of a list of tuples: a tuple of lists."""
+    t = type_or_none(xs)
+    if nothing_known(xs) or isinstance(t, ListT) and contains_unknown(t):
+        return unknown()
+    if not isinstance(t, ListT) or not isinstance(t.item, TupleT):
+        return f.problem(node, "`zip(*xs)` takes a list of tuples here")
+
+    def component(i: int) -> Value:
+        return ragged.mapped(f, [xs], lambda pair: (f.components(pair) or [])[i])  # type: ignore[list-item]
+
+    return TupleV(tuple(component(i) for i in range(len(t.item.items))))
+
+
 def _may_hold_lists(value: Value) -> bool:
     def holds(t: Any) -> bool:
         return isinstance(t, (ListT, DataT)) or (isinstance(t, TupleT) and any(map(holds, t.items)))
 
-    return nothing_known(value) or holds(type_or_none(value))
+    return holds(type_or_none(value))
 
 
 def _makes_lists(callee: Value) -> bool:
@@ -91,6 +109,8 @@ def _called(f: Frame, node: ast.Call, callee: Value, args: list[Value], kwargs: 
             return modules.run_forward(f, node, owner, args, kwargs)
         case Method(Module() as owner, _, function):
             return f.program.call(f, node, function, [owner, *args], kwargs)
+        case Method(Dyn(type=DataT()) as owner, _, types.FunctionType() as function):
+            return f.program.call(f, node, function, [owner, *args], kwargs)
         case Method(owner, name):
             return _method(f, node, owner, name, args, kwargs)
         case Static(value):
@@ -99,7 +119,9 @@ def _called(f: Frame, node: ast.Call, callee: Value, args: list[Value], kwargs: 
 
 
 def _method(f: Frame, node: ast.AST, owner: Value, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    if is_tensor(owner):
+    if (is_tensor(owner) or is_ragged(owner)) and name in FUNCTIONS:
+        return f.program.call(f, node, FUNCTIONS[name], [owner, *args], kwargs)
+    if is_tensor(owner) or is_ragged(owner):
         return f.tensors.call(name, Call(name, [owner, *args], kwargs))
     if isinstance(owner, Held):
         return _stacked(f, node, owner, name, Call(name, [owner, *args], kwargs))
@@ -133,11 +155,19 @@ def _function(f: Frame, node: ast.Call, value: Any, args: list[Value], kwargs: d
     written = ast.unparse(node.func)
     if isinstance(value, type) and dataclasses.is_dataclass(value):
         return construct(f, node, value, args, kwargs)
-    if value is torch.tensor:
+    if value is torch.tensor or value is torch.as_tensor or value is torch.LongTensor:
         return _made_tensor(f, node, args, kwargs)
     if value is torch.nn.functional.relu:
         return f.tensors.functional_relu(Call("relu", args, kwargs))
+    if value is words.unrolled and len(args) == 1:
+        return f.static_list(Static(tuple(args[0].value)) if isinstance(args[0], Static) else iterable(f, args[0]))
+    if value is words.refuse:
+        raise Refused(*(constant(a, "the message") for a in args))
+    if value is torch.nn.functional.embedding:
+        return modules.looked_up(f, node, *Call("embedding", args, kwargs).bind("input", "weight"))
     if (name := torch_name(value)) is not None:
+        if name in FUNCTIONS:
+            return f.program.call(f, node, FUNCTIONS[name], args, kwargs)
         if args and isinstance(args[0], Held):
             return _stacked(f, node, args[0], name, Call(name, args, kwargs))
         return f.tensors.call(name, Call(name, args, kwargs))
@@ -204,18 +234,37 @@ def _written_out(f: Frame, result: Dyn, value: Value) -> Dyn:
 
 
 def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    """`torch.tensor` of a number: of an int an index, of a float a tensor without dimensions."""
-    kwargs = {k: v for k, v in kwargs.items() if k != "device"}
-    if len(args) == 1 and not kwargs and is_number(args[0]) and type_of(args[0]) in (INT, FLOAT):
-        if type_of(args[0]) == INT:
-            return Held("index", args[0])
-        is_known, value = known(args[0])
-        if is_known:
-            return f.tensors.op("full", [], {"shape": (), "value": value}, "constant")
-        return Dyn(f.tensors.operand(args[0]))
+    """`torch.tensor` of a number: of an int an index, of a float a tensor without dimensions; of a list of numbers a ragged one."""
+    kwargs = {k: v for k, v in kwargs.items() if k not in ("device", "dtype")}
     if args and nothing_known(args[0]):
         return unknown()
-    return f.problem(node, "`torch.tensor` takes a number here", "make other tensors with torch.full, or as parameters")
+    if len(args) != 1 or kwargs:
+        return f.problem(node, "`torch.tensor` takes a number or a list of numbers here")
+    (x,) = args
+    if is_number(x) and type_of(x) in (INT, FLOAT):
+        if type_of(x) == INT:
+            return Held("index", x)
+        is_known, value = known(x)
+        if is_known:
+            return f.tensors.op("full", [], {"shape": (), "value": value}, "constant")
+        return Dyn(f.tensors.operand(x))
+    if is_ragged(x) or is_tensor(x):
+        return x
+    items = f.display(x)
+    if items is not None and len(items) == 1 and is_list(items[0]) and type_of(items[0]).item == INT:
+        return Held("batch", ragged.of_rows(items[0], 0))
+    if items is not None and items and all(is_number(v) for v in items):
+        if all(type_of(v) == INT for v in items):
+            whole = list_of(f, node, list(items))
+            return Held("index", items[0]) if len(items) == 0 else ragged.of_rows(whole, 0)
+        numbers = [Dyn(f.tensors.operand(v if isinstance(v, Dyn) else f.tensors.op("full", [], {"shape": (), "value": float(v.value)}))) for v in items]  # type: ignore[union-attr]
+        return f.tensors.op("stack", numbers, {"dim": 0})
+    if is_list(x) and isinstance(type_of(x).item, ScalarT):
+        t = type_of(x).item
+        if t == FLOAT:
+            return ragged.of_rows(ragged.mapped(f, [x], lambda v: Dyn(f.tensors.operand(v))), 0)  # type: ignore[list-item]
+        return ragged.of_rows(x, 0)
+    return f.problem(node, "`torch.tensor` takes a number or a list of numbers here", "make other tensors with torch.full")
 
 
 def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -249,7 +298,7 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
 
 # ---- Python's own functions
 
-BUILTINS = ("abs", "bool", "enumerate", "float", "int", "len", "list", "max", "min", "range", "reversed", "sum", "tuple", "zip")
+BUILTINS = ("abs", "bool", "enumerate", "float", "getattr", "int", "isinstance", "len", "list", "map", "max", "min", "range", "reversed", "sum", "tuple", "zip")
 
 
 def _builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
@@ -261,6 +310,14 @@ def _builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dic
         args = [a.read() if isinstance(a, HostTensor) else a for a in args]
     facts = [known(a) for a in args]
     match name, args:
+        case "map", [function, xs]:
+            return _mapped(f, node, function, xs)
+        case "getattr", [owner, Static(str() as attribute)]:
+            return f.attribute(node, owner, attribute)
+        case "isinstance", [Static(value), Static(classes)]:
+            return Static(isinstance(value, classes))
+        case "isinstance", [Module(module=module), Static(classes)]:
+            return Static(isinstance(module, classes))
         case "len", [a]:
             return _length(f, node, a)
         case "range", [_] | [_, _] | [_, _, _]:
@@ -320,6 +377,16 @@ def _builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dic
     return f.problem(node, f"`{name}` {how}", "LANGUAGE.md lists the functions")
 
 
+def _mapped(f: Frame, node: ast.Call, function: Value, xs: Value) -> Value:
+    """`map(function, xs)`."""
+    whole = iterable(f, xs)
+    if isinstance(whole, TupleV):
+        return Held("iterator", TupleV(tuple(_called(f, node, function, [x], {}, "") for x in whole.items)))
+    if is_unknown(whole):
+        return unknown()
+    return Held("iterator", ragged.mapped(f, [whole], lambda x: _called(f, node, function, [x], {}, "")))  # type: ignore[list-item]
+
+
 def _length(f: Frame, node: ast.AST, a: Value) -> Value:
     match a:
         case HostTensor(tensor) if tensor.ndim:
@@ -331,10 +398,12 @@ def _length(f: Frame, node: ast.AST, a: Value) -> Value:
         case Module(module=torch.nn.ModuleList() | torch.nn.Sequential() | torch.nn.ParameterList() as children):
             return Static(len(children))
     t = type_or_none(a)
+    if is_ragged(a):
+        return ragged.extent_of(f, a, 0)  # type: ignore[arg-type]
     match t:
         case ListT():
             empty = isinstance(a, Dyn) and isinstance(a.atom, n.Var) and a.atom.name == "[]"
-            return Static(0) if empty else f.host("list.len", [a], INT, "size")
+            return Static(0) if empty else ragged.length(f, a)
         case TupleT():
             return Static(len(t.items))
     if is_tensor(a) and shape_of(a):  # type: ignore[arg-type]

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import ast
 import builtins
-import dataclasses
+import functools
+import inspect
 import types
+from collections.abc import Sequence
 
 import torch
 
-from backends.acrobat.core.types import DataT, ListT, TensorT
-from backends.acrobat.frontend import calls, modules, weights
+from backends.acrobat.core.types import INT, DataT, ListT, TensorT
+from backends.acrobat.frontend import calls, modules, ragged, weights
 from backends.acrobat.frontend.annotations import AnnotationError
 from backends.acrobat.frontend.comprehensions import comprehension
 from backends.acrobat.frontend.conditions import bool_value, compare, decide, negation, optional, path_of, truth
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.lists import list_of, subscript
 from backends.acrobat.frontend.operators import binary, unary
-from backends.acrobat.frontend.tensors import Refused
+from backends.acrobat.frontend.tensors import Refused, shape_of
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
@@ -31,6 +33,8 @@ from backends.acrobat.frontend.values import (
     contains_unknown,
     describe,
     guess,
+    is_ragged,
+    known,
     nothing_known,
     unknown,
 )
@@ -42,7 +46,6 @@ NAMED = {
     ast.DictComp: ("a dict", "use a list"),
     ast.Set: ("a set", "use a list"),
     ast.SetComp: ("a set", "use a list"),
-    ast.JoinedStr: ("an f-string", ""),
     ast.NamedExpr: ("`:=`", "assign the value in a statement of its own"),
     ast.Starred: ("`*`", "write the elements one by one, or join lists with `+`"),
 }
@@ -90,10 +93,47 @@ def _dispatch(f: Frame, node: ast.expr, hint: str) -> Value:
             return comprehension(f, node, hint)
         case ast.GeneratorExp():
             return Held("iterator", comprehension(f, node, hint))
+        case ast.Subscript(value, ast.Constant(str() as key)):
+            return _entry(f, node, f.borrowed(value), key)
         case ast.Subscript(value, index):
             return subscript(f, node, f.borrowed(value), index)
+        case ast.JoinedStr(values):
+            return _text(f, node, values)
     what, advice = NAMED.get(type(node), ("this expression", "LANGUAGE.md lists what is"))  # type: ignore[call-overload]
     return f.problem(node, f"{what} is not in the language", advice)
+
+
+def _text(f: Frame, node: ast.AST, values: Sequence[ast.expr]) -> Value:
+    """An f-string, all of whose parts are known at compile time."""
+    parts = []
+    for part in values:
+        match part:
+            case ast.Constant(str() as text):
+                parts.append(text)
+            case ast.FormattedValue(inner, -1, None):
+                is_known, x = known(f.expression(inner))
+                if not is_known:
+                    return f.problem(node, "an f-string of what is known at run time only is not in the language")
+                parts.append(f"{x}")
+            case _:
+                return f.problem(node, "an f-string has plain values in it here")
+    return Static("".join(parts))
+
+
+def _entry(f: Frame, node: ast.AST, value: Value, key: str) -> Value:
+    """`value["key"]`: of a dictionary of the instance, of a ModuleDict, or of one known at compile time."""
+    match value:
+        case Static(dict() as known):
+            if key not in known:
+                return f.problem(node, f"this dict has no key {key!r}")
+            return f.program.wrap(known[key])
+        case Module(module=torch.nn.ModuleDict() | torch.nn.ParameterDict() as held):
+            if key not in held:
+                return f.problem(node, f"this {type(held).__name__} has no key {key!r}")
+            return modules.attribute(f, node, value, key)
+        case Dyn(type=DataT()):
+            return field(f, node, value, key)
+    return unknown() if nothing_known(value) else f.problem(node, "this cannot be indexed with a string")
 
 
 def _name(f: Frame, node: ast.AST, name: str) -> Value:
@@ -139,7 +179,7 @@ def _attribute(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
     if nothing_known(value):
         return unknown()
     match value.type:
-        case TensorT():
+        case TensorT() | ListT(rows=int()):
             return _tensor_attribute(f, node, value, name)
         case DataT():
             return field(f, node, value, name)
@@ -149,22 +189,21 @@ def _attribute(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
 
 
 def _tensor_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
-    assert isinstance(value.type, TensorT)
-    shape = value.type.shape
-    rank = len(shape)
+    rank = len(ragged.shape(value))
     match name:
         case "shape":
-            return Static(tuple(shape))
+            return TupleV(tuple(ragged.extent_of(f, value, d) for d in range(rank))) if is_ragged(value) else Static(shape_of(value))
         case "ndim":
             return Static(rank)
         case "dtype":
-            return Static(torch.float32 if value.type.dtype == "float32" else torch.int64)
+            t = value.type.item if isinstance(value.type, ListT) else value.type
+            return Static(torch.int64 if t == INT or getattr(t, "dtype", "") == "int64" else torch.float32)
         case "device":
             return Static(torch.device("cpu"))
         case "T":
-            return f.tensors.op("permute", [value], {"dims": tuple(reversed(range(rank)))})
+            return ragged.permute(f, value, list(reversed(range(rank))))
         case "mT" if rank > 1:
-            return f.tensors.op("permute", [value], {"dims": (*range(rank - 2), rank - 1, rank - 2)})
+            return ragged.permute(f, value, [*range(rank - 2), rank - 1, rank - 2])
     if not callable(getattr(torch.Tensor, name, None)):
         return f.problem(node, f"`{name}` of a tensor is not in the language", "LANGUAGE.md lists the operations")
     return Method(value, name)
@@ -177,7 +216,9 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         return f.problem(node, f"this may be None, which has no attribute `{name}`", advice)
     datatypes = f.program.datatypes
     classes = datatypes.cases[value.type.name]
-    have = [c for c in classes if name in [x.name for x in dataclasses.fields(c)]]
+    have = [c for c in classes if datatypes.has_field(c, name)]
+    if not have and (found := class_attribute(f, node, value, classes, name)) is not None:
+        return found
     if not have:
         return f.problem(node, f"{value.type.name} has no field `{name}`")
     if len(have) < len(classes):
@@ -186,8 +227,9 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     t = f.common([datatypes.field_type(c, name) for c in classes])
     arms = []
     for c in classes:
-        variables = tuple(f.var(x.name, datatypes.field_type(c, x.name)) for x in dataclasses.fields(c))
-        at = [x.name for x in dataclasses.fields(c)].index(name)
+        fields = datatypes.field_names(c)
+        variables = tuple(f.var(x, datatypes.field_type(c, x)) for x in fields)
+        at = fields.index(name)
         if variables[at].type != t and not contains_unknown(t):
             raise Mismatch(f"`{name}` is {describe(variables[at].type)} in {c.__name__}, {describe(t)} elsewhere")
         arms.append(n.Arm(c.__name__, variables, variables[at]))
@@ -195,3 +237,23 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         f.program.incomplete = True
         return guess(t)
     return f.bind(n.Match(value.atom, tuple(arms), t, span=f.span), name)
+
+
+def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type], name: str) -> Value | None:
+    """A method, property or constant of the class of an instance's object, the same in all classes of the union; None if they
+    have none."""
+    found = [inspect.getattr_static(c, name, None) for c in classes]
+    if found[0] is None or any(x is not found[0] for x in found):
+        return None
+    match found[0]:
+        case property(fget=types.FunctionType() as getter):
+            return f.program.call(f, node, getter, [value], {})
+        case functools.cached_property(func=types.FunctionType() as getter):
+            return f.program.call(f, node, getter, [value], {})
+        case types.FunctionType() as method:
+            return Method(value, name, method)
+        case staticmethod(__func__=types.FunctionType() as function):
+            return Static(function)
+        case int() | float() | str() | bool() | tuple():
+            return Static(found[0])
+    return None

@@ -5,16 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from enum import Enum
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from backends.acrobat.core.span import Span
-from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT, Type
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TensorT, TupleT, Type
 from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.tensors import Tensors
 from backends.acrobat.frontend.values import (
     NONE,
+    SYMBOL,
     Builder,
     Dyn,
     Mismatch,
@@ -65,6 +67,7 @@ class Frame:
         self.unmatched: tuple[ast.AST, str] | None = None  # the match, and the case, that nothing in it matches
         self.tensors = Tensors(self)
         self.displays: dict[str, tuple[Value, ...]] = {}  # list variables whose elements are known one by one
+        self.lengths: set[str] = set()  # variables that hold the extent of a list or ragged tensor
         self.quiet = 0
 
     # ---- the walkers (they need frames themselves)
@@ -74,6 +77,12 @@ class Frame:
         from backends.acrobat.frontend.expressions import expression
 
         return expression(self, node, hint)
+
+    def attribute(self, node: ast.AST, owner: Value, name: str) -> Value:
+        """The value of `owner.name`."""
+        from backends.acrobat.frontend.expressions import _attribute
+
+        return _attribute(self, node, owner, name)
 
     def straight(self, body: Sequence[ast.stmt]) -> None:
         """Compile a body that is not left early; what it assigns stays in scope."""
@@ -175,6 +184,8 @@ class Frame:
                 return n.Lit(v, INT, span=self.span)
             case Static(float() as v):
                 return n.Lit(v, FLOAT, span=self.span)
+            case Static(str() | Enum() as v):
+                return n.Lit(self.program.symbols.number(v), SYMBOL, span=self.span)
             case TupleV(items):
                 atoms = tuple(self.atom(v) for v in items)
                 if any(contains_unknown(a.type) for a in atoms):
@@ -182,8 +193,10 @@ class Frame:
                 return self.bind(n.Tuple(atoms, TupleT(tuple(a.type for a in atoms)), span=self.span), "tuple").atom
             case Static(tuple() as items):
                 return self.atom(TupleV(tuple(Static(v) for v in items)))
+            case Static(None):
+                return self.bind(n.Tuple((), NONE, span=self.span), "none").atom
         type_of(value)
-        raise Mismatch("`None` needs an annotation here that says what it may be instead")
+        raise AssertionError(value)
 
     def common(self, types: Sequence[Any]) -> Any:
         """The type that covers all of `types`. Raises Mismatch."""
@@ -195,8 +208,8 @@ class Frame:
             for t in some:
                 inner = join_types(inner, self.program.datatypes.optionals[t.name] if t == optional else t)
             return self.program.datatypes.optional(inner)
-        if len(some) > 1 and all(isinstance(t, ListT) for t in some):
-            return ListT(self.common([t.item for t in some]))
+        if len(some) > 1 and all(isinstance(t, ListT) and t.rows == some[0].rows for t in some):
+            return ListT(self.common([t.item for t in some]), some[0].rows)
         if len(some) > 1 and all(isinstance(t, TupleT) and len(t.items) == len(some[0].items) for t in some):
             return TupleT(tuple(self.common(items) for items in zip(*(t.items for t in some), strict=True)))
         for t in some:
@@ -221,6 +234,12 @@ class Frame:
             case Dyn(atom), TupleT(wanted) if isinstance(have, TupleT) and len(have.items) == len(wanted):
                 parts = [self.bind(n.Field(atom, i, t, span=self.span), "field") for i, t in enumerate(have.items)]
                 return TupleV(tuple(self.coerce(v, t) for v, t in zip(parts, wanted, strict=True)))
+        if isinstance(type, ListT) and type.rows is not None and isinstance(have, TensorT):
+            from backends.acrobat.frontend.ragged import as_rows, of_rows
+
+            return self.coerce(of_rows(as_rows(self, value, type.rows), type.rows), type)  # type: ignore[arg-type]
+        if isinstance(have, ListT) and isinstance(type, ListT) and have.rows != type.rows:
+            raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
         if isinstance(have, ListT) and isinstance(type, ListT) and contains_unknown(have):
             if contains_unknown(type):
                 return value
@@ -306,11 +325,22 @@ class Frame:
                 out = list(items)
             case Static(tuple() as items):
                 out = [Static(v) for v in items]
+            case Dyn(atom) if isinstance(atom.type, ListT) and atom.type.rows is None and count is not None:
+                return self._elements(value, count)
             case Dyn(atom) if isinstance(atom.type, TupleT):
                 out = [self.bind(n.Field(atom, i, t, span=self.span), "field") for i, t in enumerate(atom.type.items)]
             case _:
                 return None
         return out if count is None or len(out) == count else None
+
+    def _elements(self, xs: Dyn, count: int) -> list[Value]:
+        """A list taken apart; one that has not `count` elements is an error of the instance, as it is in Python."""
+        assert isinstance(xs.type, ListT)
+        size = self.host("list.len", [xs], INT, "size")
+        wrong = self.host("int", [self.host("ne", [size, Static(count)], BOOL)], INT)
+        outside = self.host("mul", [wrong, Static(2**40)], INT, "outside")
+        at = [self.host("add", [outside, Static(i)], INT, "index") for i in range(count)]
+        return [self.host("list.get", [xs, i], xs.type.item, "element") for i in at]
 
     def try_atom(self, value: Value, node: ast.AST) -> n.Atom:
         """As `atom`; a mismatch becomes a problem at `node`."""

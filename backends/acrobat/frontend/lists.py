@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from backends.acrobat.core.types import FLOAT, INT, ListT, ScalarT, TensorT, TupleT
-from backends.acrobat.frontend import weights
+from backends.acrobat.frontend import ragged, weights
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.operators import binary
 from backends.acrobat.frontend.tensors import Refused, constant, index_tensor, rows
@@ -28,6 +28,7 @@ from backends.acrobat.frontend.values import (
     describe,
     guess,
     is_list,
+    is_ragged,
     is_tensor,
     is_unknown,
     nothing_known,
@@ -53,7 +54,7 @@ def list_of(f: Frame, node: ast.AST, items: list[Value], hint: str = "") -> Valu
     try:
         t = f.common([type_of(v) for v in items])
     except Mismatch:
-        if all(isinstance(v, (Module, Static)) for v in items):
+        if all(isinstance(v, (Module, Static)) for v in items) or all(is_tensor(v) or is_ragged(v) for v in items):
             return TupleV(tuple(items))
         return f.problem(node, f"the elements of this list differ in type: {f.places(items)}")
     if contains_unknown(t):
@@ -81,6 +82,8 @@ def iterable(f: Frame, value: Value) -> Value:
             return TupleV(tuple(_parameter(f, value, i) for i in range(len(parameters))))
     if is_list(value) or is_unknown(value):
         return value
+    if is_ragged(value):
+        return ragged.as_rows(f, value, 0)  # type: ignore[arg-type]
     if is_tensor(value):
         return rows(f, value)  # type: ignore[arg-type]
     raise Refused("only lists, ranges, tuples and module lists can be iterated over")
@@ -166,7 +169,7 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
             return weights.element(f, value, index)
     if nothing_known(value):
         return unknown()
-    if is_tensor(value):
+    if is_tensor(value) or is_ragged(value):
         return index_tensor(f, node, value, index)  # type: ignore[arg-type]
     if isinstance(value, Dyn) and isinstance(value.type, ListT):
         return _list_index(f, node, value, index)

@@ -10,12 +10,14 @@ from typing import Any
 from torch import Tensor, nn
 
 from backends.acrobat.core.types import INT
+from backends.acrobat.frontend import ragged
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.tensors import Call
-from backends.acrobat.frontend.values import Dyn, Held, HostTensor, Method, Module, Static, Value, known, unknown
+from backends.acrobat.frontend.values import Dyn, Held, HostTensor, Method, Module, Static, Value, is_ragged, known, unknown
 from backends.acrobat.frontend.weights import constants_of, host_tensor
 from backends.acrobat.ir.make import make_op
+from backends.acrobat.library import MODULES
 
 PLAIN = (int, float, bool, str, tuple, list)
 """Types of attributes that are constants of the program."""
@@ -127,6 +129,9 @@ def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: d
         tensor = tensor_of(f, m, name)
         return Static(None) if tensor is None else tensor
 
+    written = next((MODULES[c] for c in kind.__mro__ if c in MODULES and c.forward is function), None)
+    if written is not None:
+        return f.program.call(f, node, written, [m, *args], kwargs)
     match module:
         case nn.Linear():
             (x,) = Call("Linear", args, kwargs).bind("input")
@@ -135,6 +140,8 @@ def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: d
             (x,) = Call("LayerNorm", args, kwargs).bind("input")
             if len(module.normalized_shape) != 1 or module.weight is None or module.bias is None:
                 return f.problem(node, "a LayerNorm has one dimension, a weight and a bias here")
+            if is_ragged(x):
+                return ragged.over_rows(f, x, x.type.rows, lambda row: run_forward(f, node, m, [row], {}))
             return f.tensors.op("layer_norm", [x, of("weight"), of("bias")], {"eps": module.eps})
         case nn.Embedding():
             return _embedding(f, node, module, of("weight"), *Call("Embedding", args, kwargs).bind("input"))
@@ -160,9 +167,18 @@ def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: d
     return f.problem(node, f"nn.{kind.__name__} is not in the language", "LANGUAGE.md lists the modules")
 
 
-def _embedding(f: Frame, node: ast.AST, module: nn.Embedding, table: Value, i: Value) -> Value:
-    if module.max_norm is not None:
+def looked_up(f: Frame, node: ast.AST, i: Value, table: Value) -> Value:
+    """`torch.nn.functional.embedding`."""
+    return _embedding(f, node, None, table, i)
+
+
+def _embedding(f: Frame, node: ast.AST, module: nn.Embedding | None, table: Value, i: Value) -> Value:
+    if module is not None and module.max_norm is not None:
         return f.problem(node, "an embedding with `max_norm` changes its weight", "leave max_norm out")
+    if isinstance(i, Held) and i.kind == "batch":
+        return ragged.move(f, _embedding(f, node, module, table, i.value), "unsqueeze", 0)
+    if is_ragged(i) and i.type.item == INT:  # type: ignore[union-attr]
+        return ragged.embedding(f, i, lambda id: _embedding(f, node, module, table, Held("index", id)))  # type: ignore[arg-type]
     if isinstance(i, Held) and i.kind == "index":
         i = i.value
     elif isinstance(i, HostTensor):
@@ -170,8 +186,9 @@ def _embedding(f: Frame, node: ast.AST, module: nn.Embedding, table: Value, i: V
     elif isinstance(i, Dyn) and i.type == INT:
         return f.problem(node, "nn.Embedding is called with a tensor", "write `embedding.weight[i]` for an int")
     is_known, at = known(i)
-    if is_known and isinstance(at, int) and not 0 <= at < module.num_embeddings:
-        return f.problem(node, f"index {at} is out of range: the embedding has {module.num_embeddings} rows")
+    rows = ragged.shape(table)[0]
+    if is_known and isinstance(at, int) and rows is not None and not 0 <= at < rows:
+        return f.problem(node, f"index {at} is out of range: the embedding has {rows} rows")
     if isinstance(i, Dyn) and i.type == INT and not is_known:
         i = f.host("from_start", [i], INT, "index")
     row = f.atom(i) if isinstance(i, (Dyn, Static)) else None

@@ -8,16 +8,19 @@ from collections.abc import Callable
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT
+from backends.acrobat.frontend import ragged
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.values import (
     Dyn,
     Static,
+    TupleV,
     Value,
     contains_unknown,
     describe,
     guess,
     is_list,
     is_number,
+    is_ragged,
     is_tensor,
     is_unknown,
     known,
@@ -57,7 +60,13 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
             return Static(python(x, y))
         except Exception as error:
             return f.problem(node, str(error))
-    if is_tensor(a) or is_tensor(b):
+    if isinstance(a, TupleV) or isinstance(b, TupleV):
+        return _of_tuples(f, node, name, a, b)
+    if is_tensor(a) or is_tensor(b) or is_ragged(a) or is_ragged(b):
+        if nothing_known(a) or nothing_known(b):
+            return unknown()
+        if name == "matmul" and (is_ragged(a) or is_ragged(b)):
+            return ragged.matmul(f, a, b)
         if name in ("add", "sub", "mul", "div", "matmul"):
             return f.tensors.binary(name, a, b)
         if name == "pow" and known_b and y == 2:
@@ -82,6 +91,21 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
     return f.problem(node, f"this operator does not take {describe(type_of(a))} and {describe(type_of(b))}")
 
 
+def _of_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
+    """`+` of two tuples, and `*` of one and a number known at compile time."""
+    if name == "add":
+        parts = [f.components(v) for v in (a, b)]
+        if parts[0] is not None and parts[1] is not None:
+            return TupleV((*parts[0], *parts[1]))
+    if name == "mul":
+        for whole, times in ((a, b), (b, a)):
+            if isinstance(whole, TupleV) and isinstance(known(times)[1], int):
+                return TupleV(whole.items * known(times)[1])
+    if any(nothing_known(v) for v in (a, b)):
+        return unknown()
+    return f.problem(node, f"this operator does not take {describe(type_of(a))} and {describe(type_of(b))}")
+
+
 def as_int(f: Frame, v: Value) -> Value:
     """Bools count as ints in arithmetic."""
     if isinstance(v, Static) and isinstance(v.value, bool):
@@ -98,7 +122,7 @@ def unary(f: Frame, node: ast.AST, op: ast.unaryop, a: Value) -> Value:
             return f.problem(node, str(error))
     if is_unknown(a):
         return unknown()
-    if isinstance(op, ast.USub) and is_tensor(a):
+    if isinstance(op, ast.USub) and (is_tensor(a) or is_ragged(a)):
         return f.tensors.op("neg", [a])
     if isinstance(op, (ast.USub, ast.UAdd)) and is_number(a):
         a = as_int(f, a)

@@ -4,7 +4,6 @@ written."""
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -168,7 +167,7 @@ def _switch(
         add("Some", (some,), [r for row in rows for r in _given_optional(row, value, Dyn(some))])
     else:
         for cls in datatypes.cases[value.type.name]:
-            variables = tuple(f.var(x.name, datatypes.field_type(cls, x.name)) for x in dataclasses.fields(cls))
+            variables = tuple(f.var(x, datatypes.field_type(cls, x)) for x in datatypes.field_names(cls))
             add(cls.__name__, variables, [r for row in rows for r in _given_case(f, row, value, cls, variables)])
     f.owned = set.intersection(*owned)
     type, bodies = f.merge(branches, s)
@@ -218,7 +217,7 @@ def _given_case(f: Frame, row: Row, value: Dyn, cls: type, variables: tuple[n.Va
             return _wrong(f, p, f"{wanted.value.__name__} is not one of {' | '.join(m.__name__ for m in members)}", advice)
         if wanted.value is not cls:
             return []
-        fields = [x.name for x in dataclasses.fields(cls)]
+        fields = f.program.datatypes.field_names(cls)
         if len(p.patterns) > len(fields):
             return _wrong(f, p, f"{cls.__name__} has {len(fields)} fields, the pattern {len(p.patterns)}")
         tests += [(Dyn(variables[i]), q) for i, q in enumerate(p.patterns)]

@@ -11,10 +11,12 @@ import numpy as np
 import torch
 from torch import nn
 
+from backends.acrobat import library
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import DataT, ListT, TensorT, TupleT
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.annotations import AnnotationError, Datatypes, hints
+from backends.acrobat.frontend.boundary import Symbols, plain
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.modules import fingerprint, forward_of, globally_hooked, hooked, no_function
 from backends.acrobat.frontend.reads import Reads
@@ -25,6 +27,7 @@ from backends.acrobat.frontend.values import (
     NONE,
     UNKNOWN,
     Dyn,
+    Fixed,
     Method,
     Mismatch,
     Module,
@@ -35,6 +38,7 @@ from backends.acrobat.frontend.values import (
     is_list,
     is_unknown,
     join_types,
+    known,
     type_of,
     unknown,
 )
@@ -55,6 +59,7 @@ class ProgramBuilder:
         self.results: dict[Any, Any] = {}  # function key -> result type found so far
         self.problems: list[Problem] = []
         self.reads = Reads()
+        self.symbols = Symbols()
         self.weights: dict[str, TensorT] = {}
         self.values: dict[str, np.ndarray] = {}
         canonical: dict[Any, str] = {}  # tied parameters are one weight
@@ -107,7 +112,7 @@ class ProgramBuilder:
 
     # ---- the entry
 
-    def build(self, hint: Any = None) -> n.Program:
+    def build(self, hint: Any = None, sample: Sequence[Any] | None = None) -> n.Program:
         found, bound = forward_of(self.module)
         if found is None:
             raise CompileError([Problem(Span("<model>", 0), no_function(self.module), "set a function that `def` makes")])
@@ -128,7 +133,7 @@ class ProgramBuilder:
         for _ in range(ROUNDS):
             self._reset()
             try:
-                instance = self._instance(hints(function) if hint is None else {params[0]: hint}, params[0])
+                instance = self._instance(hints(function) if hint is None else {params[0]: hint}, params[0], sample)
             except (AnnotationError, Refused) as error:
                 raise CompileError([Problem(span, str(error), getattr(error, "advice", ""))]) from error
             values: list[Value] = [*([self.root] if bound else []), Dyn(n.Var(params[0], instance))]
@@ -149,17 +154,27 @@ class ProgramBuilder:
         if self.problems:
             raise CompileError(self.problems)
         used = {w.name for f in functions.values() for w in walk(f.body) if isinstance(w, n.Weight)}
-        return n.Program(
+        program = n.Program(
             functions=functions,
             datatypes=self.datatypes.table(self._datatypes(functions)),
             weights={k: t for k, t in self.weights.items() if k in used},
             values={k: v for k, v in self.values.items() if k in used},
         )
+        return plain(program, self.symbols)
 
-    def _instance(self, annotated: dict[str, Any], name: str) -> Any:
-        """The type of what `forward` takes."""
-        if name not in annotated:
-            raise Refused(f"the parameter `{name}` of `forward` has no annotation", "annotate it with the instance's type")
+    def _instance(self, annotated: dict[str, Any], name: str, sample: Sequence[Any] | None) -> Any:
+        """The type of what `forward` takes: what its annotation says, or else what the sample shows."""
+        if name not in annotated and sample is None:
+            advice = "annotate it with the instance's type, or give `compile` a few instances: `compile(model, sample=instances)`"
+            raise Refused(f"the parameter `{name}` of `forward` has no annotation", advice)
+        if sample is not None:
+            try:
+                instance = self.datatypes.resolve(annotated[name]) if name in annotated else UNKNOWN
+            except AnnotationError:
+                instance = UNKNOWN
+            if contains_unknown(instance):
+                instance = self.datatypes.observe(sample)
+            return instance
         instance = self.datatypes.resolve(annotated[name])
         if contains_unknown(instance):
             raise Refused(
@@ -198,7 +213,8 @@ class ProgramBuilder:
                     if name in self.datatypes.optionals:
                         pending.append(self.datatypes.optionals[name])
                     else:
-                        pending += [t for (cls, _), t in self.datatypes.fields.items() if self.datatypes.of_class[cls] == name]
+                        classes = self.datatypes.cases[name]
+                        pending += [self.datatypes.fields[c, x] for c in classes for x in self.datatypes.field_names(c)]
         return out
 
     def _explain(self, span: Span) -> None:
@@ -251,6 +267,8 @@ class ProgramBuilder:
             return unknown()
         if any(is_unknown(v) for v in values):
             return unknown()
+        if function.__module__.startswith(library.__name__):  # PyTorch's flags and dimensions decide what is compiled
+            values = [Fixed(known(v)[1]) if isinstance(known(v)[1], (bool, int, float)) else v for v in values]
         key = self._key(function, values)
         if key not in self.functions:
             self._compile(key, function, values)
@@ -268,7 +286,12 @@ class ProgramBuilder:
             isinstance(value, Static) and not isinstance(value.value, (int, float, type(None), tuple))
         ):
             return value
-        wanted = self.datatypes.resolve(annotation)
+        try:
+            wanted = self.datatypes.resolve(annotation)
+        except AnnotationError:
+            if not self.datatypes.seen:
+                raise
+            return value  # annotations that the compiler has no use for: the sample tells more
         if isinstance(value, Dyn) and isinstance(value.type, ListT) and contains_unknown(value.type):
             return f.coerce(value, wanted) if not contains_unknown(wanted) else value
         if contains_unknown(wanted):
@@ -283,6 +306,8 @@ class ProgramBuilder:
 
     def _signature(self, value: Value) -> Any:
         match value:
+            case Fixed(v):
+                return ("fixed", type(v), v)
             case Dyn():
                 return value.type
             case TupleV(items):
@@ -302,6 +327,8 @@ class ProgramBuilder:
     def _flatten(self, f: Frame, value: Value) -> list[n.Atom]:
         """The operands a value is passed as."""
         match value:
+            case Fixed():
+                return []
             case Module(root=True):
                 return []
             case Module(tensors=tensors):
@@ -317,6 +344,8 @@ class ProgramBuilder:
     def _parameter(self, f: Frame, value: Value, name: str, params: list[n.Var]) -> Value:
         """What the callee sees for an argument, and the parameters it comes in."""
         match value:
+            case Fixed(v):
+                return Static(v)
             case Module(root=True):
                 return value
             case Module(module=m, tensors=tensors):
@@ -367,20 +396,14 @@ class ProgramBuilder:
             f.env[a.arg] = self._parameter(f, v, a.arg, params)
         try:
             annotated = hints(function)
-            for i, a in enumerate(arguments):
-                if a.arg not in annotated and not (i == 0 and isinstance(values[0], Module)):
-                    self.problem(
-                        Problem(span_of(a, file), f"the parameter `{a.arg}` has no annotation", "annotate it with its type")
-                    )
-            if "return" not in annotated:
-                self.problem(Problem(span, f"`{definition.name}` has no result annotation", "write `-> Tensor` or the like"))
             wanted = (
                 self.datatypes.resolve(annotated["return"])
                 if annotated.get("return", type(None)) is not type(None)
                 else UNKNOWN
             )
         except AnnotationError as error:
-            self.problem(Problem(span, str(error)))
+            if not self.datatypes.seen:
+                self.problem(Problem(span, str(error)))
             wanted = UNKNOWN
 
         try:

@@ -44,6 +44,8 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
                 raise Mismatch(HELD["iterator"])
             f.rebind(name, value)
         case ast.Tuple(elts) | ast.List(elts):
+            if isinstance(value, Held) and value.kind == "iterator":
+                value = value.value
             if any(isinstance(e, ast.Starred) for e in elts):
                 f.problem(target, "starred assignment is not in the language")
                 return

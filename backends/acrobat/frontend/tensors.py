@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.nn.functional as functional
 
-from backends.acrobat.core.ops import ShapeError
+from backends.acrobat.core.ops import OPS, Fusion, ShapeError
 from backends.acrobat.core.types import INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -23,6 +23,9 @@ from backends.acrobat.frontend.values import (
     TupleV,
     Value,
     describe,
+    is_list,
+    is_number,
+    is_ragged,
     is_tensor,
     is_unknown,
     nothing_known,
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
 UNARY = {name: name for name in ("sigmoid", "tanh", "relu", "exp", "log", "sqrt", "neg")} | {"negative": "neg"}
 BINARY = {"add": "add", "sub": "sub", "subtract": "sub", "mul": "mul", "multiply": "mul", "div": "div", "divide": "div"}
 BINARY |= {"true_divide": "div", "maximum": "maximum", "minimum": "minimum"}
-MAKERS = ("cat", "concat", "concatenate", "stack", "zeros", "ones", "full")
+MAKERS = ("cat", "concat", "concatenate", "stack", "zeros", "ones", "full", "arange")
 """Functions whose first argument is no tensor."""
 
 
@@ -106,6 +109,10 @@ def dim_of(value: Any, rank: int, name: str, extra: int = 0) -> int:
     return d + rank + extra if d < 0 else d
 
 
+def _is_constant(value: Any) -> bool:
+    return isinstance(value, Static) or isinstance(value, Dyn) and isinstance(value.atom, n.Lit)
+
+
 class Tensors:
     """Emits operations into the frame's current builder. `names` are the functions of `torch` and the methods of tensors."""
 
@@ -118,6 +125,10 @@ class Tensors:
         """One operation; host scalars among the operands of element-wise ones become literals or one-element tensors."""
         if any(is_unknown(a) for a in args if isinstance(a, Dyn)):
             return unknown()
+        if any(is_ragged(a) for a in args):
+            if OPS[name].fusion is not Fusion.ELEMENTWISE:
+                raise Refused(f"`{name}` of a tensor whose extent varies between instances is not in the language here")
+            return ragged.elementwise(self.frame, args, lambda parts: self.op(name, parts, attrs, hint))  # type: ignore[return-value]
         atoms = [self.operand(a) for a in args]
         try:
             return self.frame.bind(make_op(name, atoms, attrs, self.frame.span), hint or name)
@@ -166,11 +177,19 @@ class Tensors:
                 call.args[0], lambda x: self.call(name[:-1], Call(name, [x, *rest], call.kwargs, call.implicit))
             )
         handler: Callable[[Call], Value] | None = getattr(self, f"do_{name}", None)
-        if handler is None and name not in UNARY and name not in BINARY:
+        if handler is None and name not in UNARY and name not in BINARY and name not in ("amin", "tolist"):
             raise Refused(f"`{name}` is not an operation of the language", "LANGUAGE.md lists the operations")
         if any(nothing_known(v) for v in (*call.args, *call.kwargs.values())):
             return unknown()
-        if name not in MAKERS:
+        if any(is_ragged(v) for v in (*call.args, *call.kwargs.values())):
+            if "input" in call.kwargs and not call.args:
+                call.args, call.kwargs = [call.kwargs.pop("input")], call.kwargs
+            found = ragged.call(self.frame, name, call)
+            if found is not None:
+                return found
+            if name not in MAKERS and not name.startswith("new_"):
+                raise Refused(f"`{name}` of a tensor whose extent varies between instances is not in the language")
+        elif name not in MAKERS:
             self._tensor_first(call)
         if name in UNARY:
             (x,) = call.bind("input")
@@ -179,6 +198,10 @@ class Tensors:
             return handler(call)
         a, b = call.bind("input", "other")
         return self.binary(BINARY[name], a, b)
+
+    def do_amin(self, call: Call) -> Dyn:
+        x, *rest = call.args
+        return self.op("neg", [self._along("max", Call("amin", [self.op("neg", [x]), *rest], call.kwargs))])
 
     def functional_relu(self, call: Call) -> Value:
         """`torch.nn.functional.relu`, which can also change its operand."""
@@ -191,7 +214,7 @@ class Tensors:
         first = call.args[0] if call.args else call.kwargs.get("input", call.kwargs.get("self"))
         if isinstance(first, HostTensor):
             raise Refused(first.refusal)
-        if not is_tensor(first):
+        if not is_tensor(first) and not is_ragged(first):
             t = None if first is None else type_or_none(first)
             raise Refused(f"`{call.name}` takes a tensor" + (f", not {describe(t)}" if t is not None else ""))
 
@@ -230,26 +253,37 @@ class Tensors:
                 f"`{name}` of a list whose length is known at run time only",
                 "sum such a list, or take a list whose elements are written out",
             )
-        if not items or not all(is_tensor(v) or is_unknown(v) for v in items):
+        if not items or not all(is_tensor(v) or is_ragged(v) or is_unknown(v) for v in items):
             raise Refused(f"`{name}` takes a tuple or list of tensors")
         return items
 
+    def _running(self, xs: Any) -> bool:
+        """Whether a list's length is known at run time only, and its items are."""
+        return is_list(xs) and self.frame.display(xs) is None and not is_unknown(xs)
+
     def do_cat(self, call: Call) -> Dyn:
         xs, dim = call.bind("tensors", "dim", dim=Static(0))
+        if self._running(xs):
+            return ragged.joined(self.frame, xs, dim)  # type: ignore[return-value]
         items = self._list(xs, "cat")
         if any(is_unknown(x) for x in items):
             return unknown()
+        if any(is_ragged(x) for x in items):
+            return ragged.cat(self.frame, items, dim_of(dim, len(ragged.shape(items[0])), "cat"))  # type: ignore[return-value]
         return self.op("cat", items, {"dim": dim_of(dim, len(shape_of(items[0])), "cat")})
 
     do_concat = do_concatenate = do_cat
 
     def do_stack(self, call: Call) -> Value:
         xs, dim = call.bind("tensors", "dim", dim=Static(0))
-        if isinstance(type_or_none(xs), ListT) and self.frame.display(xs) is None and dim == Static(0):
-            return Held("stack", xs)
+        if self._running(xs):
+            return ragged.stack(xs, dim, self.frame)
         items = self._list(xs, "stack")
         if any(is_unknown(x) for x in items):
             return unknown()
+        if any(is_ragged(x) for x in items):
+            d = dim_of(dim, len(ragged.shape(items[0])), "stack", extra=1)
+            return ragged.cat(self.frame, [ragged.move(self.frame, x, "unsqueeze", d) for x in items], d)  # type: ignore[misc]
         return self.op("stack", items, {"dim": dim_of(dim, len(shape_of(items[0])), "stack", extra=1)})
 
     def do_chunk(self, call: Call) -> Value:
@@ -418,10 +452,22 @@ class Tensors:
     # ---- constants
 
     def _full_of(self, shape: Any, value: float) -> Dyn:
+        if isinstance(shape, Dyn) or isinstance(shape, TupleV) and not all(_is_constant(v) for v in shape.items):
+            entries = [shape] if isinstance(shape, Dyn) else list(shape.items)  # type: ignore[union-attr]
+            return self._full_ragged(entries, value)
         extent = constant(shape, "the shape")
         return self.op(
             "full", [], {"shape": (extent,) if isinstance(extent, int) else tuple(extent), "value": value}, "constant"
         )
+
+    def _full_ragged(self, entries: list[Any], value: float) -> Dyn:
+        """A tensor of one number, some of whose extents are known at run time only."""
+        k = next((i for i, e in enumerate(entries) if not _is_constant(e)), None)
+        if k is None:
+            return self._full_of(TupleV(tuple(entries)), value)
+        counts = self.frame.host("range", [Static(0), entries[k], Static(1)], ListT(INT))
+        rest = entries[:k] + entries[k + 1 :]
+        return ragged.of_rows(ragged.mapped(self.frame, [counts], lambda _: self._full_ragged(rest, value), "i"), k)  # type: ignore[return-value]
 
     def _filled(self, call: Call, value: float) -> Dyn:
         self._placement(call)
@@ -439,6 +485,19 @@ class Tensors:
         self._placement(call)
         shape, value = call.bind("size", "fill_value")
         return self._full_of(self.frame.static_list(shape), float(constant(value, "the value")))
+
+    def do_arange(self, call: Call) -> Value:
+        """A tensor of ints, whose values the program has."""
+        self._placement(Call(call.name, [], {k: v for k, v in call.kwargs.items() if k == "device"}))
+        bounds = [v for v in call.args if v is not None]
+        start, stop, step = ([Static(0), *bounds, Static(1)] if len(bounds) == 1 else [*bounds, Static(1)])[:3]
+        if not all(is_number(v) and type_or_none(v) == INT for v in (start, stop, step)):
+            raise Refused("`arange` takes ints here")
+        return ragged.of_rows(self.frame.host("range", [start, stop, step], ListT(INT)), 0)
+
+    def do_float(self, call: Call) -> Value:
+        x, = call.bind("input")
+        return x  # type: ignore[no-any-return]
 
     def do_zeros_like(self, call: Call) -> Dyn:
         return self._full_like(call, 0.0)
@@ -470,6 +529,8 @@ class Tensors:
         """`x.item()`: the instance waits."""
         if is_unknown(x):
             return unknown()
+        if isinstance(x.type, ScalarT):
+            return x  # of a tensor of ints, whose values the program has
         assert isinstance(x.type, TensorT)
         if x.type.size != 1:
             raise Refused(f"only a tensor of one element has a value to read; this one has shape {x.type.shape}")
@@ -503,18 +564,25 @@ def rows(f: Frame, x: Dyn) -> TupleV:
 def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     """`x[...]`: constant indices and slices, None, `...`; as the first index of a weight also an int known at run time only."""
     entries = index.elts if isinstance(index, ast.Tuple) else [index]
-    whole, dim = shape_of(value), 0
+    whole, dim = ragged.shape(value), 0
     for k, e in enumerate(entries):
-        shape = shape_of(value)
+        shape: tuple[Any, ...] = ragged.shape(value)
         if isinstance(e, ast.Constant) and e.value is Ellipsis:
             dim = len(shape) - sum(not (isinstance(x, ast.Constant) and x.value is None) for x in entries[k + 1 :])
             continue
         if isinstance(e, ast.Constant) and e.value is None:
-            value = f.tensors.op("reshape", [value], {"shape": (*shape[:dim], 1, *shape[dim:])})
+            value = ragged.move(f, value, "unsqueeze", dim)  # type: ignore[assignment]
             dim += 1
             continue
         if dim >= len(shape):
             return f.problem(node, f"too many indices for a tensor of shape {whole}")
+        if isinstance(e, ast.Slice) and (is_ragged(value) or not _constant_bounds(f, e)):
+            if e.step is not None:
+                return f.problem(e, "a slice of a tensor has step 1 here")
+            lower, upper = (f.expression(b) if b else None for b in (e.lower, e.upper))
+            value = ragged.cut(f, value, dim, lower, upper)  # type: ignore[assignment]
+            dim += 1
+            continue
         if isinstance(e, ast.Slice):
             bounds = [constant(f.expression(b), "a bound of a tensor slice") if b else None for b in (e.lower, e.upper, e.step)]
             start, stop, step = slice(*bounds).indices(shape[dim])
@@ -533,6 +601,16 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
             i = f.tensors.item(i, "index")  # type: ignore[arg-type]
         if is_unknown(i):
             return unknown()
+        if is_list(i) or is_ragged(i):
+            if dim or i.type.item != INT:  # type: ignore[union-attr]
+                return f.problem(e, "a list of ints chooses parts along the first dimension here")
+            table = value
+            value = ragged.embedding(f, i, lambda at: _part(f, table, at))  # type: ignore[assignment,arg-type]
+            dim += 1
+            continue
+        if is_ragged(value) or isinstance(i, Dyn) and not isinstance(i.atom, n.Lit) and not f.is_weight(value.atom):
+            value = ragged.select(f, value, dim, i)  # type: ignore[assignment]
+            continue
         if isinstance(i, Dyn) and not isinstance(i.atom, n.Lit):
             if dim or i.type != INT or not f.is_weight(value.atom):
                 advice = "index the first dimension of an embedding's weight, or keep the tensors in a list"
@@ -548,6 +626,17 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     return value
 
 
+def _part(f: Frame, table: Dyn, i: Value) -> Value:
+    if f.is_weight(table.atom):
+        return f.bind(make_op("row", [table.atom, f.atom(i)], {}, f.span), "row")
+    return ragged.select(f, table, 0, i)
+
+
+def _constant_bounds(f: Frame, e: ast.Slice) -> bool:
+    with f.trial():
+        return all(b is None or _is_constant(f.expression(b)) for b in (e.lower, e.upper, e.step))
+
+
 def torch_name(function: Any) -> str | None:
     """The name under which `Tensors.call` knows a function object of torch, or None."""
     for module in (torch, functional, torch.Tensor):
@@ -555,3 +644,6 @@ def torch_name(function: Any) -> str | None:
         if name and getattr(module, name, None) is function:
             return name
     return None
+
+
+from backends.acrobat.frontend import ragged  # noqa: E402 - its rules call these operations on the parts of a ragged tensor

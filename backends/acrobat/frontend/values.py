@@ -4,7 +4,8 @@ time."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 from typing import Any, Literal, TypeAlias
 
 import torch
@@ -40,6 +41,13 @@ class Static:
     """A Python object known at compile time: a function, a class, a string, None, a shape, ..."""
 
     value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A number that a function is compiled for, as it has no parameter for it."""
+
+    value: bool | int | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +89,7 @@ class Held:
     """A value with few uses: `zip(...)` and other iterators, which their first use exhausts; a stack over a list whose length
     is known at run time only; an int that `torch.tensor` made an index."""
 
-    kind: Literal["iterator", "stack", "index"]
+    kind: Literal["iterator", "stack", "index", "batch"]
     value: Value
 
 
@@ -122,12 +130,13 @@ class HostTensor:
         return self.read()
 
 
-Value: TypeAlias = Dyn | Static | TupleV | Module | Method | Held | HostTensor
+Value: TypeAlias = Dyn | Static | Fixed | TupleV | Module | Method | Held | HostTensor
 
 HELD = {
     "iterator": "an iterator is exhausted by its first use: write list(...) around it",
     "stack": "a stack of a list of run-time length can be summed over its first dimension only",
-    "index": "a tensor of an int serves as the index of an embedding, nothing else",
+    "index": "a tensor of an int serves as an index, nothing else",
+    "batch": "a batch of one sentence of ints serves as the index of an embedding, nothing else",
 }
 
 
@@ -168,10 +177,12 @@ def join_types(a: Any, b: Any) -> Any:
     match a, b:
         case (UnknownT(), t) | (t, UnknownT()):
             return t
+        case (ListT(rows=int()), TensorT()) | (TensorT(), ListT(rows=int())) if _covers(a, b) or _covers(b, a):
+            return a if isinstance(a, ListT) else b
         case (TupleT(x), TupleT(y)) if len(x) == len(y):
             return TupleT(tuple(join_types(s, t) for s, t in zip(x, y, strict=True)))
-        case ListT(x), ListT(y):
-            return ListT(join_types(x, y))
+        case ListT(x, k), ListT(y, m) if k == m:
+            return ListT(join_types(x, y), k)
         case ScalarT("int"), ScalarT("float"):
             return FLOAT
         case ScalarT("float"), ScalarT("int"):
@@ -181,9 +192,39 @@ def join_types(a: Any, b: Any) -> Any:
     raise Mismatch(f"{describe(a)} here, {describe(b)} there")
 
 
+def extents(type: Any) -> tuple[int | None, ...] | None:
+    """The extents of a tensor, None where each instance has its own; None for what is no tensor."""
+    match type:
+        case TensorT(shape):
+            return shape
+        case ListT(item, int() as k):
+            inner = () if isinstance(item, ScalarT) else extents(item)
+            return None if inner is None else (*inner[:k], None, *inner[k:])
+    return None
+
+
+def _covers(ragged: Any, dense: Any) -> bool:
+    """Whether a dense tensor is a special case of a ragged one: the extents that are fixed in both agree."""
+    wide, narrow = extents(ragged), extents(dense)
+    return (
+        isinstance(ragged, ListT)
+        and isinstance(dense, TensorT)
+        and dense.dtype == "float32"
+        and wide is not None
+        and narrow is not None
+        and len(wide) == len(narrow)
+        and all(w is None or w == e for w, e in zip(wide, narrow, strict=True))
+    )
+
+
 def describe(type: Any) -> str:
     """A type as the source's author thinks of it."""
     match type:
+        case ListT(rows=int()):
+            shape = ", ".join("n" if e is None else str(e) for e in extents(type) or ())
+            return f"a tensor of shape ({shape}), whose extent n varies"
+        case SymbolT():
+            return "a string"
         case TensorT(shape, dtype):
             return f"a tensor of shape {shape}" + ("" if dtype == "float32" else f" and dtype {dtype}")
         case ScalarT(kind):
@@ -221,7 +262,20 @@ def is_number(value: Value) -> bool:
 
 
 def is_list(value: Value) -> bool:
-    return isinstance(type_or_none(value), ListT)
+    """Whether the value is a list of Python's, and no ragged tensor."""
+    t = type_or_none(value)
+    return isinstance(t, ListT) and t.rows is None
+
+
+def is_ragged(value: Any) -> bool:
+    """Whether the value is a tensor with an extent that varies between instances."""
+    return isinstance(value, Dyn) and isinstance(value.type, ListT) and value.type.rows is not None
+
+
+def retyped(value: Dyn, type: Any) -> Dyn:
+    """The same list seen as a list, or as a ragged tensor along another dimension."""
+    assert isinstance(value.atom, n.Var)
+    return Dyn(replace(value.atom, type=type))
 
 
 def is_tensor(value: Any) -> bool:
@@ -304,6 +358,8 @@ def type_of(value: Value) -> Any:
             return FLOAT
         case Static(None):
             return NONE
+        case Static(str() | Enum()):
+            return SYMBOL
         case Static(v):
             raise Mismatch(f"`{getattr(v, '__name__', v)}` cannot be kept in a variable of the compiled program")
         case Module(module=m):
@@ -314,6 +370,15 @@ def type_of(value: Value) -> Any:
             raise Mismatch(HELD[kind])
         case HostTensor():
             raise Mismatch(value.refusal)
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolT:
+    """The type of a string or a member of an Enum: only compared, and a key of dictionaries. A finished program has numbers for
+    them (`boundary.Symbols`)."""
+
+
+SYMBOL: Any = SymbolT()
 
 
 @dataclass(frozen=True, slots=True)

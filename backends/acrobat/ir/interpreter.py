@@ -105,9 +105,12 @@ class Interpreter:
     def _run(self, instance: Any) -> Any:
         function = self.program.functions[self.program.entry]
         (param,) = function.params
-        reader = _Reader(self.program)
+        reader, boundary = _Reader(self.program), self.program.boundary
+        if boundary is not None:
+            instance = boundary.inward(instance)
         value = self._expr(function.body, {param.name: reader.read(instance, param.type, ())})
-        return self._built(value, function.result)
+        result = self._built(value, function.result)
+        return result if boundary is None else boundary.outward(result)
 
     # ---- nodes
 

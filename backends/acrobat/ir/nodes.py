@@ -255,3 +255,5 @@ class Program:
     derived: Mapping[str, Derived] = field(default_factory=dict)
     values: Mapping[str, np.ndarray] = field(default_factory=dict, compare=False, repr=False)
     entry: str = "forward"
+    boundary: Any = field(default=None, compare=False, repr=False)
+    """How Python's instances and results differ from the program's (`boundary.Boundary`); None where they do not."""

@@ -1,0 +1,251 @@
+"""Where a program's values differ from Python's: ragged tensors, which the program has as lists of rows; strings, for which it
+has numbers; dictionaries, for which it has records. A program whose instances and results have none of these has no boundary,
+and is called with Python's objects as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from backends.acrobat.core.types import INT, UNIT, Case, DataT, DataType, ListT, ScalarT, TupleT
+from backends.acrobat.errors import InstanceError
+from backends.acrobat.frontend.observed import RecordOf
+from backends.acrobat.frontend.values import NoneT, SymbolT, extents
+from backends.acrobat.ir import nodes as n
+from backends.acrobat.ir.visitor import map_children
+
+
+class Symbols:
+    """Numbers for strings and members of Enums. Those the source names are numbered while it is compiled; one that first comes
+    in an instance gets the next number then."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self.numbers: dict[Any, int] = {}
+
+    def number(self, value: Any) -> int:
+        if value not in self.numbers:
+            self.numbers[value] = len(self.values)
+            self.values.append(value)
+        return self.numbers[value]
+
+
+class Boundary:
+    """Takes instances in and gives results out. `instance` and `result` are types of the front end, `datatypes` its table."""
+
+    def __init__(self, instance: Any, result: Any, datatypes: Mapping[str, DataType], symbols: Symbols) -> None:
+        self.instance, self.result, self.datatypes, self.symbols = instance, result, datatypes, symbols
+        self._plain: dict[Any, bool] = {}
+
+    @property
+    def needed(self) -> bool:
+        return not (self.same(self.instance) and self.same(self.result))
+
+    def same(self, t: Any) -> bool:
+        """Whether values of the type are the same on both sides. A type that contains itself is, unless something in it is not."""
+        if t not in self._plain:
+            self._plain[t] = True
+            pending, met = [t], {t}
+            while pending:
+                inside = self._inside(pending.pop())
+                if inside is None:
+                    self._plain[t] = False
+                    break
+                pending += [x for x in inside if x not in met]
+                met |= set(inside)
+        return self._plain[t]
+
+    def _inside(self, t: Any) -> list[Any] | None:
+        """The types directly inside of one; None if its own values differ."""
+        match t:
+            case ListT(rows=int()) | SymbolT() | NoneT():
+                return None
+            case ListT(item):
+                return [item]
+            case TupleT(items):
+                return list(items)
+            case DataT(name):
+                cases = self.datatypes[name].cases
+                if any(isinstance(c.cls, type) and issubclass(c.cls, RecordOf) for c in cases):
+                    return None
+                return [x for c in cases for _, x in c.fields]
+        return []
+
+    # ---- in
+
+    def inward(self, value: Any) -> Any:
+        """An instance as the program reads it. Raises InstanceError with the path to what does not fit."""
+        return self._in(self.instance, value, "instance")
+
+    def all_inward(self, instances: Any) -> list[Any]:
+        """A mini-batch as the program reads it. Raises InstanceError that names the instance and the path to what does not fit."""
+        out = []
+        for i, instance in enumerate(instances):
+            try:
+                out.append(self.inward(instance))
+            except InstanceError as error:
+                raise InstanceError(f"instance {i}: {error}") from error.__cause__
+        return out
+
+    def _in(self, t: Any, value: Any, path: str) -> Any:
+        if self.same(t):
+            return value
+        match t:
+            case SymbolT():
+                return self.symbols.number(value)
+            case ListT(item, int() as k):
+                return self._rows(t, item, k, value, path)
+            case ListT(item):
+                if not isinstance(value, (list, tuple)):
+                    raise InstanceError(f"{path}: expected a list, got {type(value).__name__}")
+                return [self._in(item, v, f"{path}[{i}]") for i, v in enumerate(value)]
+            case TupleT(items):
+                if not isinstance(value, tuple) or len(value) != len(items):
+                    raise InstanceError(f"{path}: expected a tuple of {len(items)} elements, got {type(value).__name__}")
+                return tuple([self._in(x, v, f"{path}[{i}]") for i, (x, v) in enumerate(zip(items, value, strict=True))])
+            case DataT(name):
+                return self._object(self.datatypes[name], value, path)
+        return value
+
+    def _rows(self, t: Any, item: Any, k: int, value: Any, path: str) -> Any:
+        wanted = extents(t)
+        assert wanted is not None
+        if not isinstance(value, (Tensor, np.ndarray)):
+            raise InstanceError(f"{path}: expected a tensor, got {type(value).__name__}")
+        if len(wanted) != value.ndim or any(w is not None and w != e for w, e in zip(wanted, value.shape, strict=True)):
+            shape = ", ".join("n" if e is None else str(e) for e in wanted)
+            raise InstanceError(f"{path}: expected a tensor of shape ({shape}), got one of shape {tuple(value.shape)}")
+        if isinstance(item, ScalarT):
+            return value.tolist()
+        parts = value.unbind(k) if isinstance(value, Tensor) else [np.take(value, i, k) for i in range(value.shape[k])]
+        return [self._in(item, part, path) for part in parts]
+
+    def _object(self, data: DataType, value: Any, path: str) -> Any:
+        if data.optional:
+            return None if value is None else self._in(data.case("Some").fields[0][1], value, path)
+        for case in data.cases:
+            if isinstance(value, dict) and issubclass(case.cls, RecordOf):
+                if sorted(value) != list(case.cls.keys):
+                    continue
+                made = object.__new__(case.cls)
+                for name, t in case.fields:
+                    setattr(made, name, self._in(t, value[name], f"{path}[{name!r}]"))
+                return made
+            if isinstance(value, case.cls):
+                made = object.__new__(case.cls)
+                for name, t in case.fields:
+                    if not hasattr(value, name):
+                        raise InstanceError(f"{path}: a {type(value).__name__} without its field `{name}`")
+                    object.__setattr__(made, name, self._in(t, getattr(value, name), f"{path}.{name}"))
+                return made
+        wanted = " or ".join(f"a dict of {', '.join(c.cls.keys)}" if issubclass(c.cls, RecordOf) else c.name for c in data.cases)
+        raise InstanceError(f"{path}: expected {wanted}, got {type(value).__name__}: add such an instance to the sample")
+
+    # ---- out
+
+    def outward(self, value: Any) -> Any:
+        """A result as eager PyTorch gives it."""
+        return self._out(self.result, value)
+
+    def _out(self, t: Any, value: Any) -> Any:
+        if self.same(t):
+            return value
+        match t:
+            case NoneT():
+                return None
+            case SymbolT():
+                return self.symbols.values[value]
+            case ListT(item, int() as k):
+                if isinstance(item, ScalarT):
+                    return torch.tensor(value, dtype={"int": torch.int64, "bool": torch.bool, "float": torch.float32}[item.kind])
+                rows = [self._out(item, v) for v in value]
+                if not rows:
+                    return torch.zeros([e or 0 for e in extents(t) or ()])
+                return np.stack(rows, k) if isinstance(rows[0], np.ndarray) else torch.stack(rows, k)
+            case ListT(item):
+                return [self._out(item, v) for v in value]
+            case TupleT(items):
+                return tuple([self._out(x, v) for x, v in zip(items, value, strict=True)])
+            case DataT(name):
+                data = self.datatypes[name]
+                if data.optional:
+                    return None if value is None else self._out(data.case("Some").fields[0][1], value)
+                case = next(c for c in data.cases if isinstance(value, c.cls))
+                held = {f: self._out(x, getattr(value, f)) for f, x in case.fields}
+                if issubclass(case.cls, RecordOf):
+                    return held
+                return case.cls(**held)
+        return value
+
+
+def plain(program: n.Program, symbols: Symbols) -> n.Program:
+    """The program in the types that passes and code generation know, with the boundary that its instances and results need."""
+    entry = program.functions[program.entry]
+    boundary = Boundary(entry.params[0].type, entry.result, program.datatypes, symbols)
+
+    def visit(e: n.Expr) -> n.Expr:
+        if isinstance(e, (n.Var, n.Lit)):
+            return replace(e, type=plain_type(e.type))
+        if isinstance(e, n.Weight):
+            return e
+        e = map_children(e, visit)
+        match e:
+            case n.Let():
+                return _let(e)
+            case n.Match():
+                arms = tuple(replace(a, vars=tuple(_var(v) for v in a.vars)) for a in e.arms)
+                return replace(e, arms=arms, type=plain_type(e.type))
+            case n.Map():
+                return replace(e, var=_var(e.var), type=plain_type(e.type))
+            case n.Fold():
+                return replace(e, var=_var(e.var), vars=tuple(map(_var, e.vars)), type=plain_type(e.type))
+            case n.Loop():
+                return replace(e, vars=tuple(map(_var, e.vars)), type=plain_type(e.type))
+        return replace(e, type=plain_type(e.type))
+
+    functions = {
+        name: replace(f, params=tuple(map(_var, f.params)), result=plain_type(f.result), body=visit(f.body))
+        for name, f in program.functions.items()
+    }
+    datatypes = {
+        name: DataType(d.name, tuple(Case(c.name, tuple((f, plain_type(t)) for f, t in c.fields), c.cls) for c in d.cases))
+        for name, d in program.datatypes.items()
+    }
+    return replace(program, functions=functions, datatypes=datatypes, boundary=boundary if boundary.needed else None)
+
+
+def _var(v: n.Var) -> n.Var:
+    return replace(v, type=plain_type(v.type))
+
+
+def _let(e: n.Expr) -> n.Expr:
+    """A chain of lets whose values have been seen to, with its variables' types."""
+    bindings: list[tuple[n.Var, n.Expr, Any]] = []
+    while isinstance(e, n.Let):
+        bindings.append((e.var, e.value, e.span))
+        e = e.body
+    for var, value, span in reversed(bindings):
+        e = n.Let(_var(var), value, e, span=span)
+    return e
+
+
+def plain_type(t: Any) -> Any:
+    match t:
+        case ListT(item):
+            return ListT(plain_type(item))
+        case TupleT(items):
+            return TupleT(tuple(map(plain_type, items)))
+        case SymbolT():
+            return INT
+        case NoneT():
+            return UNIT
+    return t
+
+
+__all__ = ["Boundary", "Symbols", "plain"]

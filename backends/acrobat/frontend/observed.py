@@ -1,0 +1,144 @@
+"""Types from sample instances: what stands at each place of the instances, and which extents of tensors vary.
+
+A place is what is reached by one way from the instance: the field of a class, the items of a list, a component of a tuple. All
+that was seen at one place is joined: several classes are a union, `None` beside something else an optional, and a tensor's
+extent that was seen with two values is one that varies.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+@dataclass(eq=False)
+class Place:
+    """What was seen at one place. `classes` keeps the order in which they were met."""
+
+    kinds: set[str] = field(default_factory=set)
+    shape: list[int | None] | None = None
+    dtypes: set[torch.dtype] = field(default_factory=set)
+    item: Place | None = None  # of a list
+    items: list[Place] = field(default_factory=list)  # of a tuple
+    classes: dict[type, None] = field(default_factory=dict)
+
+
+class ObservationError(ValueError):
+    """The sample holds something that instances cannot have; the message says where."""
+
+
+class RecordOf:
+    """The base of the classes that stand for dictionaries whose keys are names, always the same ones: `keys` in order."""
+
+    __slots__ = ()
+    keys: tuple[str, ...] = ()
+
+
+_RECORDS: dict[tuple[str, ...], type] = {}
+
+
+def record_class(keys: Sequence[str]) -> type:
+    """The class that stands for dictionaries with exactly these keys, the same one for the same keys in any order."""
+    ordered = tuple(sorted(keys))
+    if ordered not in _RECORDS:
+        _RECORDS[ordered] = type("dict_" + "_".join(ordered), (RecordOf,), {"keys": ordered, "__slots__": ordered})
+    return _RECORDS[ordered]
+
+
+class Observer:
+    """Looks at instances. Afterwards `root` says what an instance is, `fields` what the classes in it hold."""
+
+    def __init__(self, instances: Sequence[Any]) -> None:
+        self.root = Place()
+        self.fields: dict[type, dict[str, Place]] = {}
+        self._seen: set[tuple[int, int]] = set()
+        self._keep: list[Any] = []  # objects whose identity was noted
+        pending: list[tuple[Place, Any, str]] = [(self.root, x, f"instance {i}") for i, x in enumerate(instances)]
+        while pending:
+            pending += self._note(*pending.pop())
+
+    def _note(self, place: Place, value: Any, path: str) -> list[tuple[Place, Any, str]]:
+        """Note `value` at `place`; what is inside is still to be noted, at the places returned."""
+        match value:
+            case None:
+                place.kinds.add("none")
+            case bool() | np.bool_():
+                place.kinds.add("bool")
+            case Enum() | str():
+                place.kinds.add("symbol")
+            case int() | np.integer():
+                place.kinds.add("int")
+            case float() | np.floating():
+                place.kinds.add("float")
+            case Tensor():
+                self._tensor(place, value, path)
+            case list():
+                place.kinds.add("list")
+                place.item = place.item or Place()
+                return [(place.item, v, f"{path}[{i}]") for i, v in enumerate(value)]
+            case tuple() if not hasattr(value, "_fields"):
+                place.kinds.add("tuple")
+                if place.items and len(place.items) != len(value):
+                    raise ObservationError(
+                        f"{path} is a tuple of {len(value)} elements, another one there of {len(place.items)}: use a list"
+                    )
+                place.items = place.items or [Place() for _ in value]
+                return [(p, v, f"{path}[{i}]") for i, (p, v) in enumerate(zip(place.items, value, strict=True))]
+            case dict():
+                if not all(isinstance(k, str) and k.isidentifier() for k in value):
+                    raise ObservationError(f"{path} is a dict whose keys are not all names")
+                return self._object(place, value, record_class(list(value)), value, path)
+            case _:
+                held = attributes(value)
+                if held is None:
+                    raise ObservationError(f"{path} is a {type(value).__name__}, which an instance cannot have in it")
+                return self._object(place, value, type(value), held, path)
+        return []
+
+    def _tensor(self, place: Place, value: Tensor, path: str) -> None:
+        place.kinds.add("tensor")
+        place.dtypes.add(value.dtype)
+        if place.shape is None:
+            place.shape = list(value.shape)
+        elif len(place.shape) != value.ndim:
+            raise ObservationError(f"{path} is a tensor of rank {value.ndim}, another one there has rank {len(place.shape)}")
+        else:
+            place.shape = [a if a == b else None for a, b in zip(place.shape, value.shape, strict=True)]
+
+    def _object(self, place: Place, value: Any, cls: type, held: dict[str, Any], path: str) -> list[tuple[Place, Any, str]]:
+        place.kinds.add("class")
+        place.classes[cls] = None
+        if (id(value), id(cls)) in self._seen:
+            return []
+        self._seen.add((id(value), id(cls)))
+        self._keep.append(value)
+        known = self.fields.setdefault(cls, {})
+        for name in held:
+            known.setdefault(name, Place())
+        return [(known[name], v, f"{path}[{name!r}]" if isinstance(value, dict) else f"{path}.{name}") for name, v in held.items()]
+
+
+def attributes(value: Any) -> dict[str, Any] | None:
+    """The fields of an object: of a dataclass, of a named tuple, what its slots hold, or its own attributes. None if it has none
+    that could be read."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if hasattr(value, f.name)}
+    if isinstance(value, tuple):
+        return dict(zip(value._fields, value, strict=True))  # type: ignore[attr-defined]
+    slots = [s for c in type(value).__mro__ for s in _slots(c)]
+    own = getattr(value, "__dict__", None)
+    if own is None and not slots or isinstance(value, type):
+        return None
+    return {**{s: getattr(value, s) for s in slots if hasattr(value, s)}, **(own or {})}
+
+
+def _slots(cls: type) -> tuple[str, ...]:
+    named = cls.__dict__.get("__slots__", ())
+    return tuple(s for s in ((named,) if isinstance(named, str) else named) if s not in ("__dict__", "__weakref__"))

@@ -1,0 +1,661 @@
+"""Tensors with an extent that each instance has its own of (CoRa: Fegade et al., MLSys 2022, with other means).
+
+A ragged tensor is a list in the program: its items are the tensor's parts along the dimension whose extent varies, dense tensors or,
+where a second extent varies, ragged ones; the dimension is `ListT.rows`. Work along the other dimensions is a map over the
+list, so that it joins the batch without padding; work along the varying one is a loop, of which sums become one kernel over the
+list (`passes.folds`). Dimensions that vary are nested in their order: the leftmost is the outermost list.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.frontend.tensors import Call, Refused, constant, dim_of
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Held,
+    HostTensor,
+    Static,
+    TupleV,
+    Value,
+    contains_unknown,
+    extents,
+    is_list,
+    is_number,
+    is_ragged,
+    is_tensor,
+    is_unknown,
+    known,
+    retyped,
+    type_of,
+    unknown,
+)
+from backends.acrobat.ir import nodes as n
+
+if TYPE_CHECKING:
+    from backends.acrobat.frontend.frame import Frame
+
+END = 2**62
+Rows = Callable[..., Value]
+
+
+# ---- what a ragged tensor is made of
+
+
+def shape(value: Value) -> tuple[int | None, ...]:
+    """The extents of a tensor, ragged or not; a number has none."""
+    found = extents(type_of(value))
+    return () if found is None else found
+
+
+def as_rows(f: Frame, value: Dyn, k: int) -> Dyn:
+    """A tensor as the list of its parts along dimension `k`, which is the outermost that varies, or does not vary."""
+    if is_ragged(value):
+        assert isinstance(value.type, ListT)
+        if value.type.rows == k:
+            return retyped(value, ListT(value.type.item))
+        inner = mapped(f, [value], lambda row: as_rows(f, row, k - 1 if k > value.type.rows else k))  # type: ignore[union-attr]
+        return transposed_lists(f, inner)
+    extent = shape(value)[k]
+    assert extent is not None
+    parts = [f.tensors.op("index", [value], {"dim": k, "i": i}) for i in range(extent)]
+    item = parts[0].type if parts else TensorT(tuple(e for i, e in enumerate(shape(value)) if i != k))  # type: ignore[misc]
+    return f.bind(n.ListOf(tuple(f.atom(p) for p in parts), ListT(item), span=f.span), "rows")
+
+
+def of_rows(rows: Value, k: int) -> Value:
+    """The tensor whose parts along dimension `k` are the items of a list."""
+    if is_unknown(rows):
+        return unknown()
+    assert isinstance(rows, Dyn)
+    assert isinstance(rows.type, ListT)
+    return retyped(rows, ListT(rows.type.item, k))
+
+
+def mapped(f: Frame, lists: Sequence[Dyn], body: Rows, held: str = "row") -> Dyn:
+    """`[body(*items) for items in zip(*lists)]`, a list of Python's kind."""
+    plain = [retyped(xs, ListT(xs.type.item)) for xs in lists]  # type: ignore[union-attr]
+    items = [xs.type.item for xs in plain]  # type: ignore[union-attr]
+    together = plain[0] if len(plain) == 1 else f.host("zip", plain, ListT(TupleT(tuple(items))))
+    var = f.var(held, items[0] if len(plain) == 1 else TupleT(tuple(items)))
+    with f.branch() as b:
+        parts: list[Value] = [Dyn(var)] if len(plain) == 1 else f.components(Dyn(var)) or []
+        result = body(*parts)
+        t = type_of(result)
+        if contains_unknown(t):
+            return unknown()
+        made = b.finish(f.atom(result))
+    return f.bind(n.Map(var, together.atom, made, ListT(t), span=f.span), "rows")
+
+
+def transposed_lists(f: Frame, xs: Dyn) -> Dyn:
+    """A list of lists of equal lengths with the two levels exchanged."""
+    assert isinstance(xs.type, ListT)
+    first = f.host("list.get", [xs, Static(0)], xs.type.item, "first")
+    return mapped(f, [indices(f, first)], lambda i: mapped(f, [xs], lambda row: at(f, row, i)))
+
+
+def indices(f: Frame, xs: Value) -> Dyn:
+    return f.host("range", [Static(0), length(f, xs), Static(1)], ListT(INT))
+
+
+def length(f: Frame, xs: Value) -> Dyn:
+    """The varying extent of a ragged tensor's outermost dimension, or the length of a list."""
+    assert isinstance(xs, Dyn)
+    size = f.host("list.len", [retyped(xs, ListT(xs.type.item))], INT, "size")  # type: ignore[union-attr]
+    f.lengths.add(getattr(size.atom, "name", ""))
+    return size
+
+
+def at(f: Frame, xs: Value, i: Value) -> Dyn:
+    assert isinstance(xs, Dyn)
+    return f.host("list.get", [retyped(xs, ListT(xs.type.item)), i], xs.type.item, "row")  # type: ignore[union-attr]
+
+
+def extent_of(f: Frame, x: Dyn, dim: int) -> Value:
+    """`x.size(dim)`: an int known at compile time, or the instance's own."""
+    fixed = shape(x)[dim]
+    if fixed is not None:
+        return Static(fixed)
+    assert isinstance(x.type, ListT)
+    if x.type.rows == dim:
+        return length(f, x)
+    return extent_of(f, at(f, x, Static(0)), dim - (dim > (x.type.rows or 0)))
+
+
+# ---- element by element
+
+
+def elementwise(f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Value]], Value]) -> Value:
+    """`work` on tensors that broadcast, part by part along the dimensions that vary."""
+    if not any(is_ragged(v) for v in operands):
+        return work(operands)
+    shapes = [shape(v) if is_ragged(v) or is_tensor(v) else () for v in operands]
+    rank = max(map(len, shapes))
+
+    def aligned(v: Value, s: tuple[int | None, ...]) -> int:
+        return rank - len(s) + (v.type.rows or 0)  # type: ignore[union-attr]
+
+    k = min(aligned(v, s) for v, s in zip(operands, shapes, strict=True) if is_ragged(v))
+    lists, parts = [], []  # what is run over, and for each operand what one round has of it
+    for v, s in zip(operands, shapes, strict=True):
+        own = k - (rank - len(s))
+        if own < 0:
+            parts.append((v, None))
+        elif s[own] == 1:
+            parts.append((select(f, v, own, Static(0)), None))  # type: ignore[arg-type]
+        else:
+            parts.append((None, len(lists)))
+            lists.append(as_rows(f, v, own))  # type: ignore[arg-type]
+
+    def round(*items: Value) -> Value:
+        return elementwise(f, [v if at is None else items[at] for v, at in parts], work)
+
+    return of_rows(mapped(f, lists, round), k)
+
+
+def over_rows(f: Frame, x: Dyn, k: int, work: Rows) -> Value:
+    """The tensor whose parts along dimension `k` are what `work` makes of the parts of `x` along its own varying dimension."""
+    return of_rows(mapped(f, [x], work), k)
+
+
+# ---- products
+
+
+def matmul(f: Frame, a: Value, b: Value) -> Value:
+    """`a @ b` where an extent of one of them varies."""
+    if not is_ragged(a) and not is_ragged(b):
+        return f.tensors.op("matmul", [a, b])
+    sa, sb = shape(a), shape(b)
+    if not sa or not sb:
+        raise Refused("`matmul` takes tensors with dimensions")
+    rank = max(len(sa), len(sb), 2)
+    if is_ragged(a) and len(sa) > 1 and a.type.rows != len(sa) - 1:  # type: ignore[union-attr]
+        k = a.type.rows  # type: ignore[union-attr]
+        if k == len(sa) - 2 and len(sb) <= 2:
+            return over_rows(f, a, k, lambda row: matmul(f, row, b))  # type: ignore[arg-type]
+        if k < len(sa) - 2 and len(sb) <= 2:
+            return over_rows(f, a, k, lambda part: matmul(f, part, b))  # type: ignore[arg-type]
+        if k == len(sa) - 2:  # rows of batches of matrices: each row is a batch of vectors
+            return over_rows(f, a, rank - 2, lambda row: _vectors(f, row, b))  # type: ignore[arg-type]
+        if len(sa) == len(sb) and sb[k] is None:
+            return of_rows(mapped(f, [a, as_rows(f, b, k)], lambda x, y: matmul(f, x, y)), k)  # type: ignore[arg-type]
+        raise Refused("this product of tensors whose extents vary is not in the language")
+    if is_ragged(b) and (len(sb) == 1 or b.type.rows == len(sb) - 2):  # type: ignore[union-attr]
+        if is_ragged(a) or sa[-1] is not None:  # the sum over the varying dimension
+            return _contracted(f, a, b)
+    if is_ragged(b) and b.type.rows == len(sb) - 1:  # type: ignore[union-attr]
+        k = len(sa) - 1 if len(sa) > 1 else 0
+        k = max(k, len(sb) - 2) if len(sb) > 2 else k
+        return over_rows(f, b, k, lambda column: _column(f, a, column))  # type: ignore[arg-type]
+    if is_ragged(b) and len(sb) > 2 and not is_ragged(a) and len(sa) <= 2:
+        k = b.type.rows  # type: ignore[union-attr]
+        return over_rows(f, b, k, lambda part: matmul(f, a, part))  # type: ignore[arg-type]
+    raise Refused("this product of tensors whose extents vary is not in the language")
+
+
+def _vectors(f: Frame, x: Value, b: Value) -> Value:
+    """[..., k] @ [..., k, m] for each of a batch of vectors."""
+    rows = move(f, x, "unsqueeze", len(shape(x)) - 1)
+    return move(f, matmul(f, rows, b), "squeeze", len(shape(b)) - 2)
+
+
+def _column(f: Frame, a: Value, column: Value) -> Value:
+    """[..., n, k] @ [..., k] for one column of the second operand."""
+    if len(shape(column)) == 1:
+        return matmul(f, a, column)
+    wide = move(f, column, "unsqueeze", len(shape(column)))
+    product = matmul(f, a, wide)
+    return move(f, product, "squeeze", len(shape(product)) - 1)
+
+
+def _contracted(f: Frame, a: Value, b: Value) -> Value:
+    """The product along a dimension whose extent varies: the sum of what its parts give."""
+    sa, sb = shape(a), shape(b)
+    k, m = len(sa) - 1, max(len(sb) - 2, 0)
+
+    def outer(x: Value, y: Value) -> Value:
+        if len(sa) > 1 and len(sb) > 1:
+            x, y = move(f, x, "unsqueeze", len(shape(x))), move(f, y, "unsqueeze", len(shape(y)) - 1)
+        return elementwise(f, [x, y], lambda v: f.tensors.op("mul", v))
+
+    parts = mapped(f, [as_rows(f, a, k), as_rows(f, b, m)], outer)  # type: ignore[arg-type]
+    return reduce(f, "sum", parts)
+
+
+# ---- along the dimension that varies
+
+
+def reduce(f: Frame, op: str, xs: Dyn) -> Value:
+    """The sum, maximum or minimum of the items of a list, dense tensors or numbers. A sum of none is zero; of the others there
+    must be one."""
+    from backends.acrobat.frontend.lists import fold
+
+    if is_unknown(xs):
+        return unknown()
+    t = xs.type.item  # type: ignore[union-attr]
+    if isinstance(t, ListT):  # a further extent varies: along that one first
+        turned = transposed_lists(f, mapped(f, [xs], lambda row: retyped(row, ListT(row.type.item))))
+        return of_rows(mapped(f, [turned], lambda items: reduce(f, op, items)), t.rows or 0)
+    name = {"sum": "add", "max": "maximum", "min": "minimum"}[op]
+    xs = retyped(xs, ListT(t))
+    if isinstance(t, ScalarT):
+        number = {"add": "add", "maximum": "max", "minimum": "min"}[name]
+        if op == "sum":
+            if t == BOOL:
+                xs, t = mapped(f, [xs], lambda x: f.host("int", [x], INT)), INT
+            return fold(f, xs, f.coerce(Static(0), t), number)
+        return fold(f, *_head(f, xs), number)
+    if op == "sum":
+        zero = f.tensors.op("full", [], {"shape": t.shape, "value": 0.0}, "zero")
+        return fold(f, xs, zero, name)
+    return fold(f, *_head(f, xs), name)
+
+
+def _head(f: Frame, xs: Dyn) -> tuple[Value, Value]:
+    first = f.host("list.get", [xs, Static(0)], xs.type.item, "first")  # type: ignore[union-attr]
+    return f.host("list.slice", [xs, Static(1), Static(END)], xs.type, "others"), first
+
+
+def along(f: Frame, op: str, x: Dyn, dim: int, keep: bool) -> Value:
+    """A reduction, or a softmax, along one dimension of a ragged tensor."""
+    assert isinstance(x.type, ListT)
+    k = x.type.rows or 0
+    if dim != k:
+        shift = 0 if keep or dim > k or op in ("softmax", "log_softmax") else 1
+        return over_rows(f, x, k - shift, lambda row: along_any(f, op, row, dim - (dim > k), keep))
+    if op in ("softmax", "log_softmax"):
+        return _softmax(f, op, x, dim)
+    if op == "argmax":
+        return _argmax(f, x)
+    if op == "mean":
+        total = reduce(f, "sum", x)
+        result = elementwise(f, [total, length(f, x)], lambda v: f.tensors.op("div", v))
+    else:
+        result = reduce(f, op, x)
+    return move(f, result, "unsqueeze", dim) if keep else result
+
+
+def along_any(f: Frame, op: str, x: Value, dim: int, keep: bool) -> Value:
+    if is_ragged(x):
+        return along(f, op, x, dim, keep)  # type: ignore[arg-type]
+    if op in ("softmax", "log_softmax"):
+        return f.tensors.call(op, Call(op, [x, Static(dim)], {}))
+    if op == "min":
+        negated = f.tensors.op("max", [f.tensors.op("neg", [x])], {"dim": dim, "keepdim": keep})
+        return f.tensors.op("neg", [negated])
+    return f.tensors.op(op, [x], {"dim": dim, "keepdim": keep})
+
+
+def _softmax(f: Frame, op: str, x: Dyn, dim: int) -> Value:
+    def each(name: str, *operands: Value) -> Value:
+        return elementwise(f, operands, lambda v: f.tensors.op(name, v))
+
+    highest = along(f, "max", x, dim, True)
+    shifted = each("sub", x, highest)
+    powers = each("exp", shifted)
+    total = along(f, "sum", powers, dim, True)  # type: ignore[arg-type]
+    return each("div", powers, total) if op == "softmax" else each("sub", shifted, each("log", total))
+
+
+def _argmax(f: Frame, x: Dyn) -> Value:
+    """Which of a list of scores is the highest, the first of several: the instance waits for them."""
+    row = shape(x)[1:] if x.type.rows == 0 else tuple(e for i, e in enumerate(shape(x)) if i != x.type.rows)  # type: ignore[union-attr]
+    if any(e != 1 for e in row):
+        raise Refused("`argmax` along an extent that varies takes one score for each part here")
+    numbers = x if isinstance(x.type.item, ScalarT) else mapped(f, [x], lambda score: f.tensors.item(score))  # type: ignore[union-attr]
+    numbers = retyped(numbers, ListT(numbers.type.item))  # type: ignore[union-attr]
+    pairs = f.host("enumerate", [numbers], ListT(TupleT((INT, numbers.type.item))))  # type: ignore[union-attr]
+    item, best, where = f.var("item", pairs.type.item), f.var("best", numbers.type.item), f.var("where", INT)  # type: ignore[union-attr]
+    first = f.host("list.get", [numbers, Static(0)], numbers.type.item, "first")  # type: ignore[union-attr]
+    state = TupleT((numbers.type.item, INT))  # type: ignore[union-attr]
+    with f.branch() as b:
+        i, score = f.components(Dyn(item)) or ()
+        higher = f.host("gt", [score, Dyn(best)], BOOL, "higher")
+        then = f.bind(n.Tuple((f.atom(score), f.atom(i)), state, span=f.span), "next")
+        with f.branch() as yes:
+            taken = yes.finish(then.atom)
+        with f.branch() as no:
+            kept = no.finish(f.bind(n.Tuple((best, where), state, span=f.span), "same").atom)
+        chosen = f.bind(n.If(f.atom(higher), taken, kept, state, span=f.span), "choice")
+        body = b.finish(chosen.atom)
+    folded = f.bind(
+        n.Fold(item, f.atom(pairs), (best, where), (f.atom(first), n.Lit(0, INT)), body, state, span=f.span), "highest"
+    )
+    return Held("index", f.bind(n.Field(folded.atom, 1, INT, span=f.span), "argmax"))
+
+
+# ---- moving dimensions
+
+
+def move(f: Frame, x: Value, how: str, dim: int) -> Value:
+    """`unsqueeze` or `squeeze` of one dimension (not negative) of a tensor or number."""
+    if isinstance(x, Held) or not is_ragged(x):
+        if is_tensor(x):
+            return f.tensors.call(how, Call(how, [x, Static(dim)], {}))
+        return x if isinstance(x, Held) else f.tensors.call(how, Call(how, [Dyn(f.tensors.operand(x)), Static(dim)], {}))
+    k = x.type.rows  # type: ignore[union-attr]
+    if how == "unsqueeze":
+        return over_rows(f, x, k + (dim <= k), lambda row: move(f, row, how, dim if dim <= k else dim - 1))  # type: ignore[arg-type]
+    if dim == k:
+        raise Refused("`squeeze` of an extent that varies between instances", "index it: `x[0]`")
+    if shape(x)[dim] != 1:
+        return x
+    return over_rows(f, x, k - (dim < k), lambda row: move(f, row, how, dim if dim < k else dim - 1))  # type: ignore[arg-type]
+
+
+def permute(f: Frame, x: Value, dims: Sequence[int]) -> Value:
+    if list(dims) == sorted(dims):
+        return x
+    if not is_ragged(x):
+        return f.tensors.op("permute", [x], {"dims": tuple(dims)})
+    k: int = x.type.rows  # type: ignore[union-attr]
+    inner = [i for i, e in enumerate(shape(x)) if e is None and i != k]
+    if inner and dims.index(inner[0]) < dims.index(k):  # the other varying dimension comes to stand before this one
+        first = inner[0]
+        swapped = as_rows(f, x, first)  # type: ignore[arg-type]
+        rest = [d - (d > first) for d in dims if d != first]
+        return of_rows(mapped(f, [swapped], lambda row: permute(f, row, rest)), dims.index(first))
+    rest = [d - (d > k) for d in dims if d != k]
+    if rest == sorted(rest):
+        return retyped(x, ListT(x.type.item, dims.index(k)))  # type: ignore[union-attr,arg-type]
+    return over_rows(f, x, dims.index(k), lambda row: permute(f, row, rest))  # type: ignore[arg-type]
+
+
+def reshape(f: Frame, x: Dyn, wanted: Sequence[Any]) -> Value:
+    """`view`, `reshape`: elements stay on their side of the dimension that varies."""
+    have = shape(x)
+    if have.count(None) > 1:
+        raise Refused("a tensor of which several extents vary cannot be reshaped", "use transpose, unsqueeze or flatten its rows")
+    assert isinstance(x.type, ListT)
+    k = x.type.rows or 0
+    before, after = math.prod(e or 1 for e in have[:k]), math.prod(e or 1 for e in have[k + 1 :])
+    if isinstance(x.type.item, ScalarT):
+        sizes = [e for e in wanted if not _is_length(f, e)]
+        if len(wanted) == 1:
+            return x
+        raise Refused(f"a tensor of ints with one dimension cannot be reshaped to {len(sizes)} others")
+    runtime = [i for i, e in enumerate(wanted) if not known(e)[0]]
+    if len(runtime) > 1 or any(not _is_length(f, wanted[i]) for i in runtime):
+        raise Refused("an extent here is neither constant nor the tensor's own varying one", "write `x.size(0)` for that")
+    fixed = [known(e)[1] for e in wanted]
+    if runtime:
+        j = runtime[0]
+        rest = math.prod(e for i, e in enumerate(fixed) if i != j and e != -1)
+        fixed = [before * after // max(rest, 1) if e == -1 else e for e in fixed]
+    elif -1 in fixed:
+        j = fixed.index(-1)
+    else:
+        raise Refused("this shape has no place for the extent that varies", "write -1 for it")
+    left, right = math.prod(fixed[:j]), math.prod(fixed[j + 1 :])
+    if (left, right) != (before, after):
+        raise Refused("`view` cannot move elements across the dimension whose extent varies")
+    row = tuple(fixed[:j] + fixed[j + 1 :])
+    if row == shape(Dyn(n.Var("?", x.type.item))):
+        return retyped(x, ListT(x.type.item, j))
+    return over_rows(f, x, j, lambda part: f.tensors.op("reshape", [part], {"shape": row}))
+
+
+def _is_length(f: Frame, value: Any) -> bool:
+    return isinstance(value, Dyn) and getattr(value.atom, "name", "") in f.lengths
+
+
+# ---- indexing
+
+
+def select(f: Frame, x: Dyn, dim: int, i: Value) -> Value:
+    """`x.select(dim, i)`; along the dimension that varies `i` may be known at run time only."""
+    if not is_ragged(x):
+        is_known, index = known(i)
+        if not is_known:
+            if isinstance(i, Dyn) and dim == 0 and not f.is_weight(x.atom):
+                return at(f, as_rows(f, x, 0), i)
+            raise Refused("only the first dimension of a tensor is indexed by an int known at run time")
+        extent = shape(x)[dim]
+        assert extent is not None
+        if not -extent <= index < extent:
+            raise Refused(f"index {index} is out of range for an extent of {extent}")
+        return f.tensors.op("index", [x], {"dim": dim, "i": index % extent})
+    k = x.type.rows  # type: ignore[union-attr]
+    if dim == k:
+        return at(f, x, i)
+    return over_rows(f, x, k - (dim < k), lambda row: select(f, row, dim - (dim > k), i))  # type: ignore[operator]
+
+
+def cut(f: Frame, x: Dyn, dim: int, start: Value | None, stop: Value | None) -> Value:
+    """`x[start:stop]` along one dimension."""
+    if start is None and stop is None:
+        return x
+    if not is_ragged(x):
+        bounds = [None if b is None else known(b) for b in (start, stop)]
+        if all(b is None or b[0] for b in bounds):
+            extent = shape(x)[dim]
+            assert extent is not None
+            first, last, _ = slice(*(None if b is None else b[1] for b in bounds)).indices(extent)
+            return f.tensors.op("slice", [x], {"dim": dim, "start": first, "stop": max(first, last)})
+        rows = as_rows(f, x, dim)
+        return of_rows(f.host("list.slice", [rows, start or Static(0), stop or Static(END)], rows.type), dim)
+    k = x.type.rows  # type: ignore[union-attr]
+    if dim != k:
+        return over_rows(f, x, k, lambda row: cut(f, row, dim - (dim > k), start, stop))  # type: ignore[arg-type,operator]
+    plain = retyped(x, ListT(x.type.item))  # type: ignore[union-attr]
+    return of_rows(f.host("list.slice", [plain, start or Static(0), stop or Static(END)], plain.type), k)  # type: ignore[arg-type]
+
+
+# ---- joining
+
+
+def cat(f: Frame, parts: Sequence[Dyn], dim: int) -> Value:
+    """Tensors written out, one after the other along `dim`, of which some are ragged."""
+    if all(not is_ragged(p) for p in parts):
+        return f.tensors.op("cat", list(parts), {"dim": dim})
+    ragged = next(p for p in parts if is_ragged(p))
+    k = ragged.type.rows  # type: ignore[union-attr]
+    if any(shape(p)[dim] is None for p in parts):
+        lists = [as_rows(f, p, dim) for p in parts]
+        result = lists[0]
+        for other in lists[1:]:
+            t = f.common([type_of(result), type_of(other)])
+            result = f.host("list.concat", [f.coerce(result, t), f.coerce(other, t)], t)
+        return of_rows(result, dim)
+    rows = [as_rows(f, p, k) for p in parts]  # type: ignore[arg-type]
+    return of_rows(mapped(f, rows, lambda *items: cat(f, items, dim - (dim > k))), k)  # type: ignore[operator,arg-type]
+
+
+def joined(f: Frame, xs: Dyn, dim: Value) -> Value:
+    """`torch.cat` of a list of run-time length: all parts of its tensors along `dim`, in order."""
+    assert isinstance(xs.type, ListT)
+    item = Dyn(n.Var("?", xs.type.item))
+    if not is_ragged(item) and not is_tensor(item):
+        raise Refused("`cat` takes a list of tensors")
+    k = dim_of(dim, len(shape(item)), "cat")
+    if shape(item)[k] == 1 and not is_ragged(item):
+        return of_rows(mapped(f, [xs], lambda x: select(f, x, k, Static(0))), k)
+    return of_rows(flattened(f, mapped(f, [xs], lambda x: as_rows(f, x, k))), k)
+
+
+def flattened(f: Frame, xs: Dyn) -> Dyn:
+    """The items of a list of lists, in one list."""
+    if is_unknown(xs):
+        return unknown()
+    t = xs.type.item  # type: ignore[union-attr]
+    item, so_far = f.var("item", t), f.var("all", t)
+    with f.branch() as b:
+        more = f.host("list.concat", [Dyn(so_far), Dyn(item)], t)
+        body = b.finish(f.bind(n.Tuple((more.atom,), TupleT((t,)), span=f.span), "next").atom)
+    none = f.bind(n.ListOf((), t, span=f.span), "empty")
+    folded = f.bind(n.Fold(item, f.atom(xs), (so_far,), (none.atom,), body, TupleT((t,)), span=f.span), "joined")
+    return f.bind(n.Field(folded.atom, 0, t, span=f.span), "all")
+
+
+def stack(xs: Dyn, dim: Value, f: Frame) -> Value:
+    """`torch.stack` of a list of run-time length."""
+    assert isinstance(xs.type, ListT)
+    item = Dyn(n.Var("?", xs.type.item))
+    if isinstance(xs.type.item, ScalarT) or not (is_ragged(item) or is_tensor(item)):
+        raise Refused("`stack` takes a list of tensors")
+    k = dim_of(dim, len(shape(item)), "stack", extra=1)
+    if is_ragged(item) and k > (item.type.rows or 0):  # type: ignore[union-attr]
+        return permute(f, of_rows(xs, 0), [*range(1, k + 1), 0, *range(k + 1, len(shape(item)) + 1)])
+    return of_rows(xs, k)
+
+
+# ---- calls
+
+
+def call(f: Frame, name: str, c: Call) -> Value | None:
+    """An operation with ragged operands; None for one that has no rule here."""
+    from backends.acrobat.frontend.tensors import BINARY, UNARY
+
+    x: Any = c.args[0] if c.args else None
+    if name in UNARY or name in ("gelu", "square", "rsqrt"):
+        return elementwise(f, c.args[:1], lambda v: f.tensors.call(name, Call(name, list(v), c.kwargs)))
+    if name in BINARY:
+        a, b = c.bind("input", "other")
+        return elementwise(f, [a, b], lambda v: f.tensors.call(name, Call(name, list(v), {})))
+    rank = len(shape(x)) if is_ragged(x) else 0
+    match name:
+        case "linear":
+            v, w, bias = c.bind("input", "weight", "bias", bias=Static(None))
+            if shape(v)[-1] is None:
+                raise Refused("`Linear` along an extent that varies: its weight has a fixed one")
+            return over_rows(f, v, v.type.rows, lambda row: f.tensors.call("linear", Call("linear", [row, w, bias], {})))
+        case "matmul" | "mm" | "bmm" | "mv" | "dot":
+            return matmul(f, *c.bind("input", "other"))
+        case "sum" | "mean" | "amax" | "amin" | "argmax":
+            v, dim, keepdim = c.bind("input", "dim", "keepdim", dim=Static(None), keepdim=Static(False))
+            keep, op = bool(constant(keepdim, "keepdim")), {"amax": "max", "amin": "min"}.get(name, name)
+            return _reduced(f, op, v, dim, keep)
+        case "max" | "min" if len(c.args) == 1 and not c.kwargs:
+            return _reduced(f, name, x, Static(None), False)
+        case "max" | "min" if len(c.args) == 2 and (is_ragged(c.args[1]) or is_tensor(c.args[1])):
+            return elementwise(f, c.args, lambda v: f.tensors.call(f"{name}imum", Call(name, list(v), {})))
+        case "max":
+            v, dim, keepdim = c.bind("input", "dim", "keepdim", keepdim=Static(False))
+            k, keep = dim_of(dim, rank, name), bool(constant(keepdim, "keepdim"))
+            try:
+                which = along(f, "argmax", v, k, keep)
+            except Refused:
+                which = Static(None)
+            return TupleV((along(f, "max", v, k, keep), which))
+        case "softmax" | "log_softmax":
+            v, dim, _ = c.bind("input", "dim", "dtype", dtype=None)
+            return along(f, name, v, dim_of(dim, rank, name), True)
+        case "unsqueeze":
+            v, dim = c.bind("input", "dim")
+            return move(f, v, name, dim_of(dim, rank, name, extra=1))
+        case "squeeze":
+            v, dim = c.bind("input", "dim", dim=None)
+            if dim is None:
+                raise Refused("`squeeze()` of a tensor whose extent varies depends on that extent", "give it the dimension")
+            return move(f, v, name, dim_of(dim, rank, name))
+        case "t":
+            return permute(f, x, list(reversed(range(rank))))
+        case "transpose":
+            v, a, b = c.bind("input", "dim0", "dim1")
+            dims = list(range(rank))
+            i, j = dim_of(a, rank, name), dim_of(b, rank, name)
+            dims[i], dims[j] = dims[j], dims[i]
+            return permute(f, v, dims)
+        case "permute":
+            return permute(f, x, [dim_of(d, rank, name) for d in f.spread([*c.args[1:], *c.kwargs.values()])])
+        case "view" | "reshape":
+            return reshape(f, x, f.spread([*c.args[1:], *c.kwargs.values()]))
+        case "contiguous" | "detach" | "clone" | "float":
+            return x if name != "float" or not isinstance(x.type.item, ScalarT) else numbers(f, x)
+        case "size":
+            v, dim = c.bind("input", "dim", dim=None)
+            if dim is not None:
+                return extent_of(f, v, dim_of(dim, rank, name))
+            return TupleV(tuple(extent_of(f, v, d) for d in range(rank)))
+        case "dim":
+            return Static(rank)
+        case "numel":
+            if rank == 1:
+                return length(f, x)
+        case "chunk" | "split" | "unbind":
+            return _pieces(f, name, c, rank)
+        case "select":
+            v, dim, i = c.bind("input", "dim", "index")
+            return select(f, v, dim_of(dim, rank, name), i)
+        case "tolist":
+            if isinstance(x.type.item, ScalarT):
+                return retyped(x, ListT(x.type.item))
+            if rank == 1:
+                return mapped(f, [x], lambda row: f.tensors.item(row))
+        case "layer_norm":
+            v, *rest = c.args
+            return over_rows(f, v, v.type.rows, lambda row: f.tensors.call(name, Call(name, [row, *rest], c.kwargs)))  # type: ignore[union-attr,arg-type]
+        case "zeros_like" | "ones_like":
+            value = 0.0 if name == "zeros_like" else 1.0
+            return elementwise(f, [x], lambda v: f.tensors.op("full", [], {"shape": shape(v[0]), "value": value}))
+    return None
+
+
+def _reduced(f: Frame, op: str, x: Dyn, dim: Any, keep: bool) -> Value:
+    if dim is None or dim == Static(None):
+        if isinstance(x.type, ListT) and isinstance(x.type.item, ScalarT):
+            return reduce(f, op, x)
+        if op == "argmax":
+            raise Refused("`argmax` of a tensor whose extent varies needs a dimension here")
+        if op == "mean":
+            total = _reduced(f, "sum", x, dim, False)
+            count: Value = Static(1)
+            for e in range(len(shape(x))):
+                count = f.host("mul", [count, extent_of(f, x, e)], INT)
+            return f.tensors.op("div", [total, count])
+        inner = mapped(f, [x], lambda row: _reduced_dense(f, op, row))
+        return reduce(f, op, inner)
+    return along(f, op, x, dim_of(dim, len(shape(x)), op), keep)
+
+
+def _reduced_dense(f: Frame, op: str, row: Value) -> Value:
+    if is_ragged(row):
+        return _reduced(f, op, row, None, False)  # type: ignore[arg-type]
+    flat = f.tensors.op("reshape", [row], {"shape": (math.prod(e or 1 for e in shape(row)),)})
+    return along_any(f, op, flat, 0, False)
+
+
+def _pieces(f: Frame, name: str, c: Call, rank: int) -> Value:
+    """`chunk`, `split` and `unbind` along a dimension that does not vary; `unbind` along the one that does is its list."""
+    names = {"chunk": ("chunks", "dim"), "split": ("split_size_or_sections", "dim"), "unbind": ("dim",)}[name]
+    x, *rest, dim = c.bind("input", *names, dim=Static(0))
+    d = dim_of(dim, rank, name)
+    k = x.type.rows
+    if d == k:
+        if name == "unbind":
+            return retyped(x, ListT(x.type.item))
+        raise Refused(f"`{name}` along an extent that varies between instances")
+    inner = Static(d - (d > k))
+    whole = mapped(f, [x], lambda row: f.tensors.call(name, Call(name, [row, *rest, inner], {})))
+    if is_unknown(whole):
+        return unknown()
+    count = len(whole.type.item.items)  # type: ignore[union-attr]
+
+    def piece(i: int) -> Value:
+        return of_rows(mapped(f, [whole], lambda parts: (f.components(parts) or [])[i]), k - (name == "unbind" and d < k))
+
+    return TupleV(tuple(piece(i) for i in range(count)))
+
+
+def numbers(f: Frame, x: Dyn) -> Value:
+    """A tensor of ints or bools as one of floats."""
+    item = x.type.item  # type: ignore[union-attr]
+
+    def number(i: Value) -> Value:
+        if item == BOOL:
+            i = f.host("int", [i], INT)
+        return Dyn(f.tensors.operand(f.host("float", [i], FLOAT)))
+
+    return of_rows(mapped(f, [x], number), 0)
+
+
+def embedding(f: Frame, ids: Dyn, row: Callable[[Value], Value]) -> Value:
+    """Rows of a table for a tensor of ints."""
+    return of_rows(mapped(f, [ids], row, "id"), 0)
+
+
+__all__ = ["HostTensor", "call", "embedding", "is_list", "is_number", "joined", "stack"]

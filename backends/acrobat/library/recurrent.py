@@ -1,0 +1,171 @@
+"""Recurrent cells and the networks made of them (PyTorch's documentation of torch.nn.LSTM, GRU and RNN has the equations).
+
+A cell takes a vector, or a batch of rows. A network takes a sequence without a batch, (time, features), or one with, (time,
+batch, features), or (batch, time, features) where `batch_first`; the number of time steps may vary between instances.
+"""
+
+import torch
+import torch.nn.functional as F
+
+from backends.acrobat.library.words import refuse, unrolled
+
+# ---- one step; `x` is the input's part of the gates
+
+
+def rnn_step(x, h, w_hh, b_hh, nonlinearity):
+    total = x + F.linear(h, w_hh, b_hh)
+    return torch.tanh(total) if nonlinearity == "tanh" else torch.relu(total)
+
+
+def gru_step(x, h, w_hh, b_hh):
+    xr, xz, xn = x.chunk(3, -1)
+    hr, hz, hn = F.linear(h, w_hh, b_hh).chunk(3, -1)
+    r = torch.sigmoid(xr + hr)
+    z = torch.sigmoid(xz + hz)
+    new = torch.tanh(xn + r * hn)
+    return new + z * (h - new)
+
+
+def lstm_step(x, h, c, w_hh, b_hh):
+    i, f, g, o = (x + F.linear(h, w_hh, b_hh)).chunk(4, -1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+# ---- cells
+
+
+def initial(x, size):
+    """Zeros for the state that goes with one time step `x`."""
+    return torch.zeros(size) if x.dim() == 1 else torch.zeros(x.size(0), size)
+
+
+def rnn_cell(self, input, hx=None):
+    h = initial(input, self.hidden_size) if hx is None else hx
+    return rnn_step(F.linear(input, self.weight_ih, self.bias_ih), h, self.weight_hh, self.bias_hh, self.nonlinearity)
+
+
+def gru_cell(self, input, hx=None):
+    h = initial(input, self.hidden_size) if hx is None else hx
+    return gru_step(F.linear(input, self.weight_ih, self.bias_ih), h, self.weight_hh, self.bias_hh)
+
+
+def lstm_cell(self, input, hx=None):
+    if hx is None:
+        h = initial(input, self.hidden_size)
+        c = initial(input, self.hidden_size)
+    else:
+        h, c = hx
+    return lstm_step(F.linear(input, self.weight_ih, self.bias_ih), h, c, self.weight_hh, self.bias_hh)
+
+
+# ---- networks
+
+
+def weights(self, k, direction):
+    """The weights of one layer in one direction: input's, state's, and the two biases or None."""
+    end = f"_l{k}" + ("_reverse" if direction else "")
+    b_ih = getattr(self, "bias_ih" + end) if self.bias else None
+    b_hh = getattr(self, "bias_hh" + end) if self.bias else None
+    return getattr(self, "weight_ih" + end), getattr(self, "weight_hh" + end), b_ih, b_hh
+
+
+def run_rnn(steps, h, w_hh, b_hh, nonlinearity):
+    out = []
+    for x in steps:
+        h = rnn_step(x, h, w_hh, b_hh, nonlinearity)
+        out.append(h)
+    return out, h
+
+
+def run_gru(steps, h, w_hh, b_hh):
+    out = []
+    for x in steps:
+        h = gru_step(x, h, w_hh, b_hh)
+        out.append(h)
+    return out, h
+
+
+def run_lstm(steps, h, c, w_hh, b_hh):
+    out = []
+    for x in steps:
+        h, c = lstm_step(x, h, c, w_hh, b_hh)
+        out.append(h)
+    return out, h, c
+
+
+def start_of(self, input, hx, at):
+    """The state a layer begins with."""
+    if hx is not None:
+        return hx[at]
+    if input.dim() == 2:
+        return torch.zeros(self.hidden_size)
+    return torch.zeros(input.size(0 if self.batch_first else 1), self.hidden_size)
+
+
+def rnn(self, input, hx=None):
+    return simple(self, input, hx)
+
+
+def gru(self, input, hx=None):
+    return simple(self, input, hx)
+
+
+def simple(self, input, hx):
+    """RNN and GRU, whose state is one tensor."""
+    time = 1 if self.batch_first and input.dim() == 3 else 0
+    steps = list(input.unbind(time))
+    last = ()
+    for k in unrolled(range(self.num_layers)):
+        outs = ()
+        for direction in unrolled(range(2 if self.bidirectional else 1)):
+            w_ih, w_hh, b_ih, b_hh = weights(self, k, direction)
+            h = start_of(self, input, hx, len(last))
+            projected = [F.linear(x, w_ih, b_ih) for x in steps]
+            if direction:
+                projected = projected[::-1]
+            if self.mode == "GRU":
+                out, h = run_gru(projected, h, w_hh, b_hh)
+            else:
+                out, h = run_rnn(projected, h, w_hh, b_hh, "tanh" if self.mode == "RNN_TANH" else "relu")
+            if direction:
+                out = out[::-1]
+            outs = outs + (out,)
+            last = last + (h,)
+        if self.bidirectional:
+            forwards, backwards = outs
+            steps = [torch.cat((f, b), -1) for f, b in zip(forwards, backwards)]
+        else:
+            (steps,) = outs
+    return torch.stack(steps, time), torch.stack(last)
+
+
+def lstm(self, input, hx=None):
+    if self.proj_size:
+        refuse("an LSTM with `proj_size`")
+    h0, c0 = (None, None) if hx is None else hx
+    time = 1 if self.batch_first and input.dim() == 3 else 0
+    steps = list(input.unbind(time))
+    hidden = ()
+    cells = ()
+    for k in unrolled(range(self.num_layers)):
+        outs = ()
+        for direction in unrolled(range(2 if self.bidirectional else 1)):
+            w_ih, w_hh, b_ih, b_hh = weights(self, k, direction)
+            h = start_of(self, input, h0, len(hidden))
+            c = start_of(self, input, c0, len(hidden))
+            projected = [F.linear(x, w_ih, b_ih) for x in steps]
+            if direction:
+                projected = projected[::-1]
+            out, h, c = run_lstm(projected, h, c, w_hh, b_hh)
+            if direction:
+                out = out[::-1]
+            outs = outs + (out,)
+            hidden = hidden + (h,)
+            cells = cells + (c,)
+        if self.bidirectional:
+            forwards, backwards = outs
+            steps = [torch.cat((f, b), -1) for f, b in zip(forwards, backwards)]
+        else:
+            (steps,) = outs
+    return torch.stack(steps, time), (torch.stack(hidden), torch.stack(cells))

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, Case, DataT, DataType, ListT, TensorT, TupleT, Type
-from backends.acrobat.frontend.observed import ObservationError, Observer, Place
+from backends.acrobat.frontend.observed import ObservationError, Observer, Place, RecordOf
 from backends.acrobat.frontend.values import SYMBOL, UNKNOWN, contains_unknown, join_types
 
 
@@ -65,8 +65,21 @@ class Datatypes:
             )
         return name
 
+    def record_fields(self, cls: type) -> list[str]:
+        """All keys of a dictionary that the model makes; those of one in the sample are read as it needs them."""
+        if cls in self.seen:
+            for key in self.seen[cls]:
+                self.has_field(cls, key)
+            return self.field_names(cls)
+        return list(cls.keys)  # type: ignore[attr-defined]
+
     def _register(self, cls: type, written: Sequence[type]) -> None:
         """Unions that overlap are one: a value of a part is a value of the whole."""
+        if issubclass(cls, RecordOf):
+            self.cases[cls.__name__] = (cls,)
+            self.of_class[cls] = cls.__name__
+            self.fields |= {(cls, key): UNKNOWN for key in cls.keys}
+            return
         together = {cls, *written}
         name = ""
         while True:
@@ -215,6 +228,8 @@ class Datatypes:
         """The fields of a class in order; of one known from a sample those that the program reads."""
         if cls in self.seen and not self.annotated(cls):
             return self.asked.setdefault(cls, [])
+        if issubclass(cls, RecordOf):
+            return list(cls.keys)
         return [f.name for f in dataclasses.fields(cls)]
 
     def annotated(self, cls: type) -> bool:

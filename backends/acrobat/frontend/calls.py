@@ -4,30 +4,35 @@ from __future__ import annotations
 
 import ast
 import builtins
+import collections
 import dataclasses
 import functools
+import operator
 import types
 from dataclasses import replace
 from typing import Any
 
 import torch
 
-from backends.acrobat import markers
+from backends.acrobat import library, markers
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TupleT
-from backends.acrobat.frontend import modules, ragged, weights
-from backends.acrobat.frontend.conditions import truth
+from backends.acrobat.frontend import modules, mutation, ragged, weights
+from backends.acrobat.frontend.conditions import choose, truth
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.lists import extremum, fold, iterable, list_of, total
+from backends.acrobat.frontend.observed import RecordOf
 from backends.acrobat.frontend.operators import as_int
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.tensors import Call, Refused, constant, shape_of, torch_name
 from backends.acrobat.frontend.values import (
+    Closure,
     Dyn,
     Held,
     HostTensor,
     Method,
     Mismatch,
     Module,
+    OneOf,
     Static,
     TupleV,
     Value,
@@ -55,6 +60,11 @@ def call(f: Frame, node: ast.Call, hint: str) -> Value:
     callee = f.borrowed(node.func)
     if callee == Static(zip) and len(node.args) == 1 and isinstance(node.args[0], ast.Starred) and not node.keywords:
         return _unzipped(f, node, f.borrowed(node.args[0].value))
+    match callee, node.func:
+        case Method(Dyn(type=ListT(rows=None)), "pop"), ast.Attribute(owner) if len(node.args) <= 1 and not node.keywords:
+            return mutation.pop(f, node, owner, f.expression(node.args[0]) if node.args else Static(-1))
+        case Method(Dyn(type=ListT(rows=None)), "popleft"), ast.Attribute(owner) if not node.args:
+            return mutation.pop(f, node, owner, Static(0))
     if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
         return f.problem(node, "`*` and `**` arguments are not in the language", "write the arguments one by one")
     if is_unknown(callee):
@@ -69,11 +79,42 @@ def call(f: Frame, node: ast.Call, hint: str) -> Value:
     args = [read(a) for a in node.args]
     kwargs = {k.arg: read(k.value) for k in node.keywords if k.arg}
     result = _called(f, node, callee, args, kwargs, hint)
+    if not _gives_new(callee):
+        _forget_aliases(f, node, result)
     if _may_hold_lists(result) and not _makes_lists(callee):
         for a in (*node.args, *(k.value for k in node.keywords)):
             if isinstance(a, ast.Name):
                 f.owned.discard(a.id)  # the result may be, or contain, the very list
     return result
+
+
+VIEWS = frozenset(
+    ["view", "reshape", "unsqueeze", "squeeze", "transpose", "t", "permute", "flatten", "contiguous", "detach", "narrow", "select", "chunk", "split", "unbind", "expand", "expand_as", "float", "to", "type", "view_as", "reshape_as", "movedim", "swapaxes"]
+)
+"""Operations whose result may share memory with the operand."""
+
+
+def _gives_new(callee: Value) -> bool:
+    """Whether the result of a call shares no memory with its operands."""
+    match callee:
+        case Method(owner, name, None) if is_tensor(owner) or is_ragged(owner):
+            return name not in VIEWS and not name.endswith("_")
+        case Static(value):
+            name = torch_name(value)
+            return name is not None and name not in VIEWS and not name.endswith("_")
+        case Module(module=torch.nn.Linear() | torch.nn.Embedding() | torch.nn.LSTMCell() | torch.nn.GRUCell()):
+            return True
+    return False
+
+
+def _forget_aliases(f: Frame, node: ast.Call, result: Value) -> None:
+    """After a call that may give a tensor which shares memory with an operand: that operand is seen under two names."""
+    if is_number(result) or isinstance(result, Dyn) and getattr(result.atom, "name", "") in f.builder.fresh:
+        return
+    owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+    for a in (*owner, *node.args, *(k.value for k in node.keywords)):
+        if isinstance(a, ast.Name) and (is_tensor(f.env.get(a.id)) or is_ragged(f.env.get(a.id))):
+            f.owned.discard(a.id)
 
 
 def _unzipped(f: Frame, node: ast.AST, xs: Value) -> Value:
@@ -103,6 +144,10 @@ def _makes_lists(callee: Value) -> bool:
 
 def _called(f: Frame, node: ast.Call, callee: Value, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     match callee:
+        case OneOf(index, alternatives):
+            return _one_called(f, node, index, alternatives, args, kwargs)
+        case Closure(written, env):
+            return _lambda(f, written, env, Call("lambda", args, kwargs))
         case Module():
             return modules.call(f, node, callee, args, kwargs)
         case Method(Module() as owner, "forward"):
@@ -113,9 +158,36 @@ def _called(f: Frame, node: ast.Call, callee: Value, args: list[Value], kwargs: 
             return f.program.call(f, node, function, [owner, *args], kwargs)
         case Method(owner, name):
             return _method(f, node, owner, name, args, kwargs)
+        case Static(operator.attrgetter() as getter) if len(args) == 1 and not kwargs:
+            return f.attribute(node, args[0], getter.__reduce__()[1][0])
         case Static(value):
             return _function(f, node, value, args, kwargs, hint)
     return f.problem(node, "this cannot be called")
+
+
+def _one_called(
+    f: Frame, node: ast.Call, index: Value, alternatives: tuple[Value, ...], args: list[Value], kwargs: dict[str, Value]
+) -> Value:
+    """A call of the module that stands at a place known at run time only: a branch for each."""
+
+    def other(i: int) -> Value:
+        if i == len(alternatives) - 1:
+            return _called(f, node, alternatives[i], list(args), dict(kwargs), "")
+        here = f.host("eq", [index, Static(i)], BOOL, "this")
+        return choose(f, node, here, lambda: _called(f, node, alternatives[i], list(args), dict(kwargs), ""), lambda: other(i + 1))
+
+    return other(0)
+
+
+def _lambda(f: Frame, node: ast.Lambda, env: dict[str, Value], call: Call) -> Value:
+    """The expression of a lambda, compiled here, with the names that it saw where it was written."""
+    parameters = [a.arg for a in (*node.args.args, *node.args.kwonlyargs)]
+    values = call.bind(*parameters)
+    before, f.env = f.env, {**env, **dict(zip(parameters, values, strict=True))}
+    try:
+        return f.expression(node.body)
+    finally:
+        f.env = before
 
 
 def _method(f: Frame, node: ast.AST, owner: Value, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -123,6 +195,8 @@ def _method(f: Frame, node: ast.AST, owner: Value, name: str, args: list[Value],
         return f.program.call(f, node, FUNCTIONS[name], [owner, *args], kwargs)
     if is_tensor(owner) or is_ragged(owner):
         return f.tensors.call(name, Call(name, [owner, *args], kwargs))
+    if isinstance(owner, Held) and owner.kind == "index" and name in ("item", "long", "int") and not args:
+        return owner.value if name == "item" else owner
     if isinstance(owner, Held):
         return _stacked(f, node, owner, name, Call(name, [owner, *args], kwargs))
     if isinstance(owner, HostTensor):
@@ -177,6 +251,8 @@ def _function(f: Frame, node: ast.Call, value: Any, args: list[Value], kwargs: d
         if modules.of_torch(value):
             return f.problem(node, f"`{written}` is not an operation of the language", "LANGUAGE.md lists the operations")
         return f.program.call(f, node, value, args, kwargs)
+    if value is collections.deque and len(args) <= 1 and not kwargs:
+        return _builtin(f, node, "list", args, {}, hint)
     facts = [known(a) for a in args]
     if getattr(value, "__module__", "") == "math" and args and not kwargs and all(k for k, _ in facts):
         return Static(value(*(v for _, v in facts)))
@@ -255,8 +331,7 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
         return Held("batch", ragged.of_rows(items[0], 0))
     if items is not None and items and all(is_number(v) for v in items):
         if all(type_of(v) == INT for v in items):
-            whole = list_of(f, node, list(items))
-            return Held("index", items[0]) if len(items) == 0 else ragged.of_rows(whole, 0)
+            return Held("ids", TupleV(tuple(items)))
         numbers = [Dyn(f.tensors.operand(v if isinstance(v, Dyn) else f.tensors.op("full", [], {"shape": (), "value": float(v.value)}))) for v in items]  # type: ignore[union-attr]
         return f.tensors.op("stack", numbers, {"dim": 0})
     if is_list(x) and isinstance(type_of(x).item, ScalarT):
@@ -271,23 +346,33 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
     """A dataclass. The shapes of its tensor fields are learnt here."""
     datatypes = f.program.datatypes
     t = DataT(datatypes.union_of(cls))
-    fields = [x for x in dataclasses.fields(cls) if x.init]
-    defaults = {x.name: Static(x.default) for x in fields if x.default is not dataclasses.MISSING}
-    values = Call(cls.__name__, args, kwargs).bind(*(x.name for x in fields), **defaults)
+    if issubclass(cls, RecordOf):
+        names, defaults = datatypes.record_fields(cls), {}
+    else:
+        fields = [x for x in dataclasses.fields(cls) if x.init]
+        names = [x.name for x in fields]
+        defaults = {x.name: Static(x.default) for x in fields if x.default is not dataclasses.MISSING}
+    values = Call(cls.__name__, args, kwargs).bind(*names, **defaults)
+    return made(f, node, cls, t, dict(zip(names, values, strict=True)))
+
+
+def made(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Value]) -> Value:
+    """An object of `cls`, a case of `t`, with these values in its fields, whose types are learnt here."""
+    datatypes = f.program.datatypes
     atoms = []
-    for x, v in zip(fields, values, strict=True):
+    for x, v in held.items():
         if nothing_known(v):
             atoms.append(unknown().atom)
             continue
-        wanted = datatypes.field_type(cls, x.name)
+        wanted = datatypes.field_type(cls, x)
         try:
             have = type_of(v)
             if contains_unknown(wanted) and not contains_unknown(have):
-                wanted = datatypes.refine(cls, x.name, have)
+                wanted = datatypes.refine(cls, x, have)
             atoms.append(unknown().atom if contains_unknown(wanted) else f.atom(f.coerce(v, wanted)))
         except Mismatch as error:
             f.problem(
-                node, f"the field `{x.name}` of {cls.__name__}: {error}", "a field has one type, and one shape, everywhere"
+                node, f"the field `{x}` of {cls.__name__}: {error}", "a field has one type, and one shape, everywhere"
             )
             atoms.append(unknown().atom)
     if any(contains_unknown(a.type) for a in atoms):
@@ -301,7 +386,30 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
 BUILTINS = ("abs", "bool", "enumerate", "float", "getattr", "int", "isinstance", "len", "list", "map", "max", "min", "range", "reversed", "sum", "tuple", "zip")
 
 
+def _ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """`max`, `min` and `sorted` of a list with a key."""
+    xs, key, reverse = Call(name, args, kwargs).bind("iterable", "key", "reverse", key=Static(None), reverse=Static(False))
+    items = iterable(f, xs)
+    if is_unknown(items) or nothing_known(items):
+        return unknown()
+    if isinstance(items, TupleV):
+        items = list_of(f, node, list(items.items))
+    keys = items if key == Static(None) else ragged.mapped(f, [items], lambda x: _called(f, node, key, [x], {}, ""))  # type: ignore[list-item]
+    if is_unknown(keys) or is_unknown(items):
+        return unknown()
+    if not isinstance(type_of(keys).item, ScalarT):
+        return f.problem(node, f"`{name}` compares numbers here, not {describe(type_of(keys).item)}")
+    if name == "sorted":
+        return f.program.call(f, node, library.python.sorted_list, [items, keys, reverse], {})
+    return f.program.call(f, node, library.python.best if name == "max" else library.python.least, [items, keys], {})
+
+
 def _builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    if name == "sorted" or name in ("max", "min") and "key" in kwargs:
+        return _ordered(f, node, name, args, kwargs)
+    if name in library.BUILTINS and not kwargs and not all(known(a)[0] for a in args):
+        given = [list_of(f, node, list(a.items)) if isinstance(a := iterable_or_self(f, x), TupleV) else a for x in args]
+        return f.program.call(f, node, library.BUILTINS[name], given, {})
     if kwargs and not (name == "zip" and set(kwargs) == {"strict"}):
         return f.problem(node, f"`{name}` takes no keyword arguments here")
     if any(nothing_known(a) for a in args):
@@ -363,6 +471,8 @@ def _builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dic
                 return f.problem(node, "`abs` of tensors is not an operation of the language", "write relu(x) + relu(-x)")
             if is_number(a):
                 return f.host("abs", [as_int(f, a)], type_of(as_int(f, a)))
+        case (("int" | "float"), [Held("index", a)]):
+            return a if name == "int" else f.host("float", [a], FLOAT)
         case (("int" | "float"), [a]):
             if facts[0][0]:
                 return Static({"int": int, "float": float}[name](facts[0][1]))
@@ -375,6 +485,10 @@ def _builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dic
             return f.problem(node, "`isinstance` is not in the language", "take the value apart with `match`")
     how = "cannot be used like this here" if name in BUILTINS else "is not in the language"
     return f.problem(node, f"`{name}` {how}", "LANGUAGE.md lists the functions")
+
+
+def iterable_or_self(f: Frame, value: Value) -> Value:
+    return value if is_number(value) or is_tensor(value) else iterable(f, value)
 
 
 def _mapped(f: Frame, node: ast.Call, function: Value, xs: Value) -> Value:

@@ -9,7 +9,7 @@ from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.frame import HIDDEN, Frame
 from backends.acrobat.frontend.lists import empty_list, iterable, list_of
 from backends.acrobat.frontend.scope import assign, assigned, hint_of
-from backends.acrobat.frontend.values import Dyn, TupleV, Value, contains_unknown, is_list, is_unknown, type_of, unknown
+from backends.acrobat.frontend.values import Dyn, TupleV, Value, contains_unknown, guess, is_list, is_unknown, type_of, unknown
 from backends.acrobat.ir import nodes as n
 
 KEPT = HIDDEN + "kept"
@@ -36,7 +36,8 @@ def comprehension(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str = "
         value = f.expression(node.elt)
         t = type_of(value)
         if contains_unknown(t):
-            return unknown()
+            f.program.incomplete = True
+            return guess(ListT(t))
         body = b.finish(f.atom(value))
     f.owned &= f.left
     return f.bind(n.Map(var, xs.atom, body, ListT(t), span=f.span), hint or "list")

@@ -7,11 +7,15 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from torch import nn
+
+from backends.acrobat import library
 from backends.acrobat.core.ops import float32
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.frame import HIDDEN, Frame
 from backends.acrobat.frontend.operators import as_int
 from backends.acrobat.frontend.values import (
+    SYMBOL,
     Dyn,
     HostTensor,
     Module,
@@ -27,6 +31,7 @@ from backends.acrobat.frontend.values import (
     known,
     nothing_known,
     type_of,
+    type_or_none,
     unknown,
 )
 from backends.acrobat.ir import nodes as n
@@ -233,6 +238,8 @@ def _chain(f: Frame, node: ast.AST, left: Value, rest: list[tuple[ast.cmpop, ast
 
 
 def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:
+    if isinstance(op, (ast.Is, ast.IsNot)) and SYMBOL in (type_or_none(a), type_or_none(b)):
+        op = ast.Eq() if isinstance(op, ast.Is) else ast.NotEq()
     if isinstance(op, (ast.Is, ast.IsNot)) or b == Static(None):
         negate = isinstance(op, (ast.IsNot, ast.NotEq))
         if b != Static(None):
@@ -242,6 +249,9 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
         if isinstance(a, Dyn) and optional(f, a) is not None:
             return is_none(f, a, negate)
         return unknown() if is_unknown(a) and not is_list(a) else Static(negate)
+    if isinstance(op, (ast.In, ast.NotIn)):
+        found = _membership(f, node, a, b)
+        return found if isinstance(op, ast.In) or is_unknown(found) else negation(f, found)
     if type(op) not in COMPARISONS:
         return f.problem(node, "this comparison is not in the language", "compare numbers with == != < <= > >=")
     name, python = COMPARISONS[type(op)]
@@ -254,7 +264,37 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
         return unknown()
     if is_number(a) and is_number(b):
         return f.host(name, [a, b], BOOL)
+    if type_of(a) == SYMBOL and type_of(b) == SYMBOL and name in ("eq", "ne"):
+        return f.host(name, [a, b], BOOL)
     return f.problem(node, f"{describe(type_of(a))} and {describe(type_of(b))} cannot be compared")
+
+
+def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
+    """`a in b`, of what is known at compile time, and of lists of numbers or strings."""
+    from backends.acrobat.frontend import dictionaries
+
+    is_known, x = known(a)
+    match b:
+        case Static(dict() | list() | tuple() | str() | set() | frozenset() | range() as whole):
+            if is_known:
+                return Static(x in whole)
+            if is_unknown(a):
+                return unknown()
+            return dictionaries.contains(f, a, list(whole))
+        case Module(module=nn.ModuleDict() | nn.ParameterDict() as held):
+            return Static(x in held) if is_known else dictionaries.contains(f, a, list(held.keys()))
+    if is_unknown(a) or is_unknown(b):
+        return unknown()
+    items = f.components(b) or f.display(b)
+    if items is not None:
+        result: Value = Static(False)
+        for item in items:
+            same = comparison(f, node, ast.Eq(), a, item)
+            result = choose(f, node, result, lambda: Static(True), lambda same=same: same)  # type: ignore[misc]
+        return result
+    if is_list(b) and isinstance(b.type.item, ScalarT) or is_list(b) and b.type.item == SYMBOL:  # type: ignore[union-attr]
+        return f.program.call(f, node, library.python.contains, [b, a], {})
+    return f.problem(node, f"`in` {describe(type_of(b))} is not in the language")
 
 
 def _of_one_type(f: Frame, a: Value, b: Value) -> tuple[Value, Value]:

@@ -11,16 +11,18 @@ from collections.abc import Sequence
 
 import torch
 
-from backends.acrobat.core.types import INT, DataT, ListT, TensorT
-from backends.acrobat.frontend import calls, modules, ragged, weights
+from backends.acrobat.core.types import INT, DataT, ListT, TensorT, TupleT
+from backends.acrobat.frontend import calls, dictionaries, modules, ragged, weights
 from backends.acrobat.frontend.annotations import AnnotationError
 from backends.acrobat.frontend.comprehensions import comprehension
 from backends.acrobat.frontend.conditions import bool_value, compare, decide, negation, optional, path_of, truth
 from backends.acrobat.frontend.frame import Frame
-from backends.acrobat.frontend.lists import list_of, subscript
+from backends.acrobat.frontend.lists import iterable, list_of, subscript
+from backends.acrobat.frontend.observed import record_class
 from backends.acrobat.frontend.operators import binary, unary
 from backends.acrobat.frontend.tensors import Refused, shape_of
 from backends.acrobat.frontend.values import (
+    Closure,
     Dyn,
     Held,
     HostTensor,
@@ -41,8 +43,8 @@ from backends.acrobat.frontend.values import (
 from backends.acrobat.ir import nodes as n
 
 NAMED = {
-    ast.Lambda: ("a lambda", "write a method or a function"),
-    ast.Dict: ("a dict", "use a dataclass"),
+    ast.Lambda: ("a lambda with defaults or `*` parameters", "write a method or a function"),
+    ast.Dict: ("a dict whose keys are not constant names", "use a dataclass, or two lists"),
     ast.DictComp: ("a dict", "use a list"),
     ast.Set: ("a set", "use a list"),
     ast.SetComp: ("a set", "use a list"),
@@ -85,8 +87,12 @@ def _dispatch(f: Frame, node: ast.expr, hint: str) -> Value:
             return compare(f, node)
         case ast.IfExp(test, body, orelse):
             return decide(f, node, test, lambda: f.expression(body), lambda: f.expression(orelse))
+        case ast.Tuple(elts) | ast.List(elts) if any(isinstance(e, ast.Starred) for e in elts):
+            return _spread(f, node, elts, isinstance(node, ast.Tuple))
         case ast.Tuple(elts):
             return TupleV(tuple(f.expression(e) for e in elts))
+        case ast.Lambda(arguments) if not (arguments.vararg or arguments.kwarg or arguments.defaults):
+            return Closure(node, dict(f.env))
         case ast.List(elts):
             return list_of(f, node, [f.expression(e) for e in elts], hint)
         case ast.ListComp():
@@ -96,11 +102,41 @@ def _dispatch(f: Frame, node: ast.expr, hint: str) -> Value:
         case ast.Subscript(value, ast.Constant(str() as key)):
             return _entry(f, node, f.borrowed(value), key)
         case ast.Subscript(value, index):
-            return subscript(f, node, f.borrowed(value), index)
+            owner = f.borrowed(value)
+            if isinstance(owner, Static) and isinstance(owner.value, dict) and not isinstance(index, ast.Slice):
+                return dictionaries.entry(f, node, owner.value, f.borrowed(index))
+            if isinstance(owner, Module) and isinstance(owner.module, (torch.nn.ModuleDict, torch.nn.ParameterDict)):
+                return dictionaries.module(f, node, owner, f.borrowed(index))
+            return subscript(f, node, owner, index)
+        case ast.Dict(keys, values) if keys and all(isinstance(k, ast.Constant) and isinstance(k.value, str) for k in keys):
+            names = [k.value for k in keys]  # type: ignore[union-attr]
+            if not all(name.isidentifier() for name in names) or len(set(names)) < len(names):
+                return f.problem(node, "the keys of a dict are names, each once, here")
+            return calls.construct(f, node, record_class(names), [], {k: f.expression(v) for k, v in zip(names, values, strict=True)})
         case ast.JoinedStr(values):
             return _text(f, node, values)
     what, advice = NAMED.get(type(node), ("this expression", "LANGUAGE.md lists what is"))  # type: ignore[call-overload]
     return f.problem(node, f"{what} is not in the language", advice)
+
+
+def _spread(f: Frame, node: ast.AST, elts: Sequence[ast.expr], tuple_: bool) -> Value:
+    """A display with `*xs` in it."""
+    parts: list[Value] = []
+    for e in elts:
+        if not isinstance(e, ast.Starred):
+            parts.append(TupleV((f.expression(e),)))
+            continue
+        xs = iterable(f, f.expression(e.value))
+        components = f.components(xs)
+        parts.append(TupleV(tuple(components)) if components is not None else xs)
+    if all(isinstance(part, TupleV) for part in parts):
+        items = [v for part in parts for v in part.items]  # type: ignore[union-attr]
+        return TupleV(tuple(items)) if tuple_ else list_of(f, node, items)
+    lists = [list_of(f, node, list(part.items)) if isinstance(part, TupleV) else part for part in parts]
+    result = lists[0]
+    for more in lists[1:]:
+        result = binary(f, node, ast.Add(), result, more)
+    return result
 
 
 def _text(f: Frame, node: ast.AST, values: Sequence[ast.expr]) -> Value:
@@ -163,6 +199,10 @@ def _attribute(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
                 return f.problem(node, f"the module {module.__name__} has no `{name}`")
             f.program.reads.of_object(module, name, getattr(module, name))
             return f.program.wrap(getattr(module, name))
+        case TupleV((first, second)) if name in ("values", "indices"):  # what torch.max and topk give
+            return first if name == "values" else second
+        case Dyn(atom) if isinstance(atom.type, TupleT) and len(atom.type.items) == 2 and name in ("values", "indices"):
+            return (f.components(value) or [])[0 if name == "values" else 1]
         case Static(tuple()) | TupleV():
             return f.problem(node, f"a tuple has no `{name}` in the language", "index it, or take it apart")
         case Static(v):

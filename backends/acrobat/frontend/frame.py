@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from types import FunctionType
@@ -29,6 +29,7 @@ from backends.acrobat.frontend.values import (
     guess,
     is_unknown,
     join_types,
+    known,
     type_of,
     type_or_none,
     unknown,
@@ -69,6 +70,7 @@ class Frame:
         self.displays: dict[str, tuple[Value, ...]] = {}  # list variables whose elements are known one by one
         self.lengths: set[str] = set()  # variables that hold the extent of a list or ragged tensor
         self.quiet = 0
+        self.cause: Problem | None = None  # the first problem of the last trial
 
     # ---- the walkers (they need frames themselves)
 
@@ -83,6 +85,18 @@ class Frame:
         from backends.acrobat.frontend.expressions import _attribute
 
         return _attribute(self, node, owner, name)
+
+    def chosen(self, condition: Value, then: Callable[[], Value], orelse: Callable[[], Value]) -> Value:
+        """`then` if the host truth `condition` holds, else `orelse`."""
+        from backends.acrobat.frontend.conditions import choose
+
+        return choose(self, ast.Pass(), condition, then, orelse)
+
+    def written_out(self, items: Sequence[Value]) -> Value:
+        """A list of these items."""
+        from backends.acrobat.frontend.lists import list_of
+
+        return list_of(self, ast.Pass(), list(items))
 
     def straight(self, body: Sequence[ast.stmt]) -> None:
         """Compile a body that is not left early; what it assigns stays in scope."""
@@ -111,6 +125,8 @@ class Frame:
         span = node if isinstance(node, Span) else span_of(node, self.file)
         if not self.quiet:
             self.program.problem(Problem(span, message, advice))
+        elif self.cause is None:
+            self.cause = Problem(span, message, advice)
         return unknown()
 
     @contextmanager
@@ -118,6 +134,8 @@ class Frame:
         """Compile to see types only: nothing of it stays but what it tells about functions called."""
         taken, displays, incomplete = set(self.names.taken), dict(self.displays), self.program.incomplete
         self.quiet += 1
+        if self.quiet == 1:
+            self.cause = None
         try:
             with self.branch():
                 yield
@@ -244,6 +262,12 @@ class Frame:
             if contains_unknown(type):
                 return value
             return self.bind(n.ListOf((), type, span=self.span), "empty")
+        if isinstance(type, TensorT) and have in (INT, FLOAT):
+            filled = self.tensors.op("full", [], {"shape": type.shape, "value": 0.0}, "number")
+            is_known, number = known(value)
+            if is_known:
+                return self.tensors.op("full", [], {"shape": type.shape, "value": float(number)}, "number")
+            return self.tensors.op("add", [filled, value], hint="number")
         if have == INT and type == FLOAT:
             if isinstance(value, Dyn) and not isinstance(value.atom, n.Lit):
                 return self.host("float", [value], FLOAT)

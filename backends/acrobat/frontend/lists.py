@@ -21,6 +21,7 @@ from backends.acrobat.frontend.values import (
     HostTensor,
     Mismatch,
     Module,
+    OneOf,
     Static,
     TupleV,
     Value,
@@ -31,6 +32,7 @@ from backends.acrobat.frontend.values import (
     is_ragged,
     is_tensor,
     is_unknown,
+    known,
     nothing_known,
     plural,
     type_of,
@@ -152,13 +154,12 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
             return items[i]
         case Module(module=nn.ModuleList() | nn.Sequential() | nn.ParameterList() as children):
             at = f.expression(index)
+            if isinstance(at, Held) and at.kind == "index":
+                at = at.value
+            if is_tensor(at) and not is_unknown(at):
+                at = f.host("int", [f.tensors.item(at, "index")], INT)  # type: ignore[arg-type]
             if isinstance(at, Dyn) and not isinstance(at.atom, n.Lit):
-                advice = "loop over the list itself: `for cell in self.cells`"
-                return (
-                    unknown()
-                    if is_unknown(at)
-                    else f.problem(node, "which module this is must be known at compile time", advice)
-                )
+                return unknown() if is_unknown(at) else _one_of(f, value, at, len(children))
             i = constant(at, "the index of a ModuleList")
             if not isinstance(i, int) or not -len(children) <= i < len(children):
                 return f.problem(node, f"index {i} is out of range for {len(children)} modules")
@@ -167,6 +168,11 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
             return value.child(str(i % len(children)))
         case HostTensor():
             return weights.element(f, value, index)
+        case Held("ids", TupleV(items)):
+            is_known, at = known(f.expression(index))
+            if not is_known or not isinstance(at, int) or not -len(items) <= at < len(items):
+                return f.problem(node, "an int of this tensor is chosen by a constant index")
+            return Held("index", items[at])
     if nothing_known(value):
         return unknown()
     if is_tensor(value) or is_ragged(value):
@@ -174,6 +180,13 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     if isinstance(value, Dyn) and isinstance(value.type, ListT):
         return _list_index(f, node, value, index)
     return f.problem(node, "this cannot be indexed")
+
+
+def _one_of(f: Frame, owner: Module, index: Dyn, count: int) -> Value:
+    """The module at a place known at run time only."""
+    places = f.host("range", [Static(0), Static(count), Static(1)], ListT(INT))
+    at = f.host("list.get", [places, index], INT, "which")
+    return OneOf(at, tuple(owner.child(str(i)) for i in range(count)))
 
 
 def _list_index(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:

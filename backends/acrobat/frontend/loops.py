@@ -271,7 +271,8 @@ def _lost(f: Frame, s: LoopStatement, types: dict[str, Any] | None = None) -> No
     f.program.incomplete = True
     unclear = [name for name, t in (types or {}).items() if contains_unknown(t)]
     if unclear and not f.quiet:
-        f.program.lost = Problem(f.span, f"the type of `{unclear[0]}` cannot be found", "annotate it: `xs: list[int] = []`")
+        why = Problem(f.span, f"the type of `{unclear[0]}` cannot be found", "annotate it: `xs: list[int] = []`")
+        f.program.lost = f.cause or why
     for name in assigned(_inside(s)):
         if name in f.env:
             t = (types or {}).get(name, type_or_none(f.env[name]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Hashable
+from enum import Enum
 from typing import Any
 
 from torch import Tensor, nn
@@ -19,7 +20,7 @@ from backends.acrobat.frontend.weights import constants_of, host_tensor
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.library import MODULES
 
-PLAIN = (int, float, bool, str, tuple, list)
+PLAIN = (int, float, bool, str, tuple, list, dict, set, frozenset, Enum)
 """Types of attributes that are constants of the program."""
 
 
@@ -177,6 +178,9 @@ def _embedding(f: Frame, node: ast.AST, module: nn.Embedding | None, table: Valu
         return f.problem(node, "an embedding with `max_norm` changes its weight", "leave max_norm out")
     if isinstance(i, Held) and i.kind == "batch":
         return ragged.move(f, _embedding(f, node, module, table, i.value), "unsqueeze", 0)
+    if isinstance(i, Held) and i.kind == "ids":
+        rows = [_embedding(f, node, module, table, Held("index", v)) for v in f.components(i.value) or ()]
+        return f.tensors.op("stack", rows, {"dim": 0})
     if is_ragged(i) and i.type.item == INT:  # type: ignore[union-attr]
         return ragged.embedding(f, i, lambda id: _embedding(f, node, module, table, Held("index", id)))  # type: ignore[arg-type]
     if isinstance(i, Held) and i.kind == "index":

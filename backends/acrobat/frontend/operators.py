@@ -7,7 +7,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
 from backends.acrobat.frontend import ragged
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.values import (
@@ -26,6 +26,7 @@ from backends.acrobat.frontend.values import (
     known,
     nothing_known,
     type_of,
+    type_or_none,
     unknown,
 )
 
@@ -76,6 +77,8 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
     if nothing_known(a) or nothing_known(b):
         lists = [v for v in (a, b) if is_list(v)]
         return guess(type_of(lists[0])) if lists and name == "add" else unknown()
+    if name == "mul" and (is_list(a) and type_or_none(b) == INT or is_list(b) and type_or_none(a) == INT):
+        return _repeated(f, node, *((a, b) if is_list(a) else (b, a)))
     if is_list(a) and is_list(b) and name == "add":
         t = f.common([type_of(a), type_of(b)])
         return a if contains_unknown(t) else f.host("list.concat", [f.coerce(a, t), f.coerce(b, t)], t)
@@ -104,6 +107,15 @@ def _of_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
     if any(nothing_known(v) for v in (a, b)):
         return unknown()
     return f.problem(node, f"this operator does not take {describe(type_of(a))} and {describe(type_of(b))}")
+
+
+def _repeated(f: Frame, node: ast.AST, xs: Value, times: Value) -> Value:
+    """`[x] * n`."""
+    items = f.display(xs)
+    if items is None or len(items) != 1:
+        return f.problem(node, "a list that is repeated has one element here", "write a comprehension")
+    counts = f.host("range", [Static(0), times, Static(1)], ListT(INT))
+    return ragged.mapped(f, [counts], lambda _: items[0], "i")
 
 
 def as_int(f: Frame, v: Value) -> Value:

@@ -28,6 +28,7 @@ from backends.acrobat.frontend.values import (
     UNKNOWN,
     Dyn,
     Fixed,
+    Held,
     Method,
     Mismatch,
     Module,
@@ -308,6 +309,8 @@ class ProgramBuilder:
         match value:
             case Fixed(v):
                 return ("fixed", type(v), v)
+            case Held(kind, inner):
+                return (kind, self._signature(inner))
             case Dyn():
                 return value.type
             case TupleV(items):
@@ -329,6 +332,8 @@ class ProgramBuilder:
         match value:
             case Fixed():
                 return []
+            case Held(value=inner):
+                return self._flatten(f, inner)
             case Module(root=True):
                 return []
             case Module(tensors=tensors):
@@ -346,6 +351,8 @@ class ProgramBuilder:
         match value:
             case Fixed(v):
                 return Static(v)
+            case Held(kind, inner):
+                return Held(kind, self._parameter(f, inner, name, params))
             case Module(root=True):
                 return value
             case Module(module=m, tensors=tensors):

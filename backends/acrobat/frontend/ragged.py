@@ -304,6 +304,9 @@ def _softmax(f: Frame, op: str, x: Dyn, dim: int) -> Value:
 def _argmax(f: Frame, x: Dyn) -> Value:
     """Which of a list of scores is the highest, the first of several: the instance waits for them."""
     row = shape(x)[1:] if x.type.rows == 0 else tuple(e for i, e in enumerate(shape(x)) if i != x.type.rows)  # type: ignore[union-attr]
+    if row and all(e is None for e in row[:1]) and isinstance(x.type.item, ListT):  # type: ignore[union-attr]
+        turned = transposed_lists(f, mapped(f, [x], lambda part: retyped(part, ListT(part.type.item))))
+        return of_rows(mapped(f, [turned], lambda scores: _argmax(f, of_rows(scores, 0)).value), 0)  # type: ignore[union-attr,arg-type]
     if any(e != 1 for e in row):
         raise Refused("`argmax` along an extent that varies takes one score for each part here")
     numbers = x if isinstance(x.type.item, ScalarT) else mapped(f, [x], lambda score: f.tensors.item(score))  # type: ignore[union-attr]
@@ -503,6 +506,32 @@ def stack(xs: Dyn, dim: Value, f: Frame) -> Value:
     return of_rows(xs, k)
 
 
+def repeat(f: Frame, x: Value, times: Sequence[Any], expand: bool) -> Value:
+    """`repeat`, and `expand` of extents of 1, by numbers of which some are known at run time only."""
+    for _ in range(len(times) - len(shape(x))):
+        x = move(f, x, "unsqueeze", 0)
+    for d, wanted in enumerate(times):
+        is_known, count = known(wanted)
+        extent = shape(x)[d]
+        if is_known and (count == -1 or (expand and count == extent) or (not expand and count == 1)):
+            continue
+        if expand and extent != 1:
+            if extent is None and not is_known:
+                continue  # the tensor's own extent
+            raise Refused("`expand` makes extents of 1 wider")
+        if is_known:
+            x = cat(f, [x] * count, d)  # type: ignore[list-item]
+            continue
+        rounds = f.host("range", [Static(0), wanted, Static(1)], ListT(INT))
+        if extent == 1:
+            row = select(f, x, d, Static(0))  # type: ignore[arg-type]
+            x = of_rows(mapped(f, [rounds], lambda _, row=row: row, "i"), d)  # type: ignore[misc]
+        else:
+            rows = as_rows(f, x, d)  # type: ignore[arg-type]
+            x = of_rows(flattened(f, mapped(f, [rounds], lambda _, rows=rows: rows, "i")), d)  # type: ignore[misc]
+    return x
+
+
 # ---- calls
 
 
@@ -544,6 +573,8 @@ def call(f: Frame, name: str, c: Call) -> Value | None:
         case "softmax" | "log_softmax":
             v, dim, _ = c.bind("input", "dim", "dtype", dtype=None)
             return along(f, name, v, dim_of(dim, rank, name), True)
+        case "repeat" | "expand":
+            return repeat(f, x, f.spread([*c.args[1:], *c.kwargs.values()]), name == "expand")
         case "unsqueeze":
             v, dim = c.bind("input", "dim")
             return move(f, v, name, dim_of(dim, rank, name, extra=1))
@@ -581,6 +612,8 @@ def call(f: Frame, name: str, c: Call) -> Value | None:
         case "select":
             v, dim, i = c.bind("input", "dim", "index")
             return select(f, v, dim_of(dim, rank, name), i)
+        case "masked_fill":
+            return f.tensors.do_masked_fill(c)
         case "tolist":
             if isinstance(x.type.item, ScalarT):
                 return retyped(x, ListT(x.type.item))
@@ -597,8 +630,12 @@ def call(f: Frame, name: str, c: Call) -> Value | None:
 
 def _reduced(f: Frame, op: str, x: Dyn, dim: Any, keep: bool) -> Value:
     if dim is None or dim == Static(None):
-        if isinstance(x.type, ListT) and isinstance(x.type.item, ScalarT):
+        if isinstance(x.type, ListT) and isinstance(x.type.item, ScalarT) and op != "argmax":
             return reduce(f, op, x)
+        if op == "argmax" and all(e in (1, None) for e in shape(x)) and shape(x).count(None) == 1:
+            for d in reversed([d for d, e in enumerate(shape(x)) if e == 1]):
+                x = move(f, x, "squeeze", d)  # type: ignore[assignment]
+            return _argmax(f, x)
         if op == "argmax":
             raise Refused("`argmax` of a tensor whose extent varies needs a dimension here")
         if op == "mean":

@@ -16,6 +16,7 @@ from backends.acrobat.frontend.values import (
     Value,
     describe,
     is_list,
+    is_ragged,
     is_tensor,
     nothing_known,
     type_or_none,
@@ -33,6 +34,8 @@ class Exits:
     continues: Callable[[], Value] | None = None
 
 
+MAKERS = frozenset(("zeros", "ones", "full", "zeros_like", "ones_like", "new_zeros", "new_ones", "clone", "cat", "stack"))
+"""Functions and methods that give a tensor of its own."""
 RETURNED = HIDDEN + "returned"
 """The name that carries the value of a `return` out of a loop."""
 
@@ -60,8 +63,12 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
                 parts = [unknown()] * len(elts)
             for e, v in zip(elts, parts, strict=True):
                 assign(f, e, v)
+        case ast.Subscript():
+            from backends.acrobat.frontend.mutation import put_item
+
+            put_item(f, target, target, value)
         case _:
-            f.problem(target, "only names can be assigned to: the language is pure", "build a new value, or a new list")
+            f.problem(target, "only names and items can be assigned to", "build a new value")
 
 
 def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
@@ -72,8 +79,11 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
                 own(f, t, s)
         case ast.Name(name), (ast.List() | ast.ListComp() | ast.BinOp() | ast.Subscript(slice=ast.Slice())):
             f.owned.add(name)
-        case ast.Name(name), ast.Call(ast.Name("list")):
+        case ast.Name(name), ast.Call(ast.Name("list" | "sorted" | "deque") | ast.Attribute(ast.Name("collections"), "deque")):
             f.owned.add(name)
+        case ast.Name(name), ast.Call(ast.Attribute(attr=made) | ast.Name(made)) if made in MAKERS:
+            if is_tensor(f.env.get(name)) or is_ragged(f.env.get(name)):
+                f.owned.add(name)
 
 
 def hint_of(target: ast.expr) -> str:
@@ -86,8 +96,18 @@ def assigned(nodes: Sequence[ast.AST]) -> list[str]:
 
     def visit(node: ast.AST) -> None:
         match node:
-            case ast.Name(name, ast.Store()) | ast.Call(ast.Attribute(ast.Name(name), "append")) | ast.MatchAs(name=str(name)):
+            case ast.Name(name, ast.Store()) | ast.MatchAs(name=str(name)):
                 out[name] = None
+            case ast.Call(ast.Attribute(ast.Name(name), "append" | "extend" | "insert" | "reverse" | "clear" | "pop" | "popleft")):
+                out[name] = None
+            case ast.Call(ast.Attribute(ast.IfExp(body=ast.Name(one), orelse=ast.Name(other)), "append")):
+                out[one] = out[other] = None
+            case ast.Subscript(ctx=ast.Store()):
+                owner: ast.expr = node
+                while isinstance(owner, ast.Subscript):
+                    owner = owner.value
+                if isinstance(owner, ast.Name):
+                    out[owner.id] = None
             case ast.Return():
                 out[RETURNED] = None
             case ast.ListComp() | ast.GeneratorExp() | ast.FunctionDef() | ast.ClassDef() | ast.Lambda():

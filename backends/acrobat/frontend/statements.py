@@ -9,13 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from backends.acrobat import markers
-from backends.acrobat.core.types import TupleT
-from backends.acrobat.frontend import loops
+from backends.acrobat.core.types import DataT, TupleT
+from backends.acrobat.frontend import loops, mutation
 from backends.acrobat.frontend.annotations import AnnotationError
 from backends.acrobat.frontend.calls import PURE, marker_of
 from backends.acrobat.frontend.conditions import decide
 from backends.acrobat.frontend.frame import Frame
-from backends.acrobat.frontend.lists import append
 from backends.acrobat.frontend.patterns import match_rows
 from backends.acrobat.frontend.scope import Exits, assign, assigned, ends, hint_of, leaves, own
 from backends.acrobat.frontend.source import harmless
@@ -23,11 +22,13 @@ from backends.acrobat.frontend.tensors import Refused
 from backends.acrobat.frontend.values import (
     Dyn,
     Mismatch,
+    Module,
     Static,
     TupleV,
     Value,
     contains_unknown,
     is_list,
+    is_ragged,
     is_tensor,
     is_unknown,
     nothing_known,
@@ -123,12 +124,15 @@ def _dispatch(f: Frame, s: ast.stmt) -> None:
             _augmented(
                 f, s, name, ast.copy_location(ast.BinOp(ast.copy_location(ast.Name(name, ast.Load()), target), op, value), s)
             )
+        case ast.AugAssign(ast.Subscript() as target, op, value):
+            read = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
+            mutation.put_item(f, s, target, f.expression(ast.copy_location(ast.BinOp(read, op, value), s)))
         case ast.AugAssign():
             f.problem(s, "only names can be assigned to: the language is pure", "build a new value, or a new list")
         case ast.Expr(ast.Constant()) | ast.Pass() | ast.Assert():
             pass
-        case ast.Expr(ast.Call(ast.Attribute(owner, "append"), [item])):
-            append(f, s, owner, item)
+        case ast.Expr(ast.Call(ast.Attribute(owner, name), args, [])) if name in mutation.CHANGING and _changes(f, owner):
+            mutation.method(f, s, owner, name, args)
         case ast.Expr(value):
             changed = len(f.builder.instead)
             v = f.expression(value)
@@ -161,6 +165,13 @@ def _dispatch(f: Frame, s: ast.stmt) -> None:
             f.problem(s, f"{what.get(name, f'`{name.lower()}`')} is not in the language", "LANGUAGE.md lists the statements")
 
 
+def _changes(f: Frame, owner: ast.expr) -> bool:
+    """Whether a method named like one of a list may be one: not that of a module or of the user's class."""
+    if isinstance(owner, ast.Name) and owner.id in f.env:
+        return not isinstance(f.env[owner.id], Module) and not isinstance(type_or_none(f.env[owner.id]), DataT)
+    return True
+
+
 def _assign_or_lose(f: Frame, target: ast.expr, value: Value) -> None:
     """Assign; where that cannot be, the names are unknown from here on, which silences what follows."""
     try:
@@ -172,15 +183,28 @@ def _assign_or_lose(f: Frame, target: ast.expr, value: Value) -> None:
 
 def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
     before = f.env.get(name)
-    if is_tensor(before):
-        advice = f"write `{name} = {name} + ...` or the like, which makes a new tensor"
-        f.problem(s, "this changes a tensor in place, under all its names", advice)
+    if is_tensor(before) or is_ragged(before):
+        _tensor_changed(f, s, name, before, sum)
         return
     if before is not None and is_list(before) and name not in f.owned:
         f.problem(s, f"`+=` changes a list that may be seen under another name than `{name}`", f"write `{name} = {name} + ...`")
         return
     assign(f, s.target, f.expression(sum, name))
     own(f, s.target, sum)
+
+
+def _tensor_changed(f: Frame, s: ast.AugAssign, name: str, before: Value, sum: ast.BinOp) -> None:
+    """`x += y` of a tensor, which changes it under all its names."""
+    if name in f.owned:
+        value = f.expression(sum, name)
+        if not is_unknown(value) and type_or_none(value) != type_or_none(before):
+            f.problem(s, "a tensor that is changed in place keeps its shape and type", f"write `{name} = {name} + ...`")
+        mutation.give(f, name, value)
+    elif isinstance(before, Dyn) and getattr(f.atom(before), "name", "") in f.builder.fresh:
+        f.tensors.in_place(before, lambda x: f.expression(sum, name))
+    else:
+        advice = f"write `{name} = {name} + ...` or the like, which makes a new tensor"
+        f.problem(s, "this changes a tensor in place that may be seen under other names", advice)
 
 
 def _iterated(f: Frame, s: ast.For | ast.While | ast.If | ast.Match) -> Value | None:

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as functional
 
 from backends.acrobat.core.ops import OPS, Fusion, ShapeError
-from backends.acrobat.core.types import INT, ListT, ScalarT, TensorT
+from backends.acrobat.core.types import BOOL, INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
@@ -199,6 +199,33 @@ class Tensors:
         a, b = call.bind("input", "other")
         return self.binary(BINARY[name], a, b)
 
+    def do_repeat(self, call: Call) -> Value:
+        return ragged.repeat(self.frame, call.args[0], self.frame.spread([*call.args[1:], *call.kwargs.values()]), False)
+
+    def do_expand(self, call: Call) -> Value:
+        return ragged.repeat(self.frame, call.args[0], self.frame.spread([*call.args[1:], *call.kwargs.values()]), True)
+
+    def do_tolist(self, call: Call) -> Value:
+        (x,) = call.bind("input")
+        shape = shape_of(x)
+        if len(shape) != 1:
+            raise Refused("`tolist` takes a tensor of one dimension here")
+        items = [self.item(self.op("index", [x], {"dim": 0, "i": i})) for i in range(shape[0])]
+        return self.frame.written_out(items)
+
+    def do_masked_fill(self, call: Call) -> Value:
+        """`x.masked_fill(mask, value)` with a mask of bools that the program has, one for each part along a dimension."""
+        x, mask, value = call.bind("input", "mask", "value")
+        if not is_ragged(mask) or mask.type.item != BOOL:
+            raise Refused("`masked_fill` takes a mask of bools made by the model here")
+        number = float(constant(value, "the value"))
+        parts = ragged.as_rows(self.frame, x, len(ragged.shape(x)) - 1)
+
+        def kept(part: Value, masked: Value) -> Value:
+            return self.frame.chosen(masked, lambda: self._full_of(Static(ragged.shape(part)), number), lambda: part)
+
+        return ragged.of_rows(ragged.mapped(self.frame, [parts, mask], kept), len(ragged.shape(x)) - 1)
+
     def do_amin(self, call: Call) -> Dyn:
         x, *rest = call.args
         return self.op("neg", [self._along("max", Call("amin", [self.op("neg", [x]), *rest], call.kwargs))])
@@ -263,6 +290,8 @@ class Tensors:
 
     def do_cat(self, call: Call) -> Dyn:
         xs, dim = call.bind("tensors", "dim", dim=Static(0))
+        if is_unknown(xs):
+            return unknown()
         if self._running(xs):
             return ragged.joined(self.frame, xs, dim)  # type: ignore[return-value]
         items = self._list(xs, "cat")
@@ -276,6 +305,8 @@ class Tensors:
 
     def do_stack(self, call: Call) -> Value:
         xs, dim = call.bind("tensors", "dim", dim=Static(0))
+        if is_unknown(xs):
+            return unknown()
         if self._running(xs):
             return ragged.stack(xs, dim, self.frame)
         items = self._list(xs, "stack")
@@ -470,10 +501,21 @@ class Tensors:
         return ragged.of_rows(ragged.mapped(self.frame, [counts], lambda _: self._full_ragged(rest, value), "i"), k)  # type: ignore[return-value]
 
     def _filled(self, call: Call, value: float) -> Dyn:
+        if call.kwargs.get("dtype") in (Static(torch.bool), Static(torch.int64), Static(torch.long)):
+            return self._host_filled(call, value)
         self._placement(call)
         if len(call.args) == 1:
             return self._full_of(self.frame.static_list(call.args[0]), value)
         return self._full_of(TupleV(tuple(call.args)), value)
+
+    def _host_filled(self, call: Call, value: float) -> Dyn:
+        """A tensor of ints or bools with one dimension, whose values the program has."""
+        sizes = self.frame.spread(call.args)
+        if len(sizes) != 1:
+            raise Refused(f"`{call.name}` of ints or bools makes tensors of one dimension here")
+        item: Value = Static(bool(value)) if call.kwargs["dtype"] == Static(torch.bool) else Static(int(value))
+        counts = self.frame.host("range", [Static(0), sizes[0], Static(1)], ListT(INT))
+        return ragged.of_rows(ragged.mapped(self.frame, [counts], lambda _: item, "i"), 0)  # type: ignore[return-value]
 
     def do_zeros(self, call: Call) -> Dyn:
         return self._filled(call, 0.0)

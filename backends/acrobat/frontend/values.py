@@ -3,6 +3,7 @@ time."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -57,6 +58,14 @@ class TupleV:
     items: tuple[Value, ...]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Closure:
+    """A lambda, with the names it sees. Calling it compiles its expression where the call is."""
+
+    node: ast.Lambda
+    env: dict[str, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Module:
     """A module of the model. `tensors` gives the atoms of its parameters and buffers by name relative to it; `root` marks
@@ -76,6 +85,14 @@ class Module:
 
 
 @dataclass(frozen=True, slots=True)
+class OneOf:
+    """The module at a place of a list that is known at run time only. `index` is checked to be one of `alternatives`."""
+
+    index: Dyn
+    alternatives: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Method:
     """A function bound to a module, or to a tensor or list value."""
 
@@ -89,7 +106,7 @@ class Held:
     """A value with few uses: `zip(...)` and other iterators, which their first use exhausts; a stack over a list whose length
     is known at run time only; an int that `torch.tensor` made an index."""
 
-    kind: Literal["iterator", "stack", "index", "batch"]
+    kind: Literal["iterator", "stack", "index", "ids", "batch"]
     value: Value
 
 
@@ -130,12 +147,13 @@ class HostTensor:
         return self.read()
 
 
-Value: TypeAlias = Dyn | Static | Fixed | TupleV | Module | Method | Held | HostTensor
+Value: TypeAlias = Dyn | Static | Fixed | Closure | OneOf | TupleV | Module | Method | Held | HostTensor
 
 HELD = {
     "iterator": "an iterator is exhausted by its first use: write list(...) around it",
     "stack": "a stack of a list of run-time length can be summed over its first dimension only",
     "index": "a tensor of an int serves as an index, nothing else",
+    "ids": "a tensor of ints serves as the index of an embedding, nothing else",
     "batch": "a batch of one sentence of ints serves as the index of an embedding, nothing else",
 }
 
@@ -183,6 +201,8 @@ def join_types(a: Any, b: Any) -> Any:
             return TupleT(tuple(join_types(s, t) for s, t in zip(x, y, strict=True)))
         case ListT(x, k), ListT(y, m) if k == m:
             return ListT(join_types(x, y), k)
+        case (ScalarT("int" | "float"), TensorT(dtype="float32")) | (TensorT(dtype="float32"), ScalarT("int" | "float")):
+            return a if isinstance(a, TensorT) else b  # a number that a tensor comes in the place of
         case ScalarT("int"), ScalarT("float"):
             return FLOAT
         case ScalarT("float"), ScalarT("int"):
@@ -366,6 +386,10 @@ def type_of(value: Value) -> Any:
             raise Mismatch(f"a module ({type(m).__name__}) cannot be chosen at run time")
         case Method(name=name):
             raise Mismatch(f"the method `{name}` cannot be kept in a variable of the compiled program")
+        case OneOf():
+            raise Mismatch("a module chosen at run time is called where it is chosen: `self.modules[i](x)`")
+        case Closure():
+            raise Mismatch("a lambda cannot be kept in a variable of the compiled program")
         case Held(kind):
             raise Mismatch(HELD[kind])
         case HostTensor():

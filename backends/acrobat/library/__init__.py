@@ -13,7 +13,17 @@ from typing import Any
 
 from torch import nn
 
-from backends.acrobat.library import activations, attention, convolution, functional, normalisation, recurrent, tables
+from backends.acrobat.library import (
+    activations,
+    attention,
+    convolution,
+    functional,
+    normalisation,
+    python,
+    recurrent,
+    selection,
+    tables,
+)
 
 MODULES: dict[type[nn.Module], Callable[..., Any]] = {
     nn.RNNCell: recurrent.rnn_cell,
@@ -74,6 +84,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "addmm": functional.addmm,
     "var": functional.variance,
     "std": functional.standard_deviation,
+    "topk": selection.topk,
     "scaled_dot_product_attention": attention.scaled_dot_product_attention,
 }
 """What runs in place of PyTorch's functions and methods of these names."""
+
+BUILTINS: dict[str, Callable[..., Any]] = {"any": python.any_of, "all": python.all_of, "round": python.rounded}
+"""What runs in place of Python's own functions of these names."""

@@ -2,6 +2,8 @@
 
 import torch
 
+from backends.acrobat.library.words import unrolled
+
 
 def mse_loss(input, target):
     difference = input - target
@@ -59,8 +61,8 @@ def standard_deviation(input, dim, unbiased=True, keepdim=False):
 
 def bilinear_function(input1, input2, weight, bias=None):
     """x1' W_k x2 for each k: of vectors, or of as many rows each."""
-    left = input1.unsqueeze(-2).unsqueeze(-2)
-    out = (left @ weight @ input2.unsqueeze(-1).unsqueeze(-3)).squeeze(-1).squeeze(-1)
+    parts = [((input1 @ weight[k]) * input2).sum(-1) for k in unrolled(range(weight.size(0)))]
+    out = torch.stack(parts, -1)
     return out if bias is None else out + bias
 
 

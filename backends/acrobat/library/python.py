@@ -1,0 +1,99 @@
+"""Python's own functions on lists, written with loops."""
+
+
+def contains(items, wanted):
+    found = False
+    for item in items:
+        if item == wanted:
+            found = True
+    return found
+
+
+def any_of(items):
+    found = False
+    for item in items:
+        if item:
+            found = True
+    return found
+
+
+def all_of(items):
+    found = True
+    for item in items:
+        if not item:
+            found = False
+    return found
+
+
+def rounded(number):
+    """To the nearest int; of two equally near the even one."""
+    low = int(number // 1)
+    above = number - low
+    if above > 0.5:
+        return low + 1
+    if above < 0.5:
+        return low
+    return low + low % 2
+
+
+def best(items, keys):
+    """The item with the highest of the keys, the first of several."""
+    at = 0
+    for i in range(len(keys)):
+        if keys[i] > keys[at]:
+            at = i
+    return items[at]
+
+
+def least(items, keys):
+    at = 0
+    for i in range(len(keys)):
+        if keys[i] < keys[at]:
+            at = i
+    return items[at]
+
+
+def order(keys):
+    """Where the items stand when they are sorted by their keys; equal ones stay in their order."""
+    places = []
+    for i in range(len(keys)):
+        at = 0
+        for j in places:
+            if keys[j] <= keys[i]:
+                at = at + 1
+        places = places[:at] + [i] + places[at:]
+    return places
+
+
+def order_from_highest(keys):
+    places = []
+    for i in range(len(keys)):
+        at = 0
+        for j in places:
+            if keys[j] >= keys[i]:
+                at = at + 1
+        places = places[:at] + [i] + places[at:]
+    return places
+
+
+def sorted_list(items, keys, reverse):
+    places = order_from_highest(keys) if reverse else order(keys)
+    return [items[i] for i in places]
+
+
+def distinct(items):
+    """The items in the order in which they come first."""
+    kept = []
+    for item in items:
+        if not contains(kept, item):
+            kept = kept + [item]
+    return kept
+
+
+def index_of(items, wanted):
+    """Where the first equal item stands; the length if there is none."""
+    at = len(items)
+    for i in range(len(items)):
+        if at == len(items) and items[i] == wanted:
+            at = i
+    return at

@@ -34,8 +34,8 @@ class TupleT:
 
 @dataclass(frozen=True, slots=True)
 class ListT:
-    """A list. While the front end works, `rows` says that it stands for a *ragged tensor*, one with an extent that each instance
-    has its own of: the items are its parts along that dimension. In a finished program every list is a plain one (None)."""
+    """A list. While the front end works, `rows` says that it stands for a *ragged tensor*, whose extent along that dimension
+    each instance has its own of: the items are the tensor's parts along it. A finished program has plain lists (None)."""
 
     item: Type
     rows: int | None = None

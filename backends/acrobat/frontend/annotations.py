@@ -226,27 +226,34 @@ class Datatypes:
 
     def field_names(self, cls: type) -> list[str]:
         """The fields of a class in order; of one known from a sample those that the program reads."""
-        if cls in self.seen and not self.annotated(cls):
+        if cls in self.seen:
             return self.asked.setdefault(cls, [])
         if issubclass(cls, RecordOf):
             return list(cls.keys)
-        return [f.name for f in dataclasses.fields(cls)]
-
-    def annotated(self, cls: type) -> bool:
-        """Whether the types of the class's fields were taken from its annotations."""
-        return dataclasses.is_dataclass(cls) and (cls, "") in self.fields
+        return [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
 
     def has_field(self, cls: type, name: str) -> bool:
         """Whether instances of the class have that field. One that is known from a sample is read from here on."""
-        if cls in self.seen and not self.annotated(cls):
+        if cls in self.seen:
             if name not in self.seen[cls]:
                 return False
             if name not in self.asked.setdefault(cls, []):
                 self.asked[cls].append(name)
-                self.fields[cls, name] = self.type_at(self.seen[cls][name], f"`{cls.__name__}.{name}`")
+                self.fields[cls, name] = self._field_seen(cls, name)
                 self.changed = True
             return True
         return name in self.field_names(cls)
+
+    def _field_seen(self, cls: type, name: str) -> Any:
+        """The type of a field that was seen in a sample: what its annotation says, where that says all, else what was seen."""
+        if dataclasses.is_dataclass(cls):
+            try:
+                written = self.resolve(hints(cls)[name])
+                if not contains_unknown(written):
+                    return written
+            except (AnnotationError, KeyError):
+                pass
+        return self.type_at(self.seen[cls][name], f"`{cls.__name__}.{name}`")
 
     def field_type(self, cls: type, name: str) -> Any:
         return self.fields[cls, name]
@@ -269,7 +276,10 @@ class Datatypes:
             else:
                 out[name] = DataType(
                     name,
-                    tuple(Case(c.__name__, tuple((f, self.fields[c, f]) for f in self.field_names(c)), c) for c in self.cases[name]),
+                    tuple(
+                        Case(c.__name__, tuple((f, self.fields[c, f]) for f in self.field_names(c)), c)
+                        for c in self.cases[name]
+                    ),
                 )
         return out
 

@@ -28,6 +28,13 @@ class Symbols:
     def __init__(self) -> None:
         self.values: list[Any] = []
         self.numbers: dict[Any, int] = {}
+        self.of_source = 0
+
+    def begin(self) -> None:
+        """A mini-batch begins: strings that came in instances before are forgotten."""
+        for value in self.values[self.of_source :]:
+            del self.numbers[value]
+        del self.values[self.of_source :]
 
     def number(self, value: Any) -> int:
         if value not in self.numbers:
@@ -48,7 +55,7 @@ class Boundary:
         return not (self.same(self.instance) and self.same(self.result))
 
     def same(self, t: Any) -> bool:
-        """Whether values of the type are the same on both sides. A type that contains itself is, unless something in it is not."""
+        """Whether values of the type are the same on both sides. One that contains itself is, unless what is in it is not."""
         if t not in self._plain:
             self._plain[t] = True
             pending, met = [t], {t}
@@ -84,7 +91,8 @@ class Boundary:
         return self._in(self.instance, value, "instance")
 
     def all_inward(self, instances: Any) -> list[Any]:
-        """A mini-batch as the program reads it. Raises InstanceError that names the instance and the path to what does not fit."""
+        """A mini-batch as the program reads it. Raises InstanceError, with the instance and the path to what does not fit."""
+        self.symbols.begin()
         out = []
         for i, instance in enumerate(instances):
             try:
@@ -144,7 +152,9 @@ class Boundary:
                         raise InstanceError(f"{path}: a {type(value).__name__} without its field `{name}`")
                     object.__setattr__(made, name, self._in(t, getattr(value, name), f"{path}.{name}"))
                 return made
-        wanted = " or ".join(f"a dict of {', '.join(c.cls.keys)}" if issubclass(c.cls, RecordOf) else c.name for c in data.cases)
+        wanted = " or ".join(
+            f"a dict of {', '.join(c.cls.keys)}" if issubclass(c.cls, RecordOf) else c.name for c in data.cases
+        )
         raise InstanceError(f"{path}: expected {wanted}, got {type(value).__name__}: add such an instance to the sample")
 
     # ---- out
@@ -163,7 +173,9 @@ class Boundary:
                 return self.symbols.values[value]
             case ListT(item, int() as k):
                 if isinstance(item, ScalarT):
-                    return torch.tensor(value, dtype={"int": torch.int64, "bool": torch.bool, "float": torch.float32}[item.kind])
+                    return torch.tensor(
+                        value, dtype={"int": torch.int64, "bool": torch.bool, "float": torch.float32}[item.kind]
+                    )
                 rows = [self._out(item, v) for v in value]
                 if not rows:
                     return torch.zeros([e or 0 for e in extents(t) or ()])
@@ -187,6 +199,7 @@ class Boundary:
 def plain(program: n.Program, symbols: Symbols) -> n.Program:
     """The program in the types that passes and code generation know, with the boundary that its instances and results need."""
     entry = program.functions[program.entry]
+    symbols.of_source = len(symbols.values)
     boundary = Boundary(entry.params[0].type, entry.result, program.datatypes, symbols)
 
     def visit(e: n.Expr) -> n.Expr:

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from backends.acrobat import library, markers
-from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TupleT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend import modules, mutation, ragged, weights
 from backends.acrobat.frontend.conditions import choose, truth
 from backends.acrobat.frontend.frame import Frame
@@ -76,9 +76,15 @@ def call(f: Frame, node: ast.Call, hint: str) -> Value:
             return truth(f, node.args[0])
     keeps = isinstance(callee, Static) and isinstance(callee.value, type) and dataclasses.is_dataclass(callee.value)
     read = f.expression if keeps else f.borrowed
+    given = [*node.args, *(k.value for k in node.keywords)]
+    lent = {a.id for a in given if isinstance(a, ast.Name) and a.id in f.owned}
     args = [read(a) for a in node.args]
     kwargs = {k.arg: read(k.value) for k in node.keywords if k.arg}
-    result = _called(f, node, callee, args, kwargs, hint)
+    before, f.lent = f.lent, lent
+    try:
+        result = _called(f, node, callee, args, kwargs, hint)
+    finally:
+        f.lent = before
     if not _gives_new(callee):
         _forget_aliases(f, node, result)
     if _may_hold_lists(result) and not _makes_lists(callee):
@@ -89,7 +95,32 @@ def call(f: Frame, node: ast.Call, hint: str) -> Value:
 
 
 VIEWS = frozenset(
-    ["view", "reshape", "unsqueeze", "squeeze", "transpose", "t", "permute", "flatten", "contiguous", "detach", "narrow", "select", "chunk", "split", "unbind", "expand", "expand_as", "float", "to", "type", "view_as", "reshape_as", "movedim", "swapaxes"]
+    [
+        "view",
+        "reshape",
+        "unsqueeze",
+        "squeeze",
+        "transpose",
+        "t",
+        "permute",
+        "flatten",
+        "contiguous",
+        "detach",
+        "narrow",
+        "select",
+        "chunk",
+        "split",
+        "unbind",
+        "expand",
+        "expand_as",
+        "float",
+        "to",
+        "type",
+        "view_as",
+        "reshape_as",
+        "movedim",
+        "swapaxes",
+    ]
 )
 """Operations whose result may share memory with the operand."""
 
@@ -100,8 +131,8 @@ def _gives_new(callee: Value) -> bool:
         case Method(owner, name, None) if is_tensor(owner) or is_ragged(owner):
             return name not in VIEWS and not name.endswith("_")
         case Static(value):
-            name = torch_name(value)
-            return name is not None and name not in VIEWS and not name.endswith("_")
+            known_as = torch_name(value)
+            return known_as is not None and known_as not in VIEWS and not known_as.endswith("_")
         case Module(module=torch.nn.Linear() | torch.nn.Embedding() | torch.nn.LSTMCell() | torch.nn.GRUCell()):
             return True
     return False
@@ -133,6 +164,8 @@ def _unzipped(f: Frame, node: ast.AST, xs: Value) -> Value:
 
 def _may_hold_lists(value: Value) -> bool:
     def holds(t: Any) -> bool:
+        if isinstance(t, ListT) and t.rows is not None:
+            return False  # a tensor: `_forget_aliases` sees to those
         return isinstance(t, (ListT, DataT)) or (isinstance(t, TupleT) and any(map(holds, t.items)))
 
     return holds(type_or_none(value))
@@ -174,7 +207,9 @@ def _one_called(
         if i == len(alternatives) - 1:
             return _called(f, node, alternatives[i], list(args), dict(kwargs), "")
         here = f.host("eq", [index, Static(i)], BOOL, "this")
-        return choose(f, node, here, lambda: _called(f, node, alternatives[i], list(args), dict(kwargs), ""), lambda: other(i + 1))
+        return choose(
+            f, node, here, lambda: _called(f, node, alternatives[i], list(args), dict(kwargs), ""), lambda: other(i + 1)
+        )
 
     return other(0)
 
@@ -234,7 +269,8 @@ def _function(f: Frame, node: ast.Call, value: Any, args: list[Value], kwargs: d
     if value is torch.nn.functional.relu:
         return f.tensors.functional_relu(Call("relu", args, kwargs))
     if value is words.unrolled and len(args) == 1:
-        return f.static_list(Static(tuple(args[0].value)) if isinstance(args[0], Static) else iterable(f, args[0]))
+        items: Value = f.static_list(Static(tuple(args[0].value)) if isinstance(args[0], Static) else iterable(f, args[0]))
+        return items
     if value is words.refuse:
         raise Refused(*(constant(a, "the message") for a in args))
     if value is torch.nn.functional.embedding:
@@ -310,7 +346,7 @@ def _written_out(f: Frame, result: Dyn, value: Value) -> Dyn:
 
 
 def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    """`torch.tensor` of a number: of an int an index, of a float a tensor without dimensions; of a list of numbers a ragged one."""
+    """`torch.tensor`: of an int an index, of a float a tensor without dimensions, of a list of numbers a ragged one."""
     kwargs = {k: v for k, v in kwargs.items() if k not in ("device", "dtype")}
     if args and nothing_known(args[0]):
         return unknown()
@@ -332,7 +368,7 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
     if items is not None and items and all(is_number(v) for v in items):
         if all(type_of(v) == INT for v in items):
             return Held("ids", TupleV(tuple(items)))
-        numbers = [Dyn(f.tensors.operand(v if isinstance(v, Dyn) else f.tensors.op("full", [], {"shape": (), "value": float(v.value)}))) for v in items]  # type: ignore[union-attr]
+        numbers = [f.coerce(v, TensorT(())) for v in items]
         return f.tensors.op("stack", numbers, {"dim": 0})
     if is_list(x) and isinstance(type_of(x).item, ScalarT):
         t = type_of(x).item
@@ -349,7 +385,7 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
     if issubclass(cls, RecordOf):
         names, defaults = datatypes.record_fields(cls), {}
     else:
-        fields = [x for x in dataclasses.fields(cls) if x.init]
+        fields = [x for x in dataclasses.fields(cls) if x.init]  # type: ignore[arg-type]
         names = [x.name for x in fields]
         defaults = {x.name: Static(x.default) for x in fields if x.default is not dataclasses.MISSING}
     values = Call(cls.__name__, args, kwargs).bind(*names, **defaults)
@@ -371,9 +407,7 @@ def made(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Value]) -
                 wanted = datatypes.refine(cls, x, have)
             atoms.append(unknown().atom if contains_unknown(wanted) else f.atom(f.coerce(v, wanted)))
         except Mismatch as error:
-            f.problem(
-                node, f"the field `{x}` of {cls.__name__}: {error}", "a field has one type, and one shape, everywhere"
-            )
+            f.problem(node, f"the field `{x}` of {cls.__name__}: {error}", "a field has one type, and one shape, everywhere")
             atoms.append(unknown().atom)
     if any(contains_unknown(a.type) for a in atoms):
         f.program.incomplete = True
@@ -383,7 +417,25 @@ def made(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Value]) -
 
 # ---- Python's own functions
 
-BUILTINS = ("abs", "bool", "enumerate", "float", "getattr", "int", "isinstance", "len", "list", "map", "max", "min", "range", "reversed", "sum", "tuple", "zip")
+BUILTINS = (
+    "abs",
+    "bool",
+    "enumerate",
+    "float",
+    "getattr",
+    "int",
+    "isinstance",
+    "len",
+    "list",
+    "map",
+    "max",
+    "min",
+    "range",
+    "reversed",
+    "sum",
+    "tuple",
+    "zip",
+)
 
 
 def _ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:

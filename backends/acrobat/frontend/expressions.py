@@ -57,7 +57,15 @@ def expression(f: Frame, node: ast.expr, hint: str = "") -> Value:
     """The value of `node`; problems are noted and give an unknown value."""
     with f.at(node):
         try:
-            return _dispatch(f, node, hint)
+            if not isinstance(node, (ast.IfExp, ast.BoolOp, ast.ListComp, ast.GeneratorExp, ast.Compare)):
+                return _dispatch(f, node, hint)
+            before, f.mutated = f.mutated, set()
+            value = _dispatch(f, node, hint)
+            changed, f.mutated = f.mutated & set(f.env), before | f.mutated
+            if changed:
+                what = "a list is changed in an expression of which parts are computed several times, or not at all"
+                return f.problem(node, f"{what}: `{min(changed)}`", "write it as a statement: a loop, or an `if`")
+            return value
         except Refused as refused:
             return f.problem(node, refused.message, refused.advice)
         except (Mismatch, AnnotationError) as error:
@@ -112,7 +120,9 @@ def _dispatch(f: Frame, node: ast.expr, hint: str) -> Value:
             names = [k.value for k in keys]  # type: ignore[union-attr]
             if not all(name.isidentifier() for name in names) or len(set(names)) < len(names):
                 return f.problem(node, "the keys of a dict are names, each once, here")
-            return calls.construct(f, node, record_class(names), [], {k: f.expression(v) for k, v in zip(names, values, strict=True)})
+            return calls.construct(
+                f, node, record_class(names), [], {k: f.expression(v) for k, v in zip(names, values, strict=True)}
+            )
         case ast.JoinedStr(values):
             return _text(f, node, values)
     what, advice = NAMED.get(type(node), ("this expression", "LANGUAGE.md lists what is"))  # type: ignore[call-overload]
@@ -218,6 +228,8 @@ def _attribute(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
             return f.problem(node, f"the method `{value.name}` has no attributes in the language")
     if nothing_known(value):
         return unknown()
+    if not isinstance(value, Dyn):
+        return f.problem(node, f"this has no attribute `{name}` in the language")
     match value.type:
         case TensorT() | ListT(rows=int()):
             return _tensor_attribute(f, node, value, name)
@@ -232,7 +244,11 @@ def _tensor_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     rank = len(ragged.shape(value))
     match name:
         case "shape":
-            return TupleV(tuple(ragged.extent_of(f, value, d) for d in range(rank))) if is_ragged(value) else Static(shape_of(value))
+            return (
+                TupleV(tuple(ragged.extent_of(f, value, d) for d in range(rank)))
+                if is_ragged(value)
+                else Static(shape_of(value))
+            )
         case "ndim":
             return Static(rank)
         case "dtype":

@@ -62,6 +62,9 @@ class Frame:
         self.poisoned: dict[str, tuple[str, str]] = {}  # names that cannot be used here: why, and what to do
         self.told: set[tuple[str, str]] = set()  # of these, the ones that were told
         self.owned: set[str] = set()  # names whose list nothing else can see: they may be appended to
+        self.new_lists: set[str] = set()  # variables that hold a list which a function has made and given out
+        self.mutated: set[str] = set()  # names whose list or tensor was changed so far
+        self.lent: set[str] = set()  # names that owned their list when they were given to the call compiled now
         self.left: set[str] = set()  # `owned` at the end of the last branch
         self.result: Any = UnknownT()  # the function's result type, as far as it is known
         self.cases: tuple[str, ...] = ()  # the cases, from outside in, that the match compiled now has found
@@ -69,6 +72,7 @@ class Frame:
         self.tensors = Tensors(self)
         self.displays: dict[str, tuple[Value, ...]] = {}  # list variables whose elements are known one by one
         self.lengths: set[str] = set()  # variables that hold the extent of a list or ragged tensor
+        self.lengths_of: dict[str, str] = {}  # a list's variable -> that of a list known to be as long
         self.quiet = 0
         self.cause: Problem | None = None  # the first problem of the last trial
 
@@ -216,8 +220,8 @@ class Frame:
         type_of(value)
         raise AssertionError(value)
 
-    def common(self, types: Sequence[Any]) -> Any:
-        """The type that covers all of `types`. Raises Mismatch."""
+    def common(self, types: Sequence[Any], numbers: bool = False) -> Any:
+        """The type that covers all of `types`; `numbers` as in `join_types`. Raises Mismatch."""
         some = [t for t in types if t is not NONE]
         joined: Any = UnknownT()
         optional = next((t for t in some if isinstance(t, DataT) and t.name in self.program.datatypes.optionals), None)
@@ -229,9 +233,9 @@ class Frame:
         if len(some) > 1 and all(isinstance(t, ListT) and t.rows == some[0].rows for t in some):
             return ListT(self.common([t.item for t in some]), some[0].rows)
         if len(some) > 1 and all(isinstance(t, TupleT) and len(t.items) == len(some[0].items) for t in some):
-            return TupleT(tuple(self.common(items) for items in zip(*(t.items for t in some), strict=True)))
+            return TupleT(tuple(self.common(items, numbers) for items in zip(*(t.items for t in some), strict=True)))
         for t in some:
-            joined = join_types(joined, t)
+            joined = join_types(joined, t, numbers)
         return joined
 
     def coerce(self, value: Value, type: Any) -> Value:
@@ -283,7 +287,7 @@ class Frame:
         """The common type of the branches' values and each branch as an expression of that type."""
         known = [v for _, v in branches]
         try:
-            type = self.common([type_of(v) for v in known])
+            type = self.common([type_of(v) for v in known], numbers=True)
         except Mismatch:
             self.problem(where, f"the branches differ in type: {self.places(known)}", "give the same type on every path")
             return unknown().type, [b.finish(unknown().atom) for b, _ in branches]

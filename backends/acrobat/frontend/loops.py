@@ -12,7 +12,7 @@ from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.conditions import choose, open_optional, optional, truth
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.lists import iterable
-from backends.acrobat.frontend.scope import RETURNED, Exits, assign, assigned, ends, hint_of, leaves
+from backends.acrobat.frontend.scope import RETURNED, Exits, assign, assigned, changed_in, ends, hint_of, leaves
 from backends.acrobat.frontend.values import (
     NONE,
     Dyn,
@@ -217,7 +217,7 @@ def _opened(f: Frame, s: ast.While, then: Callable[[], Value], orelse: Callable[
 def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any]]:
     """The names the loop carries from round to round, and their types: found by compiling the body until nothing changes."""
     own = set(assigned([s.target])) if isinstance(s, ast.For) else set()
-    carried = [x for x in assigned(s.body) if x in f.env and x not in own and type_or_none(f.env[x]) is not None]
+    carried = [x for x in changed_in(f, s.body) if x in f.env and x not in own and type_or_none(f.env[x]) is not None]
     first = {name: f.env[name] for name in carried}
     types = {name: type_of(value) for name, value in first.items()}
     for _ in range(TRIALS):
@@ -234,7 +234,7 @@ def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any
         for name in before:
             after = [env[name] for env in ways if name in env]
             try:
-                types[name] = f.common([types[name], *(type_of(v) for v in after)])
+                types[name] = f.common([types[name], *(type_of(v) for v in after)], numbers=True)
             except Mismatch:
                 del types[name], f.env[name]
                 f.owned.discard(name)

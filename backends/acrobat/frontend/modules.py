@@ -190,9 +190,9 @@ def _embedding(f: Frame, node: ast.AST, module: nn.Embedding | None, table: Valu
     elif isinstance(i, Dyn) and i.type == INT:
         return f.problem(node, "nn.Embedding is called with a tensor", "write `embedding.weight[i]` for an int")
     is_known, at = known(i)
-    rows = ragged.shape(table)[0]
-    if is_known and isinstance(at, int) and rows is not None and not 0 <= at < rows:
-        return f.problem(node, f"index {at} is out of range: the embedding has {rows} rows")
+    size = ragged.shape(table)[0]
+    if is_known and isinstance(at, int) and size is not None and not 0 <= at < size:
+        return f.problem(node, f"index {at} is out of range: the embedding has {size} rows")
     if isinstance(i, Dyn) and i.type == INT and not is_known:
         i = f.host("from_start", [i], INT, "index")
     row = f.atom(i) if isinstance(i, (Dyn, Static)) else None

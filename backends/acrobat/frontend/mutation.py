@@ -14,7 +14,7 @@ from backends.acrobat.frontend import lists, ragged
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.lists import END
 from backends.acrobat.frontend.operators import binary
-from backends.acrobat.frontend.tensors import Refused, constant
+from backends.acrobat.frontend.tensors import Call, Refused, constant
 from backends.acrobat.frontend.values import (
     Dyn,
     Static,
@@ -38,7 +38,7 @@ CHANGING = ("append", "extend", "insert", "reverse", "clear")
 
 
 def owned_list(f: Frame, s: ast.AST, owner: ast.expr, what: str) -> tuple[str, Value] | None:
-    """The name that alone has a list, and its value; None (and a problem is noted) if it is seen elsewhere, or not known yet."""
+    """The name that alone has a list, and its value. None if the list is seen elsewhere, which is noted, or not known yet."""
     if not isinstance(owner, ast.Name):
         f.problem(s, f"`{what}` is for a list with a name of its own", "change a variable, and build the structure from it")
         return None
@@ -57,12 +57,15 @@ def give(f: Frame, name: str, value: Value) -> None:
     """`name` is changed to `value`, which still belongs to it alone."""
     f.rebind(name, value)
     f.owned.add(name)
+    f.mutated.add(name)
 
 
 def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast.expr]) -> None:
     """`xs.append(x)` and the like, as a statement."""
     if isinstance(owner, ast.IfExp):  # (a if test else b).append(x)
-        arms = [ast.Expr(ast.Call(ast.Attribute(side, name, ast.Load()), list(args), [])) for side in (owner.body, owner.orelse)]
+        arms = [
+            ast.Expr(ast.Call(ast.Attribute(side, name, ast.Load()), list(args), [])) for side in (owner.body, owner.orelse)
+        ]
         chosen = ast.If(owner.test, [arms[0]], [arms[1]])
         for made in ast.walk(chosen):
             if isinstance(made, (ast.expr, ast.stmt)) and not hasattr(made, "lineno"):
@@ -187,7 +190,10 @@ def _put(f: Frame, x: Dyn, entries: Sequence[ast.expr], value: Value) -> Value:
         def inner(i: int) -> Value:
             return ragged.select(f, value, 0, Static(places.index(i))) if whole else value  # type: ignore[arg-type]
 
-        rows = [_put(f, ragged.select(f, x, 0, Static(i)), rest, inner(i)) if i in places else ragged.select(f, x, 0, Static(i)) for i in range(shape[0])]  # type: ignore[arg-type]
+        rows = [
+            _put(f, ragged.select(f, x, 0, Static(i)), rest, inner(i)) if i in places else ragged.select(f, x, 0, Static(i))
+            for i in range(shape[0])
+        ]  # type: ignore[arg-type]
         return f.tensors.op("stack", rows, {"dim": 0})
     at = constant(f.expression(first), "an index that is assigned to")
     if isinstance(at, bool) or not isinstance(at, int) or not -shape[0] <= at < shape[0]:
@@ -195,7 +201,7 @@ def _put(f: Frame, x: Dyn, entries: Sequence[ast.expr], value: Value) -> Value:
     at %= shape[0]
     new = _put(f, ragged.select(f, x, 0, Static(at)), rest, value)  # type: ignore[arg-type]
     parts = [f.tensors.op("slice", [x], {"dim": 0, "start": 0, "stop": at})] if at else []
-    parts.append(f.tensors.call("unsqueeze", ragged.Call("unsqueeze", [new, Static(0)], {})))  # type: ignore[arg-type]
+    parts.append(f.tensors.call("unsqueeze", Call("unsqueeze", [new, Static(0)], {})))  # type: ignore[arg-type]
     if at + 1 < shape[0]:
         parts.append(f.tensors.op("slice", [x], {"dim": 0, "start": at + 1, "stop": shape[0]}))
     return parts[0] if len(parts) == 1 else f.tensors.op("cat", parts, {"dim": 0})

@@ -122,12 +122,14 @@ class Observer:
         known = self.fields.setdefault(cls, {})
         for name in held:
             known.setdefault(name, Place())
-        return [(known[name], v, f"{path}[{name!r}]" if isinstance(value, dict) else f"{path}.{name}") for name, v in held.items()]
+        return [
+            (known[name], v, f"{path}[{name!r}]" if isinstance(value, dict) else f"{path}.{name}") for name, v in held.items()
+        ]
 
 
 def attributes(value: Any) -> dict[str, Any] | None:
-    """The fields of an object: of a dataclass, of a named tuple, what its slots hold, or its own attributes. None if it has none
-    that could be read."""
+    """The fields of an object: of a dataclass, of a named tuple, what its slots hold, or its own attributes. None if it has
+    none that could be read."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if hasattr(value, f.name)}
     if isinstance(value, tuple):

@@ -19,6 +19,7 @@ from backends.acrobat.frontend.annotations import AnnotationError, Datatypes, hi
 from backends.acrobat.frontend.boundary import Symbols, plain
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.modules import fingerprint, forward_of, globally_hooked, hooked, no_function
+from backends.acrobat.frontend.outputs import changed_parameters
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.scope import Exits
 from backends.acrobat.frontend.source import decorated, source_of, span_of, stripped
@@ -36,11 +37,13 @@ from backends.acrobat.frontend.values import (
     TupleV,
     Value,
     contains_unknown,
+    guess,
     is_list,
     is_unknown,
     join_types,
     known,
     type_of,
+    type_or_none,
     unknown,
 )
 from backends.acrobat.frontend.weights import is_weight, named_tensors, tie_key, values_of
@@ -60,6 +63,9 @@ class ProgramBuilder:
         self.results: dict[Any, Any] = {}  # function key -> result type found so far
         self.problems: list[Problem] = []
         self.reads = Reads()
+        self.changing: dict[Any, tuple[str, ...]] = {}  # function -> the parameters whose lists it changes
+        self.gives_new: dict[Any, bool] = {}  # function key -> whether nothing else can see a list that it gives
+        self.grown: dict[Any, Any] = {}  # (function, parameter) -> the type of such a list
         self.symbols = Symbols()
         self.weights: dict[str, TensorT] = {}
         self.values: dict[str, np.ndarray] = {}
@@ -166,7 +172,9 @@ class ProgramBuilder:
     def _instance(self, annotated: dict[str, Any], name: str, sample: Sequence[Any] | None) -> Any:
         """The type of what `forward` takes: what its annotation says, or else what the sample shows."""
         if name not in annotated and sample is None:
-            advice = "annotate it with the instance's type, or give `compile` a few instances: `compile(model, sample=instances)`"
+            advice = (
+                "annotate it with the instance's type, or give `compile` a few instances: `compile(model, sample=instances)`"
+            )
             raise Refused(f"the parameter `{name}` of `forward` has no annotation", advice)
         if sample is not None:
             try:
@@ -266,7 +274,14 @@ class ProgramBuilder:
         except AnnotationError as error:
             self.problem(Problem(span_of(definition, file), str(error)))
             return unknown()
-        if any(is_unknown(v) for v in values):
+        owner = values[0].module if values and isinstance(values[0], Module) else None
+        inout = [names.index(name) for name in changed_parameters(function, owner, self.changing)]
+        inout = [i for i in inout if is_list(values[i])]
+        for i in inout:
+            known_type = self.grown.get((function, names[i]))
+            if known_type is not None and is_unknown(values[i]):
+                values[i] = f.coerce(values[i], known_type)
+        if any(is_unknown(v) for i, v in enumerate(values) if i not in inout):
             return unknown()
         if function.__module__.startswith(library.__name__):  # PyTorch's flags and dimensions decide what is compiled
             values = [Fixed(known(v)[1]) if isinstance(known(v)[1], (bool, int, float)) else v for v in values]
@@ -275,11 +290,45 @@ class ProgramBuilder:
             self._compile(key, function, values)
         result = self.results.get(key, UNKNOWN)
         self.incomplete |= key in self.partial
+        if any(is_unknown(values[i]) for i in inout):  # compiled to see what it does to the list
+            self.incomplete = True
+            self._give_back(f, node, implicit, names, {i: guess(self.grown.get((function, names[i]), UNKNOWN)) for i in inout})
+            return guess(result.items[0]) if isinstance(result, TupleT) and not contains_unknown(result.items[0]) else unknown()
         if contains_unknown(result):
             self.incomplete = True
             return unknown()
         atoms = [atom for v in values for atom in self._flatten(f, v)]
-        return f.bind(n.Call(self._name(key), tuple(atoms), result, span=f.span), definition.name)
+        made = f.bind(n.Call(self._name(key), tuple(atoms), result, span=f.span), definition.name)
+        first, *lists = [made] if not inout else f.components(made) or []
+        if self.gives_new.get(key) and isinstance(first, Dyn):
+            f.new_lists.add(getattr(first.atom, "name", ""))
+        if not inout:
+            return made
+        self._give_back(f, node, implicit, names, dict(zip(inout, lists, strict=True)))
+        return first
+
+    def _give_back(self, f: Frame, node: ast.AST, implicit: int, names: Sequence[str], lists: dict[int, Value]) -> None:
+        """The caller's names stand for the lists as the callee has left them. Raises Refused where others may see the list."""
+        if not isinstance(node, ast.Call):
+            raise Refused("a function that changes a list it is given is called by name here")
+        offset = implicit if not (isinstance(node.func, ast.Name) and implicit) else 0
+        for i, value in lists.items():
+            at = i - offset
+            written = (
+                node.args[at] if at < len(node.args) else next((k.value for k in node.keywords if k.arg == names[i]), None)
+            )
+            if not isinstance(written, ast.Name):
+                continue  # a list made for the call: nobody sees it again
+            if written.id not in f.lent:
+                raise Refused(
+                    f"this call changes a list that may be seen under another name than `{written.id}`",
+                    f"give it a list of its own: `{written.id} = list({written.id})`",
+                )
+            if isinstance(value, Dyn) and value.type == UNKNOWN:
+                continue
+            f.rebind(written.id, value)
+            f.owned.add(written.id)
+            f.mutated.add(written.id)
 
     def _accept(self, f: Frame, value: Value, annotation: Any, function: str, name: str) -> Value:
         """An argument as the parameter's annotation wants it."""
@@ -356,12 +405,12 @@ class ProgramBuilder:
             case Module(root=True):
                 return value
             case Module(module=m, tensors=tensors):
-                inner = []
+                own = []
                 for k, a in tensors:
                     params.append(n.Var(f.names.fresh(f"{name}.{k}"), a.type))
                     f.weights.add(params[-1].name)
-                    inner.append((k, params[-1]))
-                return Module(m, tuple(inner))
+                    own.append((k, params[-1]))
+                return Module(m, tuple(own))
             case TupleV(items):
                 return TupleV(tuple(self._parameter(f, v, f"{name}_{i}", params) for i, v in enumerate(items)))
             case Static(v) if not isinstance(v, (bool, int, float)):
@@ -401,6 +450,11 @@ class ProgramBuilder:
         arguments = [*definition.args.args, *definition.args.kwonlyargs]
         for a, v in zip(arguments, values, strict=True):
             f.env[a.arg] = self._parameter(f, v, a.arg, params)
+        owner = values[0].module if values and isinstance(values[0], Module) else None
+        inout = [p for p in changed_parameters(function, owner, self.changing) if is_list(f.env[p])]
+        f.owned |= set(inout)
+        speculative = any(is_unknown(f.env[p]) for p in inout)
+        self.incomplete |= speculative
         try:
             annotated = hints(function)
             wanted = (
@@ -413,12 +467,35 @@ class ProgramBuilder:
                 self.problem(Problem(span, str(error)))
             wanted = UNKNOWN
 
+        before = self.results.get(key, UNKNOWN)
+        if inout and isinstance(before, TupleT):
+            before = before.items[0]
         try:
-            f.result = join_types(wanted, self.results.get(key, UNKNOWN))
+            f.result = join_types(wanted, before)
         except Mismatch:
             f.result = wanted
 
+        self.gives_new[key] = True
+
         def returns(at: ast.AST, value: Value) -> Value:
+            match at:
+                case ast.Return(ast.List() | ast.ListComp() | ast.BinOp()):
+                    pass
+                case ast.Return(ast.Name(name)) if name in f.owned and name not in inout:
+                    pass
+                case _:
+                    self.gives_new[key] = False
+            value = returned(at, value)
+            if not inout:
+                return value
+            for p in inout:
+                t = type_or_none(f.env[p])
+                if t is not None and not contains_unknown(t) and self.grown.get((function, p)) != t:
+                    self.grown[function, p] = t
+                    self.changed = True
+            return TupleV((value, *(f.env[p] for p in inout)))
+
+        def returned(at: ast.AST, value: Value) -> Value:
             try:
                 type_of(value)
                 if contains_unknown(wanted) and not (is_list(value) and is_unknown(value)):
@@ -428,6 +505,8 @@ class ProgramBuilder:
                 return f.problem(at, f"the result of `{definition.name}`: {error}")
 
         def falls() -> Value:
+            if inout and not any(isinstance(x, ast.Return) and x.value is not None for x in ast.walk(definition)):
+                return returns(definition, Static(None))
             if f.unmatched is not None:
                 statement, case = f.unmatched
                 return f.problem(statement, f"this `match` has no case for {case}", "add one, or `case _:`")
@@ -449,13 +528,15 @@ class ProgramBuilder:
             found = type_of(value)
             if found is NONE:
                 found = UNKNOWN
-            result = join_types(old, found)
+            result = join_types(old, found, numbers=True)
         except Mismatch as error:
             self.problem(Problem(span, f"the result of `{definition.name}`: {error}"))
             return
         if result != old:
             self.results[key] = result
             self.changed = True
+        if speculative:
+            return
         if contains_unknown(result) or (
             isinstance(value, Dyn) and isinstance(value.atom, n.Var) and value.atom.name in ("?", "[]")
         ):

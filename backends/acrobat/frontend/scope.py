@@ -79,6 +79,8 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
                 own(f, t, s)
         case ast.Name(name), (ast.List() | ast.ListComp() | ast.BinOp() | ast.Subscript(slice=ast.Slice())):
             f.owned.add(name)
+        case ast.Name(name), ast.Call() if getattr(getattr(f.env.get(name), "atom", None), "name", "") in f.new_lists:
+            f.owned.add(name)
         case ast.Name(name), ast.Call(ast.Name("list" | "sorted" | "deque") | ast.Attribute(ast.Name("collections"), "deque")):
             f.owned.add(name)
         case ast.Name(name), ast.Call(ast.Attribute(attr=made) | ast.Name(made)) if made in MAKERS:
@@ -98,7 +100,9 @@ def assigned(nodes: Sequence[ast.AST]) -> list[str]:
         match node:
             case ast.Name(name, ast.Store()) | ast.MatchAs(name=str(name)):
                 out[name] = None
-            case ast.Call(ast.Attribute(ast.Name(name), "append" | "extend" | "insert" | "reverse" | "clear" | "pop" | "popleft")):
+            case ast.Call(
+                ast.Attribute(ast.Name(name), "append" | "extend" | "insert" | "reverse" | "clear" | "pop" | "popleft")
+            ):
                 out[name] = None
             case ast.Call(ast.Attribute(ast.IfExp(body=ast.Name(one), orelse=ast.Name(other)), "append")):
                 out[one] = out[other] = None
@@ -118,6 +122,22 @@ def assigned(nodes: Sequence[ast.AST]) -> list[str]:
     for node in nodes:
         visit(node)
     return list(out)
+
+
+def handed_on(nodes: Sequence[ast.AST]) -> list[str]:
+    """The names that a body gives to calls, which may change the lists that these stand for."""
+    out: dict[str, None] = {}
+    for node in nodes:
+        for sub in ast.walk(node):
+            if isinstance(sub, ast.Call):
+                out |= {a.id: None for a in (*sub.args, *(k.value for k in sub.keywords)) if isinstance(a, ast.Name)}
+    return list(out)
+
+
+def changed_in(f: Frame, nodes: Sequence[ast.AST]) -> list[str]:
+    """The names that a body may assign, and those of lists that it may change by giving them to a call."""
+    names = assigned(nodes)
+    return names + [x for x in handed_on(nodes) if x in f.owned and x not in names and is_list(f.env.get(x, unknown()))]
 
 
 def leaves(node: ast.AST, in_loop: bool = False) -> bool:

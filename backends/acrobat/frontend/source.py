@@ -98,7 +98,16 @@ def _alike(rewritten: CodeType, code: CodeType) -> bool:
 
 def harmless(decorator: ast.expr) -> bool:
     """Whether a decorator, or what a `with` statement enters, leaves what is computed as it is."""
-    plain = ("staticmethod", "property", "cached_property", "functools.cached_property", "torch.no_grad()", "torch.inference_mode()", "no_grad()", "inference_mode()")
+    plain = (
+        "staticmethod",
+        "property",
+        "cached_property",
+        "functools.cached_property",
+        "torch.no_grad()",
+        "torch.inference_mode()",
+        "no_grad()",
+        "inference_mode()",
+    )
     return ast.unparse(decorator) in plain
 
 

@@ -16,7 +16,7 @@ from backends.acrobat.frontend.calls import PURE, marker_of
 from backends.acrobat.frontend.conditions import decide
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.patterns import match_rows
-from backends.acrobat.frontend.scope import Exits, assign, assigned, ends, hint_of, leaves, own
+from backends.acrobat.frontend.scope import Exits, assign, changed_in, ends, hint_of, leaves, own
 from backends.acrobat.frontend.source import harmless
 from backends.acrobat.frontend.tensors import Refused
 from backends.acrobat.frontend.values import (
@@ -135,7 +135,10 @@ def _dispatch(f: Frame, s: ast.stmt) -> None:
             mutation.method(f, s, owner, name, args)
         case ast.Expr(value):
             changed = len(f.builder.instead)
+            names = dict(f.env)
             v = f.expression(value)
+            if isinstance(value, ast.Call) and any(f.env.get(k) is not x for k, x in names.items()):
+                return  # what it does is change a list
             if len(f.builder.instead) > changed:
                 return  # what it does is change a tensor in place
             marker = marker_of(f, value)
@@ -183,7 +186,7 @@ def _assign_or_lose(f: Frame, target: ast.expr, value: Value) -> None:
 
 def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
     before = f.env.get(name)
-    if is_tensor(before) or is_ragged(before):
+    if before is not None and (is_tensor(before) or is_ragged(before)):
         _tensor_changed(f, s, name, before, sum)
         return
     if before is not None and is_list(before) and name not in f.owned:
@@ -238,7 +241,7 @@ def _computed(value: Value) -> bool:
 
 def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], Value]) -> None:
     """Run a branching statement and bring the names its arms assign back into scope."""
-    names = assigned([s])
+    names = changed_in(f, [s])
     before = dict(f.env)
     # What every arm defines, with values that can be merged, lives on; the rest is poisoned.
     seen: list[dict[str, Value]] = []
@@ -269,7 +272,7 @@ def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], 
             fixed[name] = some[0]
             continue
         try:
-            f.common([type_of(v) for v in some])
+            f.common([type_of(v) for v in some], numbers=True)
         except Mismatch:
             poisoned[name] = f"differs in type between paths: {f.places(some)}", "give it the same type on every path"
             continue

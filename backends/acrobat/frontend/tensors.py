@@ -538,7 +538,7 @@ class Tensors:
         return ragged.of_rows(self.frame.host("range", [start, stop, step], ListT(INT)), 0)
 
     def do_float(self, call: Call) -> Value:
-        x, = call.bind("input")
+        (x,) = call.bind("input")
         return x  # type: ignore[no-any-return]
 
     def do_zeros_like(self, call: Call) -> Dyn:
@@ -646,8 +646,7 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
         if is_list(i) or is_ragged(i):
             if dim or i.type.item != INT:  # type: ignore[union-attr]
                 return f.problem(e, "a list of ints chooses parts along the first dimension here")
-            table = value
-            value = ragged.embedding(f, i, lambda at: _part(f, table, at))  # type: ignore[assignment,arg-type]
+            value = ragged.embedding(f, i, lambda at, table=value: _part(f, table, at))  # type: ignore[assignment,arg-type]
             dim += 1
             continue
         if is_ragged(value) or isinstance(i, Dyn) and not isinstance(i.atom, n.Lit) and not f.is_weight(value.atom):

@@ -190,19 +190,22 @@ class Mismatch(Exception):
     """Two values that must have one type do not."""
 
 
-def join_types(a: Any, b: Any) -> Any:
-    """The type that covers both. Raises Mismatch."""
+def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
+    """The type that covers both. With `numbers` a number may stand where a tensor is on another path, as in `total = 0` before a
+    loop that adds tensors: it is a tensor filled with it then. Raises Mismatch."""
     match a, b:
         case (UnknownT(), t) | (t, UnknownT()):
             return t
         case (ListT(rows=int()), TensorT()) | (TensorT(), ListT(rows=int())) if _covers(a, b) or _covers(b, a):
             return a if isinstance(a, ListT) else b
         case (TupleT(x), TupleT(y)) if len(x) == len(y):
-            return TupleT(tuple(join_types(s, t) for s, t in zip(x, y, strict=True)))
+            return TupleT(tuple(join_types(s, t, numbers) for s, t in zip(x, y, strict=True)))
         case ListT(x, k), ListT(y, m) if k == m:
             return ListT(join_types(x, y), k)
-        case (ScalarT("int" | "float"), TensorT(dtype="float32")) | (TensorT(dtype="float32"), ScalarT("int" | "float")):
-            return a if isinstance(a, TensorT) else b  # a number that a tensor comes in the place of
+        case (ScalarT("int" | "float"), TensorT(dtype="float32")) | (TensorT(dtype="float32"), ScalarT("int" | "float")) if (
+            numbers
+        ):
+            return a if isinstance(a, TensorT) else b
         case ScalarT("int"), ScalarT("float"):
             return FLOAT
         case ScalarT("float"), ScalarT("int"):

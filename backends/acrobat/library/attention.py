@@ -8,7 +8,9 @@ import torch.nn.functional as F
 from backends.acrobat.library.words import refuse, unrolled
 
 
-def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
+def scaled_dot_product_attention(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
+):
     if is_causal or enable_gqa:
         refuse("attention with `is_causal` or `enable_gqa`", "give the mask as a tensor that is added")
     scores = query @ key.transpose(-2, -1) * (1.0 / math.sqrt(query.size(-1)) if scale is None else scale)

@@ -236,6 +236,8 @@ def _method(f: Frame, node: ast.AST, owner: Value, name: str, args: list[Value],
         return _stacked(f, node, owner, name, Call(name, [owner, *args], kwargs))
     if isinstance(owner, HostTensor):
         return weights.method(owner, name, [*args, *kwargs.values()])
+    if is_number(owner) and name in ("item", "long", "int") and not args:
+        return owner  # of a tensor of ints, whose values the program has
     if nothing_known(owner):
         return unknown()
     if name == "append":

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import torch
 
-from backends.acrobat.core.types import INT, DataT, ListT, TensorT, TupleT
+from backends.acrobat.core.types import INT, DataT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend import calls, dictionaries, modules, ragged, weights
 from backends.acrobat.frontend.annotations import AnnotationError
 from backends.acrobat.frontend.comprehensions import comprehension
@@ -236,6 +236,8 @@ def _attribute(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
         case DataT():
             return field(f, node, value, name)
         case ListT():
+            return Method(value, name)
+        case ScalarT() if name in ("item", "long", "int"):
             return Method(value, name)
     return f.problem(node, f"{describe(value.type)} has no attribute `{name}`")
 

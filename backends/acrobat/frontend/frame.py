@@ -356,7 +356,10 @@ class Frame:
             case Dyn(atom) if isinstance(atom.type, ListT) and atom.type.rows is None and count is not None:
                 return self._elements(value, count)
             case Dyn(atom) if isinstance(atom.type, TupleT):
-                out = [self.bind(n.Field(atom, i, t, span=self.span), "field") for i, t in enumerate(atom.type.items)]
+                out = [
+                    Static(None) if t == NONE else self.bind(n.Field(atom, i, t, span=self.span), "field")
+                    for i, t in enumerate(atom.type.items)
+                ]
             case _:
                 return None
         return out if count is None or len(out) == count else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, ListT, TensorT
 from backends.acrobat.frontend import lists, ragged
@@ -172,7 +173,7 @@ def put_item(f: Frame, s: ast.AST, target: ast.Subscript, value: Value) -> None:
     f.problem(s, f"an item of {describe(type_or_none(xs))} cannot be assigned to")
 
 
-def _put(f: Frame, x: Dyn, entries: Sequence[ast.expr], value: Value) -> Value:
+def _put(f: Frame, x: Any, entries: Sequence[ast.expr], value: Value) -> Value:
     """The tensor `x` with `value` at the place that constant indices and full slices name."""
     assert isinstance(x.type, TensorT)
     shape = x.type.shape

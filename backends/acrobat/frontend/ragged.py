@@ -299,7 +299,7 @@ def along(f: Frame, op: str, x: Array, dim: int, keep: bool) -> Value:
     k = axis(x)
     if dim != k:
         shift = 0 if keep or dim > k or op in ("softmax", "log_softmax") else 1
-        return over_rows(f, x, k - shift, lambda row: along_any(f, op, row, dim - (dim > k), keep))
+        return over_rows(f, x, k - shift, lambda row: _number(along_any(f, op, row, dim - (dim > k), keep)))
     if op in ("softmax", "log_softmax"):
         return _softmax(f, op, x, dim)
     if op == "argmax":
@@ -310,6 +310,11 @@ def along(f: Frame, op: str, x: Array, dim: int, keep: bool) -> Value:
     else:
         result = reduce(f, op, x)
     return move(f, result, "unsqueeze", dim) if keep else result
+
+
+def _number(value: Value) -> Value:
+    """The int of a tensor that holds one."""
+    return value.value if isinstance(value, Held) and value.kind == "index" else value
 
 
 def along_any(f: Frame, op: str, x: Array, dim: int, keep: bool) -> Value:

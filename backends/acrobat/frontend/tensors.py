@@ -646,7 +646,7 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
         if is_list(i) or is_ragged(i):
             if dim or i.type.item != INT:  # type: ignore[union-attr]
                 return f.problem(e, "a list of ints chooses parts along the first dimension here")
-            value = ragged.embedding(f, i, lambda at, table=value: _part(f, table, at))  # type: ignore[assignment,arg-type]
+            value = _chosen_parts(f, value, i)  # type: ignore[assignment,arg-type]
             dim += 1
             continue
         if is_ragged(value) or isinstance(i, Dyn) and not isinstance(i.atom, n.Lit) and not f.is_weight(value.atom):
@@ -665,6 +665,11 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
             return f.problem(node, f"index {at} is out of range for shape {shape}")
         value = f.tensors.op("index", [value], {"dim": dim, "i": at % shape[dim]})
     return value
+
+
+def _chosen_parts(f: Frame, table: Dyn, places: Any) -> Any:
+    """`table[places]` for a list of ints."""
+    return ragged.embedding(f, places, lambda at: _part(f, table, at))
 
 
 def _part(f: Frame, table: Dyn, i: Value) -> Value:

@@ -191,7 +191,7 @@ class Mismatch(Exception):
 
 
 def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
-    """The type that covers both. With `numbers` a number may stand where a tensor is on another path, as in `total = 0` before a
+    """The type that covers both. With `numbers` a number may be where a tensor is on another path, as in `total = 0` before a
     loop that adds tensors: it is a tensor filled with it then. Raises Mismatch."""
     match a, b:
         case (UnknownT(), t) | (t, UnknownT()):

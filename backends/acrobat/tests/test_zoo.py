@@ -1,7 +1,8 @@
 """Models as users write them: those that compile unchanged agree with eager PyTorch, the others are refused, never wrong.
 
-`COMPILES` names the models that compile today. A model that is in the list and does not compile fails here, and so does one
-that compiles and is not in the list: so the list is always the rate."""
+`REFUSED` names the models that do not compile today, with what stands in the way. A model that is in the list and compiles
+fails here, and so does one that does not and is not in the list: so the list always tells the rate. All programs are run in the
+interpreter here and a few natively; `python -m backends.acrobat.tests.zoo` runs all of them natively."""
 
 from __future__ import annotations
 
@@ -12,28 +13,53 @@ import torch
 
 from backends.acrobat.errors import CompileError
 from backends.acrobat.tests.zoo.case import Case
-from backends.acrobat.tests.zoo.check import check
+from backends.acrobat.tests.zoo.check import check, check_program
 from backends.acrobat.tests.zoo.models import CASES
 
-COMPILES: frozenset[str] = frozenset()
+REFUSED = {
+    "recursive_neural_tensor_network": "nodes that are ints or tuples",
+    "neural_modules": "tuples of different lengths in one place",
+    "expression_evaluator": "numbers, strings and tuples in one place",
+    "tree_decoder": "lists that contain lists of their own type",
+    "transition_parser": "None in a place that holds a tensor elsewhere, without a test",
+    "beam_search_decoder": "objects of an ordinary class that the model makes",
+    "best_first_decoder": "heapq",
+    "copy_generator": "scatter_add",
+    "soft_decision_tree": "strings put together at run time",
+    "low_rank_router": "sets",
+    "few_shot_matcher": "dictionaries with other keys in each instance",
+    "molecule_fingerprint": "dictionaries that the model fills",
+    "directed_acyclic": "dictionaries that the model fills",
+    "slot_filling": "dictionaries that the model fills",
+    "spinn": "raise",
+    "small_gpt": "masks of whole tensors",
+}
+NATIVE = ("tree_gru", "bilstm_tagger", "character_word_tagger")
 
 
 def test_the_zoo_has_at_least_forty_models() -> None:
-    assert len(CASES) >= 40
-    assert {case.name for case in CASES} >= COMPILES
+    names = {case.name for case in CASES}
+    assert len(names) >= 40
+    assert names >= REFUSED.keys()
+    assert names >= set(NATIVE) - REFUSED.keys()
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_model(case: Case, cache: Path) -> None:
-    if case.name in COMPILES:
-        check(case, cache)
-    else:
+def test_program(case: Case) -> None:
+    if case.name in REFUSED:
         with pytest.raises(CompileError):
-            check(case, cache)
+            check_program(case)
+    else:
+        check_program(case)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.name in NATIVE], ids=lambda case: case.name)
+def test_natively(case: Case, cache: Path) -> None:
+    check(case, cache)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_eager_runs_it_and_instances_are_reproducible(case: Case) -> None:
     with torch.no_grad():
-        first, second = ([str(case.module()(x)) for x in case.instances(3)] for _ in range(2))
+        first, second = ([str(case.module()(x)) for x in case.instances(2)] for _ in range(2))
     assert first == second

@@ -231,23 +231,6 @@ model.py:30:13: `append` changes a list that may be seen under another name than
 """,
     ),
     (
-        "append to parameter",
-        1,
-        """
-def forward(self, s: In) -> int:
-    return len(self.more([s.n]))
-def more(self, xs: list[int]) -> list[int]:
-    xs.append(1)
-    return xs
-""",
-        """
-model.py:30:9: `append` changes a list that may be seen under another name than `xs`
-            xs.append(1)
-            ^^^^^^^^^^^^
-    write `xs = xs + [...]`, or append before the list is used elsewhere
-""",
-    ),
-    (
         "in place",
         1,
         """
@@ -257,7 +240,7 @@ def forward(self, s: In) -> Tensor:
     return y
 """,
         """
-model.py:29:9: this changes a tensor in place, under all its names
+model.py:29:9: this changes a tensor in place that may be seen under other names
             y += 1
             ^^^^^^
     write `y = y + ...` or the like, which makes a new tensor
@@ -272,56 +255,10 @@ def forward(self, s: In) -> int:
     return s.n
 """,
         """
-model.py:28:9: only names can be assigned to: the language is pure
+model.py:28:9: only names and items can be assigned to
             self.count = s.n
             ^^^^^^^^^^
-    build a new value, or a new list
-""",
-    ),
-    (
-        "item assignment",
-        1,
-        """
-def forward(self, s: In) -> list[int]:
-    xs = [1, 2]
-    xs[0] = s.n
-    return xs
-""",
-        """
-model.py:29:9: only names can be assigned to: the language is pure
-            xs[0] = s.n
-            ^^^^^
-    build a new value, or a new list
-""",
-    ),
-    (
-        "no annotation",
-        1,
-        """
-def forward(self, s: In) -> int:
-    return self.f(s.n)
-def f(self, n) -> int:
-    return n
-""",
-        """
-model.py:29:17: the parameter `n` has no annotation
-        def f(self, n) -> int:
-                    ^
-    annotate it with its type
-""",
-    ),
-    (
-        "no result annotation",
-        1,
-        """
-def forward(self, s: In):
-    return s.n
-""",
-        """
-model.py:27:5: `forward` has no result annotation
-        def forward(self, s: In):
-        ^^^^^^^^^^^^^^^^^^^^^^^^^
-    write `-> Tensor` or the like
+    build a new value
 """,
     ),
     (
@@ -462,25 +399,10 @@ def forward(self, s: In) -> int:
     return d[1]
 """,
         """
-model.py:28:13: a dict is not in the language
+model.py:28:13: a dict whose keys are not constant names is not in the language
             d = {1: s.n}
                 ^^^^^^^^
-    use a dataclass
-""",
-    ),
-    (
-        "lambda",
-        1,
-        """
-def forward(self, s: In) -> int:
-    f = lambda x: x
-    return f(s.n)
-""",
-        """
-model.py:28:13: a lambda is not in the language
-            f = lambda x: x
-                ^^^^^^^^^^^
-    write a method or a function
+    use a dataclass, or two lists
 """,
     ),
     (
@@ -525,61 +447,6 @@ def forward(self, s: In) -> int:
 model.py:28:16: the integer 10000000000000000000 does not fit into 64 bits
             return s.n + 10000000000000000000
                    ^^^^^^^^^^^^^^^^^^^^^^^^^^
-""",
-    ),
-    (
-        "run-time index",
-        1,
-        """
-def forward(self, s: In) -> Tensor:
-    return s.x[: s.n]
-""",
-        """
-model.py:28:16: a bound of a tensor slice must be known at compile time
-            return s.x[: s.n]
-                   ^^^^^^^^^^
-    use a literal or an int attribute of the module
-""",
-    ),
-    (
-        "run-time module",
-        1,
-        """
-def forward(self, s: In) -> Tensor:
-    return self.cells[s.n](s.x)
-""",
-        """
-model.py:28:16: which module this is must be known at compile time
-            return self.cells[s.n](s.x)
-                   ^^^^^^^^^^^^^^^
-    loop over the list itself: `for cell in self.cells`
-""",
-    ),
-    (
-        "stack",
-        1,
-        """
-def forward(self, s: In) -> Tensor:
-    return torch.stack([s.x for _ in range(s.n)])
-""",
-        """
-model.py:28:9: the result of `forward`: a stack of a list of run-time length can be summed over its first dimension only
-            return torch.stack([s.x for _ in range(s.n)])
-            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-""",
-    ),
-    (
-        "cat",
-        1,
-        """
-def forward(self, s: In) -> Tensor:
-    return torch.cat([s.x for _ in range(s.n)])
-""",
-        """
-model.py:28:16: `cat` of a list whose length is known at run time only
-            return torch.cat([s.x for _ in range(s.n)])
-                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-    sum such a list, or take a list whose elements are written out
 """,
     ),
     (
@@ -654,20 +521,6 @@ def forward(self, s: In) -> float:
 model.py:28:16: only a tensor of one element has a value to read; this one has shape (4,)
             return s.x.item()
                    ^^^^^^^^^^
-""",
-    ),
-    (
-        "list of two kinds",
-        1,
-        """
-def forward(self, s: In) -> int:
-    xs = [s.n, s.x]
-    return len(xs)
-""",
-        """
-model.py:28:14: the elements of this list differ in type: an int (line 28), a tensor of shape (4,) (line 28)
-            xs = [s.n, s.x]
-                 ^^^^^^^^^^
 """,
     ),
     (
@@ -828,13 +681,12 @@ WRONG = {
     "s.x % 2": "`%` of tensors is not an operation of the language",
     "s.x ** 3": "`**` of tensors is not an operation of the language",
     "s.n & 0.5": "bit operations need ints",
-    "s.n + 'a'": "`a` cannot be kept in a variable of the compiled program",
+    "s.n + 'a'": "this operator does not take an int and a string",
     "1 // 0": "integer division or modulo by zero",
     "-'a'": "bad operand type for unary -: 'str'",
     "~s.n": "this operator does not take an int",
     "s.n if self.forward else 0": "this has no truth value here",
     "s.n if s else 0": "In has no truth value here",
-    "s.n in [1]": "this comparison is not in the language",
     "s.n is 1": "`is` only compares with None",
     "s == s": "In and In cannot be compared",
     "s.y": "In has no field `y`",
@@ -851,7 +703,6 @@ WRONG = {
     "s.x[0, 0]": "too many indices for a tensor of shape (4,)",
     "s.x[::2]": "a slice of a tensor has step 1 here",
     "s.x[True]": "a tensor is indexed with ints, slices, None and ... here",
-    "s.x[s.n]": "only a row of a weight can be chosen at run time",
     "self.cells[3](s.x)": "index 3 is out of range for 3 modules",
     "reduce(torch.mul, [s.x])": "`reduce` only adds here",
     "sum()": "`sum` takes a list and a start here",
@@ -868,7 +719,6 @@ WRONG = {
     "list(reversed(enumerate([1])))": "`reversed` takes a list",
     "isinstance(s, In)": "`isinstance` is not in the language",
     "int('1', base=3)": "`int` takes no keyword arguments here",
-    "sorted([s.n])": "`sorted` is not in the language",
     "int([s.n])": "`int` cannot be used like this here",
     "s.n(1)": "this cannot be called",
     "self.forward(*[s])": "`*` and `**` arguments are not in the language",
@@ -882,15 +732,11 @@ WRONG = {
     "s.x.split([1, 1])": "`split`: the sizes (1, 1) do not add up to 4",
     "s.x.view(3, -1)": "reshape: (4,) has 4 elements, (3, 1) has 3",
     "torch.cat([1, 2])": "`cat` takes a tuple or list of tensors",
-    "torch.cat([])": "`cat` takes a tuple or list of tensors",
-    "torch.zeros(2, dtype=torch.int64)": "`zeros` makes tensors of floats here",
-    "torch.tensor([1.0])": "`torch.tensor` takes a number here",
-    "torch.tensor(s.n) + 1": "a tensor of an int serves as the index of an embedding, nothing else",
+    "torch.tensor(s.n) + 1": "a tensor of an int serves as an index, nothing else",
     "nn.functional.gelu(s.x, approximate='tanh')": "only the exact gelu is an operation of the language",
     "[x for x in s.x.sum()]": "a tensor without dimensions cannot be iterated over",
-    "[*[s.n], 1]": "`*` is not in the language",
     "(k := s.n)": "`:=` is not in the language",
-    "f'{s.n}'": "an f-string is not in the language",
+    "f'{s.n}'": "an f-string of what is known at run time only is not in the language",
     "{s.n}": "a set is not in the language",
     "In(s.x)": "`In` misses its argument `n`",
     "Box(s.n).x + Box(s.x).x": "the field `x` of Box: a tensor of shape (4,) where an int is needed",
@@ -900,8 +746,6 @@ WRONG = {
     "s.x + TENSOR": "a tensor that is not part of the model",
     "self.free(s.x)": "`free` belongs to another object",
     "self.loose + s.x": "`loose` is a tensor but no parameter or buffer",
-    "self.lookup": "`lookup` is a dict, which is not in the language",
-    "self.lstm(s.x)": "nn.LSTMCell is not in the language",
     "self.drop(s.x)": "dropout in training mode is not in the language",
     "self.plain(s.x)": "a LayerNorm has one dimension, a weight and a bias here",
     "self.table(s.n)": "nn.Embedding is called with a tensor",
@@ -941,8 +785,6 @@ def test_wrong_expression(tmp_path: Path, written: str) -> None:
 WRONG_STATEMENTS = {
     "a, *b = [1, 2]": "starred assignment is not in the language",
     "a, b = s.n": "this takes 2 values apart, but gets an int",
-    "a, b = [1] * 2": "this operator does not take a list of ints and an int",
-    "a, b = list(range(s.n))": "this takes 2 values apart, but gets a list of ints",
     "s.n + 1": "this statement has no effect",
     "for i in range(s.n):\n    pass\nelse:\n    pass": "`else` of a loop is not in the language",
     "for i in range(s.n):\n    k = i\nk = k": "`k` is assigned inside a loop only",

@@ -1,4 +1,4 @@
-"""Compiles one model of the zoo unchanged and compares it with eager PyTorch."""
+"""Compiles one model of the zoo unchanged and compares it with eager PyTorch: its program in the interpreter, or natively."""
 
 from __future__ import annotations
 
@@ -7,20 +7,57 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from backends.acrobat import compile
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.ir.nodes import Program
+from backends.acrobat.ir.verifier import verify
 from backends.acrobat.tests.zoo.case import Case
 
 BATCHES = (1, 3, 8)
 TOLERANCE = 1e-4
 
 
+SAMPLE = 12
+"""Instances from which the types are taken."""
+
+
+def check_program(case: Case) -> Program:
+    """The program of `case`, whose results in the interpreter are those of eager PyTorch.
+
+    Raises CompileError where the compiler refuses the model, AssertionError where a result differs."""
+    program = build(case.module(), sample=case.instances(SAMPLE, seed=99))
+    verify(program)
+    interpreter = Interpreter(program)
+    with torch.no_grad():
+        eager = case.module()
+        for number, (mine, theirs) in enumerate(zip(case.instances(8, seed=1), case.instances(8, seed=1), strict=True)):
+            assert_same(as_tensors(interpreter.run(mine)), eager(theirs), f"instance {number}")
+    return program
+
+
+def as_tensors(value: Any) -> Any:
+    """A result of the interpreter with tensors in place of its arrays."""
+    match value:
+        case np.ndarray():
+            return torch.from_numpy(np.array(value))
+        case list():
+            return [as_tensors(v) for v in value]
+        case tuple():
+            return tuple(as_tensors(v) for v in value)
+        case dict():
+            return {k: as_tensors(v) for k, v in value.items()}
+    return value
+
+
 def check(case: Case, cache_folder: Path) -> None:
     """Compile `case` as it is and run mini-batches of several sizes, each against eager PyTorch, instance by instance.
 
     Raises CompileError where the compiler refuses the model, AssertionError where a result differs."""
-    executable = compile(case.module(), sample=case.instances(12, seed=99), checked=True, cache_folder=cache_folder)
+    executable = compile(case.module(), sample=case.instances(SAMPLE, seed=99), checked=True, cache_folder=cache_folder)
     with torch.no_grad():
         for seed, size in enumerate(BATCHES):
             eager = case.module()

@@ -1,0 +1,122 @@
+"""The library against PyTorch, on tensors of fixed and of varying extents: what the compiler makes of each of its classes, and
+some of its functions as the Python that they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat import library
+from backends.acrobat.frontend import build
+from backends.acrobat.frontend.tests.test_own_model import load
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+
+CALLS = """
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        return {call}
+"""
+
+FIXED, SEQUENCE, BATCH_OF_ONE = (5,), (None, 5), (1, None, 5)
+CASES: list[tuple[Callable[[], nn.Module], str, tuple[int | None, ...]]] = [
+    (lambda: nn.RNNCell(5, 3), "self.inner(x)", FIXED),
+    (lambda: nn.RNNCell(5, 3, nonlinearity="relu", bias=False), "self.inner(x, self.inner(x))", FIXED),
+    (lambda: nn.GRUCell(5, 3), "self.inner(x)", FIXED),
+    (lambda: nn.GRUCell(5, 3), "self.inner(x, self.inner(x))", SEQUENCE),
+    (lambda: nn.LSTMCell(5, 3), "self.inner(x, self.inner(x))", FIXED),
+    (lambda: nn.LSTMCell(5, 3, bias=False), "self.inner(x)", SEQUENCE),
+    (lambda: nn.RNN(5, 3, num_layers=2, bidirectional=True), "self.inner(x)", SEQUENCE),
+    (lambda: nn.RNN(5, 3, nonlinearity="relu", batch_first=True), "self.inner(x)", BATCH_OF_ONE),
+    (lambda: nn.GRU(5, 3, num_layers=2), "self.inner(x)", SEQUENCE),
+    (lambda: nn.GRU(5, 3, bidirectional=True, bias=False), "self.inner(x.transpose(0, 1))", BATCH_OF_ONE),
+    (lambda: nn.LSTM(5, 3, num_layers=2, bidirectional=True), "self.inner(x)", SEQUENCE),
+    (lambda: nn.LSTM(5, 3, batch_first=True), "self.inner(x, self.inner(x)[1])", BATCH_OF_ONE),
+    (lambda: nn.LSTM(5, 3), "self.inner(x)", (4, 5)),
+    (lambda: nn.MultiheadAttention(4, 2), "self.inner(x, x, x)", (None, 4)),
+    (lambda: nn.MultiheadAttention(4, 2, batch_first=True, bias=False), "self.inner(x, x, x)", (1, None, 4)),
+    (lambda: nn.TransformerEncoderLayer(4, 2, 7), "self.inner(x)", (None, 4)),
+    (
+        lambda: nn.TransformerEncoderLayer(4, 2, 7, norm_first=True, activation="gelu", batch_first=True),
+        "self.inner(x)",
+        (1, None, 4),
+    ),
+    (lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(4, 2, 7), 2, nn.LayerNorm(4)), "self.inner(x)", (None, 4)),
+    (lambda: nn.Conv1d(5, 3, 2), "self.inner(x)", (5, 6)),
+    (lambda: nn.Conv1d(5, 3, 3, stride=2, padding=2, dilation=2, bias=False), "self.inner(x)", (1, 5, None)),
+    (lambda: nn.BatchNorm1d(5), "self.inner(x)", SEQUENCE),
+    (lambda: nn.BatchNorm1d(5, affine=False), "self.inner(x)", (1, 5, None)),
+    (lambda: nn.RMSNorm(5), "self.inner(x)", SEQUENCE),
+    (lambda: nn.Bilinear(5, 5, 3), "self.inner(x, x * 2.0)", FIXED),
+    (lambda: nn.Bilinear(5, 5, 3, bias=False), "self.inner(x, x)", SEQUENCE),
+    (lambda: nn.EmbeddingBag(6, 4, mode="sum"), "self.inner(torch.tensor([[1, 3, 5]])) + x[:4]", FIXED),
+    (lambda: nn.EmbeddingBag(6, 4, mode="mean"), "self.inner(torch.tensor([[i for i in range(3)]])) + x[:4]", FIXED),
+    (lambda: nn.EmbeddingBag(6, 4, mode="max"), "self.inner(torch.tensor([[i + 2 for i in range(3)]])) + x[:4]", FIXED),
+    (lambda: nn.SiLU(), "self.inner(x)", SEQUENCE),
+    (lambda: nn.LeakyReLU(0.3), "self.inner(x)", FIXED),
+    (lambda: nn.ELU(0.7), "self.inner(x)", FIXED),
+    (lambda: nn.Softplus(2.0), "self.inner(x)", FIXED),
+    (lambda: nn.PReLU(), "self.inner(x)", FIXED),
+    (lambda: nn.PReLU(5), "self.inner(x)", (2, 5)),
+    (lambda: nn.Mish(), "self.inner(x)", FIXED),
+    (lambda: nn.ReLU6(), "self.inner(x * 9.0)", FIXED),
+    (lambda: nn.Hardtanh(-0.5, 0.25), "self.inner(x)", FIXED),
+    (lambda: nn.Softsign(), "self.inner(x)", FIXED),
+    (lambda: nn.LogSigmoid(), "self.inner(x)", FIXED),
+    (lambda: nn.Flatten(0), "self.inner(x)", (2, 5)),
+    (lambda: nn.CosineSimilarity(0), "self.inner(x, x + 1.0)", FIXED),
+]
+
+
+def made(build_inner: Callable[[], nn.Module], call: str, folder: Path) -> nn.Module:
+    torch.manual_seed(0)
+    inner = build_inner()
+    for b in inner.buffers():  # statistics as after training
+        if b.is_floating_point():
+            b.uniform_(0.5, 1.5)
+    module: nn.Module = load(folder, CALLS.replace("{call}", call), f"library_{abs(hash(call))}").Model(inner).eval()
+    return module
+
+
+def inputs(shape: tuple[int | None, ...]) -> list[Any]:
+    generator = torch.Generator().manual_seed(1)
+    return [torch.randn([n if e is None else e for e in shape], generator=generator) for n in (3, 1, 6)]
+
+
+@pytest.mark.parametrize(("inner", "call", "shape"), CASES, ids=[f"{i}-{type(c[0]()).__name__}" for i, c in enumerate(CASES)])
+def test_module(inner: Callable[[], nn.Module], call: str, shape: tuple[int | None, ...], tmp_path: Path) -> None:
+    module = made(inner, call, tmp_path)
+    interpreter = Interpreter(build(module, sample=inputs(shape)))
+    with torch.no_grad():
+        for x in inputs(shape):
+            assert_same(as_tensors(interpreter.run(x)), module(x), f"{tuple(x.shape)}")
+
+
+def test_every_module_of_the_library_is_tested() -> None:
+    inside = {type(m) for c in CASES for m in c[0]().modules()}
+    assert library.MODULES.keys() <= inside
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in library.FUNCTIONS if n.endswith(("loss", "norm")) or n in ("abs", "softplus", "outer")]
+)
+def test_the_library_is_python_that_eager_runs(name: str) -> None:
+    x, y = torch.randn(6), torch.randn(6)
+    theirs = getattr(torch, name, None) or getattr(nn.functional, name)
+    if name == "nll_loss":
+        x, y = torch.log_softmax(x, 0), torch.tensor(2)
+    two = name.endswith("loss") or name == "outer"
+    assert torch.allclose(library.FUNCTIONS[name](*((x, y) if two else (x,))), theirs(*((x, y) if two else (x,))), atol=1e-6)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
-from bench import lock, machine, record, sessions
+from bench import lock, machine, record, sessions, support
 from bench.cell import Cell
 from bench.config import Config, cells
 from bench.isolate import limits
@@ -103,17 +103,22 @@ class Campaign:
     ) -> None:
         if not todo:
             return
+        index = support.Index()
         with Progress(group, rows) as progress:
 
             def done(cell: Cell, row: Record) -> None:
                 rows[cell.id] = Row(cell, row)
                 progress.done(cell, row)
+                support.learn(index, cell, row["status"], row["why"])
                 if config.measure.stored and not _repeats(row, store.latest(cell.id)):
                     self._keep(store, cell, row)
 
             order = random.Random(config.seed).sample(todo, len(todo))
             measuring = Group(order, config.measure, config.isolate, store.results, progress.tell, done, until)
-            self.cut = not measuring.run() or self.cut
+            try:
+                self.cut = not measuring.run() or self.cut
+            finally:
+                index.keep()
 
     def _keep(self, store: Store, cell: Cell, row: Record) -> None:
         """Write the row. Where that is impossible the campaign goes on: the next row may fit, and all are shown."""

@@ -1,7 +1,8 @@
 """`python -m bench.list`: which backend runs which workload here, and why not where it does not.
 
-Asks the backends themselves, each in a process of its own: can it run here, and does it compile the workload at its
-smallest size. `python -m bench.list device=cuda` asks for another device.
+What runs and earlier lists have found out is known (support.py). What is not known the backends are asked, each in a process of
+its own: can it run here, and does it compile the workload at its smallest size. `python -m bench.list device=cuda` asks for
+another device, `fresh=true` asks everything again.
 """
 
 from __future__ import annotations
@@ -14,10 +15,14 @@ from omegaconf import OmegaConf
 from rich.console import Console
 from rich.table import Table
 
-from bench import registry
+from bench import registry, support
 from bench.cell import Part
+from bench.config import variants
+from bench.contract import Target
+from bench.family import adopting
 from bench.isolate import Child, Ended, free_memory
 from bench.registry import ConfigError
+from bench.status import Exit
 
 DEADLINE_S = 600.0
 
@@ -39,7 +44,7 @@ def parts(group: str) -> dict[str, Part | str]:
 
 def survey(backend: Part, workloads: list[Part], device: str) -> dict[str, str | None]:
     """Per workload the reason for the hole, or None."""
-    with tempfile.TemporaryDirectory() as folder:
+    with adopting(), tempfile.TemporaryDirectory() as folder:
         child = Child(Path(folder) / "log", 1, DEADLINE_S, free_memory(), limit_data=False)
         try:
             described = {"target": backend.target, "options": dict(backend.options)}
@@ -52,29 +57,52 @@ def survey(backend: Part, workloads: list[Part], device: str) -> dict[str, str |
             child.kill()
 
 
-def matrix(device: str) -> tuple[list[str], dict[str, dict[str, str | None]]]:
-    """The backends, and per workload what each says."""
+def matrix(device: str, fresh: bool = False) -> tuple[list[str], dict[str, dict[str, str | None]]]:
+    """The backends, and per workload what each says. `fresh`: ask also for what is known."""
     backends, workloads = parts("backend"), parts("workload")
     table: dict[str, dict[str, str | None]] = {name: {} for name in workloads}
-    usable = {name: part for name, part in workloads.items() if isinstance(part, Part)}
+    index = support.Index()
     for name, backend in backends.items():
-        found = survey(backend, list(usable.values()), device) if isinstance(backend, Part) else {}
+        if isinstance(backend, str):
+            for workload in workloads:
+                table[workload][name] = backend
+            continue
+        usual = usual_variant(backend, device)
+        keys = {w: support.key(usual, part, device) for w, part in workloads.items() if isinstance(part, Part)}
+        unknown = [part for w, part in workloads.items() if isinstance(part, Part) and (fresh or keys[w] not in index)]
+        if unknown:
+            print(f"asking {name} for {', '.join(part.name for part in unknown)}", file=sys.stderr)
+        found = survey(usual, unknown, device) if unknown else {}
         for workload, part in workloads.items():
             if isinstance(part, str):
                 table[workload][name] = part
+            elif part.name in found:
+                table[workload][name] = found[part.name]
+                index.learn(keys[workload], found[part.name])
             else:
-                table[workload][name] = backend if isinstance(backend, str) else found[part.name]
+                table[workload][name] = index.reason(keys[workload])
+    index.keep()
     return list(backends), table
 
 
+def usual_variant(backend: Part, device: str) -> Part:
+    """The first of the variants that a run measures."""
+    return variants(backend, Target(device, 1))[0]
+
+
 def main() -> None:
-    device = "cpu"
+    asked = {"device": "cpu", "fresh": "false"}
     for argument in sys.argv[1:]:
         key, _, value = argument.partition("=")
-        if key != "device" or value not in ("cpu", "cuda"):
-            sys.exit(f"error: '{argument}': only device=cpu or device=cuda")
-        device = value
-    backends, found = matrix(device)
+        if argument in ("--help", "-h"):
+            print(__doc__)
+            return
+        if value not in {"device": ("cpu", "cuda"), "fresh": ("true", "false")}.get(key, ()):
+            print(f"error: '{argument}': only device=cpu or device=cuda, and fresh=true", file=sys.stderr)
+            sys.exit(Exit.CONFIG)
+        asked[key] = value
+    device = asked["device"]
+    backends, found = matrix(device, asked["fresh"] == "true")
     console = Console(width=None if sys.stdout.isatty() else 200)
     table = Table(title=f"workload x backend, {device}", title_justify="left", title_style="bold", header_style="bold")
     table.add_column("")

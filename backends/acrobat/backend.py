@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from backends.acrobat.codegen.build import newest
@@ -112,7 +114,7 @@ class Acrobat:
             core = (blas.AVX2_CORES if wanted == "avx2" else blas.AVX512_CORES)[0]
             return (
                 f"isa={wanted}, but {library.version} has chosen its kernels for {library.core or 'an unknown processor'}; "
-                f"start with OPENBLAS_CORETYPE={core} in the environment, or leave isa=native"
+                f'give it "+isolate.env.OPENBLAS_CORETYPE={core}", or leave isa=native'
             )
         return None
 
@@ -150,6 +152,7 @@ class Acrobat:
                     sample=sample,
                 ),
                 self.target.threads,
+                settings=repr((replace(self.options, tables=False), trials, self.profile)),
             )
         except CompileError as error:
             raise Unsupported(str(error)) from error
@@ -169,11 +172,13 @@ def steps() -> list[dict[str, Any]]:
 
 
 class Compiled:
-    def __init__(self, executable: Any, threads: int) -> None:
+    def __init__(self, executable: Any, threads: int, settings: str = "") -> None:
+        """`settings`: what tells it from other models of the same source, as far as it is not in the source."""
         import torch
 
         self.executable = executable
         self.threads = threads
+        self.settings = settings
         self.inference_mode = torch.inference_mode
         self.minibatch: Sequence[Instance] = ()
 
@@ -193,7 +198,15 @@ class Compiled:
 
     def counters(self) -> Mapping[str, Any]:
         c = self.executable.counters()
-        return {**c, "mean_batch_width": c["nodes"] / c["batches"] if c["batches"] else 0.0}
+        width = c["nodes"] / c["batches"] if c["batches"] else 0.0
+        return {**c, "mean_batch_width": width, "arena_bytes": c["host_bytes"] + c["tensor_bytes"]}
+
+    def identity(self) -> str:
+        """Of the generated program: of a model that multiplies no embeddings with weights `tables` makes no other one."""
+        digest = hashlib.sha256(self.settings.encode())
+        for name in ("model.cpp", "manifest.json"):
+            digest.update((self.executable.folder / name).read_bytes())
+        return digest.hexdigest()
 
     def facts(self) -> Mapping[str, Any]:
         """What ran: the widest instructions its kernels use, what made them, CPU threads, and `tables` for `load_time` if

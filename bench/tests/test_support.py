@@ -1,0 +1,70 @@
+"""What is known of which backend runs which workload is not asked again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench import list as matrix
+from bench import support
+from bench.cell import Part
+from bench.tests.conftest import cell
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("BENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    return tmp_path / "cache"
+
+
+def test_what_a_run_learns_the_list_knows(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = {"backend": {"cheat": cell("refuses").backend}, "workload": {"toy": cell().workload}}
+    monkeypatch.setattr(matrix, "parts", lambda group: parts[group])
+    asked: list[str] = []
+
+    def survey(backend: Part, workloads: list[Part], device: str) -> dict[str, str | None]:
+        asked.extend(each.name for each in workloads)
+        return {each.name: "unsupported: asked" for each in workloads}
+
+    monkeypatch.setattr(matrix, "survey", survey)
+    index = support.Index()
+    support.learn(index, cell("refuses"), "unsupported", "only square things")
+    index.keep()
+    assert matrix.matrix("cpu")[1] == {"toy": {"cheat": "unsupported: only square things"}}
+    assert asked == []
+    assert matrix.matrix("cpu", fresh=True)[1] == {"toy": {"cheat": "unsupported: asked"}}
+    assert asked == ["toy"]
+    assert matrix.matrix("cpu")[1] == {"toy": {"cheat": "unsupported: asked"}} and asked == ["toy"]
+    assert matrix.matrix("cuda")[1]["toy"]["cheat"] and asked == ["toy", "toy"], "another device is another question"
+
+
+def test_other_sources_options_and_software_are_other_questions(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = cell()
+    known = support.key(made.backend, made.workload, "cpu")
+    assert support.key(made.backend, made.workload, "cpu") == known
+    assert support.key(replace(made.backend, options={"how": "refuses", "note": ""}), made.workload, "cpu") != known
+    monkeypatch.setattr(support, "software", lambda cell: {"torch": "9.9"})
+    assert support.key(made.backend, made.workload, "cpu") != known
+
+
+def test_failures_are_asked_again_and_a_damaged_index_is_an_empty_one(cache: Path) -> None:
+    index = support.Index()
+    for name, reason in (("a", None), ("b", "failed: once"), ("c", "unavailable: not installed")):
+        index.learn(name, reason)
+    index.keep()
+    again = support.Index()
+    assert "a" in again and "b" not in again and again.reason("c") == "unavailable: not installed"
+    (cache / "support.json").write_text("{")
+    assert "a" not in support.Index()
+
+
+def test_a_place_that_cannot_be_written_to_falls_back(cache: Path, tmp_path: Path) -> None:
+    cache.write_text("a file where the folder should be")
+    index = support.Index()
+    index.learn("a", None)
+    index.keep()
+    assert "a" in support.Index()
+    assert list((tmp_path / "temporary").rglob("support.json"))

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench import machine, registry
-from bench.report import entries, experiments, overview, page, paper, views
+from bench.report import entries, experiments, figures, overview, page, paper, views
 from bench.report.write import write
 from bench.status import Exit
 
@@ -36,6 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"not used: {count} rows of {folder / 'cells.jsonl'}: {why}", file=sys.stderr)
     found = experiments.read(results, asked.measure, names)
     sections = [views.show(experiment) for experiment in found]
+    figures.draw([figure for section in sections for figure in section.figures])
     others = [overview.support(results), overview.failures(results)] + ([paper.table(published)] if published else [])
     target = Path(asked.out) if asked.out else folder
     write(target, sections, others, page.render(results, found, sections, published))

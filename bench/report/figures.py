@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import io
 import math
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from bench.report import style
 
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
 
 COLUMNS = ("panel", "x", "hue", "y", "low", "high", "rows")
 MOST_COLUMNS = 4  # of panels
+Kind: TypeAlias = Literal["pdf", "png", "svg"]
+METADATA: Mapping[Kind, dict[str, Any]] = {"pdf": {"CreationDate": None}, "png": {}, "svg": {"Date": None}}
+"""A date would make equal figures differ."""
 
 
 @dataclass
@@ -54,13 +60,20 @@ class Figure:
     def csv(self) -> str:
         return str(self.frame.to_csv(index=False))
 
-    def write(self, kind: Literal["pdf", "png", "svg"]) -> bytes:
+    def write(self, kind: Kind) -> bytes:
+        return self.files[kind]
+
+    @cached_property
+    def files(self) -> dict[Kind, bytes]:
+        """In all its forms; drawn once."""
+        found: dict[Kind, bytes] = {}
         with style.applied():
-            out = io.BytesIO()
-            # A date would make equal figures differ.
-            metadata: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}[kind]
-            self._drawn.savefig(out, format=kind, metadata=metadata, facecolor="none" if kind == "svg" else "white")
-        return out.getvalue()
+            for kind, metadata in METADATA.items():
+                out = io.BytesIO()
+                self._drawn.savefig(out, format=kind, metadata=metadata, facecolor="none" if kind == "svg" else "white")
+                found[kind] = out.getvalue()
+        del self._drawn
+        return found
 
     @cached_property
     def _drawn(self) -> Any:
@@ -177,6 +190,20 @@ class Figure:
         axes.set_xticks(range(len(bars)))
         _turned(axes, [f"{x}\n{hue}" if x else hue for x, hue in bars])
         return _patches(colours, parts)
+
+
+def draw(figures: Sequence[Figure]) -> None:
+    """Draw all, as many at once as there are processors: drawing is what a report takes longest for."""
+    workers = min(len(figures), len(os.sched_getaffinity(0)))
+    if workers < 2:
+        return  # each is drawn when it is asked for
+    with ProcessPoolExecutor(workers, get_context("fork")) as pool:
+        for figure, files in zip(figures, pool.map(_files, figures), strict=True):
+            figure.__dict__["files"] = files
+
+
+def _files(figure: Figure) -> dict[Kind, bytes]:
+    return figure.files
 
 
 def inline(svg: bytes, prefix: str) -> str:

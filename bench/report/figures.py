@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("panel", "x", "hue", "y", "low", "high", "rows")
 MOST_COLUMNS = 4  # of panels
+FEW = 4  # places along an axis that are each marked, with nothing between them
 Kind: TypeAlias = Literal["pdf", "png", "svg"]
 METADATA: Mapping[Kind, dict[str, Any]] = {"pdf": {"CreationDate": None}, "png": {}, "svg": {"Date": None}}
 """A date would make equal figures differ."""
@@ -115,7 +116,7 @@ class Figure:
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             low, high = axes.get_ylim()
-            if high / low < 30:  # less than two decades: the decades alone are too few marks
+            if high / low < 100:  # less than two decades: the decades alone are too few marks
                 axes.yaxis.set_minor_formatter(
                     FuncFormatter(lambda value, _: f"{value:g}" if _leading(value) in (2, 5) else "")
                 )
@@ -126,6 +127,9 @@ class Figure:
             axes.set_xticks(values if len(values) <= 7 else values[::2])
             axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             axes.xaxis.set_minor_formatter(NullFormatter())
+        elif self.kind == "lines" and self.frame["x"].nunique() <= FEW:
+            axes.set_xticks(sorted(set(self.frame["x"])))
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         if self.reference is not None:
             axes.axhline(self.reference, color=style.INK, linewidth=0.8, linestyle=":")
         axes.margins(x=0.04)

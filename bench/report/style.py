@@ -24,6 +24,7 @@ SYSTEMS = {
     "dynet": COLOURS[1],
     "cortex": COLOURS[2],
     "jitbatch": COLOURS[3],
+    "justintimebatching": COLOURS[3],
     "handbatched": COLOURS[4],
     "pytorch": COLOURS[5],
     "dgl": COLOURS[6],

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import faulthandler
+import json
 import multiprocessing
 import os
 import shutil
@@ -16,7 +17,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -29,6 +30,8 @@ from backends.acrobat.tests.random_checks import FAST, Finding, check_cases
 from backends.acrobat.tests.smaller_programs import smaller
 
 BATCH = 25
+REFUSED = "CompileError"
+"""In the kind of a finding: the front end refuses what it says it takes. All else is wrong."""
 DEADLINE_S = 240
 """For a program alone; a batch has this for its first and `MORE_S` for each further one."""
 MORE_S = 20
@@ -92,8 +95,8 @@ def alone(case: Case, flags: Sequence[str]) -> Finding | None:
     return found[0] if found else None
 
 
-def search(cases: Iterator[Case], jobs: int, flags: Sequence[str]) -> Iterator[tuple[int, list[Finding]]]:
-    """For each batch, how many programs it had and what was found. `jobs` batches run at once."""
+def search(cases: Iterator[Case], jobs: int, flags: Sequence[str]) -> Iterator[tuple[Sequence[Case], list[Finding]]]:
+    """For each batch, its programs and what was found. `jobs` batches run at once."""
     running: list[_Child] = []
     while True:
         while len(running) < jobs and (batch := [case for _, case in zip(range(BATCH), cases, strict=False)]):
@@ -107,7 +110,7 @@ def search(cases: Iterator[Case], jobs: int, flags: Sequence[str]) -> Iterator[t
             found = finish(child)
             if isinstance(found, str):
                 found = [f for case in child.cases if (f := alone(case, flags))]
-            yield len(child.cases), found
+            yield child.cases, found
 
 
 def shrunk(finding: Finding, attempts: int, flags: Sequence[str]) -> Finding:
@@ -157,33 +160,106 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--flags", default=" ".join(FAST), help="for the C++ compiler, as --flags=-O2")
     parser.add_argument("--shrink", type=int, default=150, help="attempts at a smaller program, for each kind of finding")
     parser.add_argument("--folder", type=Path, default=Path("outputs/random-programs"), help="where findings are written")
+    parser.add_argument(
+        "--aot",
+        type=int,
+        metavar="PERCENT",
+        help="of the programs have host code that is compiled, all others are interpreted; as drawn it is about half",
+    )
+    parser.add_argument("--resume", action="store_true", help="leave out the programs that the folder says were checked")
     given = parser.parse_args(arguments)
-    fixed, flags = dict(given.option), given.flags.split()
-    return run(given.seed, given.count, given.jobs, fixed, flags, given.shrink, given.folder)
+    flags = given.flags.split()
+    progress = Progress(given.folder / "progress.jsonl", {"options": dict(given.option), "aot": given.aot, "flags": flags})
+    if given.resume and (problem := progress.load()):
+        parser.error(problem)
+    return run(
+        range(given.seed, given.seed + given.count), given.jobs, dict(given.option), given.aot, flags, given.shrink, progress
+    )
 
 
-def run(seed: int, count: int, jobs: int, fixed: Mapping[str, Any], flags: Sequence[str], shrink: int, folder: Path) -> int:
+@dataclass
+class Progress:
+    """What was checked so far, as a file with one line for each batch; the first says how programs were drawn and built."""
+
+    path: Path
+    settings: dict[str, Any]
+    checked: set[int] = field(default_factory=set)
+    findings: dict[int, str] = field(default_factory=dict)
+    """The kind of what was found, by seed."""
+
+    def load(self) -> str | None:
+        """Takes over what the file has. Gives what is wrong with it."""
+        if not self.path.exists():
+            return None
+        first, *batches = map(json.loads, self.path.read_text().splitlines())
+        if first != self.settings:
+            return f"{self.path} was begun with {first}, not {self.settings}: name another --folder, or the same settings"
+        for batch in batches:
+            self.checked |= set(batch["seeds"])
+            self.findings |= {int(seed): kind for seed, kind in batch["findings"].items()}
+        return None
+
+    def add(self, cases: Sequence[Case], findings: Sequence[Finding]) -> None:
+        if not self.checked:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.write_text(json.dumps(self.settings) + "\n")
+        seeds, kinds = [c.seed for c in cases], {f.case.seed: f.kind for f in findings}
+        with self.path.open("a") as file:
+            file.write(json.dumps({"seeds": seeds, "findings": kinds}) + "\n")
+        self.checked |= set(seeds)
+        self.findings |= kinds
+
+    def summary(self) -> str:
+        refused = sorted(seed for seed, kind in self.findings.items() if REFUSED in kind)
+        wrong = sorted(set(self.findings) - set(refused))
+        right = len(self.checked) - len(self.findings)
+        lines = [f"{len(self.checked)} programs: {right} right, {len(refused)} refused, {len(wrong)} wrong"]
+        for name, seeds in (("refused", refused), ("wrong", wrong)):
+            lines += [f"{name}: {' '.join(map(str, seeds))}"] if seeds else []
+        lines += [f"{times:5} {kind}" for kind, times in Counter(self.findings.values()).most_common()]
+        return "\n".join(lines)
+
+
+def run(
+    seeds: range,
+    jobs: int,
+    fixed: Mapping[str, Any],
+    aot: int | None,
+    flags: Sequence[str],
+    shrink: int,
+    progress: Progress,
+) -> int:
     # Children have what takes seconds to import.
     from backends.acrobat.kernels.cpu import templates  # noqa: F401
 
     runtime_build(compiler(), tuple(flags))
-    kinds: Counter[str] = Counter()
-    checked, begin = 0, time.monotonic()
-    cases = (case_of(s, fixed) for s in range(seed, seed + count))
-    for size, findings in search(cases, jobs, flags):
-        checked += size
+    kinds = set(progress.findings.values())
+    begin = time.monotonic()
+    left = [seed for seed in seeds if seed not in progress.checked]
+    done = 0
+    for batch, findings in search((drawn(seed, fixed, aot) for seed in left), jobs, flags):
+        done += len(batch)
         for finding in findings:
-            kinds[finding.kind] += 1
-            small = shrunk(finding, shrink, flags) if kinds[finding.kind] == 1 else None
-            more = "".join(f" --option {name}={value}" for name, value in fixed.items())
-            path = write(finding, small, folder, f"scripts/random-programs --seed {finding.case.seed} --count 1{more}")
+            small = shrunk(finding, shrink, flags) if finding.kind not in kinds else None
+            kinds.add(finding.kind)
+            options = dict(fixed) | ({"codegen": finding.case.options.codegen} if aot is not None else {})
+            more = "".join(f" --option {name}={value}" for name, value in options.items())
+            command = f"scripts/random-programs --seed {finding.case.seed} --count 1{more}"
+            path = write(finding, small, progress.path.parent, command)
             print(f"seed {finding.case.seed}: {finding.kind} ({path})", flush=True)
+        progress.add(batch, findings)
         minutes = (time.monotonic() - begin) / 60
-        print(f"{checked} of {count} programs, {sum(kinds.values())} findings, {minutes:.1f} min", file=sys.stderr, flush=True)
-    print(f"{checked} programs, {sum(kinds.values())} findings of {len(kinds)} kinds")
-    for kind, times in kinds.most_common():
-        print(f"{times:5} {kind}")
-    return 1 if kinds else 0
+        found = len(progress.findings)
+        print(f"{done} of {len(left)} programs, {found} findings, {minutes:.1f} min", file=sys.stderr, flush=True)
+    print(progress.summary())
+    return 1 if progress.findings else 0
+
+
+def drawn(seed: int, fixed: Mapping[str, Any], aot: int | None) -> Case:
+    """The case of a seed, interpreted or not as `--aot` says."""
+    if aot is None:
+        return case_of(seed, fixed)
+    return case_of(seed, {"codegen": "aot" if seed % 100 < aot else "vm", **fixed})
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 
 Unions become dataclasses, functions methods (or static methods, functions of the module, or the `forward` of a submodule, which
 may call itself and hold further submodules), maps comprehensions or loops that append, and so on; where Python has several
-ways to say a thing, `choose` takes one. All that the generator of random programs
-draws has a Python form; launches of kernels have none, so the program is one that no pass has changed.
+ways to say a thing, `choose` takes one: also an operation in place where nothing else uses its operand, and constants in a
+buffer of ints. All that the generator of random programs draws has a Python form, but for numbers rounded to float32; launches
+of kernels have none, so the program is one that no pass has changed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.core.types import INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.ir.nodes import (
     Arm,
     Atom,
@@ -116,6 +117,10 @@ def weight_name(name: str) -> str:
 
 ACTIVATIONS = {"relu": "nn.ReLU", "tanh": "nn.Tanh", "sigmoid": "nn.Sigmoid"}
 """Operations that are also modules."""
+CHANGES = {"tanh", "sigmoid", "relu", "neg", "exp", "sqrt", "log", "add", "sub", "mul", "div"}
+"""Operations that have a form which changes their first operand in place."""
+MAKERS = CHANGES | {"linear", "matmul", "softmax", "layer_norm", "maximum", "minimum"}
+"""Operations whose result is a tensor of its own, in each of their Python forms."""
 
 
 class _Source:
@@ -130,6 +135,8 @@ class _Source:
         """The lines of the methods of each class: the model's under "", a submodule's under its function."""
         self.free: list[str] = []
         self.helpers = 0
+        self.ints: list[int] = []
+        """The elements of a buffer of int64 that every module has."""
 
     def _home(self, f: Function) -> str:
         """Where a function stands: what uses weights or calls others needs the model, or a submodule that has them all."""
@@ -164,6 +171,8 @@ class _Source:
             *(f'        self.{weight_name(w)} = nn.Parameter(torch.from_numpy(values["{w}"]))' for w in used),
             *(f"        self.sub_{name} = {_class_name(name)}(values)" for name in held),
             *(f"        self.act_{op} = {cls}()" for op, cls in ACTIVATIONS.items()),
+            "        self.act_relu_in_place = nn.ReLU(inplace=True)",
+            f'        self.register_buffer("ints", torch.tensor({self.ints}, dtype=torch.int64))',
             "",
             *self.methods[function],
         ]
@@ -263,13 +272,20 @@ class _Body:
     def lines(self, expr: Expr, to: Destination) -> list[str]:
         """Statements that compute `expr` and hand it on."""
         out: list[str] = []
+        made: set[str] = set()  # variables that hold tensors which operations have made in these statements
         bindings, tail = lets(expr)
         for i, (var, value) in enumerate(bindings):
             later = [v for _, v in bindings[i + 1 :]] + [tail]
+            if (changed := self._in_place(value, made)) is not None:
+                out += self._changed(var, value, changed)
+                made.add(var.name)
+                continue
             if self._inlined(var, value, later):
                 self.inline[var.name] = f"({self.value(value)})"
                 continue
             out += self.statement(value, self._assigned(var, value))
+            if isinstance(value, Op) and value.op in MAKERS:
+                made.add(var.name)
         if isinstance(tail, ListOf) and not tail.items:  # its type is told where it is made
             empty = f"v_empty_{self.choose(2**16)}"
             return [*out, f"{empty}: {self.source.exact(tail.type)} = []", to(empty)]
@@ -281,6 +297,28 @@ class _Body:
             return False
         direct = sum(a == var for v in later for a in operands(v)) if self.uses[var.name] == 1 else 0
         return direct == 1 and self.choose(2) == 1
+
+    def _in_place(self, value: Expr, made: set[str]) -> str | None:
+        """The name of the operand that an operation may overwrite, if it is to: nothing else uses it, before or after."""
+        if not isinstance(value, Op) or value.op not in CHANGES or not value.args:
+            return None
+        first = value.args[0]
+        if not isinstance(first, Var) or first.name not in made or first.type != value.type or self.uses[first.name] != 1:
+            return None
+        # `relu` has the most ways to say so, and is rarely drawn.
+        return self.name(first) if value.op == "relu" or self.choose(2) == 1 else None
+
+    def _changed(self, var: Var, value: Expr, name: str) -> list[str]:
+        """Statements that change `name` in place to what the operation gives, and call it `var` too."""
+        assert isinstance(value, Op)
+        rest = ", ".join(map(self.atom, value.args[1:]))
+        ways = [f"{name}.{value.op}_({rest})"]
+        if value.op == "relu":
+            ways += [f"nn.functional.relu({name}, inplace=True)"]
+            ways += [f"self.act_relu_in_place({name})"] if self.inside is not None else []
+        change = self.one(*ways)
+        new = self.name(var)
+        return [f"{new} = {change}"] if self.choose(2) == 1 else [change, f"{new} = {name}"]
 
     def _untyped(self, value: Expr) -> bool:
         """Whether the text of a value does not tell its type: empty lists, and optionals."""
@@ -448,8 +486,16 @@ class _Body:
                 return f"{self.source.called(function, self.inside)}({', '.join(map(self.atom, args))})"
         raise AssertionError(f"{type(value).__name__} has no Python form")
 
+    def number(self, atom: Atom) -> str:
+        """An operand of a host operation: a constant may be an element of the buffer of ints."""
+        if self.inside is None or not isinstance(atom, Lit) or atom.type != INT or self.choose(4) != 1:
+            return self.atom(atom)
+        self.source.ints.append(int(atom.value))
+        element = f"self.ints[{len(self.source.ints) - 1}]"
+        return self.one(f"int({element}.item())", f"{element}.item()", f"int({element})")
+
     def host(self, node: Host) -> str:
-        a = [self.atom(x) for x in node.args]
+        a = [self.number(x) for x in node.args]
         if node.op in BINARY:
             return f"{a[0]} {BINARY[node.op]} {a[1]}"
         match node.op:

@@ -53,7 +53,7 @@ def case_of(seed: int, fixed: Mapping[str, Any] | None = None) -> Case:
         axis = list(AXES)[choose(len(AXES))]
         options.setdefault(axis, AXES[axis][1 + choose(len(AXES[axis]) - 1)])
     written, waits, live, again = choose(2) == 0, choose(3) > 0, choose(4) > 0, choose(2) > 0
-    made = sample(choose, waits, 1 + choose(INSTANCES))
+    made = sample(choose, waits, 1 + choose(INSTANCES), rounds=not written)
     if live:
         made = replace(made, program=all_used(made.program))
     if again:

@@ -7,23 +7,26 @@ with the seed and count of a chunk it tells which program it was that ended the 
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
-from backends.acrobat.ir.nodes import Match, Op
+from backends.acrobat.ir.nodes import Host, Match, Op
 from backends.acrobat.ir.tests.programs import Sample
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.entry import is_called
 from backends.acrobat.pipeline import optimise
 from backends.acrobat.tests import fuzz
+from backends.acrobat.tests.python_source import python_source
 from backends.acrobat.tests.random_cases import AXES, Case, case_of
 from backends.acrobat.tests.random_checks import FAST, Finding, Wrong, check_cases, same
 from backends.acrobat.tests.random_features import features
@@ -63,6 +66,24 @@ def test_every_feature_is_drawn_often() -> None:
         | dict.fromkeys(AXES, 1)
     )
     assert not {name: seen[name] for name, least in often.items() if seen[name] < least}
+
+
+def test_every_form_is_written_often() -> None:
+    """Counted on the Python text of 100 programs, of which about half are written."""
+    seen: Counter[str] = Counter()
+    for case in map(case_of, range(100)):
+        program = case.sample.program
+        seen["edges of float32"] += any("edge" in name for name in program.weights)
+        nodes = [node for f in program.functions.values() for node in walk(f.body)]
+        seen["rounded to float32"] += any(isinstance(node, Host) and node.op == "float32" for node in nodes)
+        if case.written:
+            text = python_source(program, Random(case.seed).randrange)
+            seen["operations in place"] += re.search(r"\.(tanh|sigmoid|neg|exp|sqrt|log|add|sub|mul|div)_\(", text) is not None
+            seen["relu in place"] += re.search(r"\.relu_\(|[a-z0-9_], inplace=True|act_relu_in_place\(", text) is not None
+            seen["constants in a buffer"] += "self.ints[" in text
+    often = {"edges of float32": 15, "rounded to float32": 5, "operations in place": 20, "relu in place": 3}
+    often |= {"constants in a buffer": 25}
+    assert not {name: seen[name] for name, least in often.items() if seen[name] < least}, seen
 
 
 # ---- what finds and shrinks
@@ -149,9 +170,35 @@ def test_the_command_writes_findings_and_says_so(
     arguments: list[Any] = ["--folder", str(tmp_path), "--shrink", "5", "--option", "hoist=false"]
     assert fuzz.main(["--seed", "0", "--count", "5", *arguments]) == 0
     assert fuzz.main(["--seed", "5", "--count", "5", *arguments]) == 1
-    assert "5 programs, 1 findings of 1 kinds" in capsys.readouterr().out
+    assert "5 programs: 4 right, 0 refused, 1 wrong\nwrong: 7\n" in capsys.readouterr().out
     text = (tmp_path / "seed-7.txt").read_text()
     assert text.startswith("scripts/random-programs --seed 7 --count 1 --option hoist=False\n")
     assert "==== shrunk" in text and "hoist=False" in text
     with pytest.raises(SystemExit):
         fuzz.main(["--option", "nothing=1"])
+
+
+def test_a_campaign_goes_on_where_it_ended(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused = "Traceback\nbackends.acrobat.errors.CompileError: model.py:1: no"
+    checked: list[tuple[int, str]] = []
+
+    def search(cases: Any, jobs: int, flags: Sequence[str]) -> Any:
+        batch = list(cases)
+        checked.extend((case.seed, case.options.codegen) for case in batch)
+        stages = {3: ("run", "instance 0: right is 1, not 2"), 5: ("front end", refused)}
+        yield batch, [Finding(case, *stages[case.seed]) for case in batch if case.seed in stages]
+
+    monkeypatch.setattr(fuzz, "search", search)
+    monkeypatch.setattr(fuzz, "runtime_build", lambda *_: None)
+    arguments = ["--folder", str(tmp_path), "--shrink", "0", "--resume", "--aot", "25", "--seed", "0"]
+    assert fuzz.main([*arguments, "--count", "4"]) == 1
+    assert fuzz.main([*arguments, "--count", "8"]) == 1
+    assert [seed for seed, _ in checked] == list(range(8))  # none twice
+    assert {codegen for _, codegen in checked[:4]} == {"aot"} and {codegen for _, codegen in checked[4:]} == {"aot"}
+    out = capsys.readouterr().out
+    assert "8 programs: 6 right, 1 refused, 1 wrong" in out and "refused: 5" in out and "wrong: 3" in out
+    with pytest.raises(SystemExit):
+        fuzz.main([*arguments, "--count", "8", "--option", "hoist=false"])
+    assert "was begun with" in capsys.readouterr().err

@@ -53,6 +53,8 @@ LARGE = 8.0
 """A tensor whose elements may be larger than this goes through `tanh` first."""
 ELEMENTS = 64
 ROWS = 5
+EDGES = (0.1, 0.5, -0.3, 0.7, 1 / 3)
+"""Numbers that elements of weights are compared with: most are none of float32, so that they lie between two of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +67,10 @@ Choose: TypeAlias = Callable[[int], int]
 """Of so many options, which: `choose(n)` lies in [0, n), and 0 tends to be the plainest."""
 
 
-def sample(choose: Choose, waits: bool = False, instances: int = 3) -> Sample:
+def sample(choose: Choose, waits: bool = False, instances: int = 3, rounds: bool = True) -> Sample:
     """A program with its weights and some instances, a function of the choices made. `waits`: it may branch on numbers read
-    from tensors."""
-    maker = _Maker(choose, waits)
+    from tensors; `rounds`: and compare these with numbers rounded to float32, which is not what PyTorch does in float64."""
+    maker = _Maker(choose, waits, rounds)
     program = maker.program()
     entry = program.functions["forward"].params[0].type
     return Sample(program, tuple(maker.instance(entry, 3) for _ in range(instances)))
@@ -129,8 +131,8 @@ class _Scope:
 
 
 class _Maker:
-    def __init__(self, choose: Choose, waits: bool) -> None:
-        self.choose, self.waits = choose, waits
+    def __init__(self, choose: Choose, waits: bool, rounds: bool) -> None:
+        self.choose, self.waits, self.rounds = choose, waits, rounds
         self.random = np.random.default_rng(choose(2**16))
         self.d = self.pick([2, 3, 4])
         self.vector, self.matrix = TensorT((self.d,)), TensorT((self.d, self.d))
@@ -479,7 +481,10 @@ class _Maker:
         if own and self.upto(2) == 2:
             w = self.pick(own)
         bias = [self.weight(TensorT((n,)))] if self.upto(1) else []
-        scope.op("linear", [x, w, *bias], bound * k + 1)
+        product = scope.op("linear", [x, w, *bias], bound * k + 1)
+        if self.upto(3) == 3:  # as networks are mostly written: nothing else sees the product
+            scope.vars.remove(product)
+            scope.op("relu", [product], bound * k + 1)
 
     def matmul(self, scope: _Scope, x: Atom, shape: tuple[int, ...], bound: float) -> None:
         k = shape[-1]
@@ -704,6 +709,9 @@ class _Maker:
 
     def wait(self, scope: _Scope) -> None:
         """Branch on a number in [-1/2, 1/2] that is compared with one of -1, 1, 3, ..., and go on with the number itself."""
+        if self.upto(3) == 3:
+            self.edge(scope)
+            return
         there = scope.of(lambda t: isinstance(t, TensorT))
         x = scope.small(self.pick(there) if there else self.make(scope, self.vector), LARGE)
         assert isinstance(x.type, TensorT)
@@ -716,6 +724,22 @@ class _Maker:
             scope.op("scalar", [number])
         twice = scope.host("mul", self.make(scope, INT), Lit(2, INT))
         self.branched(scope, scope.host("gt", number, scope.host("sub", twice, Lit(1, INT))))
+
+    def edge(self, scope: _Scope) -> None:
+        """Branch on a weight's element, which is no rounded number, compared with one of Python's right beside it: as it is, or
+        rounded to float32, which is what torch compares a tensor with."""
+        near = EDGES[self.upto(len(EDGES) - 1)]
+        name = f"w.edge.{len(self.weights)}"
+        single = np.float32(near)
+        self.values[name] = np.array([single, np.nextafter(single, np.float32(2)), np.nextafter(single, np.float32(-2))])
+        self.weights[name] = TensorT((3,))
+        element = scope.op("index", [Weight(name, self.weights[name])], 1.0, dim=0, i=self.upto(2))
+        number = scope.bind("number", Item(element, FLOAT))
+        other: Atom = Lit(near, FLOAT)
+        if self.rounds and self.upto(1):
+            other = scope.host("float32", other)
+        compare = self.pick(["lt", "le", "gt", "ge", "eq", "ne"])
+        self.branched(scope, scope.host(compare, *self.pick([(number, other), (other, number)])))
 
     # ---- instances
 

@@ -21,7 +21,7 @@ from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.interface import Emitted, Request
 from backends.acrobat.options import Options
 from backends.acrobat.passes.tables import projects
-from backends.acrobat.pipeline import facts_for
+from backends.acrobat.pipeline import schedule_of
 from backends.acrobat.settings import Emit
 
 GENERATION = ("hoist", "phases", "ghosts", "merge_steps", "kernels", "codegen")
@@ -85,8 +85,8 @@ class Build:
         emitted = {r: self.emit(r.kernel, r.out_mode, target, self.schedules.get(r, ()), kind) for r in units.requests()}
         kernels = by_symbol([v.emitted for each in emitted.values() for v in each])
         module_of = VmModule if self.options.codegen == "vm" else Module
-        facts = facts_for(program, self.options)
-        module = module_of(program, facts, units, emitted, self.door)
+        schedule = schedule_of(program, self.options)
+        module = module_of(schedule, units, emitted, self.door)
         manifest = {
             "door": self.door,
             "weights": module.weights,
@@ -97,7 +97,7 @@ class Build:
             "second_level": target.second_level,
             "llvm": llvm_version() if kernels else "",
             "projects": projects(program),
-            "recursive": bool(facts.recursive),
+            "recursive": schedule.recursive,
             "kernels": {
                 name: {"flops_per_row": e.flops_per_row, "parts": e.parts, "schedule": asdict(e.schedule)}
                 for name, e in kernels.items()

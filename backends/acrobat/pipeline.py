@@ -12,7 +12,6 @@ from backends.acrobat.analyses.facts import Facts
 from backends.acrobat.analyses.independence import dependent
 from backends.acrobat.analyses.phases import phases
 from backends.acrobat.analyses.placement import misplaced
-from backends.acrobat.analyses.soundness import check_facts
 from backends.acrobat.analyses.waits import Waits
 from backends.acrobat.errors import CompileError
 from backends.acrobat.ir.nodes import Program
@@ -32,6 +31,9 @@ from backends.acrobat.passes import (
     tables,
     vertical,
 )
+from backends.acrobat.schedule.lower import lower
+from backends.acrobat.schedule.nodes import Schedule
+from backends.acrobat.schedule.verifier import verify_schedule
 from backends.acrobat.settings import Observe
 
 
@@ -100,13 +102,13 @@ def check_markers(program: Program) -> None:
 
 
 def facts_for(program: Program, options: Options) -> Facts:
-    """What code generation needs to know about the finished program. Raises VerifyError if that is not sound."""
+    """What the schedule of the finished program depends on."""
     graph = CallGraph(program)
     static = static_depths(program, graph)
     stages = phases(program, graph, static)
     waits = Waits(program, graph)
     phase = dict(stages.of) if options.phases else {}
-    facts = Facts(
+    return Facts(
         static_depth=dict(static.depths) if options.hoist else {},
         static_levels=static.base if options.hoist else 0,
         phase=phase,
@@ -115,5 +117,10 @@ def facts_for(program: Program, options: Options) -> Facts:
         alignment=alignment(program, graph, static, waits, phase) if options.ghosts else Alignment(),
         recursive=frozenset(name for name in program.functions if name in graph.recursive),
     )
-    check_facts(program, facts.static_depth, facts.static_levels, facts.phase, facts.phases)
-    return facts
+
+
+def schedule_of(program: Program, options: Options) -> Schedule:
+    """What generated code does, of the finished program. Raises VerifyError if it breaks a rule of `schedule.verifier`."""
+    schedule = lower(program, facts_for(program, options))
+    verify_schedule(schedule)
+    return schedule

@@ -2,9 +2,20 @@
 
 - Ghost operators (paper): the shorter arm of a branch is padded with levels in which nothing runs. An arm counts if its number
   of levels is known, at most `LONGEST`; `match` arms count as `if` arms do.
-- Between two waits all instances run together. After a loop with a trip count of its own the next segment begins, in which
-  all stand again: the phases of the program, but within a round of a loop that waits. The rounds of a loop that waits begin
-  one segment later than what is computed before the loop in its phase: instances in their first round and in later ones meet.
+
+      level      instance 1 (then)    instance 2 (else), padded by 1
+        k        launch a             (nothing)
+        k + 1    launch b             launch b
+        k + 2    launch c             launch c        <- what follows the branch is one batch
+
+- Between two waits all instances run together. After a loop with a trip count of its own the next segment begins, in which all
+  instances stand at one depth again. This does within a round of a loop that waits what phases do for the whole program.
+
+      segment 0    instance 1: round round            instance 2: round round round round
+      segment 1    instance 1: what follows           instance 2: what follows              <- one batch
+
+  The rounds of a loop that waits begin one segment later than what is computed before the loop in its phase. So instances in
+  their first round and those in a later one, which begin anew after a wait, stand at one depth.
 """
 
 from __future__ import annotations
@@ -12,31 +23,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from typing import TypeAlias
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import Static, is_work
 from backends.acrobat.analyses.phases import Kinds
 from backends.acrobat.analyses.waits import Waits
-from backends.acrobat.ir.nodes import (
-    Call,
-    Expr,
-    Fold,
-    If,
-    Item,
-    Launch,
-    Let,
-    Lit,
-    Loop,
-    Map,
-    Match,
-    Op,
-    Program,
-    Weight,
-)
-from backends.acrobat.ir.visitor import bodies, free_vars, lets, walk
+from backends.acrobat.ir.nodes import Call, Expr, Fold, If, Item, Launch, Let, Lit, Loop, Map, Match, Op, Program, Weight
+from backends.acrobat.ir.visitor import binders, bodies, containing, free_vars, lets, walk
 
 LONGEST = 4
 """Levels of the longest arm that others are padded to (the original's limit)."""
+
+
+Term: TypeAlias = Mapping[str, float]
+"""A number of levels that depends on where variables stand: the largest of their levels plus what is given for each; the name
+"" stands for level 0. Infinite if only a run tells, or if it is more than `LONGEST`."""
+ZERO: Term = {"": 0.0}
+UNKNOWN: Term = {"": inf}
 
 
 @dataclass(frozen=True)
@@ -86,55 +90,90 @@ def chains(expr: Expr) -> Sequence[Expr]:
 
 
 class Levels:
-    """How many levels of dynamic work an expression takes on its longest way; infinite if only a run tells."""
+    """How many levels of counted work each arm of a program's branches takes on its longest way. Each expression is visited
+    once: what it takes is found as a term in its free variables, and what encloses it puts theirs in their place."""
 
     def __init__(self, program: Program, graph: CallGraph, static: Static) -> None:
         self._program = program
         self._graph = graph
         self._static = static
         self._functions: dict[str, float] = {}
+        self._arms: dict[tuple[str, int], float] = {}
+        self._working: frozenset[int] = frozenset()
+        for name in program.functions:
+            self._whole(name)
 
-    def of(self, function: str, expr: Expr) -> float:
-        return self._chain(function, expr, {})[1]
+    def of(self, function: str, arm: Expr) -> float:
+        """Of an arm of a branch in this function, from where its variables stand."""
+        return self._arms[function, id(arm)]
 
-    def _chain(self, function: str, expr: Expr, above: Mapping[str, float]) -> tuple[float, float]:
-        """The level of the result, counted from 0 for what comes from outside, and of all that is done."""
-        known, most = dict(above), 0.0
-        while isinstance(expr, Let):
-            level, own = self._value(function, expr.var.name, expr.value, known)
-            known[expr.var.name] = level
-            most, expr = max(most, own), expr.body
-        level, own = self._value(function, "", expr, known)
-        return level, max(most, own)
+    def _whole(self, name: str) -> float:
+        """Of a function, from where its arguments stand."""
+        if name not in self._functions:
+            body = self._program.functions[name].body
+            recursive = name in self._graph.recursive
+            self._functions[name] = inf  # of a recursive function, while it is visited
+            self._working |= containing(body, lambda e: is_work(e) or isinstance(e, Call | Item))
+            most = max(self._chain(name, body, {})[1].values())
+            self._functions[name] = inf if recursive else most
+        return self._functions[name]
 
-    def _value(self, function: str, name: str, value: Expr, known: Mapping[str, float]) -> tuple[float, float]:
-        start = max((known.get(v, 0.0) for v in free_vars(value)), default=0.0)
+    def _chain(self, function: str, expr: Expr, own: Mapping[str, Term]) -> tuple[Term, Term]:
+        """The level of the result, and of all that is done. `own` has the variables that are bound before the first let."""
+        known, done = dict(own), []
+        bindings, result = lets(expr)
+        for var, value in bindings:
+            known[var.name], most = self._value(function, var.name, value, known)
+            done.append(most)
+        level, most = self._value(function, "", result, known)
+        return level, _largest([*done, most])
+
+    def _value(self, function: str, name: str, value: Expr, known: Mapping[str, Term]) -> tuple[Term, Term]:
+        start = _largest([known.get(v, {v: 0.0}) for v in free_vars(value)])
         match value:
             case Lit() | Weight():
-                return 0.0, 0.0
+                return ZERO, ZERO
             case Item():
-                return inf, inf
+                return UNKNOWN, UNKNOWN
             case Op() | Launch() if is_work(value):
-                level = 0.0 if (function, name) in self._static.depths else start + 1
-                return level, level
+                start = ZERO if (function, name) in self._static.depths else _later(start, 1)
             case Call(callee):
-                level = start + self._function(callee)
-                return level, level
+                start = _later(start, self._whole(callee))
             case If() | Match():
-                return self._joined(function, bodies(value), known)
+                found = [self._chain(function, arm, self._zero(value)) for arm in bodies(value)]
+                for arm, (_, most) in zip(bodies(value), found, strict=True):
+                    self._arms[function, id(arm)] = max(most.values())
+                levels, done = zip(*found, strict=True)
+                return _placed(levels, known), _placed(done, known)
             case Map(var, _, body):
-                return self._chain(function, body, {**known, var.name: start})
-            case Fold(_, _, _, _, body) | Loop(_, _, _, body):
-                works = any(is_work(n) or isinstance(n, Call | Item) for n in walk(body))
-                return (inf, inf) if works else (start, start)
+                level, most = self._chain(function, body, {var.name: start})
+                return _placed([level], known), _placed([most], known)
+            case Fold() | Loop():
+                for body in bodies(value):  # for the branches inside
+                    self._chain(function, body, self._zero(value))
+                if any(id(body) in self._working for body in bodies(value)):
+                    return UNKNOWN, UNKNOWN
         return start, start
 
-    def _joined(self, function: str, arms: Sequence[Expr], known: Mapping[str, float]) -> tuple[float, float]:
-        found = [self._chain(function, arm, known) for arm in arms]
-        return max(level for level, _ in found), max(most for _, most in found)
+    @staticmethod
+    def _zero(value: Expr) -> Mapping[str, Term]:
+        """The variables that a node binds, from where they stand."""
+        return {var.name: ZERO for var in binders(value)}
 
-    def _function(self, name: str) -> float:
-        if name not in self._functions:
-            recursive = name in self._graph.recursive
-            self._functions[name] = inf if recursive else self.of(name, self._program.functions[name].body)
-        return self._functions[name]
+
+def _largest(terms: Sequence[Term]) -> Term:
+    largest = dict(ZERO)
+    for term in terms:
+        for name, levels in term.items():
+            largest[name] = max(levels, largest.get(name, 0.0))
+    return UNKNOWN if largest[""] == inf else largest
+
+
+def _later(term: Term, levels: float) -> Term:
+    later = {name: level + levels for name, level in term.items()}
+    return UNKNOWN if max(later.values()) > LONGEST else later
+
+
+def _placed(terms: Sequence[Term], known: Mapping[str, Term]) -> Term:
+    """The largest of terms in which variables stand where it is known."""
+    return _largest([_later(known.get(name, {name: 0.0}), levels) for term in terms for name, levels in term.items()])

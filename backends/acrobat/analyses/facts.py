@@ -1,4 +1,4 @@
-"""What the analyses of a finished program hand to code generation."""
+"""What the analyses of a finished program hand to its schedule."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from backends.acrobat.analyses.alignment import Alignment
+from backends.acrobat.ir.nodes import Call, Expr, Item
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the analyses found, as far as the code depends on it."""
+    """What the analyses found, as far as the schedule depends on it."""
 
     static_depth: Mapping[tuple[str, str], int] = field(default_factory=dict)  # (function, variable) -> depth
     static_levels: int = 0  # one more than the largest of them
@@ -19,3 +20,7 @@ class Facts:
     waits: frozenset[str] = frozenset()  # functions that may wait
     recursive: frozenset[str] = frozenset()
     alignment: Alignment = field(default_factory=Alignment)
+
+    def waits_itself(self, expr: Expr) -> bool:
+        """Whether evaluating the node may wait, without regard to what is inside it."""
+        return isinstance(expr, Item) or isinstance(expr, Call) and expr.function in self.waits

@@ -7,19 +7,19 @@ Independent siblings (a forward and a backward scan) share a phase, and straight
 Where the model has `phase` markers, boundaries lie there and nowhere else.
 
 Phases need an entry that each instance runs once. One that is called, by itself or from elsewhere, has a single phase;
-`passes.entry` gives such a model another entry, and `analyses.soundness` checks what has been found.
+`passes.entry` gives such a model another entry, and `schedule.verifier` checks what comes of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import Static, is_work
 from backends.acrobat.analyses.waits import Waits
 from backends.acrobat.ir.nodes import Call, Expr, Fold, Host, If, Let, Loop, Match, Program, Var
-from backends.acrobat.ir.visitor import free_vars, walk
+from backends.acrobat.ir.visitor import containing, free_vars, walk
 
 
 @dataclass(frozen=True)
@@ -120,25 +120,24 @@ def marked_phases(program: Program, graph: CallGraph) -> Mapping[str, int]:
 
 
 class Kinds:
-    """Which expressions hold tensor work, and which repeat it an instance's own number of times."""
+    """Which expressions of a program hold tensor work, and which repeat it an instance's own number of times."""
 
     def __init__(self, program: Program, graph: CallGraph) -> None:
-        self._graph = graph
-        bodies = {name: list(walk(f.body)) for name, f in program.functions.items()}
-        working = {name for name, nodes in bodies.items() if any(map(is_work, nodes))}
-        self._working = {name for name in bodies if graph.reachable(name) & working}
-        looping = {
-            name
-            for name, nodes in bodies.items()
-            if name in graph.recursive & self._working or any(isinstance(n, Fold | Loop) and self.works(n) for n in nodes)
-        }
-        self._looping = {name for name in bodies if graph.reachable(name) & looping}
+        self._program = program  # whose nodes are asked about
+        bodies = {name: f.body for name, f in program.functions.items()}
+        own = {name for name, body in bodies.items() if any(map(is_work, walk(body)))}
+        working = {name for name in bodies if graph.reachable(name) & own}
+        self._works = self._containing(lambda e: is_work(e) or isinstance(e, Call) and e.function in working)
+        repeats = self._containing(lambda e: isinstance(e, Fold | Loop) and self.works(e))
+        own = {name for name, body in bodies.items() if id(body) in repeats or name in graph.recursive & working}
+        looping = {name for name in bodies if graph.reachable(name) & own}
+        self._loops = repeats | self._containing(lambda e: isinstance(e, Call) and e.function in looping)
+
+    def _containing(self, test: Callable[[Expr], bool]) -> frozenset[int]:
+        return frozenset[int]().union(*(containing(f.body, test) for f in self._program.functions.values()))
 
     def works(self, expr: Expr) -> bool:
-        return any(is_work(n) or isinstance(n, Call) and n.function in self._working for n in walk(expr))
+        return id(expr) in self._works
 
     def loops(self, expr: Expr) -> bool:
-        return any(
-            isinstance(n, Fold | Loop) and self.works(n) or isinstance(n, Call) and n.function in self._looping
-            for n in walk(expr)
-        )
+        return id(expr) in self._loops

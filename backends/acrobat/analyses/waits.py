@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.ir.nodes import Call, Expr, Item, Program
-from backends.acrobat.ir.visitor import walk
+from backends.acrobat.ir.visitor import containing, walk
 
 
 class Waits:
@@ -13,7 +13,12 @@ class Waits:
     def __init__(self, program: Program, graph: CallGraph) -> None:
         own = {name for name, f in program.functions.items() if any(isinstance(node, Item) for node in walk(f.body))}
         self.functions: frozenset[str] = frozenset(name for name in program.functions if graph.reachable(name) & own)
+        self._program = program  # whose nodes are asked about
+        self._nodes = frozenset[int]().union(*(containing(f.body, self._waits) for f in program.functions.values()))
+
+    def _waits(self, expr: Expr) -> bool:
+        return isinstance(expr, Item) or isinstance(expr, Call) and expr.function in self.functions
 
     def may_wait(self, expr: Expr) -> bool:
-        """Whether evaluating `expr` (a call, a loop, the elements of a `Map`) may wait."""
-        return any(isinstance(node, Item) or isinstance(node, Call) and node.function in self.functions for node in walk(expr))
+        """Whether evaluating `expr` (a call, a loop, the elements of a `Map`), a node of the program, may wait."""
+        return id(expr) in self._nodes

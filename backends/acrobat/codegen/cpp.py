@@ -106,22 +106,6 @@ class Types:
             case DataT(name):
                 return identifier(name)
 
-    def has_tensor(self, type: Type, within: frozenset[str] = frozenset()) -> bool:
-        match type:
-            case TensorT():
-                return True
-            case ScalarT():
-                return False
-            case TupleT(items):
-                return any(self.has_tensor(item, within) for item in items)
-            case ListT(item):
-                return self.has_tensor(item, within)
-            case DataT(name):
-                if name in within:
-                    return False
-                cases = self.datatypes[name].cases
-                return any(self.has_tensor(t, within | {name}) for c in cases for _, t in c.fields)
-
     def declarations(self) -> str:
         """The structs of all unions."""
         out = [f"struct {self.names[name]};" for name in self.datatypes]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from backends.acrobat.codegen.cpp import Types, c_string
-from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT, TupleT, Type, holds_tensor
 
 
 @dataclass(slots=True)
@@ -100,8 +100,8 @@ class Descriptors:
     def text(self) -> list[str]:
         """The tables, and `kTypes` that holds them."""
         rows = [
-            f"    {{Kind::{r.kind}, {'true' if self.types.has_tensor(t) else 'false'}, {r.first}, {r.count}, {r.index}, "
-            f"{c_string(r.wanted)}}},  // {i}: {self.types.suffix(t)}"
+            f"    {{Kind::{r.kind}, {str(holds_tensor(t, self.types.datatypes)).lower()}, {r.first}, {r.count}, "
+            f"{r.index}, {c_string(r.wanted)}}},  // {i}: {self.types.suffix(t)}"
             for i, (t, r) in enumerate(zip(self.numbers, self.rows, strict=True))
         ]
         parts = [f"    {{{number}, {c_string(path)}}}," for number, path in self.parts]

@@ -1,658 +1,451 @@
 """The program's functions in C++: ahead-of-time compiled host code that runs one instance and records its tensor work.
 
-Each tensor-valued variable `x` has its depth in `x_depth`: the first level at which it can be used. An operation is
-recorded at the largest depth of its operands (never before the current segment's start), its result's depth is one more.
-Functions take the depth of their arguments in `depth` and leave that of their result there. That is all the dependence
-tracking there is at run time (paper: inline depth computation); siblings that do not use each other's results get the
-same depth by themselves.
+It prints a schedule (`schedule.nodes`), which says what is done, in which order and at which depths. A variable `x` with a
+depth of its own has that in `x_depth`. Functions take the depth of their arguments in `depth` and leave that of their result
+there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
 
-from backends.acrobat.analyses.facts import Facts
 from backends.acrobat.codegen.cpp import Names, Types, c_string, identifier
-from backends.acrobat.codegen.order import groups, may_wait, phase_of_each
 from backends.acrobat.codegen.units import Units
 from backends.acrobat.core.ops import is_view
-from backends.acrobat.core.types import UNIT, DataT, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.core.types import FLOAT, INT, DataT, ListT, TensorT, TupleT, Type
 from backends.acrobat.core.units import Mode
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.visitor import Binding, free_vars, lets
+from backends.acrobat.schedule import nodes as s
 
-
-@dataclass(frozen=True, slots=True)
-class Value:
-    """A C++ expression and the C++ expression of its depth ("" if it holds no tensor, "0" if it is there from the start)."""
-
-    code: str
-    depth: str = ""
-    phase: int = 0
-
-
-Finish = Callable[[Value], None]
-"""What to do with the value of a body: return it, store it, ..."""
+Finish = Callable[[s.Give | s.Next | s.NextOf], None]
+"""What to do at the end of a block: return its value, store it, ..."""
+INFIX = {"add": "+", "sub": "-", "mul": "*", "bitand": "&", "bitor": "|", "bitxor": "^"}
+COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+IN_ARENA = frozenset(("list.reverse", "list.concat", "list.append", "range", "zip", "enumerate"))
+"""Operations of the runtime that make a list."""
 
 
 class FunctionWriter:
-    """Writes one function. `env` maps the IR's variables to their C++ values."""
+    """Writes functions, one after the other. `codes` maps the variables of the schedule to C++ expressions, `depths` those that
+    have a depth of their own to the C++ expression of it."""
 
     def __init__(
-        self, program: n.Program, types: Types, units: Units, facts: Facts, weights: Mapping[str, int], names: Mapping[str, str]
+        self, schedule: s.Schedule, types: Types, units: Units, weights: Mapping[str, int], names: Mapping[str, str]
     ) -> None:
-        self.program = program
+        self.schedule = schedule
         self.types = types
         self.units = units
-        self.facts = facts
         self.weights = weights
         self.function_names = names
-        self.env: dict[str, Value] = {}
+        self.codes: dict[str, str] = {}
+        self.depths: dict[str, str] = {}
         self.lines: list[str] = []
         self.indent = 1
         self.local = Names()
-        self.function: n.Function | None = None
         self.waiting = False
-        self.current_phase = 0
-        self.phase_of: dict[str, int] = {}
-        self.segment = 0  # in which work begins here
-        self.ghosts = 0  # levels by which it begins later
 
     # ---- the function
 
-    def signature(self, f: n.Function, names: list[str] | None = None) -> str:
+    def signature(self, f: s.Function, names: list[str] | None = None) -> str:
         params = [f"{self.types.cpp(p.type)}{'' if names is None else ' ' + names[i]}" for i, p in enumerate(f.params)]
         result = self.types.cpp(f.result)
-        if f.name in self.facts.waits:
-            result = f"Task<{result}>"
         params += ["int64_t& depth"]
-        if self.counts_calls(f.name):
+        if f.counted:
             params += ["int64_t calls = 0" if names is None else "int64_t calls"]
+        result = f"Task<{result}>" if f.waits else result
         return f"static {result} {self.function_names[f.name]}({', '.join(['Session& s', *params])})"
 
-    def counts_calls(self, function: str) -> bool:
-        """Whether a function is told how many calls it is below the first: so a recursion without an end is found that needs no
-        stack, since the C++ compiler makes a loop of it. (Coroutines are counted where their frames are.)"""
-        return function in self.facts.recursive and function not in self.facts.waits
-
-    def write(self, f: n.Function) -> str:
-        self.function = f
-        self.waiting = f.name in self.facts.waits
-        self.current_phase = 0
-        self.phase_of = {}
-        self.segment = self.ghosts = 0
-        self.env, self.lines, self.local = {}, [], Names(("cx", "s", "depth"))
+    def write(self, f: s.Function) -> str:
+        self.waiting = f.waits
+        self.codes, self.depths, self.lines, self.local = {}, {}, [], Names(("cx", "s", "depth"))
         names = [self.local.fresh(p.name) for p in f.params]
-        for p, name in zip(f.params, names, strict=True):
-            self.put(p.name, name, "depth_in" if self.types.has_tensor(p.type) else "")
+        self.codes.update((p.name, name) for p, name in zip(f.params, names, strict=True))
         self.local.taken.add("depth_in")
         self.line("Context& cx = s.cx;")
         self.line("[[maybe_unused]] const int64_t depth_in = depth;")
-        if self.counts_calls(f.name):
+        if f.counted:
             self.line(f"cx.guard({c_string(f.name)}, calls);")
-        self.body(f.body, self.returns)
+        self.block(f.body, self.returns)
         where = f"// {f.name}, {PurePath(f.span.file).name}:{f.span.line}" if f.span.line else f"// {f.name}"
         return "\n".join([where, self.signature(f, names) + " {", *self.lines, "}", ""])
 
-    def returns(self, value: Value) -> None:
-        if value.depth and value.depth != "depth":
-            self.line(f"depth = {value.depth};")
-        self.line(f"{'co_return' if self.waiting else 'return'} {value.code};")
+    def returns(self, end: s.Give | s.Next | s.NextOf) -> None:
+        assert isinstance(end, s.Give)
+        if end.depth is not None:
+            self.line(f"depth = {self.depth(end.depth)};")
+        self.line(f"{'co_return' if self.waiting else 'return'} {self.atom(end.value)};")
 
     def line(self, text: str) -> None:
-        self.lines.append("    " * self.indent + text if text else "")
+        self.lines.append("    " * self.indent + text)
 
     # ---- atoms and depths
 
-    def atom(self, a: n.Atom) -> Value:
+    def atom(self, a: n.Atom) -> str:
         match a:
             case n.Var(name):
-                v = self.env[name]
-                # What an earlier phase computed is there from this one's start.
-                return Value(v.code, "0") if v.depth and v.phase < self.current_phase else v
+                return self.codes[name]
             case n.Weight(name):
-                return Value(f"cx.weights[{self.weights[name]}]", "0")
-            case n.Lit(value, ScalarT("bool")):
-                return Value("true" if value else "false")
-            case n.Lit(value, ScalarT("float")):
-                return Value(repr(float(value)).replace("inf", "INFINITY").replace("nan", "NAN"))
+                return f"cx.weights[{self.weights[name]}]"
+            case n.Lit(value) if isinstance(value, bool):
+                return "true" if value else "false"
+            case n.Lit(value) if a.type == FLOAT:
+                return repr(float(value)).replace("inf", "INFINITY").replace("nan", "NAN")
             case n.Lit(value):
-                return Value(f"int64_t{{{value}}}" if value > -(2**63) else f"(int64_t{{{value + 1}}} - 1)")
+                return f"int64_t{{{value}}}" if value > -(2**63) else f"(int64_t{{{value + 1}}} - 1)"
 
-    def start(self) -> str:
-        """The depth at which work can begin."""
-        start = f"cx.stage->start({self.segment or ''})"
-        return f"{start} + {self.ghosts}" if self.ghosts else start
+    def atoms(self, atoms: Sequence[n.Atom]) -> str:
+        return ", ".join(map(self.atom, atoms))
 
-    def join_depths(self, depths: list[str]) -> str:
-        """The depth at which all of `depths` are there."""
-        parts = list(dict.fromkeys(d for d in depths if d and d != "0"))
-        if not parts:
-            return "0"
-        return parts[0] if len(parts) == 1 else f"std::max({{{', '.join(parts)}}})"
+    def depth(self, depth: s.Depth) -> str:
+        match depth:
+            case s.Of(var):
+                return self.depths[var]
+            case s.Arguments():
+                return "depth_in"
+            case s.Static(level):
+                return f"cx.stage->at({level})"
+            case s.Start(segment, levels):
+                return f"cx.stage->start({segment or ''}){f' + {levels}' if levels else ''}"
+            case s.Join(()):
+                return "0"
+            case s.Join((a,)):
+                return self.depth(a)
+            case s.Join((a, b)):
+                return f"std::max({self.depth(a)}, {self.depth(b)})"
+            case s.Join(depths):
+                return f"std::max({{{', '.join(map(self.depth, depths))}}})"
 
-    # ---- bodies
-
-    def body(self, expr: n.Expr, finish: Finish) -> None:
-        """Statements for `expr`, ending with `finish(value)`."""
-        bindings, result = lets(expr)
-        entry = self.function is not None and self.function.name == self.program.entry and finish == self.returns
-        if entry:
-            bindings = self.by_phase(bindings)
-        for group in groups(bindings, self.facts.waits, self.phase_of if entry else None):
-            if entry:
-                self.enter_phase(self.phase_of[group[0][0].name])
-            self.bind_all(group)
-        self.compound(result, finish) if not isinstance(result, (n.Var, n.Lit, n.Weight)) else finish(self.atom(result))
-
-    def enter_phase(self, phase: int) -> None:
-        if phase != self.current_phase:
-            self.current_phase = phase
-            self.line(f"cx.stage = &cx.stages[{phase}];")
-
-    def by_phase(self, bindings: list[tuple[n.Var, n.Expr]]) -> list[tuple[n.Var, n.Expr]]:
-        """The entry's bindings, earlier phases first."""
-        phase = phase_of_each(bindings, self.facts.phase, {name: v.phase for name, v in self.env.items()})
-        self.phase_of |= phase
-        return sorted(bindings, key=lambda b: phase[b[0].name])
-
-    def put(self, var: str, code: str, depth: str = "") -> None:
-        self.env[var] = Value(code, depth, self.current_phase)
+    # ---- variables
 
     def declare(self, var: n.Var) -> tuple[str, str]:
-        """Fresh C++ names for a variable and its depth."""
+        """Fresh C++ names for a variable and its depth, "" if it has none."""
         name = self.local.fresh(var.name)
-        return name, self.local.fresh(f"{name}_depth") if self.types.has_tensor(var.type) else ""
+        self.codes[var.name] = name
+        if not self.schedule.holds(var.type):
+            return name, ""
+        self.depths[var.name] = self.local.fresh(f"{name}_depth")
+        return name, self.depths[var.name]
 
-    def bind(self, var: n.Var, value: n.Expr) -> None:
-        """Declare `var` as `value`."""
-        if isinstance(value, (n.Var, n.Lit, n.Weight)):
-            self.env[var.name] = self.atom(value)
-            return
-        if isinstance(value, (n.If, n.Match, n.Let)):
-            name, depth = self.variable(var)
-            self.compound(value, partial(self.assign, name, depth))
-            self.put(var.name, name, depth)
-            return
-        if isinstance(value, (n.Map, n.Fold, n.Loop)):
-            v = self.aligned(var, self.loop(var, value))
-            self.put(var.name, v.code, v.depth)
-            return
-        v = self.simple(var, value)
-        if isinstance(value, n.Call):
-            v = self.aligned(var, v)
-        name, depth = self.declare(var)
-        if isinstance(value, n.Launch | n.Call) or len(v.code) > 24 or not v.code.isidentifier():
-            self.line(f"{self.types.constant(var.type)} {name} = {v.code};")
-        else:
-            name = v.code
-        if depth and not v.depth.isidentifier() and not v.depth.isdigit():
-            self.line(f"const int64_t {depth} = {v.depth};")
-            self.put(var.name, name, depth)
-        else:
-            self.put(var.name, name, v.depth if depth else "")
+    def define(self, var: n.Var, code: str, depth: str = "") -> None:
+        """Declare `var` as `code`, which is a name or has been computed where it stands; `depth` is its own."""
+        name, own = self.declare(var)
+        self.line(f"{self.types.constant(var.type)} {name} = {code};")
+        if own and depth:
+            self.line(f"const int64_t {own} = {depth};")
 
-    def variable(self, var: n.Var) -> tuple[str, str]:
-        """Declare a C++ variable to be assigned in branches."""
+    def variable(self, var: n.Var) -> Finish:
+        """Declare a C++ variable to be assigned where blocks end."""
         name, depth = self.declare(var)
         self.line(f"{self.types.cpp(var.type)} {name}{{}};")
         if depth:
             self.line(f"int64_t {depth} = 0;")
-        return name, depth
 
-    def assign(self, name: str, depth: str, value: Value) -> None:
-        self.line(f"{name} = {value.code};")
-        if depth and value.depth != "0":
-            self.line(f"{depth} = {value.depth};")
+        def assign(end: s.Give | s.Next | s.NextOf) -> None:
+            assert isinstance(end, s.Give)
+            self.line(f"{name} = {self.atom(end.value)};")
+            if end.depth not in (None, s.READY):
+                self.line(f"{depth} = {self.depth(end.depth)};")
 
-    def compound(self, expr: n.Expr, finish: Finish) -> None:
-        """Statements for a branching expression in tail position of `finish`."""
-        match expr:
-            case n.If(cond, then, orelse):
-                ghosts = self.ghosts_of(expr, finish)
-                self.line(f"if ({self.atom(cond).code}) {{")
-                self.block(then, finish, ghosts[0])
-                self.line("} else {")
-                self.block(orelse, finish, ghosts[1])
-                self.line("}")
-            case n.Match(value, arms):
-                self.match(value, arms, finish, self.ghosts_of(expr, finish))
-            case n.Let():
-                self.body(expr, finish)
-            case n.Var() | n.Lit() | n.Weight():
-                finish(self.atom(expr))
-            case _:
-                var = n.Var("result", expr.type)
-                self.bind(var, expr)
-                finish(self.env["result"])
+        return assign
 
-    def block(self, expr: n.Expr, finish: Finish, ghosts: int = 0) -> None:
-        env, phase, before = dict(self.env), self.current_phase, self.ghosts
+    # ---- blocks
+
+    def block(self, block: s.Block, finish: Finish) -> None:
+        for statement in block.statements:
+            self.statement(statement)
+        if isinstance(block.end, s.If | s.Match):
+            self.branch(block.end, finish)
+        else:
+            finish(block.end)
+
+    def inside(self, block: s.Block, finish: Finish, after: str = "") -> None:
+        """A block between braces. Depths that it changes are forgotten after it."""
+        depths = dict(self.depths)
         self.indent += 1
-        self.pad(expr, ghosts)
-        self.body(expr, finish)
+        self.block(block, finish)
+        if after:
+            self.line(after)
         self.indent -= 1
-        self.env, self.current_phase, self.ghosts = env, phase, before
+        self.depths = depths
 
-    def ghosts_of(self, branch: n.If | n.Match, finish: Finish) -> tuple[int, ...]:
-        assert self.function is not None
-        if self.function.name == self.program.entry and finish == self.returns:
-            return (0,) * (2 if isinstance(branch, n.If) else len(branch.arms))  # nothing follows
-        return self.facts.alignment.ghosts(self.function.name, branch)
-
-    def pad(self, arm: n.Expr, ghosts: int) -> None:
-        """Ghost operators: an arm's work begins so many levels later."""
-        if not ghosts:
+    def branch(self, branch: s.If | s.Match, finish: Finish) -> None:
+        if isinstance(branch, s.If):
+            self.line(f"if ({self.atom(branch.cond)}) {{")
+            self.inside(branch.then, finish)
+            self.line("} else {")
+            self.inside(branch.orelse, finish)
+            self.line("}")
             return
-        self.ghosts += ghosts
-        for name in sorted(free_vars(arm)):
-            v = self.env[name]
-            if self.atom(n.Var(name, UNIT)).depth not in ("", "0"):
-                later = self.local.fresh(f"{identifier(name)}_padded")
-                self.line(f"const int64_t {later} = padded({v.depth}, {ghosts});")
-                self.put(name, v.code, later)
-
-    def aligned(self, var: n.Var, value: Value) -> Value:
-        """The value of a loop or call, at the beginning of the next segment if what follows is to stand there."""
-        assert self.function is not None
-        if not value.depth or (self.function.name, var.name) not in self.facts.alignment.ends:
-            return value
-        depth = self.local.fresh(f"{identifier(var.name)}_end")
-        if not value.code.isidentifier():
-            name = self.local.fresh(f"{identifier(var.name)}_result")
-            self.line(f"{self.types.constant(var.type)} {name} = {value.code};")
-            value = Value(name, value.depth)
-        self.line(f"const int64_t {depth} = cx.stage->next({value.depth});")
-        return Value(value.code, depth)
-
-    def match(self, value: n.Atom, arms: tuple[n.Arm, ...], finish: Finish, ghosts: tuple[int, ...]) -> None:
-        v = self.atom(value)
-        type = value.type
+        value, type = self.atom(branch.value), branch.value.type
         assert isinstance(type, DataT)
-        if len(arms) == 1:
-            env = dict(self.env)
-            self.take_apart(v, type, arms[0])
-            self.body(arms[0].body, finish)
-            self.env = env
+        if len(branch.arms) == 1:
+            self.fields(value, type, branch.arms[0])
+            self.block(branch.arms[0].body, finish)
             return
-        self.line(f"switch ({v.code}->tag) {{")
+        self.line(f"switch ({value}->tag) {{")
         self.indent += 1
-        for arm, levels in zip(arms, ghosts, strict=True):
+        for arm in branch.arms:
             self.line(f"case {self.types.tag(type, arm.case)}: {{")
-            env, phase, before = dict(self.env), self.current_phase, self.ghosts
             self.indent += 1
-            self.take_apart(v, type, arm)
-            self.pad(arm.body, levels)
-            self.body(arm.body, finish)
-            if finish != self.returns:
-                self.line("break;")
+            self.fields(value, type, arm)
             self.indent -= 1
-            self.env, self.current_phase, self.ghosts = env, phase, before
+            self.inside(arm.body, finish, "" if finish == self.returns else "break;")
             self.line("}")
         self.indent -= 1
         self.line("}")
         if finish == self.returns:
             self.line("__builtin_unreachable();")
 
-    def take_apart(self, v: Value, type: DataT, arm: n.Arm) -> None:
-        case = self.program.datatypes[type.name].case(arm.case)
-        used = free_vars(arm.body)
-        for var, (field_, _) in zip(arm.vars, case.fields, strict=True):
-            if var.name in used:
-                name = self.local.fresh(var.name)
-                member = self.types.field(type, arm.case, field_)
-                self.line(f"const auto {name} = static_cast<{self.types.case(type, arm.case)}*>({v.code})->{member};")
-                self.put(var.name, name, v.depth if self.types.has_tensor(var.type) else "")
+    def fields(self, value: str, type: DataT, arm: s.Arm) -> None:
+        fields = self.schedule.program.datatypes[type.name].case(arm.case).fields
+        for i, var in arm.fields:
+            name = self.codes[var.name] = self.local.fresh(var.name)
+            member = self.types.field(type, arm.case, fields[i][0])
+            self.line(f"const auto {name} = static_cast<{self.types.case(type, arm.case)}*>({value})->{member};")
+
+    def statement(self, x: s.Statement) -> None:
+        match x:
+            case s.Let():
+                self.let(x)
+            case s.Record():
+                self.record(x)
+            case s.Call():
+                self.call(x)
+            case s.Choose(var, branch):
+                self.branch(branch, self.variable(var))
+            case s.Map():
+                self.map(x)
+            case s.Fold() | s.Loop():
+                self.loop(x)
+            case s.Fork():
+                self.fork(x)
+            case s.Wait(_, depth):
+                self.line(f"co_await s.waiting.wait(cx, {self.depth(depth)});")
+            case s.Enter(phase):
+                self.line(f"cx.stage = &cx.stages[{phase}];")
+            case s.Pad(name, depth, levels):
+                later = self.local.fresh(f"{identifier(name)}_padded")
+                self.line(f"const int64_t {later} = padded({self.depth(depth)}, {levels});")
+                self.depths[name] = later
+            case s.NextSegment(name):
+                end = self.local.fresh(f"{identifier(name)}_end")
+                self.line(f"const int64_t {end} = cx.stage->next({self.depths[name]});")
+                self.depths[name] = end
+            case s.Ready(var, of):
+                self.codes[var.name] = self.codes[of.name]
 
     # ---- values
 
-    def simple(self, var: n.Var, expr: n.Expr) -> Value:
-        """The value of an expression without control flow of its own; may write statements first."""
+    def let(self, x: s.Let) -> None:
+        code = self.value(x.var, x.value)
+        name, own = self.local.fresh(x.var.name), ""
+        self.codes[x.var.name] = name
+        if len(code) <= 24 and code.isidentifier():
+            self.codes[x.var.name] = code
+        else:
+            self.line(f"{self.types.constant(x.var.type)} {name} = {code};")
+        if isinstance(x.depth, s.Join) and x.depth != s.READY:
+            own = self.depths[x.var.name] = self.local.fresh(f"{name}_depth")
+            self.line(f"const int64_t {own} = {self.depth(x.depth)};")
+
+    def value(self, var: n.Var, expr: s.Pure) -> str:
+        """C++ for a value; may write statements first."""
         match expr:
             case n.Op(op, args, attrs):
                 return self.op(op, args, dict(attrs))
-            case n.Launch():
-                return self.launch(var, expr)
-            case n.Call():
-                return self.call(var, expr)
             case n.Item(tensor, type):
                 t = self.atom(tensor)
-                self.line(f"co_await s.waiting.wait(cx, {t.depth});")
-                if type == ScalarT("int"):
-                    return Value(f"*reinterpret_cast<const int64_t*>(cx.computed({t.code}))")
-                return Value(f"double(*cx.computed({t.code}))")
+                return f"*reinterpret_cast<const int64_t*>(cx.computed({t}))" if type == INT else f"double(*cx.computed({t}))"
             case n.Tuple(items):
-                values = [self.atom(a) for a in items]
-                cpp = self.types.cpp(expr.type)
-                return Value(f"{cpp}({', '.join(v.code for v in values)})", self.join_depths([v.depth for v in values]))
+                return f"{self.types.cpp(expr.type)}({self.atoms(items)})"
             case n.Field(value, index):
-                v = self.atom(value)
-                return Value(f"std::get<{index}>({v.code})", v.depth if self.types.has_tensor(expr.type) else "")
+                return f"std::get<{index}>({self.atom(value)})"
             case n.ListOf(items, ListT(item)):
                 name = self.local.fresh(var.name + "_list")
                 self.line(f"auto {name} = make_list<{self.types.cpp(item)}>(cx.host, {len(items)});")
-                values = [self.atom(a) for a in items]
-                for i, v in enumerate(values):
-                    self.line(f"{name}.data[{i}] = {v.code};")
-                return Value(name, self.join_depths([v.depth for v in values]))
+                for i, a in enumerate(items):
+                    self.line(f"{name}.data[{i}] = {self.atom(a)};")
+                return name
             case n.Construct(case, args, DataT() as type):
                 name = self.local.fresh(var.name + "_new")
-                values = [self.atom(a) for a in args]
-                struct = self.types.case(type, case)
-                self.line(f"auto* {name} = cx.host.make<{struct}>(1);")
+                self.line(f"auto* {name} = cx.host.make<{self.types.case(type, case)}>(1);")
                 self.line(f"{name}->tag = {self.types.tag(type, case)};")
-                fields = self.program.datatypes[type.name].case(case).fields
-                for (f, _), v in zip(fields, values, strict=True):
-                    self.line(f"{name}->{self.types.field(type, case, f)} = {v.code};")
-                return Value(f"static_cast<{self.types.cpp(type)}>({name})", self.join_depths([v.depth for v in values]))
-            case n.Host(op, args):
-                return self.host(op, args, expr.type)
+                fields = self.schedule.program.datatypes[type.name].case(case).fields
+                for (f, _), a in zip(fields, args, strict=True):
+                    self.line(f"{name}->{self.types.field(type, case, f)} = {self.atom(a)};")
+                return f"static_cast<{self.types.cpp(type)}>({name})"
+            case n.Host(op, args, type):
+                return self.host(op, args, type)
         raise AssertionError(f"no code for {expr}")
 
-    def op(self, op: str, args: tuple[n.Atom, ...], attrs: dict) -> Value:
+    def op(self, op: str, args: Sequence[n.Atom], attrs: dict) -> str:
         values = [self.atom(a) for a in args]
+        tables = [(self.weights[a.name], TensorT(a.type.shape[1:]).size) for a in args if isinstance(a, n.Weight)]
         if op == "row":
-            table = args[0]
-            assert isinstance(table, n.Weight)
-            rows, size = table.type.shape[0], TensorT(table.type.shape[1:]).size
-            return Value(f"cx.row({self.weights[table.name]}, {values[1].code}, {rows}, {size})", "0")
+            ((table, size),) = tables
+            return f"cx.row({table}, {values[1]}, {args[0].type.shape[0]}, {size})"  # type: ignore[union-attr]
         if op == "lookup":
-            _, table, other = args
-            assert isinstance(table, n.Weight) and isinstance(other, n.Weight)
-            sizes = [TensorT(t.type.shape[1:]).size for t in (table, other)]
-            places = [self.weights[t.name] for t in (table, other)]
-            return Value(f"cx.lookup({values[0].code}, {places[0]}, {sizes[0]}, {places[1]}, {sizes[1]})", values[0].depth)
+            (table, size), (other, other_size) = tables
+            return f"cx.lookup({values[0]}, {table}, {size}, {other}, {other_size})"
         if op == "scalar":
-            return Value(f"cx.scalar({values[0].code})", "0")
+            return f"cx.scalar({values[0]})"
         at = is_view(op, tuple(a.type for a in args), attrs)
         assert at is not None, f"{op} is neither in a kernel nor a view"
-        return Value(values[0].code if at == 0 else f"{values[0].code} + {at}", values[0].depth)
+        return values[0] if at == 0 else f"{values[0]} + {at}"
 
-    def launch(self, var: n.Var, expr: n.Launch) -> Value:
-        code = self.units.of(expr)
-        values = {p.name: self.atom(a) for p, a in zip(expr.unit.params, expr.args, strict=True) if p.mode is not Mode.SHARED}
-        static = self.facts.static_depth.get((self.function.name, var.name)) if self.function else None
-        if static is not None:
-            at = f"cx.stage->at({static})"
-        else:
-            depths = self.join_depths([v.depth for v in values.values()])
-            start = self.start()
-            at = start if depths == "0" else f"std::max({start}, {depths})"
-            if depths.startswith("std::max({"):
-                at = f"std::max({{{start}, {depths[len('std::max({') :]}"
-        name = self.local.fresh(f"{identifier(var.name)}_at")
-        self.line(f"const int64_t {name} = {at};")
-        ordered = [*code.gathered, *code.lists]
-        row = f"record_{code.name}({', '.join(['cx', name, *(values[p.name].code for p in ordered)])})"
-        starts = code.result_displacements()
-        after = f"{name} + 1"
-        if not isinstance(expr.type, TupleT):
-            return Value(row if starts[0] == 0 else f"{row} + {starts[0]}", after)
-        base = self.local.fresh(f"{identifier(var.name)}_row")
-        self.line(f"const Tensor {base} = {row};")
-        parts = [base if d == 0 else f"{base} + {d}" for d in starts]
-        return Value(f"{self.types.cpp(expr.type)}({', '.join(parts)})", after)
-
-    def call(self, var: n.Var, expr: n.Call) -> Value:
-        values = [self.atom(a) for a in expr.args]
-        depth = self.local.fresh(f"{identifier(var.name)}_depth")
-        depths = [v.depth for v in values]
-        if self.segment or self.ghosts:
-            depths.append(self.start())
-        self.line(f"int64_t {depth} = {self.join_depths(depths)};")
-        target = self.function_names[expr.function]
-        assert self.function is not None
-        below = ["calls + 1"] if self.counts_calls(expr.function) and self.counts_calls(self.function.name) else []
-        code = f"model::{target}({', '.join(['s', *(v.code for v in values), depth, *below])})"
-        if expr.function in self.facts.waits:
-            code = f"co_await {code}"
-        return Value(code, depth if self.types.has_tensor(expr.type) else "")
-
-    def host(self, op: str, args: tuple[n.Atom, ...], type: Type) -> Value:
-        values = [self.atom(a) for a in args]
-        c = [v.code for v in values]
-        depth = self.join_depths([v.depth for v in values]) if self.types.has_tensor(type) else ""
-        infix = {"add": "+", "sub": "-", "mul": "*", "bitand": "&", "bitor": "|", "bitxor": "^"}
-        compare = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-        floats = any(a.type == ScalarT("float") for a in args)
-        if op in ("add", "sub", "mul", "neg", "shl", "shr") and not floats:
-            return Value(f"acrobat::{op}({', '.join(c)})")  # checked
-        if op in compare and len({a.type == ScalarT("float") for a in args}) > 1:
-            exact = [x if a.type == ScalarT("float") else f"int64_t({x})" for x, a in zip(c, args, strict=True)]
-            return Value(f"acrobat::{op}({', '.join(exact)})")
-        if op in infix or op in compare:
-            return Value(f"({c[0]} {(infix | compare)[op]} {c[1]})")
+    def host(self, op: str, args: Sequence[n.Atom], type: Type) -> str:
+        c = [self.atom(a) for a in args]
+        floats = [a.type == FLOAT for a in args]
+        number = "double" if any(floats) else "int64_t"
+        if op in COMPARISONS and len(set(floats)) > 1:
+            return f"acrobat::{op}({', '.join(x if f else f'int64_t({x})' for x, f in zip(c, floats, strict=True))})"
+        checked = op in ("add", "sub", "mul") and not any(floats)
+        if op in COMPARISONS or op in INFIX and not checked:
+            return f"({c[0]} {(COMPARISONS | INFIX)[op]} {c[1]})"
         match op:
-            case "square":
-                return Value(f"acrobat::square(double({c[0]}))")
-            case "float32":
-                number = "double" if floats else "int64_t"
-                return Value(f"acrobat::to_float32({number}({c[0]}))")
-            case "from_start":
-                return Value(f"acrobat::from_start({c[0]})")
-            case "div" | "floordiv" | "mod":
-                number = "double" if floats else "int64_t"
-                return Value(f"acrobat::{op}({number}({c[0]}), {number}({c[1]}))")
-            case "neg":
-                return Value(f"(-{c[0]})")
+            case "neg" if any(floats):
+                return f"(-{c[0]})"
             case "not":
-                return Value(f"(!{c[0]})")
-            case "min" | "max":
-                cpp = self.types.cpp(type)
-                return Value(f"std::{op}({{{', '.join(f'{cpp}({x})' for x in c)}}})")
-            case "abs":
-                return Value(f"std::abs({c[0]})" if floats else f"acrobat::abs({c[0]})")
-            case "int":
-                return Value(f"acrobat::to_int({c[0]})" if floats else f"int64_t({c[0]})")
-            case "float":
-                return Value(f"double({c[0]})")
+                return f"(!{c[0]})"
             case "bool":
-                return Value(f"({c[0]} != 0)")
-            case "phase":
-                return Value(c[0], depth)
+                return f"({c[0]} != 0)"
+            case "phase":  # the marker itself does nothing: what uses it stands in a later phase
+                return c[0]
             case "list.len":
-                return Value(f"{c[0]}.size")
-            case "list.get":
-                return Value(f"acrobat::get({c[0]}, {c[1]})", depth)
-            case "list.slice":
-                bounds = [*c[1:3]]
-                return Value(f"acrobat::slice({c[0]}, {', '.join(bounds)})", depth)
-            case "list.reverse":
-                return Value(f"acrobat::reverse(cx.host, {c[0]})", depth)
-            case "list.concat":
-                return Value(f"acrobat::concat(cx.host, {c[0]}, {c[1]})", depth)
-            case "list.append":
-                return Value(f"acrobat::append(cx.host, {c[0]}, {c[1]})", depth)
-            case "range":
-                return Value(f"acrobat::range(cx.host, {', '.join(c)})")
-            case "zip":
-                return Value(f"acrobat::zip(cx.host, {', '.join(c)})", depth)
-            case "enumerate":
-                return Value(f"acrobat::enumerate(cx.host, {c[0]})", depth)
-        raise AssertionError(f"no code for the host operation {op}")
+                return f"{c[0]}.size"
+            case "square" | "float32" | "div" | "floordiv" | "mod":
+                exact = "double" if op == "square" else number
+                return f"acrobat::{'to_float32' if op == 'float32' else op}({', '.join(f'{exact}({x})' for x in c)})"
+            case "min" | "max":
+                return f"std::{op}({{{', '.join(f'{self.types.cpp(type)}({x})' for x in c)}}})"
+            case "abs" if any(floats):
+                return f"std::abs({c[0]})"
+            case "int":
+                return f"acrobat::to_int({c[0]})" if any(floats) else f"int64_t({c[0]})"
+            case "float":
+                return f"double({c[0]})"
+        return f"acrobat::{op.removeprefix('list.')}({', '.join(['cx.host', *c] if op in IN_ARENA else c)})"
+
+    def record(self, x: s.Record) -> None:
+        unit, var = self.units.of(x.launch), x.var
+        params = zip(x.launch.unit.params, x.launch.args, strict=True)
+        values = {p.name: self.atom(a) for p, a in params if p.mode is not Mode.SHARED}
+        at = self.local.fresh(f"{identifier(var.name)}_at")
+        self.line(f"const int64_t {at} = {self.depth(x.at)};")
+        operands = [values[p.name] for p in (*unit.gathered, *unit.lists)]
+        row, starts = f"record_{unit.name}({', '.join(['cx', at, *operands])})", unit.result_displacements()
+        if isinstance(var.type, TupleT):
+            base = self.local.fresh(f"{identifier(var.name)}_row")
+            self.line(f"const Tensor {base} = {row};")
+            row = f"{self.types.cpp(var.type)}({', '.join(f'{base} + {d}' if d else base for d in starts)})"
+        elif starts[0]:
+            row = f"{row} + {starts[0]}"
+        self.define(var, row, f"{at} + 1")
+
+    def call(self, x: s.Call) -> None:
+        depth = self.local.fresh(f"{identifier(x.var.name)}_depth")
+        self.line(f"int64_t {depth} = {self.depth(x.depth)};")
+        args = ["s", *map(self.atom, x.call.args), depth, *(["calls + 1"] if x.counted else [])]
+        code = f"model::{self.function_names[x.call.function]}({', '.join(args)})"
+        self.define(x.var, f"co_await {code}" if x.waits else code)
+        self.depths[x.var.name] = depth
 
     # ---- loops
 
-    def loop(self, var: n.Var, expr: n.Map | n.Fold | n.Loop) -> Value:
-        assert self.function is not None
-        segment = self.segment
-        if (self.function.name, var.name) in self.facts.alignment.later:
-            self.segment += 1
-        match expr:
-            case n.Map():
-                value = self.map(var, expr)
-            case n.Fold():
-                value = self.fold(var, expr)
-            case n.Loop():
-                value = self.while_(var, expr)
-        self.segment = segment
-        return value
+    def element(self, item: n.Var, source: str, index: str) -> None:
+        name = self.codes[item.name] = self.local.fresh(item.name)
+        self.line(f"    [[maybe_unused]] const auto {name} = {source}.data[{index}];")
 
-    def element(self, var: n.Var, iterable: Value, index: str) -> None:
-        name = self.local.fresh(var.name)
-        self.line(f"[[maybe_unused]] const auto {name} = {iterable.code}.data[{index}];")
-        self.put(var.name, name, iterable.depth if self.types.has_tensor(var.type) else "")
-
-    def map(self, var: n.Var, expr: n.Map) -> Value:
-        xs = self.atom(expr.iterable)
-        assert isinstance(expr.type, ListT)
-        name, depth = self.declare(var)
-        # Elements see the list's depth where it is used, which may be a variable that changes later: fix the list itself.
+    def map(self, x: s.Map) -> None:
+        assert isinstance(x.var.type, ListT)
+        name, depth = self.declare(x.var)
         source = self.local.fresh(f"{name}_source")
-        self.line(f"const auto {source} = {xs.code};")
-        self.line(f"auto {name} = make_list<{self.types.cpp(expr.type.item)}>(cx.host, {source}.size);")
+        self.line(f"const auto {source} = {self.atom(x.iterable)};")
+        self.line(f"auto {name} = make_list<{self.types.cpp(x.var.type.item)}>(cx.host, {source}.size);")
         if depth:
             self.line(f"int64_t {depth} = 0;")
         index = self.local.fresh("i")
 
-        def store(v: Value) -> None:
-            self.line(f"{name}.data[{index}] = {v.code};")
-            if depth and v.depth != "0":
-                self.line(f"{depth} = std::max({depth}, {v.depth});")
+        def store(end: s.Give | s.Next | s.NextOf) -> None:
+            assert isinstance(end, s.Give)
+            self.line(f"{name}.data[{index}] = {self.atom(end.value)};")
+            if end.depth not in (None, s.READY):
+                self.line(f"{depth} = std::max({depth}, {self.depth(end.depth)});")
 
-        env = dict(self.env)
         loop = f"for (int64_t {index} = 0; {index} < {source}.size; ++{index})"
-        if may_wait(expr.body, self.facts.waits):
-            join, child = self.local.fresh(f"{name}_join"), self.local.fresh(f"{name}_child")
-            self.line(f"Join {join}({source}.size);")
-            self.line(f"auto {child} = [&](Join&, int64_t {index}) -> Child {{")
-            self.indent += 1
-            self.element(expr.var, Value(source, xs.depth), index)
-            self.body(expr.body, store)
-            self.line("co_return;")
-            self.indent -= 1
-            self.line("};")
-            self.line(f"{loop} {join}.fork([&] {{ {child}({join}, {index}); }});")
-            self.line(f"co_await {join};")
-        else:
-            self.line(loop + " {")
-            self.indent += 1
-            self.element(expr.var, Value(source, xs.depth), index)
-            self.body(expr.body, store)
-            self.indent -= 1
+        if not x.waits:
+            self.line(f"{loop} {{")
+            self.element(x.item, source, index)
+            self.inside(x.body, store)
             self.line("}")
-        self.env = env
-        return Value(name, depth)
+            return
+        join, child = self.local.fresh(f"{name}_join"), self.local.fresh(f"{name}_child")
+        self.line(f"Join {join}({source}.size);")
+        self.line(f"auto {child} = [&](Join&, int64_t {index}) -> Child {{")
+        self.element(x.item, source, index)
+        self.inside(x.body, store, "co_return;")
+        self.line("};")
+        self.line(f"{loop} {join}.fork([&] {{ {child}({join}, {index}); }});")
+        self.line(f"co_await {join};")
 
-    def carried(self, variables: tuple[n.Var, ...], init: tuple[n.Atom, ...]) -> list[tuple[str, str]]:
-        """Declare the variables a loop rebinds."""
+    def loop(self, x: s.Fold | s.Loop) -> None:
         names = []
-        for v, a in zip(variables, init, strict=True):
-            start = self.atom(a)
+        starts = [(self.atom(v.value), self.depth(v.depth) if v.depth else "") for v in x.init]
+        for v, (code, start) in zip(x.vars, starts, strict=True):
             name, depth = self.declare(v)
-            self.line(f"{self.types.cpp(v.type)} {name} = {start.code};")
+            self.line(f"{self.types.cpp(v.type)} {name} = {code};")
             if depth:
-                self.line(f"int64_t {depth} = {start.depth};")
+                self.line(f"int64_t {depth} = {start};")
             names.append((name, depth))
-        for v, (name, depth) in zip(variables, names, strict=True):
-            self.put(v.name, name, depth)
-        return names
-
-    def rebind(self, names: list[tuple[str, str]], body: n.Expr) -> None:
-        """The loop body: all new values are computed before any variable changes."""
-        bindings, result = lets(body)
-        if (
-            isinstance(result, n.Var)
-            and bindings
-            and bindings[-1][0].name == result.name
-            and isinstance(bindings[-1][1], n.Tuple)
-        ):
-            # The usual shape: the body ends by building the tuple of new values.
-            items = bindings[-1][1].items
-            for group in groups(bindings[:-1], self.facts.waits):
-                self.bind_all(group)
-            self.assign_all(names, [self.atom(a) for a in items])
-        elif isinstance(result, n.Tuple):
-            for group in groups(bindings, self.facts.waits):
-                self.bind_all(group)
-            self.assign_all(names, [self.atom(a) for a in result.items])
+        if isinstance(x, s.Fold):
+            source, index = self.local.fresh(f"{identifier(x.var.name)}_source"), self.local.fresh("i")
+            self.line(f"const auto {source} = {self.atom(x.iterable)};")
+            self.line(f"for (int64_t {index} = 0; {index} < {source}.size; ++{index}) {{")
+            self.element(x.item, source, index)
         else:
-            temp, depth = self.variable(n.Var("next", body.type))
-            self.body(body, partial(self.assign, temp, depth))
-            self.assign_all(names, [Value(f"std::get<{i}>({temp})", depth if d else "") for i, (_, d) in enumerate(names)])
+            self.line("for (;;) {")
+            self.line("    cx.tick();")
+            self.inside(x.cond, lambda end: self.line(f"if (!({self.atom(end.value)})) break;"))  # type: ignore[union-attr]
+        self.inside(x.body, partial(self.rebind, names))
+        self.line("}")
+        depths = s.Join(tuple(s.Of(v.name) for v in x.vars if self.schedule.holds(v.type)))
+        self.define(x.var, f"{self.types.cpp(x.var.type)}({', '.join(code for code, _ in names)})", self.depth(depths))
 
-    def assign_all(self, names: list[tuple[str, str]], values: list[Value]) -> None:
-        changing = [(name, depth, v) for (name, depth), v in zip(names, values, strict=True) if v.code != name]
-        targets = {name for name, _, _ in changing} | {depth for _, depth, _ in changing if depth}
-        if len(changing) > 1:
-            # A value or depth that is itself a loop variable must be read before it is overwritten.
-            saved = []
-            for name, depth, v in changing:
-                code, d = v.code, v.depth
-                if code in targets:
-                    code = self.local.fresh(f"{name}_next")
-                    self.line(f"const auto {code} = {v.code};")
-                if d in targets:
-                    d = self.local.fresh(f"{depth}_next")
-                    self.line(f"const int64_t {d} = {v.depth};")
-                saved.append((name, depth, Value(code, d)))
-            changing = saved
-        for name, depth, v in changing:
-            self.line(f"{name} = {v.code};")
+    def rebind(self, names: Sequence[tuple[str, str]], end: s.Give | s.Next | s.NextOf) -> None:
+        """Give a loop's variables their next values. One that is itself a loop variable is read before it is overwritten."""
+        if isinstance(end, s.NextOf):
+            whole, depth = self.atom(end.whole.value), self.depth(end.whole.depth) if end.whole.depth else ""
+            values = [(f"std::get<{i}>({whole})", depth if own else "") for i, (_, own) in enumerate(names)]
+        else:
+            assert isinstance(end, s.Next)
+            values = [(self.atom(v.value), self.depth(v.depth) if v.depth is not None else "") for v in end.values]
+        changing = [(to, new) for to, new in zip(names, values, strict=True) if new[0] != to[0]]
+        targets = {part for to, _ in changing for part in to if part}
+        saved = []
+        for to, new in changing:
+            parts = list(new)
+            for k, type in enumerate(("auto", "int64_t")):
+                if len(changing) > 1 and parts[k] in targets:
+                    parts[k] = self.local.fresh(f"{to[k]}_next")
+                    self.line(f"const {type} {parts[k]} = {new[k]};")
+            saved.append((to, parts))
+        for (name, depth), (code, value) in saved:
+            self.line(f"{name} = {code};")
             if depth:
-                self.line(f"{depth} = {v.depth};")
-
-    def results(self, var: n.Var, variables: tuple[n.Var, ...], names: list[tuple[str, str]], type: Type) -> Value:
-        name, depth = self.declare(var)
-        self.line(f"const auto {name} = {self.types.cpp(type)}({', '.join(x for x, _ in names)});")
-        if depth:
-            self.line(f"const int64_t {depth} = {self.join_depths([d for _, d in names])};")
-        return Value(name, depth)
-
-    def fold(self, var: n.Var, expr: n.Fold) -> Value:
-        xs = self.atom(expr.iterable)
-        env = dict(self.env)
-        names = self.carried(expr.vars, expr.init)
-        source, index = self.local.fresh(f"{identifier(var.name)}_source"), self.local.fresh("i")
-        self.line(f"const auto {source} = {xs.code};")
-        self.line(f"for (int64_t {index} = 0; {index} < {source}.size; ++{index}) {{")
-        self.indent += 1
-        self.element(expr.var, Value(source, xs.depth), index)
-        self.rebind(names, expr.body)
-        self.indent -= 1
-        self.line("}")
-        self.env = env
-        return self.results(var, expr.vars, names, expr.type)
-
-    def while_(self, var: n.Var, expr: n.Loop) -> Value:
-        env = dict(self.env)
-        names = self.carried(expr.vars, expr.init)
-        self.line("for (;;) {")
-        self.indent += 1
-        self.line("cx.tick();")
-        self.body(expr.cond, lambda v: self.line(f"if (!({v.code})) break;"))
-        self.rebind(names, expr.body)
-        self.indent -= 1
-        self.line("}")
-        self.env = env
-        return self.results(var, expr.vars, names, expr.type)
+                self.line(f"{depth} = {value};")
 
     # ---- waiting
 
-    def bind_all(self, group: Sequence[Binding]) -> None:
-        """A group of `order.groups`."""
-        if len(group) == 1:
-            self.bind(*group[0])
-        else:
-            self.fork(group)
-
-    def fork(self, group: Sequence[Binding]) -> None:
+    def fork(self, x: s.Fork) -> None:
         join = self.local.fresh("join")
-        self.line(f"Join {join}({len(group)});")
-        for var, value in group:
-            name, depth = self.variable(var)
-            child = self.local.fresh(f"{identifier(var.name)}_child")
+        self.line(f"Join {join}({len(x.branches)});")
+        for branch in x.branches:
+            assign = self.variable(branch.var)
+            child = self.local.fresh(f"{identifier(branch.var.name)}_child")
             self.line(f"auto {child} = [&](Join&) -> Child {{")
-            self.indent += 1
-            env = dict(self.env)
-            self.body(value, partial(self.assign, name, depth))
-            self.line("co_return;")
-            self.indent -= 1
+            self.inside(branch.body, assign, "co_return;")
             self.line("};")
-            self.env = env
-            self.put(var.name, name, depth)
             self.line(f"{join}.fork([&] {{ {child}({join}); }});")
         self.line(f"co_await {join};")

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from backends.acrobat.analyses.facts import Facts
 from backends.acrobat.codegen.cpp import Names, Types, c_string
 from backends.acrobat.codegen.functions import FunctionWriter
 from backends.acrobat.codegen.readers import Readers
@@ -15,6 +14,7 @@ from backends.acrobat.core.types import TensorT
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.kernels.interface import Request, Variant
+from backends.acrobat.schedule.nodes import Schedule
 
 
 def collect_units(program: n.Program, merge: bool = True) -> Units:
@@ -45,21 +45,21 @@ class Module:
 
     def __init__(
         self,
-        program: n.Program,
-        facts: Facts,
+        schedule: Schedule,
         units: Units,
         emitted: Mapping[Request, Sequence[Variant]],
         door: str = DOOR,
     ) -> None:
+        program = schedule.program
         types, classes = Types(program.datatypes), classes_of(program)
         self.weights = list(program.weights)
         readers, writers = Readers(types, classes), Writers(types, classes)
         names = Names()
         function_names = {f: names.fresh(f) for f in program.functions}
-        functions = FunctionWriter(program, types, units, facts, {w: i for i, w in enumerate(self.weights)}, function_names)
-        entry = program.functions[program.entry]
-        bodies = [functions.write(f) for f in program.functions.values()]
-        heads = [functions.signature(f) + ";" for f in program.functions.values()]
+        functions = FunctionWriter(schedule, types, units, {w: i for i, w in enumerate(self.weights)}, function_names)
+        entry = schedule.functions[program.entry]
+        bodies = [functions.write(f) for f in schedule.functions.values()]
+        heads = [functions.signature(f) + ";" for f in schedule.functions.values()]
         read = readers.read(entry.params[0].type, "o")
         collect, build = writers.collect(entry.result, "r"), writers.build(entry.result, "r")
         result, instance = types.cpp(entry.result), types.cpp(entry.params[0].type)
@@ -89,9 +89,9 @@ class Module:
                 "struct Program {",
                 f"    using Instance = {instance};",
                 f"    using Result = {result};",
-                f"    static constexpr bool waits = {'true' if program.entry in facts.waits else 'false'};",
+                f"    static constexpr bool waits = {str(entry.waits).lower()};",
                 f"    static Instance read([[maybe_unused]] Session& s, PyObject* o) {{ return {read}; }}",
-                f"    static {f'Task<{result}>' if program.entry in facts.waits else result} "
+                f"    static {f'Task<{result}>' if entry.waits else result} "
                 "forward(Session& s, const Instance& instance) {",
                 "        static int64_t depth;  // nobody asks for the depth of a whole instance",
                 "        depth = 0;",
@@ -105,7 +105,7 @@ class Module:
                 "    }",
                 "};",
                 "",
-                *model_table(program, facts, units, self.outputs, COMPILED, door),
+                *model_table(schedule, units, self.outputs, COMPILED, door),
             ]
         )
         self.packed = list(unit_writer.packed)
@@ -142,22 +142,23 @@ def unit_section(units: Units, writer: UnitWriter) -> list[str]:
 
 
 def model_table(
-    program: n.Program, facts: Facts, units: Units, outputs: Sequence[TensorT], functions: Sequence[str], door: str
+    schedule: Schedule, units: Units, outputs: Sequence[TensorT], functions: Sequence[str], door: str
 ) -> list[str]:
     """The end of a generated unit: all that the runtime must know of the model, as a `Model`, and the function that gives it.
     `functions` are the last entries of the table."""
+    program = schedule.program
     lines, fields = ["// ---- what the runtime must know"], []
     for i, (data, case) in enumerate(classes_of(program)):
         names = "".join(f"{c_string(name)}, " for name, _ in program.datatypes[data].case(case).fields)
         lines.append(f"static const char* const kFields_{i}[] = {{{names}nullptr}};")
         fields.append(f"kFields_{i}")
-    numbers = {"unit_count": len(units), "phases": facts.phases, "static_levels": facts.static_levels}
+    numbers = {"unit_count": len(units), "phases": schedule.phases, "static_levels": schedule.static_levels}
     return [
         *lines,
         f"static const char* const* const kFields[] = {{{', '.join(fields) or 'nullptr'}}};",
         f"static const int64_t kOutgoing[] = {{{', '.join(str(width(t)) for t in outputs) or '0'}}};",
         "static const Model kModel = {",
-        f"    .waits = {'true' if program.entry in facts.waits else 'false'},",
+        f"    .waits = {str(schedule.functions[program.entry].waits).lower()},",
         "    .units = kUnits,",
         *(f"    .{name} = {value}," for name, value in numbers.items()),
         "    .fields = kFields,",

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
-from backends.acrobat.analyses.facts import Facts
 from backends.acrobat.codegen.bytecode import Bytecode, Function, Instruction
 from backends.acrobat.codegen.cpp import Types, c_string
 from backends.acrobat.codegen.descriptors import Descriptors
 from backends.acrobat.codegen.module import DOOR, classes_of, model_table, opening, source, unit_section
 from backends.acrobat.codegen.units import UnitCode, Units, UnitWriter
-from backends.acrobat.ir import nodes as n
 from backends.acrobat.kernels.interface import Request, Variant
+from backends.acrobat.schedule.nodes import Schedule
 
 
 class VmModule:
@@ -22,16 +21,15 @@ class VmModule:
 
     def __init__(
         self,
-        program: n.Program,
-        facts: Facts,
+        schedule: Schedule,
         units: Units,
         emitted: Mapping[Request, Sequence[Variant]],
         door: str = DOOR,
     ) -> None:
-        types = Types(program.datatypes)
-        code = Bytecode(program, types, units, facts)
-        descriptors = Descriptors(types, classes_of(program))
-        entry = program.functions[program.entry]
+        program = schedule.program
+        code = Bytecode(schedule, units)
+        descriptors = Descriptors(Types(program.datatypes), classes_of(program))
+        entry = schedule.functions[program.entry]
         result, instance = descriptors.result(entry.result), descriptors.of(entry.params[0].type)
         unit_writer = UnitWriter(emitted)
         self.weights = list(program.weights)
@@ -58,7 +56,7 @@ class VmModule:
                 f"    {code.entry}, {instance}, {result},",
                 "};",
                 "",
-                *model_table(program, facts, units, self.outputs, INTERPRETED, door),
+                *model_table(schedule, units, self.outputs, INTERPRETED, door),
             ]
         )
         self.packed = list(unit_writer.packed)
@@ -112,7 +110,7 @@ def program_tables(code: Bytecode) -> list[str]:
 
 
 def entry(x: Instruction) -> str:
-    return f"{{Opcode::{x.op}, {int(x.tensors)}, {x.to}, {x.a}, {x.b}, {x.c}, {x.d}}}"
+    return f"{{Opcode::{x.op.name}, {int(x.tensors)}, {x.to}, {x.a}, {x.b}, {x.c}, {x.d}}}"
 
 
 def function(f: Function, first: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, Literal, TypeAlias
@@ -79,3 +80,18 @@ class DataType:
     @property
     def optional(self) -> bool:
         return {c.name for c in self.cases} == {"Some", "None"}
+
+
+def holds_tensor(type: Type, datatypes: Mapping[str, DataType], within: frozenset[str] = frozenset()) -> bool:
+    """Whether values of the type may have tensors in them. `within`: the unions that are being asked about, for recursion."""
+    match type:
+        case TensorT():
+            return True
+        case TupleT(items):
+            return any(holds_tensor(item, datatypes, within) for item in items)
+        case ListT(item):
+            return holds_tensor(item, datatypes, within)
+        case DataT(name) if name not in within:
+            fields = (t for c in datatypes[name].cases for _, t in c.fields)
+            return any(holds_tensor(t, datatypes, within | {name}) for t in fields)
+    return False

@@ -87,6 +87,11 @@ def print_function(function: Function) -> str:
     return "\n".join([head, *_indented(function.body)])
 
 
+def print_expr(expr: Expr) -> str:
+    """An expression as it would stand in a body."""
+    return "\n".join(_lines(expr))
+
+
 def units(functions: Iterable[Function]) -> list[Kernel | Block]:
     """Every kernel and block launched, each once, a block's kernels before it."""
     found: dict[Kernel | Block, None] = {}

@@ -155,6 +155,16 @@ def walk(expr: Expr) -> Iterator[Expr]:
             stack.extend(reversed((*operands(node), *bodies(node))))
 
 
+def containing(expr: Expr, test: Callable[[Expr], bool]) -> frozenset[int]:
+    """The `id` of every node in `expr` that passes the test or has one inside that does; of all nodes in one walk, so that
+    asking about each of them takes no time with the square of how deep they are nested."""
+    found: set[int] = set()
+    for node in reversed(list(walk(expr))):  # what is inside a node comes before it
+        if test(node) or any(id(body) in found for body in bodies(node)):
+            found.add(id(node))
+    return frozenset(found)
+
+
 def binders(expr: Expr) -> tuple[Var, ...]:
     """The variables a node itself binds (a let's, a loop's, a match's arms')."""
     match expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,17 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat import compile
+from backends.acrobat.codegen.bytecode import Bytecode
+from backends.acrobat.codegen.cpp import Types
+from backends.acrobat.codegen.functions import FunctionWriter
+from backends.acrobat.codegen.units import Units
+from backends.acrobat.deep import as_deep_as_needed
 from backends.acrobat.errors import CompileError, ResourceError
 from backends.acrobat.frontend import build
 from backends.acrobat.frontend.tests.test_own_model import load
 from backends.acrobat.ir.interpreter import interpret
 from backends.acrobat.options import Options
+from backends.acrobat.pipeline import optimise, schedule_of
 
 
 def chain(path: Path, length: int) -> nn.Module:
@@ -37,6 +44,31 @@ def test_many_branches_in_a_row_are_compiled(tmp_path: Path) -> None:
     model = chain(tmp_path, 200)
     ops = [0, 1, 199, 200, -5]
     assert compile(model)(ops) == [model(op) for op in ops]
+
+
+def test_work_grows_with_the_number_of_branches_and_not_with_its_square(tmp_path: Path) -> None:
+    """From the finished program to code, counted in calls of Python functions."""
+
+    def calls(length: int) -> int:
+        program = optimise(build(chain(tmp_path, length)), Options())
+        count = 0
+
+        def called(frame: Any, event: str, argument: Any) -> None:
+            nonlocal count
+            count += event == "call"
+
+        sys.setprofile(called)
+        try:
+            schedule = schedule_of(program, Options())
+            functions = FunctionWriter(schedule, Types({}), Units(), {}, {name: name for name in schedule.functions})
+            written = [functions.write(f) for f in schedule.functions.values()]
+            code = Bytecode(schedule, Units())
+        finally:
+            sys.setprofile(None)
+        assert written[0].count("else") == length and len(code.constants) > length / 2
+        return count
+
+    assert as_deep_as_needed(lambda: calls(160)) < 2.3 * as_deep_as_needed(lambda: calls(80))
 
 
 def test_branches_too_many_for_any_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,12 +15,13 @@ import torch
 from torch import Tensor
 
 from backends.acrobat import builds, compile
-from backends.acrobat.analyses.facts import Facts
 from backends.acrobat.errors import InstanceError, ResourceError, ScheduleError
 from backends.acrobat.ir.nodes import Launch, Let, Program
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.options import Options
 from backends.acrobat.pipeline import facts_for
+from backends.acrobat.schedule.lower import lower
+from backends.acrobat.schedule.nodes import Schedule
 from backends.acrobat.tests.models import Cell, Endless, Item, Items, Linked, LinkedThatWaits, Unending
 from backends.acrobat.tests.support import assert_same, draw, eager, tiny
 from workloads.treelstm.model import Leaf, Node
@@ -377,14 +378,13 @@ def test_memory_has_a_limit(built: Any) -> None:
 
 
 def test_checked_mode_catches_a_wrong_depth(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(program: Program, options: Options) -> Facts:
-        facts = facts_for(program, options)
+    def wrong(program: Program, options: Options) -> Schedule:
         lets = [(name, node) for name, f in program.functions.items() for node in walk(f.body) if isinstance(node, Let)]
         # All work is said to depend on the instance alone.
         static = {(name, let.var.name): 0 for name, let in lets if isinstance(let.value, Launch)}
-        return replace(facts, static_depth=static)
+        return lower(program, replace(facts_for(program, options), static_depth=static))
 
-    monkeypatch.setattr(builds, "facts_for", wrong)
+    monkeypatch.setattr(builds, "schedule_of", wrong)
     executable = compile(tiny("treelstm"), cache_folder=cache / "wrong", checked=True)
     with pytest.raises(ScheduleError, match="scheduled before one of its operands was computed"):
         executable([Node([Node([Leaf(1), Leaf(2)]), Leaf(3)])])

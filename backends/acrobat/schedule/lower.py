@@ -1,0 +1,293 @@
+"""From the finished program and the facts about it to its schedule.
+
+Where work is recorded follows from its operands: at the largest of their depths, but not before work can begin there. What the
+analyses found enters in five places: work with a static depth stands there; the entry's bindings are sorted by their phases;
+arms of branches are padded; loops end, or begin, a segment; and bindings that may wait are forked together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import cast
+
+from backends.acrobat.analyses.facts import Facts
+from backends.acrobat.ir import nodes as n
+from backends.acrobat.ir.visitor import Binding, Names, containing, free_vars, lets, names_of, operands, with_operands
+from backends.acrobat.schedule import nodes as s
+from backends.acrobat.schedule.order import ordered
+
+
+def lower(program: n.Program, facts: Facts) -> s.Schedule:
+    schedule = s.Schedule(program, functions := {}, facts.phases, facts.static_levels, bool(facts.recursive))
+    for f in program.functions.values():
+        functions[f.name] = _Lowering(schedule, facts, f).function()
+    return schedule
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """What a variable is: itself, or an atom that it was found equal to; its depth, None if it holds no tensor; the phase in
+    which it is computed."""
+
+    atom: n.Atom
+    depth: s.Depth | None
+    phase: int
+
+
+class _Lowering:
+    """Lowers one function. `statements` are those of the block that is being made."""
+
+    def __init__(self, schedule: s.Schedule, facts: Facts, f: n.Function) -> None:
+        self.schedule = schedule
+        self.facts = facts
+        self.f = f
+        self.fresh = Names(names_of(f)).fresh
+        self.waiting = containing(
+            f.body, lambda e: isinstance(e, n.Item) or isinstance(e, n.Call) and e.function in facts.waits
+        )
+        self.env: dict[str, _Value] = {}
+        self.ready: dict[str, n.Var] = {}  # what stands for variables of earlier phases
+        self.statements: list[s.Statement] = []
+        self.phase = 0
+        self.segment = 0  # in which work begins here
+        self.ghosts = 0  # levels by which it begins later
+
+    def function(self) -> s.Function:
+        f = self.f
+        for p in f.params:
+            self.put(p, s.Arguments())
+        body = self.block(f.body, entry=f.name == self.schedule.program.entry)
+        return s.Function(f.name, f.params, f.result, body, f.name in self.facts.waits, self.counted(f.name), f.span)
+
+    def counted(self, function: str) -> bool:
+        return function in self.facts.recursive and function not in self.facts.waits
+
+    # ---- values and depths
+
+    def put(self, var: n.Var, depth: s.Depth | None) -> None:
+        """`var` holds tensors that can be used from `depth` on, if it holds any."""
+        owned = s.Of(var.name) if isinstance(depth, s.Join) and len(depth.depths) > 1 else depth
+        self.env[var.name] = _Value(var, owned if self.schedule.holds(var.type) else None, self.phase)
+
+    def own(self, var: n.Var) -> None:
+        """The generated code counts the depth of `var` by itself."""
+        self.put(var, s.Of(var.name))
+
+    def change(self, statement: s.Pad | s.NextSegment) -> None:
+        """From here on the variable has a depth of its own."""
+        self.statements.append(statement)
+        self.env[statement.var] = _Value(self.env[statement.var].atom, s.Of(statement.var), self.phase)
+
+    def use(self, a: n.Atom) -> n.Atom:
+        """The atom for a use of `a` here."""
+        if not isinstance(a, n.Var):
+            return a
+        atom = self.env[a.name].atom
+        value = self.env[atom.name] if isinstance(atom, n.Var) else None
+        if not isinstance(atom, n.Var) or value is None or value.depth in (None, s.READY) or value.phase >= self.phase:
+            return atom
+        if atom.name not in self.ready:
+            self.ready[atom.name] = var = n.Var(self.fresh(atom.name), atom.type)
+            self.statements.append(s.Ready(var, atom))
+            self.env[var.name] = _Value(var, s.READY, value.phase)
+        return self.ready[atom.name]
+
+    def depth(self, a: n.Atom) -> s.Depth | None:
+        """The depth of an atom that `use` has given."""
+        if isinstance(a, n.Var):
+            return self.env[a.name].depth
+        return s.READY if isinstance(a, n.Weight) else None
+
+    def join(self, atoms: Iterable[n.Atom], *others: s.Depth) -> s.Depth:
+        """The depth at which all of `atoms` are there, and not before `others`."""
+        depths = dict.fromkeys((*others, *(d for a in atoms if (d := self.depth(a)) not in (None, s.READY))))
+        return next(iter(depths)) if len(depths) == 1 else s.Join(tuple(cast("dict[s.Depth, None]", depths)))
+
+    def give(self, a: n.Atom) -> s.Give:
+        atom = self.use(a)
+        return s.Give(atom, self.depth(atom))
+
+    # ---- blocks
+
+    @contextmanager
+    def scope(self) -> Iterator[list[s.Statement]]:
+        """The statements of a new block. What holds inside is forgotten after it."""
+        kept = self.env, self.ready, self.statements, self.phase, self.segment, self.ghosts
+        self.env, self.ready, self.statements = dict(self.env), dict(self.ready), []
+        yield self.statements
+        self.env, self.ready, self.statements, self.phase, self.segment, self.ghosts = kept
+
+    def block(self, expr: n.Expr, entry: bool = False) -> s.Block:
+        """`entry`: with the block's value the instance ends. Its bindings have phases, and nothing follows its arms."""
+        with self.scope() as statements:
+            end = self.body(expr, entry)
+            return s.Block(tuple(statements), end)
+
+    def body(self, expr: n.Expr, entry: bool = False) -> s.Give | s.If | s.Match:
+        bindings, result = lets(expr)
+        self.bind_all(bindings, entry)
+        if isinstance(result, n.If | n.Match):
+            return self.branch(result, entry)
+        return self.give(self.named(result, "result"))
+
+    def named(self, expr: n.Expr, name: str) -> n.Atom:
+        """An atom for the value of `expr`, bound to a variable of its own if need be."""
+        if isinstance(expr, n.Var | n.Lit | n.Weight):
+            return expr
+        self.bind(var := n.Var(self.fresh(name), expr.type), expr)
+        return var
+
+    def bind_all(self, bindings: list[Binding], entry: bool = False) -> None:
+        phase = self.phases(bindings) if entry else {}
+        if entry:
+            bindings = sorted(bindings, key=lambda b: phase[b[0].name])
+        for group in ordered(bindings, self.waiting, phase):
+            if entry and (own := phase[group[0][0].name]) != self.phase:
+                self.phase = own
+                self.statements.append(s.Enter(own))
+            if len(group) == 1:
+                self.bind(*group[0])
+                continue
+            self.statements.append(s.Fork(tuple([self.fork(var, value) for var, value in group])))
+            for var, _ in group:
+                self.own(var)
+
+    def phases(self, bindings: list[Binding]) -> Mapping[str, int]:
+        """The phase of each binding of the entry; one that records nothing goes with the latest it uses."""
+        of: dict[str, int] = {}
+        for var, value in bindings:
+            uses = (of[name] if name in of else self.env[name].phase for name in free_vars(value))
+            of[var.name] = max(self.facts.phase.get(var.name, 0), max(uses, default=0))
+        return of
+
+    def fork(self, var: n.Var, value: n.Expr) -> s.Branch:
+        return s.Branch(var, captures=self.captures(value), body=self.block(value))
+
+    def captures(self, body: n.Expr, *own: n.Var) -> tuple[n.Var, ...]:
+        """The variables from outside that a body other than its own variables uses."""
+        names = sorted(free_vars(body) - {var.name for var in own})
+        used = dict.fromkeys(self.use(self.env[name].atom) for name in names)
+        return tuple(a for a in used if isinstance(a, n.Var))
+
+    # ---- bindings
+
+    def bind(self, var: n.Var, value: n.Expr) -> None:
+        match value:
+            case n.Var() | n.Lit() | n.Weight():
+                atom = self.use(value)
+                phase = self.env[atom.name].phase if isinstance(atom, n.Var) else 0
+                self.env[var.name] = _Value(atom, self.depth(atom), phase)
+            case n.Let():
+                bindings, result = lets(value)
+                self.bind_all(bindings)
+                self.bind(var, result)
+            case n.If() | n.Match():
+                self.statements.append(s.Choose(var, self.branch(value)))
+                self.own(var)
+            case n.Map() | n.Fold() | n.Loop() | n.Call():
+                self.statements.append(self.call(var, value) if isinstance(value, n.Call) else self.loop(var, value))
+                self.own(var)
+                if (self.f.name, var.name) in self.facts.alignment.ends and self.schedule.holds(var.type):
+                    self.change(s.NextSegment(var.name))
+            case n.Launch():
+                args = [self.use(a) for a in value.args]
+                level = self.facts.static_depth.get((self.f.name, var.name))
+                at = self.join(args, s.Start(self.segment, self.ghosts)) if level is None else s.Static(level)
+                self.statements.append(s.Record(var, cast(n.Launch, with_operands(value, args)), at))
+                self.own(var)
+            case n.Item():
+                atom = self.use(value.tensor)
+                self.statements.append(s.Wait(atom, self.join([atom]), value.span))
+                self.statements.append(s.Let(var, cast(n.Item, with_operands(value, [atom])), None))
+                self.put(var, None)
+            case _:
+                args = [self.use(a) for a in operands(value)]
+                depth = self.join(args) if self.schedule.holds(var.type) else None
+                self.statements.append(s.Let(var, cast(s.Pure, with_operands(value, args)), depth))
+                self.put(var, depth)
+
+    def call(self, var: n.Var, value: n.Call) -> s.Call:
+        args = [self.use(a) for a in value.args]
+        later = [s.Start(self.segment, self.ghosts)] if self.segment or self.ghosts else []
+        target, counted = value.function, self.counted(self.f.name) and self.counted(value.function)
+        call = cast(n.Call, with_operands(value, args))
+        return s.Call(var, call, self.join(args, *later), target in self.facts.waits, counted)
+
+    # ---- branches
+
+    def branch(self, expr: n.If | n.Match, entry: bool = False) -> s.If | s.Match:
+        if isinstance(expr, n.If):
+            cond = self.use(expr.cond)
+            ghosts = self.facts.alignment.ghosts(self.f.name, expr) if not entry else (0, 0)
+            then, orelse = (self.arm(a, g, entry) for a, g in zip((expr.then, expr.orelse), ghosts, strict=True))
+            return s.If(cond, then, orelse, expr.span)
+        value, arms = self.use(expr.value), []
+        ghosts = self.facts.alignment.ghosts(self.f.name, expr) if not entry else (0,) * len(expr.arms)
+        for arm, levels in zip(expr.arms, ghosts, strict=True):
+            used = free_vars(arm.body)
+            fields = tuple((i, var) for i, var in enumerate(arm.vars) if var.name in used)
+            arms.append(s.Arm(arm.case, fields, self.arm(arm.body, levels, entry, fields, self.depth(value))))
+        return s.Match(value, tuple(arms), expr.span)
+
+    def arm(
+        self,
+        body: n.Expr,
+        ghosts: int,
+        entry: bool,
+        fields: Iterable[tuple[int, n.Var]] = (),
+        depth: s.Depth | None = None,
+    ) -> s.Block:
+        """The block of an arm whose work begins `ghosts` levels later. `depth` is that of its `fields`."""
+        with self.scope() as statements:
+            for _, var in fields:
+                self.put(var, depth)
+            if ghosts:
+                self.ghosts += ghosts
+                atoms = dict.fromkeys(self.env[name].atom for name in sorted(free_vars(body)))
+                for own in [a.name for a in atoms if isinstance(a, n.Var)]:
+                    depth = self.env[own].depth
+                    if depth not in (None, s.READY) and self.env[own].phase == self.phase:
+                        self.change(s.Pad(own, depth, ghosts))
+            end = self.body(body, entry)
+            return s.Block(tuple(statements), end)
+
+    # ---- loops
+
+    def loop(self, var: n.Var, expr: n.Map | n.Fold | n.Loop) -> s.Map | s.Fold | s.Loop:
+        later = (self.f.name, var.name) in self.facts.alignment.later
+        if isinstance(expr, n.Map):
+            return self.map(var, expr)
+        iterable = self.use(expr.iterable) if isinstance(expr, n.Fold) else None
+        init = tuple([self.give(a) for a in expr.init])
+        with self.scope():
+            self.segment += later
+            for v in expr.vars:
+                self.own(v)
+            if isinstance(expr, n.Loop):
+                cond = self.block(expr.cond)
+                return s.Loop(var, expr.vars, init, cond, self.round(expr.body), expr.span)
+            assert iterable is not None
+            self.put(expr.var, self.depth(iterable))
+            return s.Fold(var, expr.var, iterable, expr.vars, init, self.round(expr.body), expr.span)
+
+    def map(self, var: n.Var, expr: n.Map) -> s.Map:
+        iterable, waits = self.use(expr.iterable), id(expr.body) in self.waiting
+        captures = self.captures(expr.body, expr.var) if waits else ()
+        with self.scope():
+            self.put(expr.var, self.depth(iterable))
+            return s.Map(var, expr.var, iterable, self.block(expr.body), waits, captures, expr.span)
+
+    def round(self, body: n.Expr) -> s.Block:
+        """The body of a loop: all new values are computed before any variable changes."""
+        bindings, result = lets(body)
+        if bindings and isinstance(result, n.Var) and bindings[-1][0].name == result.name:
+            result = bindings.pop()[1] if isinstance(bindings[-1][1], n.Tuple) else result
+        with self.scope() as statements:
+            self.bind_all(bindings)
+            if isinstance(result, n.Tuple):
+                end: s.Next | s.NextOf = s.Next(tuple([self.give(a) for a in result.items]))
+            else:
+                end = s.NextOf(self.give(self.named(result, "next")))
+            return s.Block(tuple(statements), end)

@@ -1,0 +1,41 @@
+"""The order in which the bindings of a body run. Bindings that may wait and do not need each other are forked together, so that
+they reach their waits together (paper: fork-join)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from backends.acrobat.ir.visitor import Binding, free_vars
+
+
+def ordered(bindings: Sequence[Binding], waits: Collection[int], phase: Mapping[str, int]) -> Iterator[list[Binding]]:
+    """The bindings in the order in which they run; a group of several is forked and joined.
+
+    `waits` has the `id` of every value that may wait. `phase` has the phases of the bindings if they are the entry's, which
+    come sorted by them: a group lies in one phase. What a group needs runs before it, everything else where it stands.
+    """
+    position = {var.name: i for i, (var, _) in enumerate(bindings)}
+    needs = [[position[name] for name in free_vars(value) if name in position] for _, value in bindings]
+    waiting = [id(value) in waits for _, value in bindings]
+    # How many waits stand before each binding, one after the other: those of one number can wait together.
+    before: list[int] = []
+    groups: dict[tuple[int, int], list[int]] = {}
+    for i, (var, _) in enumerate(bindings):
+        before.append(max((before[j] + waiting[j] for j in needs[i]), default=0))
+        if waiting[i]:
+            groups.setdefault((phase.get(var.name, 0), before[i]), []).append(i)
+    done = [False] * len(bindings)
+    for i, (var, _) in enumerate(bindings):
+        if done[i]:
+            continue
+        group = groups[phase.get(var.name, 0), before[i]] if waiting[i] else [i]
+        found, pending = set(group), list(group)
+        while pending:
+            new = {j for j in needs[pending.pop()] if not done[j]} - found
+            found |= new
+            pending += new
+        for j in sorted(found - set(group)):
+            yield [bindings[j]]
+        for j in found:
+            done[j] = True
+        yield [bindings[j] for j in group]

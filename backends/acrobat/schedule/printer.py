@@ -1,0 +1,139 @@
+"""A schedule as text, for people and for golden tests.
+
+    def forward(tree: Tree) -> f32[4]    # model.py:12
+      match tree    # model.py:13
+        Leaf(0 word: int)
+          x: f32[4] = row(@embedding, word) [0]    # model.py:14
+          give x [0]
+        Node(0 left: Tree, 1 right: Tree)
+          l: f32[4] = call forward(left) [after arguments]    # model.py:16
+          r: f32[4] = call forward(right) [after arguments]    # model.py:16
+          h: f32[4] = record cell(l, r) [at max(start, l, r)]    # model.py:17
+          give h [h]
+
+In brackets stand depths: of a value, from which on it can be used (none: it holds no tensor); of a record, at which it stands;
+of a call or wait, after which it comes. A variable's name there is its depth, `arguments` that of the function's arguments. The
+texts of values are those of `ir.printer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+
+from backends.acrobat.core.span import NOWHERE, Span
+from backends.acrobat.ir.nodes import Var
+from backends.acrobat.ir.printer import INDENT, atom_text, name_text, print_expr, type_text
+from backends.acrobat.schedule import nodes as s
+
+
+def print_schedule(schedule: s.Schedule) -> str:
+    head = f"entry {name_text(schedule.program.entry)}, phases {schedule.phases}, static levels {schedule.static_levels}"
+    return "\n\n".join([head, *map(print_function, schedule.functions.values())]) + "\n"
+
+
+def print_function(f: s.Function) -> str:
+    kind = " waits" * f.waits + " counted" * f.counted
+    params = ", ".join(map(_binder, f.params))
+    return "\n".join([_at(f"def {name_text(f.name)}({params}) -> {type_text(f.result)}{kind}", f.span), *_block(f.body)])
+
+
+def depth_text(depth: s.Depth) -> str:
+    match depth:
+        case s.Of(var):
+            return name_text(var)
+        case s.Arguments():
+            return "arguments"
+        case s.Static(level):
+            return f"static {level}"
+        case s.Start(segment, levels):
+            return "start" + f" of segment {segment}" * bool(segment) + f" + {levels}" * bool(levels)
+        case s.Join(()):
+            return "0"
+        case s.Join(depths):
+            return f"max({', '.join(map(depth_text, depths))})"
+
+
+def _block(block: s.Block) -> list[str]:
+    lines = [line for statement in block.statements for line in _statement(statement)]
+    match block.end:
+        case s.Give():
+            lines.append(f"give {_give(block.end)}")
+        case s.Next(values):
+            lines.append(f"next {', '.join(map(_give, values))}")
+        case s.NextOf(whole):
+            lines.append(f"next of {_give(whole)}")
+        case s.If() | s.Match():
+            lines += _branch("", block.end)
+    return [INDENT + line for line in lines]
+
+
+def _statement(x: s.Statement) -> list[str]:
+    match x:
+        case s.Let(var, value, depth):
+            return [_at(f"{_binder(var)} = {print_expr(value)}{_depth(depth)}", value.span)]
+        case s.Record(var, launch, at):
+            text = f"{_binder(var)} = record {print_expr(launch).removeprefix('launch ')} [at {depth_text(at)}]"
+            return [_at(text, launch.span)]
+        case s.Call(var, call, depth, waits, counted):
+            how = " waits" * waits + " counted" * counted
+            return [_at(f"{_binder(var)} = {print_expr(call)} [after {depth_text(depth)}]{how}", call.span)]
+        case s.Wait(tensor, depth, span):
+            return [_at(f"wait {atom_text(tensor)} [after {depth_text(depth)}]", span)]
+        case s.Enter(phase):
+            return [f"enter phase {phase}"]
+        case s.Ready(var, of):
+            return [f"{_binder(var)} = ready {atom_text(of)} [0]"]
+        case s.Pad(var, depth, levels):
+            return [f"pad {name_text(var)} [{depth_text(depth)} + {levels}]"]
+        case s.NextSegment(var):
+            return [f"next segment {name_text(var)}"]
+        case s.Choose(var, branch):
+            return _branch(f"{_binder(var)} = ", branch)
+        case s.Map(var, item, iterable, body, waits, captures, span):
+            fork = f" fork({', '.join(v.name for v in captures)})" if waits else ""
+            return [_at(f"{_binder(var)} = map {_binder(item)} in {atom_text(iterable)}{fork}", span), *_block(body)]
+        case s.Fold(var, item, iterable, variables, init, body, span):
+            head = f"{_binder(var)} = fold {_binder(item)} in {atom_text(iterable)}{_with(variables, init)}"
+            return [_at(head, span), *_block(body)]
+        case s.Loop(var, variables, init, cond, body, span):
+            return [_at(f"{_binder(var)} = loop{_with(variables, init)}", span), "while", *_block(cond), "do", *_block(body)]
+        case s.Fork(branches):
+            lines = ["fork"]
+            for b in branches:
+                lines += [f"{INDENT}{_binder(b.var)} = branch({', '.join(v.name for v in b.captures)})"]
+                lines += [INDENT + line for line in _block(b.body)]
+            return [*lines, "join"]
+
+
+def _branch(start: str, branch: s.If | s.Match) -> list[str]:
+    if isinstance(branch, s.If):
+        head = _at(f"{start}if {atom_text(branch.cond)}", branch.span)
+        return [head, *_block(branch.then), "else", *_block(branch.orelse)]
+    lines = [_at(f"{start}match {atom_text(branch.value)}", branch.span)]
+    for arm in branch.arms:
+        lines += [f"{INDENT}{name_text(arm.case)}({', '.join(f'{i} {_binder(v)}' for i, v in arm.fields)})"]
+        lines += [INDENT + line for line in _block(arm.body)]
+    return lines
+
+
+def _with(variables: Sequence[Var], init: Iterable[s.Give]) -> str:
+    starts = [f"{_binder(v)} = {_give(a)}" for v, a in zip(variables, init, strict=True)]
+    return f" with {', '.join(starts)}" if starts else ""
+
+
+def _give(x: s.Give) -> str:
+    return atom_text(x.value) + _depth(x.depth)
+
+
+def _depth(depth: s.Depth | None) -> str:
+    return "" if depth is None else f" [{depth_text(depth)}]"
+
+
+def _binder(var: Var) -> str:
+    return f"{name_text(var.name)}: {type_text(var.type)}"
+
+
+def _at(text: str, span: Span) -> str:
+    """`text` with its line in the model's source."""
+    return text if span == NOWHERE or not span.line else f"{text}    # {PurePath(span.file).name}:{span.line}"

@@ -1,0 +1,226 @@
+"""What every schedule must satisfy, checked on the schedule itself, however it was made.
+
+- The depth rule: the depth of every operand is at most that of its consumer, in each phase. A stated depth must therefore have
+  among its terms the depth of each operand that is not there from the start. Work with a static depth is recorded there without
+  a look at its operands: each of them must be a weight, a part of the instance or static work of a smaller depth, on every way
+  on which it may come here, and all counted work begins above every static depth.
+- The phase rule: what an earlier phase computes is taken to be there, whatever its depth. So only the entry, at its top level
+  and in the branches in which it ends, enters phases; nothing calls an entry with several; a phase uses nothing of a later one;
+  and what it uses of an earlier one it uses as `Ready`, which nothing else is.
+- Scope: a variable is bound once, and before it is used; a forked branch uses what it captures.
+- Waiting: only functions that are said to wait wait, fork, or call such functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from backends.acrobat.analyses.levels import COUNTED, operand_levels
+from backends.acrobat.ir.nodes import Atom, Var, Weight
+from backends.acrobat.ir.verifier import VerifyError
+from backends.acrobat.ir.visitor import operands
+from backends.acrobat.schedule import nodes as s
+from backends.acrobat.schedule.printer import depth_text
+
+
+def verify_schedule(schedule: s.Schedule) -> None:
+    """Raises VerifyError with each place where a rule does not hold: a defect of the compiler, found before it can become a
+    wrong number."""
+    checks = [_Function(schedule, f) for f in schedule.functions.values()]
+    static = {place: level for check in checks for place, level in check.static.items()}
+    violations = [text for check in checks for text in check.violations]
+    if static:
+        violations += _static(schedule, static)
+    if violations:
+        raise VerifyError(violations)
+
+
+def _static(schedule: s.Schedule, static: Mapping[tuple[str, str], int]) -> Iterable[str]:
+    """The depth rule of work with a static depth, which depends on what reaches it from other functions."""
+    levels = operand_levels(schedule.program, static)
+    for (function, var), depth in static.items():
+        where, there = f"{function}: {var} has the static depth {depth}", levels.get((function, var))
+        if there is None:
+            yield f"{where}, but no work of this name is ever done"
+        elif there == COUNTED:
+            yield f"{where}, but when its operands are there is only known at run time"
+        elif there > depth:
+            yield f"{where}, but its operands are there from {there} on"
+        if not 0 <= depth < schedule.static_levels:
+            yield f"{where}, but there are {schedule.static_levels} static levels"
+
+
+class _Function:
+    """Checks one function. `depths` has the depth of each variable in scope (None: it holds no tensor), `phases` the first
+    phase in which each can be used, `static` the static depths that were met."""
+
+    def __init__(self, schedule: s.Schedule, f: s.Function) -> None:
+        self.schedule = schedule
+        self.f = f
+        self.violations: list[str] = []
+        self.static: dict[tuple[str, str], int] = {}
+        self.depths: dict[str, s.Depth | None] = {}
+        self.phases: dict[str, int] = {}
+        self.phase = 0
+        for p in f.params:
+            self.bind(p, s.Arguments())
+        self.block(f.body, f.name == schedule.program.entry)
+
+    def wrong(self, text: str) -> None:
+        self.violations.append(f"{self.f.name}: {text}")
+
+    # ---- variables and depths
+
+    def bind(self, var: Var, depth: s.Depth | None) -> None:
+        """`var` is bound here; several joined depths are a depth of its own."""
+        if var.name in self.phases:
+            self.wrong(f"{var.name} is bound twice")
+        if depth is None and self.schedule.holds(var.type):
+            self.wrong(f"{var.name} holds tensors, but has no depth")
+        own = isinstance(depth, s.Join) and len(depth.depths) > 1
+        depth = s.Of(var.name) if own else depth
+        self.depths[var.name] = depth if self.schedule.holds(var.type) else None
+        self.phases[var.name] = self.phase
+
+    def own(self, var: Var) -> None:
+        self.bind(var, s.Of(var.name) if self.schedule.holds(var.type) else None)
+
+    def depth_of(self, a: Atom) -> s.Depth | None:
+        if not isinstance(a, Var):
+            return s.READY if isinstance(a, Weight) else None
+        if a.name not in self.depths:
+            self.wrong(f"{a.name} is used where it is not bound")
+            return None
+        depth, phase = self.depths[a.name], self.phases[a.name]
+        if phase > self.phase or phase < self.phase and depth not in (None, s.READY):
+            self.wrong(f"{a.name} of phase {phase} is used with its depth there in phase {self.phase}")
+        return depth
+
+    def covers(self, what: str, stated: s.Depth | None, atoms: Iterable[Atom]) -> None:
+        """The depth rule where a depth is stated for what uses `atoms`."""
+        terms = stated.depths if isinstance(stated, s.Join) else (stated,)
+        for a in atoms:
+            depth = self.depth_of(a)
+            if depth not in (None, s.READY) and depth not in terms:
+                text = "no depth" if stated is None else depth_text(stated)
+                self.wrong(f"{what} has the depth {text}, which is not after its operand {a.name}")  # type: ignore[union-attr]
+
+    def give(self, what: str, x: s.Give) -> None:
+        self.covers(what, x.depth, [x.value])
+
+    # ---- blocks
+
+    @contextmanager
+    def scope(self, captures: Iterable[Var] | None = None) -> Iterator[None]:
+        """What is bound inside is out of scope after it. `captures`: all that is seen from outside, if that is not all."""
+        kept = self.depths, self.phase
+        self.depths = dict(self.depths) if captures is None else {v.name: self.depth_of(v) for v in captures}
+        yield
+        self.depths, self.phase = kept
+
+    def block(self, block: s.Block, phased: bool = False) -> None:
+        """`phased`: the entry ends with the block."""
+        for statement in block.statements:
+            self.statement(statement, phased)
+        match block.end:
+            case s.Give():
+                self.give("what a block gives", block.end)
+            case s.Next(values):
+                for value in values:
+                    self.give("what a round ends with", value)
+            case s.NextOf(whole):
+                self.give("what a round ends with", whole)
+            case s.If() | s.Match():
+                self.branch(block.end, phased)
+
+    def branch(self, branch: s.If | s.Match, phased: bool = False) -> None:
+        depth = self.depth_of(branch.cond if isinstance(branch, s.If) else branch.value)
+        arms = [s.Arm("", (), b) for b in (branch.then, branch.orelse)] if isinstance(branch, s.If) else branch.arms
+        for arm in arms:
+            with self.scope():
+                for _, var in arm.fields:
+                    self.bind(var, depth)
+                self.block(arm.body, phased)
+
+    def statement(self, x: s.Statement, phased: bool) -> None:
+        match x:
+            case s.Let(var, value, depth):
+                self.covers(var.name, depth, operands(value) if depth is not None else ())
+                for a in operands(value):
+                    self.depth_of(a)
+                self.bind(var, depth)
+            case s.Record(var, _, s.Static(level)):
+                self.static[self.f.name, var.name] = level
+                self.own(var)
+            case s.Record(var, launch, at):
+                self.covers(var.name, at, launch.args)
+                if not any(isinstance(d, s.Start) for d in (at.depths if isinstance(at, s.Join) else (at,))):
+                    self.wrong(f"{var.name} is counted, but may begin among static work")
+                self.own(var)
+            case s.Call(var, call, depth, waits):
+                self.covers(f"the call of {call.function}", depth, call.args)
+                self.waits(waits)
+                if waits is not self.schedule.functions[call.function].waits:
+                    self.wrong(f"a call of {call.function} is said to wait, or not to, and the function otherwise")
+                if call.function == self.schedule.program.entry and self.schedule.phases > 1:
+                    phases = f"which has {self.schedule.phases} phases: an instance would go through them twice"
+                    self.wrong(f"calls the entry {call.function}, {phases}")
+                self.own(var)
+            case s.Wait(tensor, depth):
+                self.waits(True)
+                self.covers("a wait", depth, [tensor])
+            case s.Enter(phase):
+                if not phased or phase == self.phase or not 0 <= phase < self.schedule.phases:
+                    where = "" if phased else " where the instance does not end"
+                    self.wrong(f"enters phase {phase} of {self.schedule.phases} from phase {self.phase}{where}")
+                self.phase = phase
+            case s.Ready(var, of):
+                if self.phases.get(of.name, self.phase) >= self.phase:
+                    self.wrong(f"{of.name} is taken to be ready in phase {self.phase}, which computes it")
+                self.bind(var, s.READY)
+                self.phases[var.name] = self.phases.get(of.name, 0) + 1
+            case s.Pad(var, depth, levels):
+                if depth != self.depths.get(var) or levels < 1:
+                    self.wrong(f"{var} is padded by {levels} from {depth_text(depth)}, which is not its depth")
+                self.depths[var] = s.Of(var)
+            case s.NextSegment(var):
+                if self.depths.get(var) != s.Of(var):
+                    self.wrong(f"{var} has no depth of its own to begin a segment after")
+            case s.Choose(var, branch):
+                self.branch(branch)
+                self.own(var)
+            case s.Map():
+                self.waits(x.waits)
+                depth = self.depth_of(x.iterable)
+                with self.scope(x.captures if x.waits else None):
+                    self.bind(x.item, depth)
+                    self.block(x.body)
+                self.own(x.var)
+            case s.Fold() | s.Loop():
+                self.loop(x)
+            case s.Fork(branches):
+                self.waits(True)
+                for b in branches:
+                    with self.scope(b.captures):
+                        self.block(b.body)
+                for b in branches:
+                    self.own(b.var)
+
+    def loop(self, x: s.Fold | s.Loop) -> None:
+        for start in x.init:
+            self.give("a variable of a loop", start)
+        depth = self.depth_of(x.iterable) if isinstance(x, s.Fold) else None
+        with self.scope():
+            for v in x.vars:
+                self.own(v)
+            if isinstance(x, s.Fold):
+                self.bind(x.item, depth)
+            else:
+                self.block(x.cond)
+            self.block(x.body)
+        self.own(x.var)
+
+    def waits(self, waits: bool) -> None:
+        if waits and not self.f.waits:
+            self.wrong("waits, but is not said to")

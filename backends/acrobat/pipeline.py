@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from backends.acrobat.analyses.alignment import Alignment, alignment
-from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.callgraph import call_graph
 from backends.acrobat.analyses.depth import static_depths
 from backends.acrobat.analyses.facts import Facts
 from backends.acrobat.analyses.independence import dependent
 from backends.acrobat.analyses.phases import phases
 from backends.acrobat.analyses.placement import misplaced
-from backends.acrobat.analyses.waits import Waits
+from backends.acrobat.analyses.waits import waits_of
 from backends.acrobat.errors import CompileError
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.verifier import verify
@@ -96,17 +96,17 @@ def optimise(program: Program, options: Options, observe: Observe | None = None)
 
 def check_markers(program: Program) -> None:
     """Raises CompileError with every `phase` out of place and every `parallel` that states what is not so."""
-    graph = CallGraph(program)
+    graph = call_graph(program)
     if problems := [*misplaced(program, graph), *dependent(program, graph)]:
         raise CompileError(problems)
 
 
 def facts_for(program: Program, options: Options) -> Facts:
     """What the schedule of the finished program depends on."""
-    graph = CallGraph(program)
+    graph = call_graph(program)
     static = static_depths(program, graph)
     stages = phases(program, graph, static)
-    waits = Waits(program, graph)
+    waits = waits_of(program, graph)
     phase = dict(stages.of) if options.phases else {}
     return Facts(
         static_depth=dict(static.depths) if options.hoist else {},

@@ -27,7 +27,7 @@ from typing import TypeAlias
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import Static, is_work
-from backends.acrobat.analyses.phases import Kinds
+from backends.acrobat.analyses.phases import kinds_of
 from backends.acrobat.analyses.waits import Waits
 from backends.acrobat.ir.nodes import Call, Expr, Fold, If, Item, Launch, Let, Lit, Loop, Map, Match, Op, Program, Weight
 from backends.acrobat.ir.visitor import binders, bodies, containing, free_vars, lets, walk
@@ -66,7 +66,7 @@ class Alignment:
 
 def alignment(program: Program, graph: CallGraph, static: Static, waits: Waits, phase: Mapping[str, int]) -> Alignment:
     """The facts about a program whose work is in launches. `phase` has the later phases of the entry's bindings."""
-    kinds = Kinds(program, graph)
+    kinds = kinds_of(program, graph)
     ends, later = set(), set()
     for name in waits.functions:
         for body in chains(program.functions[name].body):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from backends.acrobat.analyses.once import once
 from backends.acrobat.ir.nodes import Call, Program
 from backends.acrobat.ir.visitor import walk
 
@@ -93,3 +94,8 @@ class CallGraph:
                         components.append(tuple(sorted(stack[at:], key=order.__getitem__)))
                         del stack[at:]
         return components
+
+
+@once
+def call_graph(program: Program) -> CallGraph:
+    return CallGraph(program)

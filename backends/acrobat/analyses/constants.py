@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.engine import Facts, Place, Value, analyse
+from backends.acrobat.analyses.once import once
 from backends.acrobat.ir.nodes import Host, Item, Launch, Lit, Op, Program, Weight
 
 
@@ -58,6 +59,7 @@ class _Origins:
         return COMPUTED
 
 
+@once
 def origins(program: Program, graph: CallGraph) -> Facts[Origin]:
     """The origin of every variable's and result's leaves, in each context."""
     return analyse(program, _Origins(), graph)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.engine import Facts, Place, Value, analyse
+from backends.acrobat.analyses.once import once
 from backends.acrobat.core.ops import OPS, Fusion, is_view
 from backends.acrobat.core.types import ListT
 from backends.acrobat.ir.nodes import Atom, Host, Item, Launch, Let, Lit, Op, Program, Weight
@@ -98,6 +99,7 @@ class Static:
         return DYNAMIC in self.values.get(function, {}).get(name, (DYNAMIC,))
 
 
+@once
 def static_depths(program: Program, graph: CallGraph) -> Static:
     """The static depth of all work bound to a variable, before fusion (Op) or after (Launch: one level each)."""
     facts: Facts[int] = analyse(program, _Depths(), graph, contexts=False)

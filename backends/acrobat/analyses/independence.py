@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from backends.acrobat.analyses.callgraph import CallGraph
-from backends.acrobat.analyses.phases import Kinds
+from backends.acrobat.analyses.phases import kinds_of
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import ListT, TupleT
 from backends.acrobat.errors import Problem
@@ -75,7 +75,7 @@ class _Whole:
 
     def __init__(self, program: Program, graph: CallGraph) -> None:
         self._program = program
-        self._kinds = Kinds(program, graph)
+        self._kinds = kinds_of(program, graph)
         self._functions: dict[str, _Function] = {}
         self._chains: dict[tuple[str, int, int], list[str] | None] = {}
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.callgraph import call_graph
 from backends.acrobat.analyses.depth import is_work
 from backends.acrobat.analyses.engine import Place, Value, analyse
 from backends.acrobat.core.types import ListT
@@ -23,7 +23,7 @@ def operand_levels(program: Program, static: Mapping[Place, int]) -> Mapping[Pla
     """(function, variable) of each piece of work in `static` that an instance may come to -> the first level at which all its
     operands are there: 0 from the start, `COUNTED` if only a run tells."""
     levels = _Levels(static)
-    analyse(program, levels, CallGraph(program), contexts=False)
+    analyse(program, levels, call_graph(program), contexts=False)
     return levels.operands
 
 

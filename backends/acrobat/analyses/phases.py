@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import Static, is_work
-from backends.acrobat.analyses.waits import Waits
+from backends.acrobat.analyses.once import once
+from backends.acrobat.analyses.waits import waits_of
 from backends.acrobat.ir.nodes import Call, Expr, Fold, Host, If, Let, Loop, Match, Program, Var
 from backends.acrobat.ir.visitor import containing, free_vars, walk
 
@@ -40,7 +41,7 @@ def phases(program: Program, graph: CallGraph, static: Static) -> Phases:
     entry = program.functions[program.entry]
     if any(entry.name in callees for callees in graph.callees.values()):
         return Phases({})
-    kinds = Kinds(program, graph)
+    kinds = kinds_of(program, graph)
     of: dict[str, int] = {}
     placed: dict[str, int] = {}
     """Variable -> the phase in which it is bound."""
@@ -85,13 +86,14 @@ def is_marked(program: Program) -> bool:
     return any(map(is_marker, walk(program.functions[program.entry].body)))
 
 
+@once
 def marked_phases(program: Program, graph: CallGraph) -> Mapping[str, int]:
     """`Phases.of` as the markers say: what uses a marker's result, as data or to decide where to go on, comes a phase after
     what made its argument; other work comes as early as its operands allow. Empty without markers: phases are then found for
     the finished program only, and hinder no pass."""
     if not is_marked(program):
         return {}
-    kinds, waits = Kinds(program, graph), Waits(program, graph)
+    kinds, waits = kinds_of(program, graph), waits_of(program, graph)
     of: dict[str, int] = {}
     ready: dict[str, int] = {}
 
@@ -141,3 +143,8 @@ class Kinds:
 
     def loops(self, expr: Expr) -> bool:
         return id(expr) in self._loops
+
+
+@once
+def kinds_of(program: Program, graph: CallGraph) -> Kinds:
+    return Kinds(program, graph)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.engine import Place, Value, analyse
+from backends.acrobat.analyses.once import once
 from backends.acrobat.ir.nodes import Host, Item, Launch, Lit, Op, Program, Weight
 
 
@@ -56,6 +57,7 @@ class _Rows:
         return OTHER
 
 
+@once
 def table_rows(program: Program, graph: CallGraph) -> Mapping[str, Mapping[str, str]]:
     """function -> variable of tensor type -> the table that its value is a row of, in all contexts."""
     facts = analyse(program, _Rows(), graph)

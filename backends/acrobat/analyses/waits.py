@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.once import once
 from backends.acrobat.ir.nodes import Call, Expr, Item, Program
 from backends.acrobat.ir.visitor import containing, walk
 
@@ -22,3 +23,8 @@ class Waits:
     def may_wait(self, expr: Expr) -> bool:
         """Whether evaluating `expr` (a call, a loop, the elements of a `Map`), a node of the program, may wait."""
         return id(expr) in self._nodes
+
+
+@once
+def waits_of(program: Program, graph: CallGraph) -> Waits:
+    return Waits(program, graph)

@@ -257,3 +257,5 @@ class Program:
     entry: str = "forward"
     boundary: Any = field(default=None, compare=False, repr=False)
     """How Python's instances and results differ from the program's (`boundary.Boundary`); None where they do not."""
+    known: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """What `analyses.once` has found of the program. A changed copy begins without it."""

@@ -1,25 +1,22 @@
 """Static blocks: a maximal straight line of kernels is recorded and scheduled as one unit (paper: grain-size coarsening).
 
-Kernels of one let chain go together if nothing that calls, branches or waits lies between them and nobody is delayed by the
-operands of another; so does a `Map` of kernels whose items a kernel of the block sums up. What has a static depth stays apart.
+Kernels of one let chain go together if nothing that calls, branches or waits lies between them, and if no kernel then begins
+later because it waits for operands that only another of them needs. So does a `Map` of kernels whose items a kernel of the
+block sums up. What has a static depth stays apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from backends.acrobat.analyses.callgraph import CallGraph
-from backends.acrobat.analyses.depth import static_depths
-from backends.acrobat.analyses.phases import marked_phases
 from backends.acrobat.core.types import ListT, TensorT, TupleT
 from backends.acrobat.core.units import Block, Instr, Kernel, Mode, Param, Step
 from backends.acrobat.ir.nodes import (
     Atom,
     Expr,
     Field,
-    Function,
     Host,
     Launch,
     Lit,
@@ -29,9 +26,9 @@ from backends.acrobat.ir.nodes import (
     Tuple,
     Var,
 )
-from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, names_of, rename, walk
+from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, rename, walk
+from backends.acrobat.passes.chains import Chain, Scope, scopes
 from backends.acrobat.passes.dead import remove_dead
-from backends.acrobat.passes.grouping import Groups
 from backends.acrobat.passes.legal import fits, is_view
 from backends.acrobat.passes.simplify import same
 from backends.acrobat.passes.units import Units, param_name, unit_name, value_names
@@ -40,15 +37,10 @@ from backends.acrobat.passes.units import Units, param_name, unit_name, value_na
 def run(program: Program, hoist: bool = True) -> Program:
     """`program` with straight lines of kernels as Launches of blocks. With `hoist`, kernels of static depth stay apart."""
     program = remove_dead(program)
-    graph = CallGraph(program)
-    static = static_depths(program, graph).depths if hoist else {}
-    phases = marked_phases(program, graph)
-    kernels = [n.unit for f in program.functions.values() for n in walk(f.body) if isinstance(n, Launch)]
-    units = Units(kernels)
+    units = Units(n.unit for f in program.functions.values() for n in walk(f.body) if isinstance(n, Launch))
     functions = {}
-    for name, function in program.functions.items():
-        hoisted = frozenset(var for owner, var in static if owner == name)
-        functions[name] = _Function(function, units, hoisted, phases if name == program.entry else {}).coarse()
+    for scope in scopes(program, units, hoist):
+        functions[scope.function.name] = replace(scope.function, body=_coarse(scope, scope.function.body))
     return remove_dead(replace(program, functions=functions))
 
 
@@ -67,32 +59,14 @@ def _launches_kernel(expr: Expr) -> bool:
     return isinstance(expr, Launch) and isinstance(expr.unit, Kernel)
 
 
-class _Function:
-    def __init__(self, function: Function, units: Units, hoisted: frozenset[str], phases: Mapping[str, int]) -> None:
-        self.function = function
-        self.units = units
-        self.hoisted = hoisted
-        self.phases = phases
-        self.names = Names(names_of(function))
-
-    def coarse(self) -> Function:
-        return replace(self.function, body=self.chain(self.function.body))
-
-    def chain(self, expr: Expr) -> Expr:
-        bindings, tail = lets(expr)
-        return _Chain(self, bindings, tail).coarse()
+def _coarse(scope: Scope, expr: Expr) -> Expr:
+    bindings, tail = lets(expr)
+    return _Chain(scope, bindings, tail).coarse()
 
 
-class _Chain:
-    def __init__(self, owner: _Function, bindings: list[Binding], tail: Expr) -> None:
-        self.owner = owner
-        self.bindings = bindings
-        self.tail = tail
-        self.values = [value for _, value in bindings]
-        self.at = {var.name: i for i, (var, _) in enumerate(bindings)}
-        self.groups = Groups(bindings, owner.phases)
-        self.users = self.groups.users
-        self.in_tail = {self.at[name] for name in free_vars(tail) if name in self.at}
+class _Chain(Chain):
+    def __init__(self, scope: Scope, bindings: list[Binding], tail: Expr) -> None:
+        super().__init__(scope, bindings, tail)
         self.per_item = {i: found for i, value in enumerate(self.values) if (found := self.as_per_item(i, value))}
 
     # ---- growing blocks
@@ -122,37 +96,21 @@ class _Chain:
             self.merge({latest}, i)
 
     def merge(self, groups: set[int], i: int) -> None:
-        wanted = groups | {self.groups.of[i]}
-        members = {m for g in wanted for m in self.groups.members(g)}
-        for m in list(members):
-            for j in self.groups.dependence.direct(m):
-                wanted |= self.between(j, members)
-        members = {m for g in wanted for m in self.groups.members(g)}
+        wanted = self.with_views(groups | {self.groups.of[i]})
+        members = self.members(wanted)
         if any(not members.issuperset(self.users[m]) or m in self.in_tail for m in members & self.per_item.keys()):
             return
-        if len({name in self.owner.hoisted for m in members for name in self.launched(m)}) > 1:
+        if self.hoists_some(name for m in members for name in self.kernels(m)):
             return
         if not all(self.reads(m, members) for m in members) or any(self.hosts(m) & members for m in members):
             return
         if self.groups.can_merge(wanted) and not self.groups.delays(wanted):
             self.groups.merge(wanted)
 
-    def between(self, i: int, members: set[int]) -> set[int]:
-        """The groups of what only renames a member's value, from binding `i` down to the member; none if it leads elsewhere."""
-        path: set[int] = set()
-        while i not in members:
-            value = self.values[i]
-            below = self.index(cast(Op, value).args[0]) if is_view(value) else None
-            if below is None:
-                return set()
-            path.add(self.groups.of[i])
-            i = below
-        return path
-
     def reads(self, i: int, members: set[int]) -> bool:
         """Whether the binding's kernel, if it is one, can itself take the views that it reads out of members' values."""
         value = self.values[i]
-        return not isinstance(value, Launch) or fits(self.with_views(value, members)[0])
+        return not isinstance(value, Launch) or fits(self.viewing(value, members)[0])
 
     def hosts(self, i: int) -> set[int]:
         """What a map's items are made of on the host: that is done before a block, so no member of the block may give it."""
@@ -160,7 +118,7 @@ class _Chain:
             return set()
         return {self.at[name] for _, value in self.per_item[i].hosted for name in free_vars(value) if name in self.at}
 
-    def with_views(self, launch: Launch, members: Collection[int]) -> tuple[Kernel, list[Atom]]:
+    def viewing(self, launch: Launch, members: Collection[int]) -> tuple[Kernel, list[Atom]]:
         """The launch's kernel and operands, views of what the members compute being taken inside the kernel."""
         kernel, args = cast(Kernel, launch.unit), list(launch.args)
         for k in range(len(args)):
@@ -172,14 +130,11 @@ class _Chain:
                 kernel = _viewing(kernel, kernel.params[k], cast(Var, args[k]), views)
         return (kernel, args) if kernel == launch.unit else _each_once(kernel, args)
 
-    def launched(self, i: int) -> list[str]:
+    def kernels(self, i: int) -> list[str]:
         """The variables of the kernels that the binding launches."""
         if i in self.per_item:
             return [var.name for var, _ in self.per_item[i].launches]
         return [self.bindings[i][0].name] if _launches_kernel(self.values[i]) else []
-
-    def index(self, atom: Atom) -> int | None:
-        return self.at.get(atom.name) if isinstance(atom, Var) else None
 
     def as_per_item(self, i: int, value: Expr) -> _PerItem | None:
         """The map if its body launches kernels on what the host makes of an item, and kernels sum up the tensors it gives."""
@@ -216,11 +171,14 @@ class _Chain:
         out: list[Binding] = []
         for group in self.groups.order():
             members = self.groups.members(group)
-            if len([m for m in members if self.launched(m)]) > 1:
+            if len([m for m in members if self.kernels(m)]) > 1:
                 _BlockWriter(self, members, out).write()
             else:
-                out += [(self.bindings[m][0], map_bodies(self.values[m], self.owner.chain)) for m in members]
-        return from_lets(out, map_bodies(self.tail, self.owner.chain))
+                out += [(self.bindings[m][0], map_bodies(self.values[m], self.coarser)) for m in members]
+        return from_lets(out, map_bodies(self.tail, self.coarser))
+
+    def coarser(self, body: Expr) -> Expr:
+        return _coarse(self.scope, body)
 
     def root(self, xs: Var) -> str:
         """The list that has as many items as `xs` because `xs` is made of it item by item."""
@@ -280,18 +238,20 @@ class _BlockWriter:
                 self.computed[var.name] = f"{self.computed[cast(Var, value.value).name].split('.')[0]}.{value.index}"
         leaving = [m for m in self.members if self.leaves(m)]
         results = [m for m in leaving if isinstance(self.chain.values[m], Launch | Field)]
-        results = sorted({*results, *map(self.base, leaving)})
+        results = sorted({*results, *(cast(int, self.chain.base(m)) for m in leaving)})
         assert not any(isinstance(self.chain.values[m].type, TupleT) for m in results), "results are taken apart at once"
-        unit = self.chain.owner.units.share(
+        unit = self.chain.scope.units.share(
             Block(
-                unit_name(self.chain.owner.function.name, self.chain.bindings, self.chain.users, results),
+                unit_name(self.chain.scope.function.name, self.chain.bindings, self.chain.users, results),
                 tuple(self.params.values()),
                 tuple(self.steps),
                 tuple(self.computed[self.chain.bindings[m][0].name] for m in results),
                 self.list_groups(),
             )
         )
-        self.launch(unit, [self.chain.bindings[m][0] for m in results])
+        variables = [self.chain.bindings[m][0] for m in results]
+        span = next((v.span for v in variables if v.span.line), variables[0].span)
+        self.out += self.chain.launched(unit, self.atoms, variables, span)
         self.out += [self.chain.bindings[m] for m in leaving if m not in results]
 
     def leaves(self, m: int) -> bool:
@@ -300,26 +260,21 @@ class _BlockWriter:
             j not in self.inside or (is_view(self.chain.values[j]) and self.leaves(j)) for j in self.chain.users[m]
         )
 
-    def base(self, m: int) -> int:
-        """The launch, or field of one, in whose memory the member's value lies."""
-        while is_view(self.chain.values[m]):
-            m = cast(int, self.chain.index(cast(Op, self.chain.values[m]).args[0]))
-        return m
-
     def step(self, var: Var, launch: Launch) -> None:
-        kernel, atoms = self.chain.with_views(launch, self.inside)
-        kernel = kernel if kernel == launch.unit else self.chain.owner.units.share(kernel)
+        kernel, atoms = self.chain.viewing(launch, self.inside)
+        kernel = kernel if kernel == launch.unit else self.chain.scope.units.share(kernel)
         args = [self.arg(a, p.mode) for a, p in zip(atoms, kernel.params, strict=True)]
         self.computed[var.name] = f"{len(self.steps)}.0"
         self.steps.append(Step(kernel, tuple(args)))
 
     def steps_per_item(self, var: Var, per_item: _PerItem) -> None:
         columns: dict[str, str] = {}
+        steps: list[Step] = []
         hosted = {v.name for v, _ in per_item.hosted} | {per_item.map.var.name}
         numbers: dict[str, int] = {}
         for bound, e in per_item.launches:
-            kernel, atoms = self.chain.with_views(cast(Launch, e), self.inside)
-            kernel = kernel if kernel == cast(Launch, e).unit else self.chain.owner.units.share(kernel)
+            kernel, atoms = self.chain.viewing(cast(Launch, e), self.inside)
+            kernel = kernel if kernel == cast(Launch, e).unit else self.chain.scope.units.share(kernel)
             args = []
             for a, p in zip(atoms, kernel.params, strict=True):
                 if isinstance(a, Var) and a.name in per_item.fields:
@@ -331,10 +286,10 @@ class _BlockWriter:
                     args.append(columns[a.name])
                 else:
                     args.append(self.arg(a, p.mode))
-            numbers[bound.name] = len(self.steps)
-            self.steps.append(Step(kernel, tuple(args), over="?"))
+            numbers[bound.name] = len(self.steps) + len(steps)
+            steps.append(Step(kernel, tuple(args)))
         over = next(iter(columns.values()))
-        self.steps = [replace(s, over=over) if s.over == "?" else s for s in self.steps]
+        self.steps += [replace(step, over=over) for step in steps]
         owner, j = per_item.fields[per_item.result.name]
         self.computed[var.name] = f"{numbers[owner]}.{j}"
 
@@ -353,8 +308,8 @@ class _BlockWriter:
         for var, e in self.out:
             if isinstance(e, Map) and same(e, made):
                 return var
-        new = Var(self.chain.owner.names.fresh(wanted.name), made.type, span=old.span)
-        self.out.append((new, rename(made, self.chain.owner.names)))
+        new = Var(self.chain.scope.names.fresh(wanted.name), made.type, span=old.span)
+        self.out.append((new, rename(made, self.chain.scope.names)))
         self.roots[new.name] = self.chain.root(cast(Var, old.iterable))
         return new
 
@@ -381,14 +336,3 @@ class _BlockWriter:
                 group = first.setdefault(root, param.name)
                 out.append((param.name, group))
         return tuple(out)
-
-    def launch(self, unit: Block, variables: list[Var]) -> None:
-        span = next((v.span for v in variables if v.span.line), variables[0].span)
-        if len(variables) == 1:
-            self.out.append((variables[0], Launch(unit, tuple(self.atoms), variables[0].type, span=span)))
-            return
-        together = TupleT(tuple(v.type for v in variables))
-        var = Var(self.chain.owner.names.fresh("_".join(v.name for v in variables[:3])), together, span=span)
-        self.out.append((var, Launch(unit, tuple(self.atoms), together, span=span)))
-        for k, v in enumerate(variables):
-            self.out.append((v, Field(var, k, v.type, span=span)))

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.callgraph import call_graph
 from backends.acrobat.analyses.phases import is_marker
-from backends.acrobat.analyses.waits import Waits
+from backends.acrobat.analyses.waits import Waits, waits_of
 from backends.acrobat.ir.nodes import Call, Expr, Program, Weight
 from backends.acrobat.ir.visitor import free_vars, from_lets, lets, map_bodies, walk
 
@@ -21,7 +21,7 @@ def remove_dead(program: Program) -> Program:
     """`program` without what its entry's result does not depend on. The entry keeps its parameters."""
     needed = {name: frozenset[int]() for name in program.functions}
     needed[program.entry] = frozenset(range(len(program.functions[program.entry].params)))
-    waits = Waits(program, CallGraph(program))
+    waits = waits_of(program, call_graph(program))
     while True:
         bodies = {name: _live(f.body, needed, waits) for name, f in program.functions.items()}
         found = {

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
-from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.callgraph import call_graph
 from backends.acrobat.analyses.dependence import Dependence
 from backends.acrobat.analyses.depth import static_depths
 from backends.acrobat.analyses.phases import marked_phases
@@ -31,7 +31,7 @@ from backends.acrobat.passes.products import product
 
 def run(program: Program, hoist: bool = True) -> Program:
     """`program` with its products packed. With `hoist`, one of static depth stays apart from one without."""
-    graph = CallGraph(program)
+    graph = call_graph(program)
     static = static_depths(program, graph).depths if hoist else {}
     phases = marked_phases(program, graph)
     packing = Derivations(program)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.callgraph import call_graph
 from backends.acrobat.analyses.phases import is_marker
 from backends.acrobat.ir.nodes import Call, Function, Let, Lit, Program, Var, Weight
 from backends.acrobat.ir.visitor import walk
@@ -22,7 +22,7 @@ LARGE = 200
 def run(program: Program, weights: bool = True) -> Program:
     """`program` in normal form, its non-recursive functions inlined and nothing left that is not used. A copy of a function is
     also a specialisation of it; without `weights`, functions that are called with different weights stay one function."""
-    graph = CallGraph(program)
+    graph = call_graph(program)
     marked = {name for name, f in program.functions.items() if any(map(is_marker, walk(f.body)))}
     marked = {name for name in program.functions if graph.reachable(name) & marked}
     kept = frozenset() if weights else _several_weights(program) - marked

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.callgraph import call_graph
 from backends.acrobat.analyses.phases import marked_phases
 from backends.acrobat.core.types import TensorT
 from backends.acrobat.ir.make import make_op
@@ -57,7 +57,7 @@ def run(program: Program) -> Program:
     """`program` in normal form and simplified, until nothing changes any more."""
     while True:
         normal = replace(program, functions={name: normalise(f) for name, f in program.functions.items()})
-        phases = marked_phases(normal, CallGraph(normal))
+        phases = marked_phases(normal, call_graph(normal))
         functions = {
             name: _Simplifier(f, phases if name == program.entry else {}).function() for name, f in normal.functions.items()
         }

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.analyses.callgraph import CallGraph, Site
+from backends.acrobat.analyses.callgraph import CallGraph, Site, call_graph
 from backends.acrobat.analyses.constants import Origin, origins
 from backends.acrobat.analyses.depth import is_work
 from backends.acrobat.analyses.engine import Facts
@@ -34,7 +34,7 @@ def run(program: Program, clone: bool = True) -> Program:
     Each round of cloning settles the callees of what the round before has settled, so there are at most as many as components.
     """
     program = remove_dead(program)  # what is never called has no facts
-    for _ in CallGraph(program).components if clone else ():
+    for _ in call_graph(program).components if clone else ():
         cloned = _cloned(program)
         if cloned is program:
             break
@@ -44,7 +44,7 @@ def run(program: Program, clone: bool = True) -> Program:
 
 def _cloned(program: Program) -> Program:
     """One round: the call sites that enter a component are grouped by the weights they bring, and each group gets its own."""
-    graph = CallGraph(program)
+    graph = call_graph(program)
     facts = origins(program, graph)
     targets: dict[Site, str] = {}
     copies: dict[str, Function] = {}
@@ -95,7 +95,7 @@ def _retargeted(graph: CallGraph, function: Function, targets: Mapping[Site, str
 
 def _placed(program: Program) -> Program:
     """Variables that always are one weight become it."""
-    facts = origins(program, CallGraph(program))
+    facts = origins(program, call_graph(program))
     functions = {}
     for name, function in program.functions.items():
         leaves = facts.merged(name)
@@ -109,7 +109,7 @@ def _placed(program: Program) -> Program:
 
 def _merged(program: Program) -> Program:
     """Clones that have come out alike are one function again, so that one kernel serves the calls of both."""
-    graph = CallGraph(program)
+    graph = call_graph(program)
     merged: dict[str, str] = {}
     kept: dict[tuple[Any, ...], tuple[str, ...]] = {}
     for component in graph.components:  # callees come first, so theirs are merged already

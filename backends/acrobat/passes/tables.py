@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from backends.acrobat.analyses.callgraph import CallGraph
+from backends.acrobat.analyses.callgraph import call_graph
 from backends.acrobat.analyses.tables import table_rows
 from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.types import INT, TensorT
@@ -34,7 +34,7 @@ def projects(program: Program) -> bool:
 
 def run(program: Program) -> Program:
     """`program` (in normal form) with products of weights and of rows of weights done at load."""
-    rows = table_rows(program, CallGraph(program))
+    rows = table_rows(program, call_graph(program))
     made = Derivations(program)
     functions = {name: normalise(_Function(f, rows[name], made).function()) for name, f in program.functions.items()}
     return remove_dead(replace(program, functions=functions, weights=made.weights, derived=made.derived))

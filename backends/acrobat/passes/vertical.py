@@ -7,19 +7,16 @@ Groups grow on the dependence graph of a let chain, not in source order, so bind
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from backends.acrobat.analyses.callgraph import CallGraph
-from backends.acrobat.analyses.depth import static_depths
-from backends.acrobat.analyses.phases import marked_phases
 from backends.acrobat.core.ops import OPS, Fusion
-from backends.acrobat.core.types import ListT, TensorT, TupleT
+from backends.acrobat.core.types import ListT, TensorT
 from backends.acrobat.core.units import Instr, Kernel, Mode, Param, displacements
-from backends.acrobat.ir.nodes import Atom, Expr, Field, Fold, Function, Launch, Lit, Loop, Op, Program, Var, Weight
-from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, names_of, walk
+from backends.acrobat.ir.nodes import Atom, Expr, Fold, Function, Lit, Loop, Op, Program, Var, Weight
+from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, walk
+from backends.acrobat.passes.chains import Chain, Scope, scopes
 from backends.acrobat.passes.dead import remove_dead
-from backends.acrobat.passes.grouping import Groups
 from backends.acrobat.passes.legal import fits, is_view
 from backends.acrobat.passes.units import Units, param_name, unit_name
 
@@ -28,14 +25,7 @@ def run(program: Program, fuse: bool = True, hoist: bool = True) -> Program:
     """`program` with Launches of kernels in place of operations; without `fuse`, one kernel for each. With `hoist`, operations
     that have a static depth share no kernel with others, which would take it from them."""
     program = remove_dead(program)
-    graph = CallGraph(program)
-    static = static_depths(program, graph).depths if hoist else {}
-    phases = marked_phases(program, graph)
-    units = Units()
-    functions = {}
-    for name, function in program.functions.items():
-        hoisted = frozenset(var for owner, var in static if owner == name)
-        functions[name] = _Function(function, units, hoisted, phases if name == program.entry else {}, fuse).fused()
+    functions = {s.function.name: _Function(s, fuse).fused() for s in scopes(program, Units(), hoist)}
     return replace(program, functions=functions)
 
 
@@ -49,26 +39,20 @@ def _computes(expr: Expr) -> bool:
 
 
 class _Function:
-    def __init__(
-        self, function: Function, units: Units, hoisted: frozenset[str], phases: Mapping[str, int], fuse: bool
-    ) -> None:
-        self.function = function
-        self.units = units
-        self.hoisted = set(hoisted)
-        self.phases = phases
+    def __init__(self, scope: Scope, fuse: bool) -> None:
+        self.scope = scope
         self.fuse = fuse
-        self.names = Names(names_of(function))
-        loops = [node for node in walk(function.body) if isinstance(node, Fold | Loop)]
+        loops = [node for node in walk(scope.function.body) if isinstance(node, Fold | Loop)]
         self.carried = frozenset(v.name for node in loops for v in node.vars)
 
     def fused(self) -> Function:
-        return replace(self.function, body=self.chain(self.function.body))
+        return replace(self.scope.function, body=self.chain(self.scope.function.body))
 
     def chain(self, expr: Expr) -> Expr:
         bindings, tail = lets(expr)
         bindings = [(var, map_bodies(value, self.chain)) for var, value in bindings]
         if isinstance(tail, Op):
-            var = Var(self.names.fresh("result"), tail.type, span=tail.span)
+            var = Var(self.scope.names.fresh("result"), tail.type, span=tail.span)
             bindings.append((var, tail))
             tail = var
         tail = map_bodies(tail, self.chain)
@@ -86,16 +70,10 @@ class _Made:
     exposed: tuple[int, ...]
 
 
-class _Chain:
+class _Chain(Chain):
     def __init__(self, owner: _Function, bindings: list[Binding], tail: Expr) -> None:
+        super().__init__(owner.scope, _cat_for_each_product(bindings, tail, owner) if owner.fuse else bindings, tail)
         self.owner = owner
-        self.tail = tail
-        self.bindings = _cat_for_each_product(bindings, tail, owner) if owner.fuse else bindings
-        self.values = [value for _, value in self.bindings]
-        self.at = {var.name: i for i, (var, _) in enumerate(self.bindings)}
-        self.groups = Groups(self.bindings, owner.phases)
-        self.users = self.groups.users
-        self.in_tail = {self.at[name] for name in free_vars(tail) if name in self.at}
 
     # ---- growing groups
 
@@ -185,48 +163,18 @@ class _Chain:
 
     def merge(self, groups: Sequence[int], i: int) -> bool:
         """Make one group of these and binding `i`'s, with the views between them, if that is one kernel and delays nothing."""
-        wanted = {*groups, self.groups.of[i]}
-        members = {m for g in wanted for m in self.groups.members(g)}
-        for m in list(members):
-            for j in self.groups.dependence.direct(m):
-                wanted |= self.views_between(j, members)
-        if len({var in self.owner.hoisted for var in self.computed(wanted)}) > 1:
+        wanted = self.with_views({*groups, self.groups.of[i]})
+        if self.hoists_some(self.computed(wanted)):
             return False
         if not self.groups.can_merge(wanted) or self.groups.delays(wanted):
             return False
-        if self.made(sorted(m for g in wanted for m in self.groups.members(g))) is None:
+        if self.made(sorted(self.members(wanted))) is None:
             return False
         self.groups.merge(wanted)
         return True
 
     def computed(self, groups: Iterable[int]) -> list[str]:
         return [self.bindings[m][0].name for g in groups for m in self.groups.members(g) if _computes(self.values[m])]
-
-    def views_between(self, i: int, members: set[int]) -> set[int]:
-        """The groups of the views from binding `i` down to a member; none if they lead elsewhere."""
-        path: set[int] = set()
-        while i not in members:
-            value = self.values[i]
-            below = self.index(value.args[0]) if isinstance(value, Op) and is_view(value) else None
-            if below is None:
-                return set()
-            path.add(self.groups.of[i])
-            i = below
-        return path
-
-    def index(self, atom: Atom) -> int | None:
-        return self.at.get(atom.name) if isinstance(atom, Var) else None
-
-    def base(self, i: int) -> int | None:
-        """The binding in whose memory binding `i` lies; None if that is none of this chain."""
-        value = self.values[i]
-        while is_view(value):
-            assert isinstance(value, Op)
-            below = self.index(value.args[0])
-            if below is None:
-                return None
-            i, value = below, self.values[below]
-        return i
 
     # ---- from a group to a kernel
 
@@ -305,17 +253,10 @@ class _Chain:
         return kept[::-1]
 
     def launch(self, made: _Made, out: list[Binding]) -> None:
-        kernel = self.owner.units.share(made.kernel)
+        kernel = self.scope.units.share(made.kernel)
         variables = [self.bindings[i][0] for i in made.exposed]
         span = variables[-1].span if variables[-1].span.line else self.values[made.exposed[-1]].span
-        if len(variables) == 1:
-            out.append((variables[0], Launch(kernel, made.atoms, variables[0].type, span=span)))
-            return
-        together = TupleT(tuple(v.type for v in variables))
-        var = Var(self.owner.names.fresh("_".join(v.name for v in variables[:3])), together, span=span)
-        out.append((var, Launch(kernel, made.atoms, together, span=span)))
-        for k, v in enumerate(variables):
-            out.append((v, Field(var, k, v.type, span=span)))
+        out += self.launched(kernel, made.atoms, variables, span)
 
 
 class _Builder:
@@ -332,7 +273,7 @@ class _Builder:
     def made(self, computed: set[int]) -> _Made:
         for i in self.exposed:
             self.instr(i, computed)
-        name = unit_name(self.chain.owner.function.name, self.chain.bindings, self.chain.users, self.exposed)
+        name = unit_name(self.chain.scope.function.name, self.chain.bindings, self.chain.users, self.exposed)
         results = tuple(self.body[i].name for i in self.exposed)
         kernel = Kernel(name, tuple(self.params.values()), tuple(self.body.values()), results)
         return _Made(kernel, tuple(self.atoms), self.exposed)
@@ -376,8 +317,8 @@ def _cat_for_each_product(bindings: list[Binding], tail: Expr, owner: _Function)
             args = list(value.args)
             for k, arg in enumerate(args):
                 if isinstance(arg, Var) and arg.name in cats:
-                    own = Var(owner.names.fresh(arg.name), arg.type, span=arg.span)
-                    owner.hoisted |= {own.name} if arg.name in owner.hoisted else set()
+                    own = Var(owner.scope.names.fresh(arg.name), arg.type, span=arg.span)
+                    owner.scope.hoisted |= {own.name} if arg.name in owner.scope.hoisted else set()
                     out.append((own, cats[arg.name]))
                     args[k] = own
             value = replace(value, args=tuple(args))

@@ -1,0 +1,114 @@
+"""What the passes that make units share: `vertical`, of operations, and `coarsen`, of kernels.
+
+Both walk over the let chains of each function, merge bindings of a chain into groups, and put a Launch where a group stood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from backends.acrobat.analyses.callgraph import call_graph
+from backends.acrobat.analyses.depth import static_depths
+from backends.acrobat.analyses.phases import marked_phases
+from backends.acrobat.core.span import Span
+from backends.acrobat.core.types import TupleT
+from backends.acrobat.core.units import Block, Kernel
+from backends.acrobat.ir.nodes import Atom, Expr, Field, Function, Launch, Op, Program, Var
+from backends.acrobat.ir.visitor import Binding, Names, free_vars, names_of
+from backends.acrobat.passes.grouping import Groups
+from backends.acrobat.passes.legal import is_view
+from backends.acrobat.passes.units import Units
+
+
+@dataclass
+class Scope:
+    """A function whose chains are worked on. `hoisted` are its variables of a static depth, which share no unit with others:
+    that would take it from them. `phases` are those that markers give its variables."""
+
+    function: Function
+    units: Units
+    hoisted: set[str]
+    phases: Mapping[str, int]
+    names: Names = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.names = Names(names_of(self.function))
+
+
+def scopes(program: Program, units: Units, hoist: bool) -> Iterator[Scope]:
+    """Every function of the program. Without `hoist` none of its variables has a static depth."""
+    graph = call_graph(program)
+    static = static_depths(program, graph).depths if hoist else {}
+    phases = marked_phases(program, graph)
+    for name, function in program.functions.items():
+        hoisted = {var for owner, var in static if owner == name}
+        yield Scope(function, units, hoisted, phases if name == program.entry else {})
+
+
+class Chain:
+    """A let chain and the groups of its bindings, which are named by their numbers."""
+
+    def __init__(self, scope: Scope, bindings: list[Binding], tail: Expr) -> None:
+        self.scope = scope
+        self.bindings = bindings
+        self.tail = tail
+        self.values = [value for _, value in bindings]
+        self.at = {var.name: i for i, (var, _) in enumerate(bindings)}
+        self.groups = Groups(bindings, scope.phases)
+        self.users = self.groups.users
+        self.in_tail = {self.at[name] for name in free_vars(tail) if name in self.at}
+
+    def index(self, atom: Atom) -> int | None:
+        """The binding of a variable; None of what is not bound in the chain."""
+        return self.at.get(atom.name) if isinstance(atom, Var) else None
+
+    def viewed(self, i: int) -> int | None:
+        """The binding that binding `i` is a view of, if it is a view and that is one of the chain."""
+        value = self.values[i]
+        return self.index(value.args[0]) if isinstance(value, Op) and is_view(value) else None
+
+    def base(self, i: int) -> int | None:
+        """The binding in whose memory binding `i` lies; None if that is none of this chain."""
+        while is_view(self.values[i]):
+            below = self.viewed(i)
+            if below is None:
+                return None
+            i = below
+        return i
+
+    def members(self, groups: Iterable[int]) -> set[int]:
+        return {m for g in groups for m in self.groups.members(g)}
+
+    def with_views(self, groups: Iterable[int]) -> set[int]:
+        """The groups, and those of the views that lie between their members."""
+        wanted = set(groups)
+        members = self.members(wanted)
+        for m in list(members):
+            for j in self.groups.dependence.direct(m):
+                wanted |= self._views_between(j, members)
+        return wanted
+
+    def _views_between(self, i: int, members: set[int]) -> set[int]:
+        """The groups of the views from binding `i` down to a member; none if they lead elsewhere."""
+        path: set[int] = set()
+        while i not in members:
+            below = self.viewed(i)
+            if below is None:
+                return set()
+            path.add(self.groups.of[i])
+            i = below
+        return path
+
+    def hoists_some(self, names: Iterable[str]) -> bool:
+        """Whether some of these variables have a static depth and others have none."""
+        return len({name in self.scope.hoisted for name in names}) > 1
+
+    def launched(self, unit: Kernel | Block, atoms: Sequence[Atom], variables: Sequence[Var], span: Span) -> list[Binding]:
+        """The bindings that launch a unit whose results are these variables."""
+        if len(variables) == 1:
+            return [(variables[0], Launch(unit, tuple(atoms), variables[0].type, span=span))]
+        together = TupleT(tuple(v.type for v in variables))
+        var = Var(self.scope.names.fresh("_".join(v.name for v in variables[:3])), together, span=span)
+        fields: list[Binding] = [(v, Field(var, k, v.type, span=span)) for k, v in enumerate(variables)]
+        return [(var, Launch(unit, tuple(atoms), together, span=span)), *fields]

@@ -91,8 +91,7 @@ class Module:
                 f"    using Result = {result};",
                 f"    static constexpr bool waits = {str(entry.waits).lower()};",
                 f"    static Instance read([[maybe_unused]] Session& s, PyObject* o) {{ return {read}; }}",
-                f"    static {f'Task<{result}>' if entry.waits else result} "
-                "forward(Session& s, const Instance& instance) {",
+                f"    static {f'Task<{result}>' if entry.waits else result} forward(Session& s, const Instance& instance) {{",
                 "        static int64_t depth;  // nobody asks for the depth of a whole instance",
                 "        depth = 0;",
                 f"        return model::{function_names[program.entry]}(s, instance, depth);",
@@ -141,9 +140,7 @@ def unit_section(units: Units, writer: UnitWriter) -> list[str]:
     return ["// ---- units of scheduling", functions, "", writer.table(units), ""]
 
 
-def model_table(
-    schedule: Schedule, units: Units, outputs: Sequence[TensorT], functions: Sequence[str], door: str
-) -> list[str]:
+def model_table(schedule: Schedule, units: Units, outputs: Sequence[TensorT], functions: Sequence[str], door: str) -> list[str]:
     """The end of a generated unit: all that the runtime must know of the model, as a `Model`, and the function that gives it.
     `functions` are the last entries of the table."""
     program = schedule.program

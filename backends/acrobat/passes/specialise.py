@@ -32,14 +32,19 @@ def run(program: Program, clone: bool = True) -> Program:
     them.
 
     Each round of cloning settles the callees of what the round before has settled, so there are at most as many as components.
+    Raises RuntimeError if there are more: a defect of the compiler.
     """
     program = remove_dead(program)  # what is never called has no facts
-    for _ in call_graph(program).components if clone else ():
+    return _merged(_placed(_settled(program) if clone else program))
+
+
+def _settled(program: Program) -> Program:
+    for _ in range(len(call_graph(program).components) + 1):
         cloned = _cloned(program)
         if cloned is program:
-            break
+            return program
         program = cloned
-    return _merged(_placed(program))
+    raise RuntimeError("specialisation still clones functions after as many rounds as it can need")
 
 
 def _cloned(program: Program) -> Program:

@@ -277,3 +277,9 @@ def test_families_of_recursive_functions_mean_the_same(p: Program) -> None:
         np.testing.assert_allclose(Interpreter(after).run(instance), before, rtol=1e-12)
         again = specialise.run(after, clone)
         assert print_program(again) == print_program(after)
+
+
+def test_cloning_without_an_end_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(specialise, "_cloned", lambda p: replace(p))
+    with pytest.raises(RuntimeError, match="still clones functions after as many rounds as it can need"):
+        specialise.run(treelstm())

@@ -95,6 +95,10 @@ def truth(f: Frame, test: ast.expr) -> Value:
             return decide(f, test, first, lambda: Static(True), lambda: truth(f, others))
         case ast.UnaryOp(ast.Not(), operand):
             return negation(f, truth(f, operand))
+        case ast.Call(ast.Name("isinstance"), [ast.Name() | ast.Attribute() as tested, _], []):
+            value = f.borrowed(tested)
+            if isinstance(value, Dyn) and isinstance(value.type, DataT):
+                return decide(f, test, test, lambda: Static(True), lambda: Static(False))
     return condition(f, f.borrowed(test), test)
 
 
@@ -155,6 +159,10 @@ def decide(f: Frame, node: ast.AST, test: ast.expr, then: Arm, orelse: Arm) -> V
             if isinstance(op, ast.And):
                 return decide(f, node, first, lambda: decide(f, node, others, then, orelse), orelse)
             return decide(f, node, first, then, lambda: decide(f, node, others, then, orelse))
+        case ast.Call(ast.Name("isinstance"), [tested, classes], []) if "isinstance" not in f.env:
+            value = f.borrowed(tested)
+            if isinstance(value, Dyn) and isinstance(value.type, DataT):
+                return of_class(f, node, value, path_of(tested), f.borrowed(classes), then, orelse)
         case ast.Compare(ast.Name() | ast.Attribute() as tested, [ast.Is() | ast.IsNot() as op], [ast.Constant(None)]):
             value = f.borrowed(tested)
             path = path_of(tested)
@@ -167,6 +175,57 @@ def decide(f: Frame, node: ast.AST, test: ast.expr, then: Arm, orelse: Arm) -> V
                 hint = path.rpartition(".")[2]
                 return open_optional(f, node, value, some, orelse if isinstance(op, ast.IsNot) else then, hint)
     return choose(f, node, truth(f, test), then, orelse)
+
+
+def of_class(f: Frame, node: ast.AST, value: Dyn, path: str | None, classes: Value, then: Arm, orelse: Arm) -> Value:
+    """`then if isinstance(value, classes) else orelse`. In each arm it is known of which class the value is."""
+    whole = f.static_list(classes)
+    parts = whole.items if isinstance(whole, TupleV) else (whole,)
+    wanted: Any = tuple(c.value for c in parts if isinstance(c, Static) and isinstance(c.value, type))
+    if len(wanted) < len(parts):
+        return f.problem(node, "the classes of `isinstance` are known at compile time")
+    if optional(f, value) is not None:
+
+        def some(inner: Value) -> Value:
+            if path is not None:
+                f.env[path] = inner
+            if isinstance(inner, Dyn) and isinstance(inner.type, DataT):
+                return of_class(f, node, inner, path, classes, then, orelse)
+            return f.problem(node, f"`isinstance` takes an object here, not {describe(type_of(inner))}")
+
+        return open_optional(f, node, value, some, orelse)
+    assert isinstance(value.type, DataT)
+    known_class = f.env.get(class_key(path)) if path is not None else None
+    if isinstance(known_class, Static):
+        return (then if issubclass(known_class.value, wanted) else orelse)()
+    datatypes = f.program.datatypes
+    members = datatypes.cases[value.type.name]
+    if all(issubclass(c, wanted) for c in members):
+        return then()
+    heads = [(c, tuple(f.var(x, datatypes.field_type(c, x)) for x in datatypes.field_names(c))) for c in members]
+
+    def arm(cls: type, variables: tuple[n.Var, ...]) -> Arm:
+        def body() -> Value:
+            if path is not None:
+                f.env[class_key(path)] = Static(cls)
+                for variable, name in zip(variables, datatypes.field_names(cls), strict=True):
+                    f.env[f"{HIDDEN}{path.removeprefix(HIDDEN)}.{name}"] = Dyn(variable)
+            return (then if issubclass(cls, wanted) else orelse)()
+
+        return body
+
+    def build(type: Any, bodies: list[n.Expr]) -> n.Expr:
+        arms = tuple(n.Arm(c.__name__, variables, body) for (c, variables), body in zip(heads, bodies, strict=True))
+        return n.Match(value.atom, arms, type, span=f.span)
+
+    if any(contains_unknown(v.type) for _, variables in heads for v in variables):
+        f.program.incomplete = True
+    return _choice(f, node, [arm(c, variables) for c, variables in heads], build)
+
+
+def class_key(path: str) -> str:
+    """The key of `Frame.env` for the class that a name, or a field, is known to be of."""
+    return f"{HIDDEN}{path.removeprefix(HIDDEN)}.{HIDDEN}class"
 
 
 def path_of(node: ast.expr) -> str | None:
@@ -183,8 +242,10 @@ def path_of(node: ast.expr) -> str | None:
 
 
 def tests_none(test: ast.expr) -> bool:
-    """Whether `test` compares a name, or a field, with None."""
+    """Whether `test` compares a name, or a field, with None, or asks for its class."""
     match test:
+        case ast.Call(ast.Name("isinstance"), [ast.Name() | ast.Attribute(), _], []):
+            return True
         case ast.BoolOp(values=values):
             return any(map(tests_none, values))
         case ast.UnaryOp(ast.Not(), operand):

@@ -15,7 +15,16 @@ from backends.acrobat.core.types import INT, DataT, ListT, ScalarT, TensorT, Tup
 from backends.acrobat.frontend import calls, dictionaries, modules, ragged, weights
 from backends.acrobat.frontend.annotations import AnnotationError
 from backends.acrobat.frontend.comprehensions import comprehension
-from backends.acrobat.frontend.conditions import bool_value, compare, decide, negation, optional, path_of, truth
+from backends.acrobat.frontend.conditions import (
+    bool_value,
+    class_key,
+    compare,
+    decide,
+    negation,
+    optional,
+    path_of,
+    truth,
+)
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.lists import iterable, list_of, subscript
 from backends.acrobat.frontend.observed import record_class
@@ -80,7 +89,14 @@ def _dispatch(f: Frame, node: ast.expr, hint: str) -> Value:
             return _name(f, node, name)
         case ast.Attribute(value, attribute):
             opened = f.env.get(path_of(node) or "")
-            return opened if opened is not None else _attribute(f, node, f.borrowed(value), attribute)
+            if opened is not None:
+                return opened
+            known_class = f.env.get(class_key(path_of(value) or ""))
+            if isinstance(known_class, Static):
+                return _of_known_class(f, node, f.borrowed(value), known_class.value, attribute)
+            return _attribute(f, node, f.borrowed(value), attribute)
+        case ast.Call(ast.Name("isinstance"), [ast.Name() | ast.Attribute(), _], []):
+            return truth(f, node)
         case ast.Call():
             return calls.call(f, node, hint)
         case ast.BinOp(left, op, right):
@@ -295,6 +311,16 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         f.program.incomplete = True
         return guess(t)
     return f.bind(n.Match(value.atom, tuple(arms), t, span=f.span), name)
+
+
+def _of_known_class(f: Frame, node: ast.AST, value: Value, cls: type, name: str) -> Value:
+    """An attribute of an object whose class is known: a field that nothing has read so far is read from the next round on."""
+    if isinstance(value, Dyn) and f.program.datatypes.has_field(cls, name):
+        f.program.incomplete = True
+        return guess(f.program.datatypes.field_type(cls, name))
+    if isinstance(value, Dyn) and (found := class_attribute(f, node, value, (cls,), name)) is not None:
+        return found
+    return f.problem(node, f"a `{cls.__name__}` has no `{name}`")
 
 
 def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type], name: str) -> Value | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
-from backends.acrobat.core.types import BOOL, TupleT
+from backends.acrobat.core.types import BOOL, DataT, TupleT
 from backends.acrobat.errors import Problem
-from backends.acrobat.frontend.conditions import choose, open_optional, optional, truth
+from backends.acrobat.frontend.conditions import choose, class_key, of_class, open_optional, optional, truth
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.lists import iterable
 from backends.acrobat.frontend.scope import RETURNED, Exits, assign, assigned, changed_in, ends, hint_of, leaves
@@ -197,11 +198,16 @@ def _round(f: Frame, s: LoopStatement, item: Value | None, carried: Sequence[str
     return leave(False)
 
 
-def _opened(f: Frame, s: ast.While, then: Callable[[], Value], orelse: Callable[[], Value]) -> Value:
+def _opened(f: Frame, s: ast.While, then: Callable[[], Value], orelse: Callable[[], Value], start: int = 0) -> Value:
     """`then`, with the names open that the loop's test says are not None; where one is None after all, `orelse`."""
     tests = s.test.values if isinstance(s.test, ast.BoolOp) and isinstance(s.test.op, ast.And) else [s.test]
-    for test in tests:
+    for k, test in enumerate(tests[start:], start):
         match test:
+            case ast.Call(ast.Name("isinstance"), [ast.Name(name), classes], []):
+                value = f.env.get(name)
+                if isinstance(value, Dyn) and isinstance(value.type, DataT) and class_key(name) not in f.env:
+                    others = partial(_opened, f, s, then, orelse, k + 1)
+                    return of_class(f, s, value, name, f.borrowed(classes), others, orelse)
             case ast.Compare(ast.Name(name), [ast.IsNot()], [ast.Constant(None)]):
                 value = f.env.get(name)
                 if isinstance(value, Dyn) and optional(f, value) is not None:

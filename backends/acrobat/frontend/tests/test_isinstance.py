@@ -1,0 +1,125 @@
+"""`isinstance` of objects of an instance: in each arm it is known of which class an object is."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from backends.acrobat.errors import CompileError
+from backends.acrobat.frontend import build
+from backends.acrobat.frontend.tests.test_own_model import load
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.ir.verifier import verify
+
+HEAD = """
+import torch
+import torch.nn as nn
+
+
+class Node:
+    def weight(self):
+        return 1.0
+
+
+class Leaf(Node):
+    def __init__(self, word):
+        self.word = word
+
+
+class One(Node):
+    def __init__(self, child, tag):
+        self.child, self.tag = child, tag
+
+    def weight(self):
+        return 0.5
+
+
+class Two(Node):
+    def __init__(self, left, right=None):
+        self.left, self.right = left, right
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.table = nn.Embedding(9, 4)
+        self.merge = nn.Linear(8, 4)
+        self.tags = nn.ModuleDict({"a": nn.Linear(4, 4), "b": nn.Linear(4, 4)})
+
+"""
+
+MODELS = {
+    "early returns": """
+    def forward(self, node):
+        if isinstance(node, Leaf):
+            return self.table.weight[node.word]
+        if isinstance(node, One):
+            return self.forward(node.child) * node.weight()
+        left = self.forward(node.left)
+        right = left if node.right is None else self.forward(node.right)
+        return torch.tanh(self.merge(torch.cat([left, right])))
+""",
+    "not, and, or": """
+    def forward(self, node):
+        if isinstance(node, One) and node.tag != "c":
+            return torch.relu(self.tags[node.tag](self.forward(node.child)))
+        if not isinstance(node, (Leaf, Two)):
+            return self.forward(node.child)
+        if isinstance(node, Leaf):
+            value = self.table.weight[node.word]
+        else:
+            value = self.forward(node.left) * node.weight()
+        return value
+""",
+    "as values": """
+    def forward(self, node):
+        leaf = isinstance(node, Leaf)
+        below = self.table.weight[0] if leaf else self.below(node)
+        return below * (2.0 if isinstance(node, (One, Two)) else 3.0)
+
+    def below(self, node):
+        return self.forward(node.child) if isinstance(node, One) else self.table.weight[1]
+""",
+    "a base class": """
+    def forward(self, node):
+        total = torch.zeros(4)
+        while isinstance(node, Node) and isinstance(node, One):
+            total = total + self.table.weight[3]
+            node = node.child
+        return total
+""",
+}
+
+
+def tree(module: Any, rng: random.Random, depth: int = 4) -> Any:
+    kind = rng.random()
+    if depth == 0 or kind < 0.25:
+        return module.Leaf(rng.randrange(9))
+    if kind < 0.5:
+        return module.One(tree(module, rng, depth - 1), rng.choice("abc"))
+    return module.Two(tree(module, rng, depth - 1), tree(module, rng, depth - 1) if rng.random() < 0.7 else None)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_model(name: str, tmp_path: Path) -> None:
+    module = load(tmp_path, HEAD + MODELS[name], f"classes_{abs(hash(name))}")
+    model, rng = module.Model().eval(), random.Random(0)
+    program = build(model, sample=[tree(module, rng) for _ in range(12)])
+    verify(program)
+    interpreter = Interpreter(program)
+    with torch.no_grad():
+        for _ in range(12):
+            given = tree(module, rng)
+            assert torch.allclose(torch.tensor(interpreter.run(given)), model(given).double(), atol=1e-5)
+
+
+def test_a_field_of_another_class_is_an_error(tmp_path: Path) -> None:
+    text = HEAD + "    def forward(self, node):\n        return node.left.weight() if isinstance(node, Leaf) else 1.0\n"
+    module = load(tmp_path, text, "classes_wrong")
+    with pytest.raises(CompileError, match="a `Leaf` has no `left`"):
+        build(module.Model().eval(), sample=[tree(module, random.Random(i)) for i in range(12)])

@@ -717,7 +717,6 @@ WRONG = {
     "len(s.n)": "this has no length",
     "range(0.5)": "`range` takes ints",
     "list(reversed(enumerate([1])))": "`reversed` takes a list",
-    "isinstance(s, In)": "`isinstance` is not in the language",
     "int('1', base=3)": "`int` takes no keyword arguments here",
     "int([s.n])": "`int` cannot be used like this here",
     "s.n(1)": "this cannot be called",

@@ -83,6 +83,19 @@ class TestFacts:
     ) -> None:
         assert Compiled(built(name, options=options), 1).facts()["load_time"] == load_time
 
+    @pytest.mark.parametrize(("name", "recursive", "phases"), [("treelstm", True, 1), ("birnn", False, 2)])
+    def test_properties_are_those_of_the_schedule(
+        self, built: Callable[..., Any], name: str, recursive: bool, phases: int
+    ) -> None:
+        """The widths of five instances are not those of one, and none is told before something has run."""
+        compiled = Compiled(built(name), 1)
+        assert "properties" not in compiled.facts()
+        compiled.run(draw(name, 5))
+        found = compiled.facts()["properties"]
+        assert found["recursive"] is recursive and found["phases"] >= phases
+        assert 1 <= found["width_median"] <= found["width_most"] and 1 <= found["width_of_one"] < found["width_most"]
+        assert found["depth"] > 2
+
     def test_generated_kernels(self, built: Callable[..., Any]) -> None:
         facts = Compiled(built("birnn", options=AVX2, threads=2), 2).facts()
         assert facts["instruction_set"] == "avx2" and facts["threads"] == 2

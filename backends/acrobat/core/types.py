@@ -40,6 +40,8 @@ class ListT:
 
     item: Type
     rows: int | None = None
+    kind: Literal["list", "set", "dict"] = "list"
+    """While the front end works: whether it stands for a set, or for a dictionary, whose items are pairs."""
 
 
 @dataclass(frozen=True, slots=True)

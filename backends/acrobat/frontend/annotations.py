@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, Case, DataT, DataType, ListT, TensorT, TupleT, Type
-from backends.acrobat.frontend.observed import ObservationError, Observer, Place, RecordOf
+from backends.acrobat.frontend.observed import Observer, Place, RecordOf
 from backends.acrobat.frontend.values import SYMBOL, UNKNOWN, contains_unknown, join_types
 
 
@@ -111,10 +111,7 @@ class Datatypes:
     def observe(self, instances: Sequence[Any]) -> Any:
         """The type of the instances of a sample; their classes are registered, with the fields that were seen in them. Raises
         AnnotationError where the sample holds what no instance can have."""
-        try:
-            observer = Observer(instances)
-        except ObservationError as error:
-            raise AnnotationError(str(error)) from error
+        observer = Observer(instances)
         self.seen = observer.fields
         together: dict[type, set[type]] = {cls: {cls} for cls in observer.fields}
         for place in _places(observer):
@@ -134,7 +131,16 @@ class Datatypes:
 
     def type_at(self, place: Place, what: str) -> Any:
         """The type of what was seen at a place of a sample. Raises AnnotationError."""
+        if place.trouble:
+            raise AnnotationError(place.trouble)
         kinds = place.kinds - {"none"}
+        if (
+            "dict" in kinds
+            or kinds == {"class"}
+            and len(place.classes) > 1
+            and all(issubclass(c, RecordOf) for c in place.classes)
+        ):
+            kinds = (kinds - {"class"}) | {"dict"}  # dictionaries with other keys each time
         if kinds == {"int", "float"}:
             kinds = {"float"}
         if len(kinds) > 1:
@@ -155,6 +161,11 @@ class Datatypes:
                 return ListT(self.type_at(place.item, f"an element of {what}"))
             case "tuple":
                 return TupleT(tuple(self.type_at(p, f"element {i} of {what}") for i, p in enumerate(place.items)))
+            case "dict":
+                assert place.key is not None
+                assert place.value is not None
+                pair = TupleT((self.type_at(place.key, f"a key of {what}"), self.type_at(place.value, f"a value of {what}")))
+                return ListT(pair, kind="dict")
             case "class":
                 return DataT(self.of_class[next(iter(place.classes))])
         return UNKNOWN  # nothing was seen: a list that was always empty, a field that was always None
@@ -238,8 +249,8 @@ class Datatypes:
             if name not in self.seen[cls]:
                 return False
             if name not in self.asked.setdefault(cls, []):
-                self.asked[cls].append(name)
                 self.fields[cls, name] = self._field_seen(cls, name)
+                self.asked[cls].append(name)
                 self.changed = True
             return True
         return name in self.field_names(cls)
@@ -299,7 +310,7 @@ def _places(observer: Observer) -> list[Place]:
     while pending:
         place = pending.pop()
         out.append(place)
-        pending += [*place.items, *([place.item] if place.item is not None else [])]
+        pending += [*place.items, *(p for p in (place.item, place.key, place.value) if p is not None)]
     return out
 
 

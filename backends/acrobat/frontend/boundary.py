@@ -71,7 +71,7 @@ class Boundary:
     def _inside(self, t: Any) -> list[Any] | None:
         """The types directly inside of one; None if its own values differ."""
         match t:
-            case ListT(rows=int()) | SymbolT() | NoneT():
+            case ListT(rows=int()) | ListT(kind="set" | "dict") | SymbolT() | NoneT():
                 return None
             case ListT(item):
                 return [item]
@@ -109,6 +109,10 @@ class Boundary:
                 return self.symbols.number(value)
             case ListT(item, int() as k):
                 return self._rows(t, item, k, value, path)
+            case ListT(item, kind="dict"):
+                if not isinstance(value, dict):
+                    raise InstanceError(f"{path}: expected a dict, got {type(value).__name__}")
+                return [self._in(item, pair, f"{path}[{pair[0]!r}]") for pair in value.items()]
             case ListT(item):
                 if not isinstance(value, (list, tuple)):
                     raise InstanceError(f"{path}: expected a list, got {type(value).__name__}")
@@ -141,10 +145,7 @@ class Boundary:
             if isinstance(value, dict) and issubclass(case.cls, RecordOf):
                 if sorted(value) != list(case.cls.keys):
                     continue
-                made = object.__new__(case.cls)
-                for name, t in case.fields:
-                    setattr(made, name, self._in(t, value[name], f"{path}[{name!r}]"))
-                return made
+                return case.cls.of_fields({f: self._in(t, value[f], f"{path}[{f!r}]") for f, t in case.fields})
             if isinstance(value, case.cls):
                 made = object.__new__(case.cls)
                 for name, t in case.fields:
@@ -180,6 +181,10 @@ class Boundary:
                 if not rows:
                     return torch.zeros([e or 0 for e in extents(t) or ()])
                 return np.stack(rows, k) if isinstance(rows[0], np.ndarray) else torch.stack(rows, k)
+            case ListT(item, kind="dict"):
+                return dict(self._out(item, v) for v in value)
+            case ListT(item, kind="set"):
+                return {self._out(item, v) for v in value}
             case ListT(item):
                 return [self._out(item, v) for v in value]
             case TupleT(items):

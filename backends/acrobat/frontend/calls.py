@@ -16,7 +16,7 @@ import torch
 
 from backends.acrobat import library, markers
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT
-from backends.acrobat.frontend import modules, mutation, ragged, weights
+from backends.acrobat.frontend import containers, dictionaries, modules, mutation, ragged, weights
 from backends.acrobat.frontend.conditions import choose, truth
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.lists import extremum, fold, iterable, list_of, total
@@ -238,6 +238,8 @@ def _method(f: Frame, node: ast.AST, owner: Value, name: str, args: list[Value],
         return weights.method(owner, name, [*args, *kwargs.values()])
     if is_number(owner) and name in ("item", "long", "int") and not args:
         return owner  # of a tensor of ints, whose values the program has
+    if containers.kind_of(owner) and not kwargs:
+        return containers.method(f, node, owner, name, args)  # type: ignore[arg-type]
     if nothing_known(owner):
         return unknown()
     if name == "append":
@@ -291,6 +293,8 @@ def _function(f: Frame, node: ast.Call, value: Any, args: list[Value], kwargs: d
         return f.program.call(f, node, value, args, kwargs)
     if value is collections.deque and len(args) <= 1 and not kwargs:
         return _builtin(f, node, "list", args, {}, hint)
+    if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, (dict, tuple, list, str)) and not kwargs:
+        return _of_constant(f, node, value, args)
     facts = [known(a) for a in args]
     if getattr(value, "__module__", "") == "math" and args and not kwargs and all(k for k, _ in facts):
         return Static(value(*(v for _, v in facts)))
@@ -298,6 +302,26 @@ def _function(f: Frame, node: ast.Call, value: Any, args: list[Value], kwargs: d
     if callable(value) and getattr(builtins, name, None) is value:
         return _builtin(f, node, name, args, kwargs, hint)
     return f.problem(node, f"`{written}` is not in the language", "LANGUAGE.md lists the functions and operations")
+
+
+def _of_constant(f: Frame, node: ast.AST, method: types.BuiltinMethodType, args: list[Value]) -> Value:
+    """A method of a dictionary, list, tuple or string known at compile time, which stays as it is."""
+    owner: Any = method.__self__
+    name = method.__name__
+    facts = [known(a) for a in args]
+    if name not in ("get", "index", "items", "keys", "values", "count", "lower", "upper", "split", "startswith", "endswith"):
+        return f.problem(node, f"`{name}` of a constant {type(owner).__name__} is not in the language")
+    if all(k for k, _ in facts):
+        try:
+            result = method(*(v for _, v in facts))
+        except (ValueError, TypeError) as error:
+            return f.problem(node, str(error))
+        return Static(list(result) if name in ("items", "keys", "values") else result)
+    if any(is_unknown(a) for a in args):
+        return unknown()
+    if name == "index" and len(args) == 1:
+        return dictionaries.position(f, args[0], list(owner))
+    return f.problem(node, f"`{name}` of a constant takes what is known at compile time")
 
 
 def marker_of(f: Frame, node: ast.expr) -> Any:
@@ -420,6 +444,10 @@ def made(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Value]) -
 # ---- Python's own functions
 
 BUILTINS = (
+    "dict",
+    "frozenset",
+    "set",
+    "sorted",
     "abs",
     "bool",
     "enumerate",
@@ -442,6 +470,8 @@ BUILTINS = (
 
 def _ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`max`, `min` and `sorted` of a list with a key."""
+    if args and containers.kind_of(args[0]):
+        args = [containers.elements(f, node, args[0]), *args[1:]]  # type: ignore[arg-type]
     xs, key, reverse = Call(name, args, kwargs).bind("iterable", "key", "reverse", key=Static(None), reverse=Static(False))
     items = iterable(f, xs)
     if is_unknown(items) or nothing_known(items):
@@ -472,6 +502,14 @@ def _builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dic
         args = [a.read() if isinstance(a, HostTensor) else a for a in args]
     facts = [known(a) for a in args]
     match name, args:
+        case (("set" | "frozenset"), []):
+            return containers.empty(f, "set")
+        case (("set" | "frozenset"), [xs]):
+            return containers.set_of(f, node, iterable(f, xs))
+        case "dict", []:
+            return containers.empty(f, "dict")
+        case "dict", [xs] if is_list(xs):
+            return containers.dict_of_pairs(f, node, xs)
         case "map", [function, xs]:
             return _mapped(f, node, function, xs)
         case "getattr", [owner, Static(str() as attribute)]:

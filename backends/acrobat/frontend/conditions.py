@@ -11,7 +11,7 @@ from torch import nn
 
 from backends.acrobat import library
 from backends.acrobat.core.ops import float32
-from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.frame import HIDDEN, Frame
 from backends.acrobat.frontend.operators import as_int
 from backends.acrobat.frontend.values import (
@@ -325,9 +325,20 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
         return unknown()
     if is_number(a) and is_number(b):
         return f.host(name, [a, b], BOOL)
+    if name in ("eq", "ne") and isinstance(type_of(a), TupleT) and isinstance(type_of(b), TupleT):
+        return _same_tuples(f, node, op, f.components(a) or [], f.components(b) or [])
     if type_of(a) == SYMBOL and type_of(b) == SYMBOL and name in ("eq", "ne"):
         return f.host(name, [a, b], BOOL)
     return f.problem(node, f"{describe(type_of(a))} and {describe(type_of(b))} cannot be compared")
+
+
+def _same_tuples(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value], b: Sequence[Value]) -> Value:
+    """`==` and `!=` of tuples, component by component."""
+    result: Value = Static(len(a) == len(b))
+    for x, y in zip(a, b, strict=False):
+        same = comparison(f, node, ast.Eq(), x, y)
+        result = choose(f, node, result, lambda same=same: same, lambda: Static(False))  # type: ignore[misc]
+    return result if isinstance(op, ast.Eq) or is_unknown(result) else negation(f, result)
 
 
 def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
@@ -344,6 +355,10 @@ def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
             return dictionaries.contains(f, a, list(whole))
         case Module(module=nn.ModuleDict() | nn.ParameterDict() as held):
             return Static(x in held) if is_known else dictionaries.contains(f, a, list(held.keys()))
+    if isinstance(b, Dyn) and isinstance(b.type, ListT) and b.type.kind != "list":
+        from backends.acrobat.frontend import containers
+
+        return containers.contains(f, node, b, a)
     if is_unknown(a) or is_unknown(b):
         return unknown()
     items = f.components(b) or f.display(b)

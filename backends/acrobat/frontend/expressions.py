@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import torch
 
 from backends.acrobat.core.types import INT, DataT, ListT, ScalarT, TensorT, TupleT
-from backends.acrobat.frontend import calls, dictionaries, modules, ragged, weights
+from backends.acrobat.frontend import calls, containers, dictionaries, modules, ragged, weights
 from backends.acrobat.frontend.annotations import AnnotationError
 from backends.acrobat.frontend.comprehensions import comprehension
 from backends.acrobat.frontend.conditions import (
@@ -44,6 +44,7 @@ from backends.acrobat.frontend.values import (
     contains_unknown,
     describe,
     guess,
+    is_object,
     is_ragged,
     known,
     nothing_known,
@@ -53,10 +54,7 @@ from backends.acrobat.ir import nodes as n
 
 NAMED = {
     ast.Lambda: ("a lambda with defaults or `*` parameters", "write a method or a function"),
-    ast.Dict: ("a dict whose keys are not constant names", "use a dataclass, or two lists"),
-    ast.DictComp: ("a dict", "use a list"),
-    ast.Set: ("a set", "use a list"),
-    ast.SetComp: ("a set", "use a list"),
+    ast.Dict: ("a dict with `**` in it", "write its entries"),
     ast.NamedExpr: ("`:=`", "assign the value in a statement of its own"),
     ast.Starred: ("`*`", "write the elements one by one, or join lists with `+`"),
 }
@@ -95,7 +93,7 @@ def _dispatch(f: Frame, node: ast.expr, hint: str) -> Value:
             if isinstance(known_class, Static):
                 return _of_known_class(f, node, f.borrowed(value), known_class.value, attribute)
             return _attribute(f, node, f.borrowed(value), attribute)
-        case ast.Call(ast.Name("isinstance"), [ast.Name() | ast.Attribute(), _], []):
+        case ast.Call(ast.Name("isinstance"), [ast.Name() | ast.Attribute() as tested, _], []) if is_object(f.borrowed(tested)):
             return truth(f, node)
         case ast.Call():
             return calls.call(f, node, hint)
@@ -125,8 +123,25 @@ def _dispatch(f: Frame, node: ast.expr, hint: str) -> Value:
             return Held("iterator", comprehension(f, node, hint))
         case ast.Subscript(value, ast.Constant(str() as key)):
             return _entry(f, node, f.borrowed(value), key)
+        case ast.Dict([], []):
+            return containers.empty(f, "dict")
+        case ast.Dict(keys, values) if None not in keys and not all(
+            isinstance(k, ast.Constant) and isinstance(k.value, str) for k in keys
+        ):
+            entries = [(f.expression(k), f.expression(v)) for k, v in zip(keys, values, strict=True) if k is not None]
+            return containers.dict_of(f, node, entries)
+        case ast.DictComp(key, value, generators):
+            pair = ast.copy_location(ast.Tuple([key, value], ast.Load()), node)
+            pairs = comprehension(f, ast.copy_location(ast.ListComp(pair, generators), node), hint)
+            return containers.dict_of_pairs(f, node, pairs)
+        case ast.Set(elts):
+            return containers.set_of(f, node, TupleV(tuple(f.expression(e) for e in elts)))
+        case ast.SetComp(elt, generators):
+            return containers.set_of(f, node, comprehension(f, ast.copy_location(ast.ListComp(elt, generators), node), hint))
         case ast.Subscript(value, index):
             owner = f.borrowed(value)
+            if containers.kind_of(owner) == "dict" and not isinstance(index, ast.Slice):
+                return containers.look_up(f, node, owner, f.borrowed(index))  # type: ignore[arg-type]
             if isinstance(owner, Static) and isinstance(owner.value, dict) and not isinstance(index, ast.Slice):
                 return dictionaries.entry(f, node, owner.value, f.borrowed(index))
             if isinstance(owner, Module) and isinstance(owner.module, (torch.nn.ModuleDict, torch.nn.ParameterDict)):
@@ -195,6 +210,8 @@ def _entry(f: Frame, node: ast.AST, value: Value, key: str) -> Value:
             return modules.attribute(f, node, value, key)
         case Dyn(type=DataT()):
             return field(f, node, value, key)
+        case Dyn(type=ListT(kind="dict")):
+            return containers.look_up(f, node, value, Static(key))
     return unknown() if nothing_known(value) else f.problem(node, "this cannot be indexed with a string")
 
 
@@ -229,6 +246,8 @@ def _attribute(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
             return first if name == "values" else second
         case Dyn(atom) if isinstance(atom.type, TupleT) and len(atom.type.items) == 2 and name in ("values", "indices"):
             return (f.components(value) or [])[0 if name == "values" else 1]
+        case Static(tuple() as constant) if name in ("index", "count"):
+            return Static(getattr(constant, name))
         case Static(tuple()) | TupleV():
             return f.problem(node, f"a tuple has no `{name}` in the language", "index it, or take it apart")
         case Static(v):

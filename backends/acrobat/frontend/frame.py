@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import Enum
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -230,8 +231,8 @@ class Frame:
             for t in some:
                 inner = join_types(inner, self.program.datatypes.optionals[t.name] if t == optional else t)
             return self.program.datatypes.optional(inner)
-        if len(some) > 1 and all(isinstance(t, ListT) and t.rows == some[0].rows for t in some):
-            return ListT(self.common([t.item for t in some]), some[0].rows)
+        if len(some) > 1 and all(isinstance(t, ListT) and (t.rows, t.kind) == (some[0].rows, some[0].kind) for t in some):
+            return replace(some[0], item=self.common([t.item for t in some]))
         if len(some) > 1 and all(isinstance(t, TupleT) and len(t.items) == len(some[0].items) for t in some):
             return TupleT(tuple(self.common(items, numbers) for items in zip(*(t.items for t in some), strict=True)))
         for t in some:
@@ -260,7 +261,7 @@ class Frame:
             from backends.acrobat.frontend.ragged import as_rows, of_rows
 
             return self.coerce(of_rows(as_rows(self, value, type.rows), type.rows), type)  # type: ignore[arg-type]
-        if isinstance(have, ListT) and isinstance(type, ListT) and have.rows != type.rows:
+        if isinstance(have, ListT) and isinstance(type, ListT) and (have.rows, have.kind) != (type.rows, type.kind):
             raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
         if isinstance(have, ListT) and isinstance(type, ListT) and contains_unknown(have):
             if contains_unknown(type):

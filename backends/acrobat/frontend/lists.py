@@ -82,6 +82,13 @@ def iterable(f: Frame, value: Value) -> Value:
             return TupleV(tuple(value.child(str(i)) for i in range(len(children))))
         case Module(module=nn.ParameterList() as parameters):
             return TupleV(tuple(_parameter(f, value, i) for i in range(len(parameters))))
+    match value:
+        case Dyn(type=ListT(kind="dict")):
+            from backends.acrobat.frontend.containers import column
+
+            return unknown() if is_unknown(value) else column(f, value, 0)
+        case Dyn(type=ListT(kind="set")):
+            raise Refused("the order of a set is not known", "write `sorted(...)` around it")
     if is_list(value) or is_unknown(value):
         return value
     if is_ragged(value):
@@ -148,7 +155,11 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
             if isinstance(index, ast.Slice):
                 bounds = [constant(f.expression(e), "a bound") if e else None for e in (index.lower, index.upper, index.step)]
                 return TupleV(tuple(items[slice(*bounds)]))
-            i = constant(f.expression(index), "the index of a tuple")
+            chosen = f.expression(index)
+            if isinstance(chosen, Dyn) and not isinstance(chosen.atom, n.Lit) and len(items) > 0:
+                as_list = list_of(f, node, list(items))
+                return unknown() if is_unknown(chosen) or not is_list(as_list) else _element_at(f, node, as_list, chosen)  # type: ignore[arg-type]
+            i = constant(chosen, "the index of a tuple")
             if not isinstance(i, int) or not -len(items) <= i < len(items):
                 return f.problem(node, f"index {i} is out of range for a tuple of {len(items)}")
             return items[i]
@@ -200,9 +211,16 @@ def _list_index(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
         start = f.expression(index.lower) if index.lower else Static(0)
         stop = f.expression(index.upper) if index.upper else Static(END)
         return f.host("list.slice", [value, start, stop], value.type)
-    i = f.expression(index)
+    return _element_at(f, index, value, f.expression(index))
+
+
+def _element_at(f: Frame, index: ast.AST, value: Dyn, i: Value) -> Value:
+    """`value[i]` of a list."""
+    assert isinstance(value.type, ListT)
     if isinstance(i, HostTensor):
         i = i.index()
+    if isinstance(i, Held) and i.kind == "index":
+        i = i.value
     if is_tensor(i):
         i = f.host("int", [f.tensors.item(i, "index")], INT)  # type: ignore[arg-type]
     if not is_unknown(i) and type_of(i) != INT:

@@ -228,6 +228,7 @@ def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any
     types = {name: type_of(value) for name, value in first.items()}
     for _ in range(TRIALS):
         ways: list[dict[str, Value]] = []
+        earlier, f.mutated = f.mutated, set()
         with f.trial():
             _enter(f, {name: Static(None) if t is NONE else Dyn(f.var(name, t)) for name, t in types.items()})
             if isinstance(s, ast.For):
@@ -235,6 +236,9 @@ def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any
                 _trial(f, s, ways)
             else:
                 _opened(f, s, lambda ways=ways: _trial(f, s, ways), lambda: Static(0))  # type: ignore[misc]
+        if missed := sorted((f.mutated - set(carried)) & set(f.env)):
+            f.problem(s, f"`{missed[0]}` is changed in a loop in a way that is not followed", "assign it in the loop")
+        f.mutated |= earlier
         f.owned &= f.left
         before = dict(types)
         for name in before:

@@ -149,6 +149,14 @@ def put_item(f: Frame, s: ast.AST, target: ast.Subscript, value: Value) -> None:
     if found is None or nothing_known(value):
         return
     name, xs = found
+    if isinstance(xs, Dyn) and isinstance(xs.type, ListT) and xs.type.kind == "dict":
+        from backends.acrobat.frontend.containers import put_entry
+
+        if len(entries) != 1:
+            f.problem(s, "an entry of an entry is not changed in place in the language", "build a new value")
+            return
+        put_entry(f, s, name, xs, f.expression(entries[0]), value)
+        return
     if is_list(xs) or is_ragged(xs):
         if len(entries) != 1:
             f.problem(s, "an item of an item is not changed in place in the language", "build a new list")

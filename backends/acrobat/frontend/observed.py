@@ -27,11 +27,10 @@ class Place:
     dtypes: set[torch.dtype] = field(default_factory=set)
     item: Place | None = None  # of a list
     items: list[Place] = field(default_factory=list)  # of a tuple
+    key: Place | None = None  # of a dictionary
+    value: Place | None = None
+    trouble: str = ""  # why the place has no type, if it has none
     classes: dict[type, None] = field(default_factory=dict)
-
-
-class ObservationError(ValueError):
-    """The sample holds something that instances cannot have; the message says where."""
 
 
 class RecordOf:
@@ -39,6 +38,14 @@ class RecordOf:
 
     __slots__ = ()
     keys: tuple[str, ...] = ()
+
+    @classmethod
+    def of_fields(cls, fields: dict[str, Any]) -> RecordOf:
+        """The object with these values."""
+        made = object.__new__(cls)
+        for name, value in fields.items():
+            setattr(made, name, value)
+        return made
 
 
 _RECORDS: dict[tuple[str, ...], type] = {}
@@ -86,19 +93,25 @@ class Observer:
             case tuple() if not hasattr(value, "_fields"):
                 place.kinds.add("tuple")
                 if place.items and len(place.items) != len(value):
-                    raise ObservationError(
+                    place.trouble = (
                         f"{path} is a tuple of {len(value)} elements, another one there of {len(place.items)}: use a list"
                     )
+                    return []
                 place.items = place.items or [Place() for _ in value]
                 return [(p, v, f"{path}[{i}]") for i, (p, v) in enumerate(zip(place.items, value, strict=True))]
             case dict():
+                place.key, place.value = place.key or Place(), place.value or Place()
+                inside = [(place.key, k, f"a key of {path}") for k in value]
+                inside += [(place.value, v, f"{path}[{k!r}]") for k, v in value.items()]
                 if not all(isinstance(k, str) and k.isidentifier() for k in value):
-                    raise ObservationError(f"{path} is a dict whose keys are not all names")
-                return self._object(place, value, record_class(list(value)), value, path)
+                    place.kinds.add("dict")
+                    return inside
+                return inside + self._object(place, value, record_class(list(value)), value, path)
             case _:
                 held = attributes(value)
                 if held is None:
-                    raise ObservationError(f"{path} is a {type(value).__name__}, which an instance cannot have in it")
+                    place.trouble = f"{path} is a {type(value).__name__}, which an instance cannot have in it"
+                    return []
                 return self._object(place, value, type(value), held, path)
         return []
 
@@ -108,7 +121,7 @@ class Observer:
         if place.shape is None:
             place.shape = list(value.shape)
         elif len(place.shape) != value.ndim:
-            raise ObservationError(f"{path} is a tensor of rank {value.ndim}, another one there has rank {len(place.shape)}")
+            place.trouble = f"{path} is a tensor of rank {value.ndim}, another one there has rank {len(place.shape)}"
         else:
             place.shape = [a if a == b else None for a, b in zip(place.shape, value.shape, strict=True)]
 

@@ -12,7 +12,8 @@ from typing import Any
 
 from backends.acrobat.frontend.source import source_of, stripped
 
-CHANGING = frozenset(("append", "extend", "insert", "reverse", "clear", "pop", "popleft"))
+CHANGING = frozenset(("append", "extend", "insert", "reverse", "clear", "pop", "popleft", "add", "discard", "update"))
+"""Methods that change a list, set or dictionary."""
 
 
 def changed_parameters(function: types.FunctionType, owner: Any, known: dict[Any, tuple[str, ...]]) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ from backends.acrobat.frontend.values import (
     Value,
     contains_unknown,
     guess,
+    is_container,
     is_list,
     is_unknown,
     join_types,
@@ -124,6 +125,7 @@ class ProgramBuilder:
         if found is None:
             raise CompileError([Problem(Span("<model>", 0), no_function(self.module), "set a function that `def` makes")])
         function = stripped(found)
+        self.changing[function] = ()  # an instance is not changed
         definition, file = source_of(function)
         span = span_of(definition, file)
         params = [a.arg for a in definition.args.args][int(bound) :]
@@ -276,7 +278,7 @@ class ProgramBuilder:
             return unknown()
         owner = values[0].module if values and isinstance(values[0], Module) else None
         inout = [names.index(name) for name in changed_parameters(function, owner, self.changing)]
-        inout = [i for i in inout if is_list(values[i])]
+        inout = [i for i in inout if is_container(values[i])]
         for i in inout:
             known_type = self.grown.get((function, names[i]))
             if known_type is not None and is_unknown(values[i]):
@@ -451,7 +453,7 @@ class ProgramBuilder:
         for a, v in zip(arguments, values, strict=True):
             f.env[a.arg] = self._parameter(f, v, a.arg, params)
         owner = values[0].module if values and isinstance(values[0], Module) else None
-        inout = [p for p in changed_parameters(function, owner, self.changing) if is_list(f.env[p])]
+        inout = [p for p in changed_parameters(function, owner, self.changing) if is_container(f.env[p])]
         f.owned |= set(inout)
         speculative = any(is_unknown(f.env[p]) for p in inout)
         self.incomplete |= speculative

@@ -13,12 +13,15 @@ from backends.acrobat.frontend.values import (
     HELD,
     Held,
     Mismatch,
+    Static,
     Value,
     describe,
+    is_container,
     is_list,
     is_ragged,
     is_tensor,
     nothing_known,
+    type_of,
     type_or_none,
     unknown,
 )
@@ -50,7 +53,7 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
             if isinstance(value, Held) and value.kind == "iterator":
                 value = value.value
             if any(isinstance(e, ast.Starred) for e in elts):
-                f.problem(target, "starred assignment is not in the language")
+                _starred(f, target, elts, value)
                 return
             if nothing_known(value) and not isinstance(type_or_none(value), TupleT):
                 parts: list[Value] | None = [unknown()] * len(elts)
@@ -71,17 +74,48 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
             f.problem(target, "only names and items can be assigned to", "build a new value")
 
 
+def _starred(f: Frame, target: ast.expr, elts: Sequence[ast.expr], value: Value) -> None:
+    """`a, *rest = value`: of a tuple, or of a list where the star comes last."""
+    at = next(i for i, e in enumerate(elts) if isinstance(e, ast.Starred))
+    star, after = elts[at], len(elts) - at - 1
+    assert isinstance(star, ast.Starred)
+    whole = f.static_list(value)
+    parts = f.components(whole)
+    if parts is not None:
+        if len(parts) < len(elts) - 1:
+            f.problem(target, f"this takes at least {len(elts) - 1} values apart, but gets {len(parts)}")
+            return
+        middle = parts[at : len(parts) - after]
+        values = [*parts[:at], f.written_out(middle), *parts[len(parts) - after :]]
+    elif is_list(value) and not after:
+        values = [f.host("list.get", [value, Static(i)], type_of(value).item, "element") for i in range(at)]
+        values.append(f.host("list.slice", [value, Static(at), Static(2**62)], type_of(value), "rest"))
+    elif nothing_known(value):
+        values = [unknown()] * len(elts)
+    else:
+        f.problem(target, "a star takes the rest of a tuple, or the end of a list")
+        return
+    for e, v in zip(elts, values, strict=True):
+        assign(f, e.value if isinstance(e, ast.Starred) else e, v)
+    if isinstance(star.value, ast.Name):
+        f.owned.add(star.value.id)
+
+
 def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
     """After `target = source`: a list that `source` has just made belongs to its name alone."""
     match target, source:
         case ast.Tuple(targets), ast.Tuple(sources) if len(targets) == len(sources):
             for t, s in zip(targets, sources, strict=True):
                 own(f, t, s)
+        case ast.Name(name), (ast.Dict() | ast.Set() | ast.DictComp() | ast.SetComp()):
+            f.owned.add(name)
         case ast.Name(name), (ast.List() | ast.ListComp() | ast.BinOp() | ast.Subscript(slice=ast.Slice())):
             f.owned.add(name)
         case ast.Name(name), ast.Call() if getattr(getattr(f.env.get(name), "atom", None), "name", "") in f.new_lists:
             f.owned.add(name)
-        case ast.Name(name), ast.Call(ast.Name("list" | "sorted" | "deque") | ast.Attribute(ast.Name("collections"), "deque")):
+        case ast.Name(name), ast.Call(
+            ast.Name("list" | "sorted" | "deque" | "set" | "dict") | ast.Attribute(ast.Name("collections"), "deque")
+        ):
             f.owned.add(name)
         case ast.Name(name), ast.Call(ast.Attribute(attr=made) | ast.Name(made)) if made in MAKERS:
             if is_tensor(f.env.get(name)) or is_ragged(f.env.get(name)):
@@ -101,7 +135,10 @@ def assigned(nodes: Sequence[ast.AST]) -> list[str]:
             case ast.Name(name, ast.Store()) | ast.MatchAs(name=str(name)):
                 out[name] = None
             case ast.Call(
-                ast.Attribute(ast.Name(name), "append" | "extend" | "insert" | "reverse" | "clear" | "pop" | "popleft")
+                ast.Attribute(
+                    ast.Name(name),
+                    "append" | "extend" | "insert" | "reverse" | "clear" | "pop" | "popleft" | "add" | "discard" | "update",
+                )
             ):
                 out[name] = None
             case ast.Call(ast.Attribute(ast.IfExp(body=ast.Name(one), orelse=ast.Name(other)), "append")):
@@ -137,7 +174,7 @@ def handed_on(nodes: Sequence[ast.AST]) -> list[str]:
 def changed_in(f: Frame, nodes: Sequence[ast.AST]) -> list[str]:
     """The names that a body may assign, and those of lists that it may change by giving them to a call."""
     names = assigned(nodes)
-    return names + [x for x in handed_on(nodes) if x in f.owned and x not in names and is_list(f.env.get(x, unknown()))]
+    return names + [x for x in handed_on(nodes) if x in f.owned and x not in names and is_container(f.env.get(x, unknown()))]
 
 
 def leaves(node: ast.AST, in_loop: bool = False) -> bool:

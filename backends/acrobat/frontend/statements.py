@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from backends.acrobat import markers
 from backends.acrobat.core.types import DataT, TupleT
-from backends.acrobat.frontend import loops, mutation
+from backends.acrobat.frontend import containers, loops, mutation
 from backends.acrobat.frontend.annotations import AnnotationError
 from backends.acrobat.frontend.calls import PURE, marker_of
 from backends.acrobat.frontend.conditions import decide
@@ -133,6 +133,10 @@ def _dispatch(f: Frame, s: ast.stmt) -> None:
             pass
         case ast.Expr(ast.Call(ast.Attribute(owner, name), args, [])) if name in mutation.CHANGING and _changes(f, owner):
             mutation.method(f, s, owner, name, args)
+        case ast.Expr(ast.Call(ast.Attribute(ast.Name(who) as owner, name), args, [])) if (
+            name in containers.CHANGING and who in f.env and containers.kind_of(f.env[who])
+        ):
+            containers.change(f, s, owner, name, args)
         case ast.Expr(value):
             changed = len(f.builder.instead)
             names = dict(f.env)
@@ -251,8 +255,12 @@ def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], 
         seen.append({name: f.env[name] for name in names if name in f.env})
         return Static(0)
 
+    earlier, f.mutated = f.mutated, set()
     with f.trial():
         tried = branch(probe)
+    if missed := sorted((f.mutated - set(names)) & set(before)):
+        f.problem(s, f"`{missed[0]}` is changed in a branch in a way that is not followed", "assign it in the branch")
+    f.mutated |= earlier
     live: list[str] = []
     fixed: dict[str, Value] = {}
     if is_unknown(tried) and not seen:  # nobody can say yet which arms there are

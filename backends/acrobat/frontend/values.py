@@ -200,8 +200,8 @@ def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
             return a if isinstance(a, ListT) else b
         case (TupleT(x), TupleT(y)) if len(x) == len(y):
             return TupleT(tuple(join_types(s, t, numbers) for s, t in zip(x, y, strict=True)))
-        case ListT(x, k), ListT(y, m) if k == m:
-            return ListT(join_types(x, y), k)
+        case ListT(x), ListT(y) if a.rows == b.rows and a.kind == b.kind:
+            return replace(a, item=join_types(x, y))
         case (ScalarT("int" | "float"), TensorT(dtype="float32")) | (TensorT(dtype="float32"), ScalarT("int" | "float")) if (
             numbers
         ):
@@ -254,6 +254,8 @@ def describe(type: Any) -> str:
             return f"{'an' if kind == 'int' else 'a'} {kind}"
         case TupleT(items):
             return f"a tuple of {len(items)} ({', '.join(map(describe, items))})" if items else "an empty tuple"
+        case ListT(kind="set" | "dict" as kind):
+            return f"a {kind}"
         case ListT(UnknownT()):
             return "an empty list"
         case ListT(item):
@@ -285,7 +287,13 @@ def is_number(value: Value) -> bool:
 
 
 def is_list(value: Value) -> bool:
-    """Whether the value is a list of Python's, and no ragged tensor."""
+    """Whether the value is a list of Python's, and no ragged tensor, set or dictionary."""
+    t = type_or_none(value)
+    return isinstance(t, ListT) and t.rows is None and t.kind == "list"
+
+
+def is_container(value: Value) -> bool:
+    """Whether the value is a list, set or dictionary of Python's."""
     t = type_or_none(value)
     return isinstance(t, ListT) and t.rows is None
 
@@ -305,9 +313,14 @@ def is_tensor(value: Any) -> bool:
     return isinstance(value, Dyn) and isinstance(value.type, TensorT)
 
 
+def is_object(value: Any) -> bool:
+    """Whether the value is an object of a class, or of one of several, or None."""
+    return isinstance(value, Dyn) and isinstance(value.type, DataT)
+
+
 def nothing_known(value: Value) -> bool:
     """Unknown, and not even a list whose items alone are unknown."""
-    return is_unknown(value) and not is_list(value)
+    return is_unknown(value) and not is_container(value)
 
 
 def plural(type: Any) -> str:

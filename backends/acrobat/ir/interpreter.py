@@ -201,6 +201,8 @@ class Interpreter:
                 args = [self._built(v, f) for v, (_, f) in zip(value.args, case.fields, strict=True)]
                 if data.optional:
                     return args[0] if args else None
+                if hasattr(case.cls, "of_fields"):  # stands for a dictionary
+                    return case.cls.of_fields(dict(zip((name for name, _ in case.fields), args, strict=True)))
                 return case.cls(*args) if case.cls else Data(case.name, tuple(args))
         return value
 

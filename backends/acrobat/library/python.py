@@ -83,10 +83,9 @@ def sorted_list(items, keys, reverse):
 
 def distinct(items):
     """The items in the order in which they come first."""
-    kept = []
+    kept = items[:0]
     for item in items:
-        if not contains(kept, item):
-            kept = kept + [item]
+        kept = with_item(kept, item)
     return kept
 
 
@@ -97,3 +96,47 @@ def index_of(items, wanted):
         if at == len(items) and items[i] == wanted:
             at = i
     return at
+
+
+# ---- sets, as lists whose items differ; dictionaries, as lists of pairs whose keys differ
+
+
+def with_item(items, wanted):
+    return items if contains(items, wanted) else items + [wanted]
+
+
+def without_item(items, wanted):
+    return [item for item in items if item != wanted]
+
+
+def union(items, others):
+    whole = items
+    for item in others:
+        whole = with_item(whole, item)
+    return whole
+
+
+def place_of(pairs, wanted):
+    """Where the pair with this key stands; the length if there is none."""
+    at = len(pairs)
+    for i in range(len(pairs)):
+        key, _ = pairs[i]
+        if key == wanted:
+            at = i
+    return at
+
+
+def has_key(pairs, wanted):
+    return place_of(pairs, wanted) < len(pairs)
+
+
+def put(pairs, key, value):
+    at = place_of(pairs, key)
+    return pairs[:at] + [(key, value)] + pairs[at + 1 :]
+
+
+def from_pairs(pairs):
+    whole = pairs[:0]
+    for key, value in pairs:
+        whole = put(whole, key, value)
+    return whole

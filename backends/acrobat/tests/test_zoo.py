@@ -26,11 +26,7 @@ REFUSED = {
     "best_first_decoder": "heapq",
     "copy_generator": "scatter_add",
     "soft_decision_tree": "strings put together at run time",
-    "low_rank_router": "sets",
-    "few_shot_matcher": "dictionaries with other keys in each instance",
-    "molecule_fingerprint": "dictionaries that the model fills",
-    "directed_acyclic": "dictionaries that the model fills",
-    "slot_filling": "dictionaries that the model fills",
+    "directed_acyclic": "id",
     "spinn": "raise",
     "small_gpt": "masks of whole tensors",
 }

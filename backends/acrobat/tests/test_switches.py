@@ -83,7 +83,7 @@ def test_programs_keep_their_meaning(name: str) -> None:
             seen.add(text)
             for instance, answer in zip(instances, want, strict=True):
                 same_meaning(Interpreter(finished).run(instance), answer)
-    assert len(seen) > 5, "the switches change the program"
+    assert len(seen) > 2, "the switches change the program"
 
 
 def some_rows() -> list[Any]:

@@ -1,7 +1,7 @@
 """The contract: every backend on every workload, at the size for tests, on the CPU, measured and verified as in earnest.
 
-Each time every backend is run on trees, on a model that waits for tensors, and on grids. The rest of the matrix repeats what each
-backend's own tests show of its programs, and is left to `scripts/exhaustive`."""
+Each time every backend is run on trees, on a model that waits for tensors, and on grids. The rest of the matrix repeats what
+each backend's own tests show of its programs, and is left to `scripts/exhaustive`."""
 
 from __future__ import annotations
 

@@ -264,6 +264,3 @@ def plain_type(t: Any) -> Any:
         case NoneT():
             return UNIT
     return t
-
-
-__all__ = ["Boundary", "Symbols", "plain"]

@@ -19,12 +19,13 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT,
 from backends.acrobat.frontend import containers, dictionaries, modules, mutation, ragged, weights
 from backends.acrobat.frontend.conditions import choose, truth
 from backends.acrobat.frontend.frame import Frame
-from backends.acrobat.frontend.lists import extremum, fold, iterable, list_of, total
+from backends.acrobat.frontend.lists import extremum, iterable, list_of, total
 from backends.acrobat.frontend.observed import RecordOf
 from backends.acrobat.frontend.operators import as_int
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.tensors import Call, Refused, constant, shape_of, torch_name
 from backends.acrobat.frontend.values import (
+    HELD,
     Closure,
     Dyn,
     Held,
@@ -233,7 +234,7 @@ def _method(f: Frame, node: ast.AST, owner: Value, name: str, args: list[Value],
     if isinstance(owner, Held) and owner.kind == "index" and name in ("item", "long", "int") and not args:
         return owner.value if name == "item" else owner
     if isinstance(owner, Held):
-        return _stacked(f, node, owner, name, Call(name, [owner, *args], kwargs))
+        raise Mismatch(HELD[owner.kind])
     if isinstance(owner, HostTensor):
         return weights.method(owner, name, [*args, *kwargs.values()])
     if is_number(owner) and name in ("item", "long", "int") and not args:
@@ -247,21 +248,6 @@ def _method(f: Frame, node: ast.AST, owner: Value, name: str, args: list[Value],
     if is_list(owner):
         return f.problem(node, f"`{name}` of a list is not in the language", "build a new list, with a comprehension or a loop")
     return f.problem(node, f"`{name}` is not a method of the language here", "LANGUAGE.md lists what is")
-
-
-def _stacked(f: Frame, node: ast.AST, stack: Held, name: str, call: Call) -> Value:
-    """`torch.stack(xs).sum(0)` is the sum of a list; `mean` is that by its length."""
-    (_, dim) = call.bind("input", "dim", dim=Static(None))
-    if stack.kind != "stack" or name not in ("sum", "mean") or dim != Static(0):
-        type_of(stack)  # says what it is good for
-    xs = stack.value
-    if is_unknown(xs):
-        return unknown()
-    t = type_of(xs)
-    first = f.host("list.get", [xs, Static(0)], t.item, "first")
-    others = f.host("list.slice", [xs, Static(1), Static(2**62)], t, "others")
-    result = fold(f, others, first, "add")
-    return result if name == "sum" else f.tensors.op("div", [result, f.host("list.len", [xs], INT, "size")])
 
 
 def _function(f: Frame, node: ast.Call, value: Any, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
@@ -283,7 +269,7 @@ def _function(f: Frame, node: ast.Call, value: Any, args: list[Value], kwargs: d
         if name in FUNCTIONS:
             return f.program.call(f, node, FUNCTIONS[name], args, kwargs)
         if args and isinstance(args[0], Held):
-            return _stacked(f, node, args[0], name, Call(name, args, kwargs))
+            raise Mismatch(HELD[args[0].kind])
         return f.tensors.call(name, Call(name, args, kwargs))
     if value is markers.phase or value is markers.parallel:
         return _marked(f, node, value, args, kwargs)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.core.types import INT, ListT, TupleT
+from backends.acrobat.core.types import ListT, TupleT
 from backends.acrobat.frontend import lists, mutation
 from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.values import (
@@ -35,7 +35,6 @@ from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import python
 
 EMPTY = {"set": ListT(UNKNOWN, kind="set"), "dict": ListT(TupleT((UNKNOWN, UNKNOWN)), kind="dict")}
-CHANGING = ("add", "discard", "update")
 
 
 def kind_of(value: Any) -> str:
@@ -216,6 +215,3 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
 def put_entry(f: Frame, s: ast.AST, name: str, whole: Value, key: Value, value: Value) -> None:
     """`d[key] = value`."""
     mutation.give(f, name, put(f, s, whole, key, value))
-
-
-__all__ = ["CHANGING", "INT", "change", "contains", "dict_of", "elements", "look_up", "method", "put_entry", "set_of"]

@@ -16,6 +16,7 @@ from backends.acrobat.frontend.frame import Frame
 from backends.acrobat.frontend.operators import binary
 from backends.acrobat.frontend.tensors import Refused, constant, index_tensor, rows
 from backends.acrobat.frontend.values import (
+    END,
     Dyn,
     Held,
     HostTensor,
@@ -40,9 +41,6 @@ from backends.acrobat.frontend.values import (
     unknown,
 )
 from backends.acrobat.ir import nodes as n
-
-END = 2**62
-"""The end of a slice that has none."""
 
 
 def empty_list(f: Frame) -> Dyn:
@@ -268,7 +266,7 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value:
     if not isinstance(t, TensorT):
         return f.problem(node, f"`{name}` adds tensors or numbers, not {describe(t)}")
     if start is None or (start == Static(0) and name == "sum"):
-        return fold(f, *_head(f, xs), "add")
+        return fold(f, *head(f, xs), "add")
     if type_of(start) != t:
         return f.problem(
             node, f"`{name}` of {plural(t)} starts with {describe(type_of(start))}", "start with torch.zeros of that shape"
@@ -283,10 +281,10 @@ def extremum(f: Frame, node: ast.AST, xs: Value, name: str) -> Value:
         return unknown() if is_unknown(items) else f.problem(node, f"`{name}` takes numbers or a list of them here")
     if type_of(items).item not in (INT, FLOAT):
         return f.problem(node, f"`{name}` takes numbers, not {describe(type_of(items).item)}")
-    return fold(f, *_head(f, items), name)
+    return fold(f, *head(f, items), name)
 
 
-def _head(f: Frame, xs: Value) -> tuple[Value, Value]:
+def head(f: Frame, xs: Value) -> tuple[Value, Value]:
     """The rest and the first of a list that must have one."""
     t = type_of(xs)
     first = f.host("list.get", [xs, Static(0)], t.item, "first")

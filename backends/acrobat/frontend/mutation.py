@@ -13,10 +13,10 @@ from typing import Any
 from backends.acrobat.core.types import BOOL, INT, ListT, TensorT
 from backends.acrobat.frontend import lists, ragged
 from backends.acrobat.frontend.frame import Frame
-from backends.acrobat.frontend.lists import END
 from backends.acrobat.frontend.operators import binary
 from backends.acrobat.frontend.tensors import Call, Refused, constant
 from backends.acrobat.frontend.values import (
+    END,
     Dyn,
     Static,
     TupleV,
@@ -33,9 +33,6 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     unknown,
 )
-
-CHANGING = ("append", "extend", "insert", "reverse", "clear")
-"""Methods of lists that change them and give nothing."""
 
 
 def owned_list(f: Frame, s: ast.AST, owner: ast.expr, what: str) -> tuple[str, Value] | None:

@@ -12,7 +12,11 @@ from typing import Any
 
 from backends.acrobat.frontend.source import source_of, stripped
 
-CHANGING = frozenset(("append", "extend", "insert", "reverse", "clear", "pop", "popleft", "add", "discard", "update"))
+LIST_CHANGES = ("append", "extend", "insert", "reverse", "clear")
+"""Methods that change a list and give nothing."""
+SET_CHANGES = ("add", "discard", "update")
+"""Methods that change a set and give nothing."""
+CHANGING = frozenset((*LIST_CHANGES, *SET_CHANGES, "pop", "popleft"))
 """Methods that change a list, set or dictionary."""
 
 

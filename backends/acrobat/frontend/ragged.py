@@ -15,16 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.tensors import Call, Refused, constant, dim_of
 from backends.acrobat.frontend.values import (
+    END,
     Dyn,
     Held,
-    HostTensor,
     Static,
     TupleV,
     Value,
     contains_unknown,
     extents,
-    is_list,
-    is_number,
     is_ragged,
     is_tensor,
     is_unknown,
@@ -38,7 +36,6 @@ from backends.acrobat.ir import nodes as n
 if TYPE_CHECKING:
     from backends.acrobat.frontend.frame import Frame
 
-END = 2**62
 Array: TypeAlias = Any
 """A value that is a tensor, ragged or not, or a list: a `Dyn`, in most places."""
 Rows: TypeAlias = Callable[..., Any]
@@ -266,7 +263,7 @@ def _contracted(f: Frame, a: Array, b: Array) -> Value:
 def reduce(f: Frame, op: str, xs: Array) -> Value:
     """The sum, maximum or minimum of the items of a list, dense tensors or numbers. A sum of none is zero; of the others there
     must be one; the "highest" of none is minus infinity."""
-    from backends.acrobat.frontend.lists import fold
+    from backends.acrobat.frontend.lists import fold, head
 
     if is_unknown(xs):
         return unknown()
@@ -282,16 +279,11 @@ def reduce(f: Frame, op: str, xs: Array) -> Value:
             if t == BOOL:
                 xs, t = mapped(f, [xs], lambda x: f.host("int", [x], INT)), INT
             return fold(f, xs, f.coerce(Static(0), t), number)
-        return fold(f, *_head(f, xs), number)
+        return fold(f, *head(f, xs), number)
     if op in ("sum", "highest"):
         start = f.tensors.op("full", [], {"shape": t.shape, "value": 0.0 if op == "sum" else -math.inf}, "start")
         return fold(f, xs, start, name)
-    return fold(f, *_head(f, xs), name)
-
-
-def _head(f: Frame, xs: Array) -> tuple[Value, Value]:
-    first = f.host("list.get", [xs, Static(0)], item_type(xs), "first")
-    return f.host("list.slice", [xs, Static(1), Static(END)], xs.type, "others"), first
+    return fold(f, *head(f, xs), name)
 
 
 def along(f: Frame, op: str, x: Array, dim: int, keep: bool) -> Value:
@@ -732,6 +724,3 @@ def numbers(f: Frame, x: Array) -> Value:
 def embedding(f: Frame, ids: Array, row: Callable[[Value], Value]) -> Value:
     """Rows of a table for a tensor of ints."""
     return of_rows(mapped(f, [ids], row, "id"), 0)
-
-
-__all__ = ["HostTensor", "call", "embedding", "is_list", "is_number", "joined", "stack"]

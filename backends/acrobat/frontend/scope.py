@@ -10,6 +10,7 @@ from backends.acrobat.core.types import TupleT
 from backends.acrobat.frontend.frame import HIDDEN, Frame
 from backends.acrobat.frontend.tensors import rows
 from backends.acrobat.frontend.values import (
+    END,
     HELD,
     Held,
     Mismatch,
@@ -89,7 +90,7 @@ def _starred(f: Frame, target: ast.expr, elts: Sequence[ast.expr], value: Value)
         values = [*parts[:at], f.written_out(middle), *parts[len(parts) - after :]]
     elif is_list(value) and not after:
         values = [f.host("list.get", [value, Static(i)], type_of(value).item, "element") for i in range(at)]
-        values.append(f.host("list.slice", [value, Static(at), Static(2**62)], type_of(value), "rest"))
+        values.append(f.host("list.slice", [value, Static(at), Static(END)], type_of(value), "rest"))
     elif nothing_known(value):
         values = [unknown()] * len(elts)
     else:

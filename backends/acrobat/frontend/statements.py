@@ -15,6 +15,7 @@ from backends.acrobat.frontend.annotations import AnnotationError
 from backends.acrobat.frontend.calls import PURE, marker_of
 from backends.acrobat.frontend.conditions import decide
 from backends.acrobat.frontend.frame import Frame
+from backends.acrobat.frontend.outputs import LIST_CHANGES, SET_CHANGES
 from backends.acrobat.frontend.patterns import match_rows
 from backends.acrobat.frontend.scope import Exits, assign, changed_in, ends, hint_of, leaves, own
 from backends.acrobat.frontend.source import harmless
@@ -131,10 +132,10 @@ def _dispatch(f: Frame, s: ast.stmt) -> None:
             f.problem(s, "only names can be assigned to: the language is pure", "build a new value, or a new list")
         case ast.Expr(ast.Constant()) | ast.Pass() | ast.Assert():
             pass
-        case ast.Expr(ast.Call(ast.Attribute(owner, name), args, [])) if name in mutation.CHANGING and _changes(f, owner):
+        case ast.Expr(ast.Call(ast.Attribute(owner, name), args, [])) if name in LIST_CHANGES and _changes(f, owner):
             mutation.method(f, s, owner, name, args)
         case ast.Expr(ast.Call(ast.Attribute(ast.Name(who) as owner, name), args, [])) if (
-            name in containers.CHANGING and who in f.env and containers.kind_of(f.env[who])
+            name in SET_CHANGES and who in f.env and containers.kind_of(f.env[who])
         ):
             containers.change(f, s, owner, name, args)
         case ast.Expr(value):

@@ -24,6 +24,8 @@ class UnknownT:
 
 
 UNKNOWN: Any = UnknownT()
+END = 2**62
+"""The end of a slice that has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +105,10 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A value with few uses: `zip(...)` and other iterators, which their first use exhausts; a stack over a list whose length
-    is known at run time only; an int that `torch.tensor` made an index."""
+    """A value with few uses: `zip(...)` and other iterators, which their first use exhausts; what `torch.tensor` made of ints,
+    which is an index, several, or a batch of one sentence."""
 
-    kind: Literal["iterator", "stack", "index", "ids", "batch"]
+    kind: Literal["iterator", "index", "ids", "batch"]
     value: Value
 
 
@@ -151,7 +153,6 @@ Value: TypeAlias = Dyn | Static | Fixed | Closure | OneOf | TupleV | Module | Me
 
 HELD = {
     "iterator": "an iterator is exhausted by its first use: write list(...) around it",
-    "stack": "a stack of a list of run-time length can be summed over its first dimension only",
     "index": "a tensor of an int serves as an index, nothing else",
     "ids": "a tensor of ints serves as the index of an embedding, nothing else",
     "batch": "a batch of one sentence of ints serves as the index of an embedding, nothing else",

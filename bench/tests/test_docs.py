@@ -1,18 +1,25 @@
-"""Documents name what exists, and each term once."""
+"""Documents name what exists, explain each term once, show what is current, and their programs run."""
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+
+from bench.contract import Target
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 TOP = ("bench", "backends", "workloads", "conf", "results", "scripts", "docs")
 COMPILER = ROOT / "backends" / "acrobat"
-ELSEWHERE = {"dynet.py", "dynet_config.py", "missing.md"}
-"""Files that documents name and that are made elsewhere: by a build of DyNet, or by a report in its folder."""
+ELSEWHERE = {"dynet.py", "dynet_config.py", "missing.md", "backends/pool/backend.py", "conf/backend/pool.yaml"}
+"""Files that documents name and that others make: a build of DyNet, a report in its folder, somebody who adds a system."""
 SOURCE = re.compile(r"\.(py|md|yaml|toml|h|cpp)$")
 
 
@@ -50,3 +57,53 @@ def test_the_glossary_explains_each_term_once() -> None:
     assert len(set(terms)) == len(terms)
     for term, meaning in rows:
         assert meaning.strip(), f"{term} has no meaning"
+
+
+def test_generated_parts_are_current() -> None:
+    checked = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "readme", "--check"], capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stderr
+
+
+def programs(document: str) -> list[str]:
+    """The Python blocks of a document."""
+    return re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / document).read_text(), flags=re.MULTILINE | re.DOTALL)
+
+
+def test_the_model_of_the_document_compiles_and_runs(tmp_path: Path) -> None:
+    """All blocks of the page are one program, which checks its own results."""
+    blocks = programs("your-model.md")
+    assert len(blocks) >= 5
+    program = tmp_path / "program.py"
+    program.write_text("\n".join(blocks))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert "recorded operations ran as" in ran.stdout
+    assert "score.bias" in ran.stdout, "what has changed is named"
+    assert "program.py" in ran.stdout and "open" in ran.stdout, "what is not accepted is named with its place"
+
+
+def test_the_system_of_the_document_keeps_the_contract() -> None:
+    """The class of the page compiles a workload and gives what eager PyTorch gives."""
+    (block,) = [p for p in programs("add-a-system.md") if "class Pool" in p]
+    names: dict[str, Any] = {}
+    exec(block, names)
+    from workloads.structures import arrays
+    from workloads.treelstm.spec import Spec
+
+    workload = Spec()
+    backend = names["Pool"](Target("cpu", 1))
+    assert backend.available() is None
+    assert list(backend.variants()) == [{}]
+    compiled = backend.compile(workload, "tiny", 0, 4)
+    try:
+        instances = compiled.place(workload.instances("tiny", 0, 4))
+        outputs = compiled.fetch(compiled.run(instances))
+        expected = [arrays(compiled.module(instance)) for instance in instances]
+        for output, right in zip(outputs, expected, strict=True):
+            np.testing.assert_allclose(output, right, rtol=1e-5)
+        assert compiled.counters()["mean_batch_width"] == 1.0
+    finally:
+        compiled.close()

@@ -6,19 +6,23 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from backends.acrobat.codegen.cpp import Names, c_string, identifier
-from backends.acrobat.core.units import Block, Kernel, Mode, Param, Step
+from backends.acrobat.core.units import Block, Kernel, Mode, Param, StepArg, StepResult
 from backends.acrobat.ir.nodes import Launch, Weight
 from backends.acrobat.kernels.interface import Emitted, Request, Variant
+
+X = TypeVar("X")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One step of a unit within a kernel call: `args` follow the kernel's params; each is a param of the unit or `"k.j"`."""
+    """One step of a unit within a kernel call: `args` follow the kernel's params; each is a param of the unit or a result of an
+    earlier step."""
 
     step: int
-    args: tuple[str, ...]
+    args: tuple[StepArg, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class Call:
     leaves: bool  # whether its row lies in the unit's result row
 
     @property
-    def args(self) -> tuple[str, ...]:
+    def args(self) -> tuple[StepArg, ...]:
         """Those of the first part. Weights are the same in all."""
         return self.parts[0].args
 
@@ -70,11 +74,8 @@ class UnitCode:
         """Where each result of the unit starts within its row."""
         if isinstance(self.unit, Kernel):
             return self.unit.displacements
-        out = []
-        for result in self.unit.results:
-            step, j = map(int, result.split("."))
-            out.append(self.rows[step] + self.unit.steps[step].kernel.displacements[j])
-        return tuple(out)
+        steps = self.unit.steps
+        return tuple(self.rows[r.step] + steps[r.step].kernel.displacements[r.index] for r in self.unit.results)
 
 
 class Units:
@@ -116,8 +117,7 @@ def plan(code: UnitCode, merge: bool = True) -> None:
         code.rows, code.row_size = {0: 0}, unit.row_size
         code.requires = required_lists(unit, {p.name: p.name for p in unit.params})
         return
-    leaving = {int(r.split(".")[0]) for r in unit.results}
-    modes = {p.name: p.mode for p in unit.params}
+    leaving = {r.step for r in unit.results}
     for k, step in enumerate(unit.steps):
         if k in leaving:
             code.rows[k] = code.row_size
@@ -127,19 +127,19 @@ def plan(code: UnitCode, merge: bool = True) -> None:
         params = []
         for p, arg in zip(step.kernel.params, step.args, strict=True):
             mode = p.mode
-            if mode is Mode.GATHERED and "." in arg and arg not in modes:
-                source = int(arg.split(".")[0])
-                same_rows = bool(unit.steps[source].over) == bool(over)
+            if mode is Mode.GATHERED and isinstance(arg, StepResult):
+                same_rows = bool(unit.steps[arg.step].over) == bool(over)
                 # An intermediate of the same rows lies contiguously; one of the block's rows used per item is spread.
-                mode = Mode.CONTIGUOUS if same_rows and source not in leaving else Mode.GATHERED
+                mode = Mode.CONTIGUOUS if same_rows and arg.step not in leaving else Mode.GATHERED
             params.append(replace(p, mode=mode))
         kernel = replace(step.kernel, params=tuple(params))
         out_mode = Mode.GATHERED if k in leaving else Mode.CONTIGUOUS
         code.calls.append(Call(Request(kernel, out_mode), (Part(k, step.args),), over, k in leaving))
         for arg in required_lists(step.kernel, dict(zip((p.name for p in step.kernel.params), step.args, strict=True))):
             # Per-item results are as many as the list they were made over.
-            made = "." in arg and arg not in modes
-            code.requires.add(unit.steps[int(arg.split(".")[0])].over if made else arg)
+            source = unit.steps[arg.step].over if isinstance(arg, StepResult) else arg
+            assert source is not None, "what a kernel sums up is a list"
+            code.requires.add(source)
     code.requires &= {p.name for p in unit.params}
     if merge:
         code.calls = merged(unit, code.calls)
@@ -154,8 +154,7 @@ def merged(block: Block, calls: Sequence[Call]) -> list[Call]:
     """
     levels: list[int] = []
     for step in block.steps:
-        sources = [int(arg.split(".")[0]) for arg in step.args if is_intermediate(block, arg)]
-        levels.append(max((levels[k] + 1 for k in sources), default=0))
+        levels.append(max((levels[arg.step] + 1 for arg in step.args if isinstance(arg, StepResult)), default=0))
     together: dict[object, list[Call]] = {}
     for k, (step, call) in enumerate(zip(block.steps, calls, strict=True)):
         weights = tuple(a for p, a in zip(step.kernel.params, step.args, strict=True) if p.mode is Mode.SHARED)
@@ -176,12 +175,7 @@ def merged(block: Block, calls: Sequence[Call]) -> list[Call]:
     return out
 
 
-def is_intermediate(block: Block, arg: str) -> bool:
-    """Whether a step's argument is a result of another step, rather than a param of the block."""
-    return "." in arg and all(p.name != arg for p in block.params)
-
-
-def required_lists(kernel: Kernel, args: Mapping[str, str]) -> set[str]:
+def required_lists(kernel: Kernel, args: Mapping[str, X]) -> set[X]:
     """The arguments a kernel sums over that must not be empty (`reduce` without a start)."""
     return {
         args[str(i.args[0])]
@@ -272,7 +266,7 @@ class UnitWriter:
         emitted = variant.emitted
         weights = self._weights(code, call)
         args = [
-            self._packed(variant, p, weights) if p.mode is Mode.SHARED else f"all_{operand(arg)}"
+            self._packed(variant, p, weights) if p.mode is Mode.SHARED else f"all_{operand(str(arg))}"
             for p, arg in zip(kernel.params, call.args, strict=True)
         ]
         args.append("out")
@@ -293,7 +287,7 @@ class UnitWriter:
     def _weights(code: UnitCode, call: Call) -> dict[str, str]:
         """The weights that a call's shared parameters are."""
         params = zip(call.request.kernel.params, call.args, strict=True)
-        return {p.name: code.shared[arg].name for p, arg in params if p.mode is Mode.SHARED}
+        return {p.name: code.shared[str(arg)].name for p, arg in params if p.mode is Mode.SHARED}
 
     def _call(self, code: UnitCode, call: Call) -> list[str]:
         lines: list[str] = []
@@ -329,11 +323,11 @@ class UnitWriter:
         for p, arg in zip(call.request.kernel.params, part.args, strict=True):
             if p.mode is Mode.SHARED:
                 args.append(p)
+            elif isinstance(arg, StepResult):
+                args += self._intermediate(code, k, call, p, arg, lines)
             elif arg in lists:
                 own = code.groups.index(code.group_of(arg))
                 args += [f"starts_{own}", operand(arg)] if p.mode is Mode.LIST else [f"{operand(arg)} + starts_{own}[0]"]
-            elif "." in arg:
-                args += self._intermediate(code, k, call, p, arg, lines)
             elif call.over:
                 name = f"{operand(arg)}_per_item_{k}"
                 lines.append(f"const int64_t* {name} = worker.spread({operand(arg)}, starts_{group}, rows);")
@@ -375,15 +369,15 @@ class UnitWriter:
             "        });",
         ]
 
-    def _intermediate(self, code: UnitCode, k: int, call: Call, p: Param, arg: str, lines: list[str]) -> list[str]:
-        """The arguments that pass result `arg` ("k.j") of an earlier call on."""
+    def _intermediate(self, code: UnitCode, k: int, call: Call, p: Param, arg: StepResult, lines: list[str]) -> list[str]:
+        """The arguments that pass result `arg` of an earlier call on."""
         assert isinstance(code.unit, Block)
-        source, j = map(int, arg.split("."))
-        step: Step = code.unit.steps[source]
-        at = step.kernel.displacements[j]
+        source, step = arg.step, code.unit.steps[arg.step]
+        at = step.kernel.displacements[arg.index]
         size = step.kernel.row_size
-        name = f"from_{source}_{j}_{k}"
+        name = f"from_{source}_{arg.index}_{k}"
         if p.mode is Mode.LIST:
+            assert step.over is not None, "what a kernel sums up is a list"
             group = code.groups.index(code.group_of(step.over))
             # Items are numbered from the first of the whole batch, this block's intermediates from its own first.
             lines.append(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, TypeAlias
 
 from backends.acrobat.core.types import TensorT
 
@@ -76,17 +76,33 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One kernel of a block. Each argument names a param of the block, or `"k.j"`: result j of step k.
+class StepResult:
+    """A reference to a tensor that a block computes: result `index` of its step number `step`. Programs as text have it as
+    `step.index`."""
 
-    `over` names a LIST param of the block (or "" for none): the step then runs once per *item* of that list (a row per child,
-    say), its GATHERED arguments that are LIST params of the same list being taken item by item; a later step with `over=""`
-    may take its results as a LIST argument. Lists with the same `group` have the same length.
+    step: int
+    index: int
+
+    def __str__(self) -> str:
+        return f"{self.step}.{self.index}"
+
+
+StepArg: TypeAlias = str | StepResult
+"""What a step reads: a param of the block, by its name, or what an earlier step has computed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One kernel of a block.
+
+    `over` names a LIST param of the block, if any: the step then runs once for each *item* of that list (a row per child, say),
+    and takes GATHERED arguments that are LIST params of the same list item by item. A later step that runs over no list may
+    take its results as a LIST argument. Lists of one list group have the same length.
     """
 
     kernel: Kernel
-    args: tuple[str, ...]
-    over: str = ""
+    args: tuple[StepArg, ...]
+    over: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,17 +112,13 @@ class Block:
     name: str
     params: tuple[Param, ...]
     steps: tuple[Step, ...]
-    results: tuple[str, ...]
-    """Each `"k.j"`: which results of which steps leave the block."""
+    results: tuple[StepResult, ...]
+    """What leaves the block."""
     groups: tuple[tuple[str, str], ...] = ()
 
     @property
     def result_types(self) -> tuple[TensorT, ...]:
-        out = []
-        for result in self.results:
-            step, index = map(int, result.split("."))
-            out.append(self.steps[step].kernel.result_types[index])
-        return tuple(out)
+        return tuple(self.steps[r.step].kernel.result_types[r.index] for r in self.results)
 
 
 def displacements(types: tuple[TensorT, ...]) -> tuple[tuple[int, ...], int]:

@@ -16,7 +16,7 @@ import numpy as np
 from backends.acrobat.core.ops import HOST, evaluate
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
-from backends.acrobat.core.units import Block, Kernel, Mode
+from backends.acrobat.core.units import Block, Kernel, Mode, StepArg, StepResult
 from backends.acrobat.deep import FRAMES, deeply
 from backends.acrobat.errors import InstanceError, ResourceError
 from backends.acrobat.ir.nodes import (
@@ -218,13 +218,13 @@ def run_kernel(kernel: Kernel, args: Sequence[Any]) -> tuple[np.ndarray, ...]:
 def run_block(block: Block, args: Sequence[Any]) -> tuple[np.ndarray, ...]:
     """A static block's results for one row. Raises as `ops.evaluate`, and ValueError where lists of one group differ in
     length."""
-    env: Env = dict(zip((p.name for p in block.params), args, strict=True))
+    env: dict[StepArg, Any] = dict(zip((p.name for p in block.params), args, strict=True))
     lists = {p.name for p in block.params if p.mode is Mode.LIST}
     groups = {name: name for name in lists} | dict(block.groups)
     for group in set(groups.values()):
         if len({len(env[name]) for name in lists if groups[name] == group}) > 1:
             raise ValueError(f"the lists of {block.name} in {group} are of different lengths")
-    per_item: dict[str, str] = dict(groups)  # what has one tensor for each item: the group it goes with
+    per_item = dict[StepArg, str](groups.items())  # what has one tensor for each item of a list: that list's group
     for k, step in enumerate(block.steps):
         operands = [env[a] for a in step.args]
         if not step.over:
@@ -236,8 +236,8 @@ def run_block(block: Block, args: Sequence[Any]) -> tuple[np.ndarray, ...]:
                 for i in range(len(env[step.over]))
             ]
             results = [[row[j] for row in rows] for j in range(len(step.kernel.results))]
-            per_item |= {f"{k}.{j}": groups[step.over] for j in range(len(results))}
-        env |= {f"{k}.{j}": r for j, r in enumerate(results)}
+            per_item |= {StepResult(k, j): groups[step.over] for j in range(len(results))}
+        env |= {StepResult(k, j): r for j, r in enumerate(results)}
     return tuple(env[r] for r in block.results)
 
 

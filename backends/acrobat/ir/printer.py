@@ -63,7 +63,6 @@ WORDS = frozenset(("True", "False", "inf", "nan", "begin", "loop", "groups", "re
 """What may be taken for something else where a name stands; other words are told by what follows them."""
 TYPES = frozenset(("list", "int", "bool", "float", "f32", "i64"))
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
-RESULT = re.compile(r"\d+\.\d+", re.ASCII)
 INDENT = "  "
 
 
@@ -151,10 +150,10 @@ def _block(block: Block) -> str:
     if block.groups:
         lines.append(f"{INDENT}groups {', '.join(f'{name_text(p)}: {name_text(g)}' for p, g in block.groups)}")
     for step in block.steps:
-        args = [a if RESULT.fullmatch(a) else name_text(a) for a in step.args]
+        args = [name_text(a) if isinstance(a, str) else str(a) for a in step.args]
         over = f" over {name_text(step.over)}" if step.over else ""
         lines.append(f"{INDENT}{_applied(step.kernel.name, args)}{over}")
-    return "\n".join([*lines, f"{INDENT}return {', '.join(block.results)}"])
+    return "\n".join([*lines, f"{INDENT}return {', '.join(map(str, block.results))}"])
 
 
 def _params(params: Sequence[Param]) -> str:

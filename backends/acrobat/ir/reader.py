@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeVar
 from backends.acrobat.core.ops import ShapeError, infer_host
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import BOOL, FLOAT, INT, UNIT, Case, DataT, DataType, ListT, ScalarT, TensorT, TupleT, Type
-from backends.acrobat.core.units import Block, Instr, Kernel, Mode, Param, Step
+from backends.acrobat.core.units import Block, Instr, Kernel, Mode, Param, Step, StepArg, StepResult
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import (
     Arm,
@@ -41,11 +41,12 @@ from backends.acrobat.ir.nodes import (
     Var,
     Weight,
 )
-from backends.acrobat.ir.printer import IDENTIFIER, RESULT
+from backends.acrobat.ir.printer import IDENTIFIER
 from backends.acrobat.ir.visitor import Binding, from_lets
 
 X = TypeVar("X")
 
+STEP_RESULT = re.compile(r"\d+\.\d+", re.ASCII)
 TOKEN = re.compile(
     rf"""\s*(?P<token>
       (?P<name>{IDENTIFIER.pattern})
@@ -326,8 +327,13 @@ class _Reader:
         name, params = line.name(), self.params(line)
         steps, groups = list[Step](), tuple[tuple[str, str], ...]()
 
-        def result_or_name(line: _Line) -> str:
-            return line.take().text if RESULT.fullmatch(line.next.text) else line.name()
+        def argument(line: _Line) -> StepArg:
+            return step_result(line) if STEP_RESULT.fullmatch(line.next.text) else line.name()
+
+        def step_result(line: _Line) -> StepResult:
+            if not STEP_RESULT.fullmatch(line.next.text):
+                line.fail(f"{line.next.text!r} is no result of a step, such as `0.1`")
+            return StepResult(*map(int, line.take().text.split(".")))
 
         while not (line := self.line(2)).has("return"):
             if line.has("groups"):
@@ -342,9 +348,9 @@ class _Reader:
             kernel = self.units.get(line.name())
             if not isinstance(kernel, Kernel):
                 line.fail("a step is no kernel defined above")
-            args, _ = line.applied(lambda line=line: result_or_name(line))  # type: ignore[misc]
-            steps.append(Step(kernel, tuple(args), line.name() if line.has("over") else ""))
-        results = line.many(lambda: result_or_name(line), "the end of the line")
+            args, _ = line.applied(lambda line=line: argument(line))  # type: ignore[misc]
+            steps.append(Step(kernel, tuple(args), line.name() if line.has("over") else None))
+        results = line.many(lambda: step_result(line), "the end of the line")
         self.units[name] = Block(name, params, tuple(steps), tuple(results), groups)
 
     # ---- functions

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from backends.acrobat.core.ops import OPS, Fusion, ShapeError, infer, infer_host
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
-from backends.acrobat.core.units import Block, Kernel, Mode, Param, Step
+from backends.acrobat.core.units import Block, Kernel, Mode, Param, Step, StepArg, StepResult
 from backends.acrobat.ir.nodes import (
     Arm,
     Atom,
@@ -36,7 +36,7 @@ from backends.acrobat.ir.nodes import (
     Var,
     Weight,
 )
-from backends.acrobat.ir.printer import RESULT, atom_text, type_text, units
+from backends.acrobat.ir.printer import atom_text, type_text, units
 from backends.acrobat.ir.visitor import operands
 
 ATOMS = get_args(Atom)
@@ -361,18 +361,18 @@ def _block(block: Block, say: Callable[[str], None]) -> None:
         say("two operands have one name")
     if len(dict(block.groups)) != len(block.groups) or not set(dict(block.groups)) <= lists:
         say("groups are of its lists, each once")
-    results: dict[str, tuple[TensorT, str]] = {}  # "k.j" -> type, group it runs over
+    results: dict[StepResult, tuple[TensorT, str | None]] = {}  # with the list group that its step runs over
     for k, step in enumerate(block.steps):
         if step.over and step.over not in lists:
             say(f"step {k} runs over {step.over}, which is no list operand")
             continue
-        over = groups[step.over] if step.over else ""
+        over = groups[step.over] if step.over else None
         if len(step.args) != len(step.kernel.params):
             say(f"step {k}: {step.kernel.name} takes {len(step.kernel.params)} operands, got {len(step.args)}")
         for p, arg in zip(step.kernel.params, step.args, strict=False):
             if problem := _step_operand(p, arg, over, step, params, groups, results):
                 say(f"step {k}, operand {p.name}: {problem}")
-        results.update({f"{k}.{j}": (t, over) for j, t in enumerate(step.kernel.result_types)})
+        results.update({StepResult(k, j): (t, over) for j, t in enumerate(step.kernel.result_types)})
     for result in block.results:
         if result not in results:
             say(f"its result {result} is computed by no step")
@@ -384,18 +384,20 @@ def _block(block: Block, say: Callable[[str], None]) -> None:
 
 def _step_operand(
     p: Param,
-    arg: str,
-    over: str,
+    arg: StepArg,
+    over: str | None,
     step: Step,
     params: Mapping[str, Param],
     groups: Mapping[str, str],
-    results: Mapping[str, tuple[TensorT, str]],
+    results: Mapping[StepResult, tuple[TensorT, str | None]],
 ) -> str:
     """What is wrong with `arg` as the operand `p` of a step that runs over the list group `over`, or ""."""
-    if arg in params:
+    t: TensorT
+    source: str | None
+    if isinstance(arg, str) and arg in params:
         given = params[arg]
-        t, source, shared = given.type, groups[arg] if given.mode is Mode.LIST else "", given.mode is Mode.SHARED
-    elif RESULT.fullmatch(arg) and arg in results:
+        t, source, shared = given.type, groups[arg] if given.mode is Mode.LIST else None, given.mode is Mode.SHARED
+    elif isinstance(arg, StepResult) and arg in results:
         (t, source), shared = results[arg], False
     else:
         return f"there is no {arg} yet"

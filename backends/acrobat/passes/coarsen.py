@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from backends.acrobat.core.types import ListT, TensorT, TupleT
-from backends.acrobat.core.units import Block, Instr, Kernel, Mode, Param, Step
+from backends.acrobat.core.units import Block, Instr, Kernel, Mode, Param, Step, StepArg, StepResult
 from backends.acrobat.ir.nodes import (
     Atom,
     Expr,
@@ -225,7 +225,7 @@ class _BlockWriter:
         self.atoms: list[Atom] = []
         self.roots: dict[str, str] = {}  # list param -> the list that gives its length
         self.steps: list[Step] = []
-        self.computed: dict[str, str] = {}  # variable -> "k.j"
+        self.computed: dict[str, StepResult] = {}  # by the variable that holds it
 
     def write(self) -> None:
         for m in self.members:
@@ -235,7 +235,7 @@ class _BlockWriter:
             elif m in self.chain.per_item:
                 self.steps_per_item(var, self.chain.per_item[m])
             elif isinstance(value, Field):
-                self.computed[var.name] = f"{self.computed[cast(Var, value.value).name].split('.')[0]}.{value.index}"
+                self.computed[var.name] = replace(self.computed[cast(Var, value.value).name], index=value.index)
         leaving = [m for m in self.members if self.leaves(m)]
         results = [m for m in leaving if isinstance(self.chain.values[m], Launch | Field)]
         results = sorted({*results, *(cast(int, self.chain.base(m)) for m in leaving)})
@@ -264,22 +264,22 @@ class _BlockWriter:
         kernel, atoms = self.chain.viewing(launch, self.inside)
         kernel = kernel if kernel == launch.unit else self.chain.scope.units.share(kernel)
         args = [self.arg(a, p.mode) for a, p in zip(atoms, kernel.params, strict=True)]
-        self.computed[var.name] = f"{len(self.steps)}.0"
+        self.computed[var.name] = StepResult(len(self.steps), 0)
         self.steps.append(Step(kernel, tuple(args)))
 
     def steps_per_item(self, var: Var, per_item: _PerItem) -> None:
-        columns: dict[str, str] = {}
+        columns: dict[str, StepArg] = {}
         steps: list[Step] = []
         hosted = {v.name for v, _ in per_item.hosted} | {per_item.map.var.name}
         numbers: dict[str, int] = {}
         for bound, e in per_item.launches:
             kernel, atoms = self.chain.viewing(cast(Launch, e), self.inside)
             kernel = kernel if kernel == cast(Launch, e).unit else self.chain.scope.units.share(kernel)
-            args = []
+            args: list[StepArg] = []
             for a, p in zip(atoms, kernel.params, strict=True):
                 if isinstance(a, Var) and a.name in per_item.fields:
                     owner, j = per_item.fields[a.name]
-                    args.append(f"{numbers[owner]}.{j}")
+                    args.append(StepResult(numbers[owner], j))
                 elif isinstance(a, Var) and a.name in hosted:
                     if a.name not in columns:
                         columns[a.name] = self.arg(self.column(per_item, a), Mode.LIST)
@@ -288,10 +288,10 @@ class _BlockWriter:
                     args.append(self.arg(a, p.mode))
             numbers[bound.name] = len(self.steps) + len(steps)
             steps.append(Step(kernel, tuple(args)))
-        over = next(iter(columns.values()))
+        over = cast(str, next(iter(columns.values())))
         self.steps += [replace(step, over=over) for step in steps]
         owner, j = per_item.fields[per_item.result.name]
-        self.computed[var.name] = f"{numbers[owner]}.{j}"
+        self.computed[var.name] = StepResult(numbers[owner], j)
 
     def column(self, per_item: _PerItem, wanted: Var) -> Var:
         """The list of one tensor that the host makes of each item."""
@@ -313,7 +313,7 @@ class _BlockWriter:
         self.roots[new.name] = self.chain.root(cast(Var, old.iterable))
         return new
 
-    def arg(self, atom: Atom, mode: Mode) -> str:
+    def arg(self, atom: Atom, mode: Mode) -> StepArg:
         """A step's argument: a value of the block, or a param for what comes in."""
         assert not isinstance(atom, Lit)
         if isinstance(atom, Var) and atom.name in self.computed:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar, cast
 
-from backends.acrobat.core.units import Block, Kernel
+from backends.acrobat.core.units import Block, Kernel, StepArg
 from backends.acrobat.ir.nodes import Atom, Lit, Tuple, Weight
 from backends.acrobat.ir.visitor import Binding, Names
 
@@ -67,7 +67,7 @@ def _kernel_shape(kernel: Kernel) -> object:
 
 
 def _block_shape(block: Block) -> object:
-    number: dict[str, int | str] = {p.name: i for i, p in enumerate(block.params)}
+    number: dict[StepArg | None, int] = {p.name: i for i, p in enumerate(block.params)}
     groups = dict(block.groups)
     order = {g: i for i, g in enumerate(dict.fromkeys(groups.get(p.name, p.name) for p in block.params))}
     return (

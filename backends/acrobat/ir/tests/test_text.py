@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, Case, DataT, DataType, ListT, TensorT, TupleT
-from backends.acrobat.core.units import Block, Instr, Kernel, Mode, Param, Step
+from backends.acrobat.core.units import Block, Instr, Kernel, Mode, Param, Step, StepResult
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Derived, Expr, Function, Launch, Let, Lit, Op, Program, Tuple, Var, Weight
 from backends.acrobat.ir.printer import print_function, print_program
@@ -165,14 +165,24 @@ def test_kernels_and_blocks() -> None:
         ("y", "total"),
     )
     params = (Param("hs", V, Mode.LIST), Param("cs", V, Mode.LIST), Param("c", V, Mode.GATHERED), Param("w", W, Mode.SHARED))
-    steps = (Step(each, ("hs", "cs", "w"), "hs"), Step(total, ("0.0", "c")))
-    block = Block("cell", params, steps, ("1.1", "1.0"), (("hs", "children"), ("cs", "children")))
+    steps = (Step(each, ("hs", "cs", "w"), "hs"), Step(total, (StepResult(0, 0), "c")))
+    block = Block("cell", params, steps, (StepResult(1, 1), StepResult(1, 0)), (("hs", "children"), ("cs", "children")))
     xs, zero = Var("xs", ListT(V)), Var("zero", V)
     launch = Launch(block, (xs, xs, zero, Weight("w", W)), TupleT((V, V)))
     p = program(Let(zero, make_op("full", [], {"shape": (4,), "value": 0.0}), launch), xs)
     p = replace(p, weights={"w": W})
     assert print_program(p) == UNITS
     survives(p)
+
+
+def test_a_param_may_be_named_like_a_result_of_a_step() -> None:
+    """What a step reads is told apart by its kind, not by how its name looks."""
+    twice = Kernel("twice", (Param("x", V, Mode.GATHERED),), (Instr("y", "add", ("x", "x"), (), V),), ("y",))
+    steps = (Step(twice, ("0.0",)), Step(twice, (StepResult(0, 0),)), Step(twice, ("0.0",)))
+    block = Block("cell", (Param("0.0", V, Mode.GATHERED),), steps, (StepResult(1, 0),))
+    zero = Var("zero", V)
+    launch = Launch(block, (zero,), V)
+    survives(program(Let(zero, make_op("full", [], {"shape": (4,), "value": 0.0}), launch)))
 
 
 @pytest.mark.parametrize(

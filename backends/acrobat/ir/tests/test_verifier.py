@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TensorT, TupleT, Type
-from backends.acrobat.core.units import Block, Instr, Kernel, Mode, Param, Step
+from backends.acrobat.core.units import Block, Instr, Kernel, Mode, Param, Step, StepResult
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import (
     Arm,
@@ -294,10 +294,15 @@ PARAMS = (Param("x", V, G), Param("hs", V, L), Param("cs", V, L), Param("m", M, 
 GROUPS = (("hs", "g"), ("cs", "g"))
 
 
+def result(text: str) -> StepResult:
+    return StepResult(*map(int, text.split(".")))
+
+
 def block(
     *steps: tuple[Kernel, tuple[str, ...], str], results: Sequence[str] = ("0.0",), groups: Any = GROUPS, params: Any = PARAMS
 ) -> Program:
-    unit = Block("b", params, tuple(Step(*s) for s in steps), tuple(results), groups)
+    written = [Step(kernel, tuple(result(a) if "." in a else a for a in args), over or None) for kernel, args, over in steps]
+    unit = Block("b", params, tuple(written), tuple(map(result, results)), groups)
     types = [U]  # what the block cannot say itself, if its results are ill-formed
     try:
         types = list(unit.result_types)

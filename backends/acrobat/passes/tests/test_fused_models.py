@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from backends.acrobat.core.units import Block, Kernel, Mode
+from backends.acrobat.core.units import Block, Kernel, Mode, StepResult
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.nodes import Launch, Let, Program
 from backends.acrobat.ir.visitor import walk
@@ -64,8 +64,8 @@ def test_treelstm() -> None:
     assert dict(block.groups) == {h: h, c: h}
     assert block.steps[0].args == (h,)
     assert {h, c} <= set(block.steps[1].args) and block.steps[1].over == h
-    assert block.steps[2].args[0] == "0.0" and block.steps[2].args[-1] == "1.0"
-    assert set(block.results) == {"2.0", "2.1"}
+    assert block.steps[2].args[0] == StepResult(0, 0) and block.steps[2].args[-1] == StepResult(1, 0)
+    assert set(block.results) == {StepResult(2, 0), StepResult(2, 1)}
 
 
 def test_mvrnn() -> None:
@@ -74,7 +74,7 @@ def test_mvrnn() -> None:
     assert isinstance(classifier.unit, Kernel) and isinstance(node.unit, Block)
     assert [operations(s.kernel) for s in node.unit.steps] == ["matmul", "matmul", "cat linear tanh", "cat linear"]
     assert node.unit.steps[0].kernel is node.unit.steps[1].kernel
-    assert node.unit.results == ("2.0", "3.0")
+    assert node.unit.results == (StepResult(2, 0), StepResult(3, 0))
 
 
 def test_birnn() -> None:

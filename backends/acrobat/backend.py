@@ -36,6 +36,8 @@ depths come from the dataflow. The last tries schedules of kernels, `TRIALS` of 
 TRIALS = 64
 CURVE = (0, 8, 16, 32, 64, 128)
 """Trials of the tuning curve."""
+GUIDES = ("profile", "static", "even")
+"""Its lines."""
 SAMPLE_SEED = 7919
 """Added to a cell's seed to draw the mini-batch that is profiled."""
 
@@ -51,8 +53,10 @@ class Acrobat:
     `tables=both` measures two cells: one that projects embeddings when the model is loaded (`tables=true`) and one that does so
     in every mini-batch, as systems without such tables must. Together with `ablation` or `tune=curve` it means `true`.
 
-    `tune` is the number of schedules to try; `curve` measures several numbers of trials, each with and without a profile, as
-    cells. `profile`: trials are guided by the profile of a mini-batch of other instances (of a data file: of the first).
+    `tune` is the number of schedules to try; `curve` measures several numbers of trials as cells, with each of the guides.
+    `guide` says where trials go: by the profile of a mini-batch of other instances (of a data file: of the first), by static
+    weights, or evenly to all kernels. With `untuned` kernels begin as plain loops, as in the paper, and `curve` has one more
+    cell: the default schedules.
     """
 
     name = "acrobat"
@@ -69,7 +73,8 @@ class Acrobat:
         checked: bool = False,
         ablation: Literal["none", "alone", "cumulative"] = "none",
         tune: int | Literal["curve"] = 0,
-        profile: bool = True,
+        guide: Literal["profile", "static", "even"] = "profile",
+        untuned: bool = False,
         **switches: Any,
     ) -> None:
         self.options = Options(tables=tables is not False, **switches)
@@ -77,15 +82,15 @@ class Acrobat:
             raise ValueError(f"tune={tune}: the number of schedules to try, 0 or more, or curve")
         if tune == "curve" and ablation != "none":
             raise ValueError(f"tune=curve and ablation={ablation} are measured one at a time: leave one of them out")
-        if tune and self.options.kernels == "vendor":
-            raise ValueError(
-                f"tune={tune} and kernels=vendor: a library's kernels have no schedules to try; leave one of them out"
-            )
+        if (tune or untuned) and self.options.kernels == "vendor":
+            what = f"tune={tune}" if tune else "untuned=true"
+            raise ValueError(f"{what} and kernels=vendor: a library's kernels have no schedules to try; leave one of them out")
         self.target = target
         self.checked = checked
         self.ablation = ablation
         self.tune = tune
-        self.profile = profile
+        self.guide = guide
+        self.untuned = untuned
         self.tables = tables
 
     def available(self) -> str | None:
@@ -129,7 +134,8 @@ class Acrobat:
             return steps()
         if self.tune == "curve":
             on = {"tables": self.tables is not False}
-            return [on | {"tune": trials, "profile": profile} for profile in (True, False) for trials in CURVE]
+            found = [on | {"tune": trials, "guide": guide} for guide in GUIDES for trials in CURVE]
+            return [*found, on | {"tune": 0, "untuned": False}] if self.untuned else found
         if self.tables == "both":
             return [{"tables": True}, {"tables": False}]
         return [{}]
@@ -140,7 +146,8 @@ class Acrobat:
         from workloads.spec import loaded
 
         trials = CURVE[-1] if self.tune == "curve" else self.tune
-        sample = workload.instances(size, seed + SAMPLE_SEED, batch_size) if trials and self.profile else None
+        profiled = trials and self.guide == "profile"
+        sample = workload.instances(size, seed + SAMPLE_SEED, batch_size) if profiled else None
         try:
             return Compiled(
                 compile(
@@ -149,10 +156,12 @@ class Acrobat:
                     options=self.options,
                     checked=self.checked,
                     tune=trials,
+                    guide=self.guide if trials else None,
+                    untuned=self.untuned,
                     sample=sample,
                 ),
                 self.target.threads,
-                settings=repr((replace(self.options, tables=False), trials, self.profile)),
+                settings=repr((replace(self.options, tables=False), trials, self.guide if trials else "", self.untuned)),
             )
         except CompileError as error:
             raise Unsupported(str(error)) from error

@@ -3,26 +3,30 @@ result."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from torch import nn
 
+from backends.acrobat.analyses.importance import expected_runs
 from backends.acrobat.builds import Build
 from backends.acrobat.codegen.build import cache_folder, cached, newest
 from backends.acrobat.codegen.executable import Executable
 from backends.acrobat.codegen.module import classes_of, collect_units
+from backends.acrobat.codegen.units import Units
 from backends.acrobat.core.toolchain import BuildError
 from backends.acrobat.deep import as_deep_as_needed
 from backends.acrobat.frontend import build_with_reads, too_deep
 from backends.acrobat.frozen import Frozen
 from backends.acrobat.ir.nodes import Program
-from backends.acrobat.kernels.cpu.emit import Schedules
+from backends.acrobat.kernels.cpu.emit import Schedules, symbol
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.interface import Request
 from backends.acrobat.passes.constants import evaluate_derived
 from backends.acrobat.pipeline import optimise
 from backends.acrobat.settings import Settings, keywords_of
+from backends.acrobat.tuning.tune import Guide
 from backends.acrobat.tuning.tune import tune as tuned
 
 
@@ -63,16 +67,34 @@ def compile_program(program: Program, frozen: Frozen, settings: Settings) -> Exe
         return built(Build(program, options, target, schedules, tuple(settings.flags), settings.emit), settings.cache_folder)
 
     schedules: Mapping[Request, Schedules] = {}
-    if settings.tune:
-        profile = None
-        if settings.sample is not None:
-            untuned = load(program, build({}), Settings(options=options, memory_limit=settings.memory_limit))
-            profile = untuned.profile(settings.sample)
-            untuned.close()
-        requests = collect_units(program, options.merge_steps).requests()
+    if settings.tune or settings.untuned:
+        units = collect_units(program, options.merge_steps)
         measurements = (settings.cache_folder or cache_folder()) / "tuning"
-        schedules = tuned(requests, target, settings.tune, profile, settings.threads, measurements)
+        guide = guide_of(program, units, target, settings, build) if settings.tune else Guide()
+        schedules = tuned(units.requests(), target, settings.tune, guide, settings.threads, measurements, settings.untuned)
     return load(program, build(schedules), settings)
+
+
+def guide_of(
+    program: Program,
+    units: Units,
+    target: CpuTarget,
+    settings: Settings,
+    build: Callable[[Mapping[Request, Schedules]], Path],
+) -> Guide:
+    """Where the trials of tuning go, as `settings.guide` says. A profile needs a build that is not tuned."""
+    if settings.guided_by == "profile" and settings.sample is not None:
+        untuned = load(program, build({}), Settings(options=settings.options.effective(), memory_limit=settings.memory_limit))
+        profile = untuned.profile(settings.sample)
+        untuned.close()
+        return Guide(profile)
+    if settings.guided_by == "static":
+        runs: defaultdict[str, float] = defaultdict(float)
+        for launch, often in expected_runs(program):
+            for call in units.of(launch).calls:
+                runs[symbol(call.request.kernel, call.request.out_mode, target)] += often * len(call.parts)
+        return Guide.static(runs)
+    return Guide()
 
 
 def built(build: Build, folder: Path | None = None) -> Path:

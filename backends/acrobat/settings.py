@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
 
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.ir.nodes import Program
@@ -44,8 +44,15 @@ class Settings:
     sample: Sequence[Any] | None = None
     """A mini-batch like those to come. Where `forward` has no annotation that says what an instance is, the types of its fields
     and the shapes of its tensors are read off these: give instances that differ in all that may differ, such as the lengths
-    of lists and tensors. With `tune`, it is run first, and its profile tells which kernels to spend the trials on and at which
-    numbers of rows (paper: profile-guided optimization); without one, all kernels are tried at 64 rows."""
+    of lists and tensors. With `tune`, it may guide the trials."""
+    guide: Literal["profile", "static", "even"] | None = None
+    """Which kernels the trials of `tune` are spent on. `profile`: the sample is run first, and trials go to the kernels that
+    take most of its time, at the numbers of rows that they had (paper: profile-guided optimization). `static`: by the loops and
+    recursions around each kernel, at 64 rows (the original's static priorities). `even`: all alike, at 64 rows. By default
+    `profile` where there is a sample, else `even`."""
+    untuned: bool = False
+    """Kernels begin as the plain loops of their templates, and `tune` finds all there is to find, as the paper's auto-scheduler
+    does; by default they begin with schedules that were found by measuring."""
     memory_limit: int = MEMORY_LIMIT
     """Bytes that each arena of a mini-batch may have."""
     cache_folder: Path | None = None
@@ -62,14 +69,26 @@ class Settings:
         tune = self.tune
         if isinstance(tune, bool) or not isinstance(tune, int) or tune < 0:
             raise ValueError(f"tune={tune!r}: the number of schedules to try, 0 or more")
-        if tune and self.sample is not None and len(self.sample) == 0:
-            raise ValueError("the sample has no instance to profile: give one mini-batch, or None to tune without a profile")
-        if tune and self.options.kernels == "vendor":
+        if self.guide not in (None, "profile", "static", "even"):
+            raise ValueError(f"guide={self.guide!r}: profile, static or even")
+        if self.guide == "profile" and self.sample is None:
             raise ValueError(
-                f"tune={tune} with kernels='vendor': a library's kernels have no schedules to try; leave one of them out"
+                "guide='profile' needs a sample to profile: give one mini-batch as sample=, or take static or even"
+            )
+        if tune and self.guided_by == "profile" and self.sample is not None and len(self.sample) == 0:
+            raise ValueError("the sample has no instance to profile: give one mini-batch, or take guide='static' or 'even'")
+        if (tune or self.untuned) and self.options.kernels == "vendor":
+            what = f"tune={tune}" if tune else "untuned=True"
+            raise ValueError(
+                f"{what} with kernels='vendor': a library's kernels have no schedules to try; leave one of them out"
             )
         if self.threads < 1 or self.memory_limit < 1:
             raise ValueError(f"threads={self.threads} and memory_limit={self.memory_limit} must be at least 1")
+
+    @property
+    def guided_by(self) -> Literal["profile", "static", "even"]:
+        """`guide` as it is in effect."""
+        return self.guide or ("even" if self.sample is None else "profile")
 
 
 A = TypeVar("A")

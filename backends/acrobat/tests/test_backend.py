@@ -22,10 +22,13 @@ def cells(*overrides: str) -> list[Any]:
     return api.cells("workload=treelstm", "size=tiny", "backend=[acrobat]", *overrides)
 
 
-def test_the_curve_is_a_cell_for_each_number_of_trials_with_and_without_a_profile() -> None:
-    found = cells("backend.acrobat.tune=curve", "backend.acrobat.coarsen=false")
-    points = [(c.backend.options["tune"], c.backend.options["profile"]) for c in found]
-    assert sorted(points) == sorted((trials, profile) for trials in CURVE for profile in (True, False))
+@pytest.mark.parametrize("untuned", [False, True])
+def test_the_curve_is_a_cell_for_each_number_of_trials_and_each_guide(untuned: bool) -> None:
+    found = cells("backend.acrobat.tune=curve", "backend.acrobat.coarsen=false", f"backend.acrobat.untuned={untuned}")
+    points = [(c.backend.options["tune"], c.backend.options["guide"]) for c in found if c.backend.options["untuned"] == untuned]
+    assert sorted(points) == sorted((trials, guide) for trials in CURVE for guide in ("profile", "static", "even"))
+    others = [c.backend.options["tune"] for c in found if c.backend.options["untuned"] != untuned]
+    assert others == ([0] if untuned else []), "beside the untuned ones stand the default schedules"
     assert all(c.backend.options["coarsen"] is False for c in found)
     assert len({c.id for c in found}) == len(found)
 
@@ -57,7 +60,9 @@ def test_a_series_of_cells_has_tables_where_both_are_asked_for(series: str) -> N
         (("backend.acrobat.tune=-1",), "backend.acrobat: tune=-1: the number of schedules"),
         (("backend.acrobat.tune=best",), "does not fit"),
         (("backend.acrobat.tune=1.5",), "does not fit"),
-        (("backend.acrobat.profile=1",), "does not fit bool"),
+        (("backend.acrobat.untuned=1",), "does not fit bool"),
+        (("backend.acrobat.guide=luck",), "does not fit"),
+        (("backend.acrobat.untuned=true", "backend.acrobat.kernels=vendor"), "no schedules to try"),
         (("backend.acrobat.isa=avx",), "does not fit"),
         (("backend.acrobat.tune=curve", "backend.acrobat.ablation=alone"), "one at a time"),
         (("backend.acrobat.tune=4", "backend.acrobat.kernels=vendor"), "no schedules to try"),
@@ -68,9 +73,9 @@ def test_options_refused(overrides: tuple[str, ...], message: str) -> None:
         cells(*overrides)
 
 
-@pytest.mark.parametrize(("tune", "profile", "sampled"), [(0, True, False), (4, True, True), (4, False, False)])
+@pytest.mark.parametrize(("tune", "guide", "sampled"), [(0, "profile", False), (4, "profile", True), (4, "static", False)])
 def test_the_profile_is_of_other_instances(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tune: int, profile: bool, sampled: bool
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tune: int, guide: Any, sampled: bool
 ) -> None:
     seen: dict[str, Any] = {}
 
@@ -80,7 +85,7 @@ def test_the_profile_is_of_other_instances(
 
     monkeypatch.setattr(compiler, "compile", compile)
     workload = spec("treelstm")
-    Acrobat(Target(), tune=tune, profile=profile).compile(workload, "tiny", 3, 5)
+    Acrobat(Target(), tune=tune, guide=guide).compile(workload, "tiny", 3, 5)
     assert seen["tune"] == tune
     if not sampled:
         assert seen["sample"] is None
@@ -94,7 +99,7 @@ def test_every_option_is_a_keyword_of_the_backend() -> None:
     hints, wanted = get_type_hints(vars(Acrobat)["__init__"]), get_type_hints(Options)
     derived = [f for f in fields(Options) if f.name != "tables"]  # which can also be both
     assert [(own[f.name].default, hints[f.name]) for f in derived] == [(f.default, wanted[f.name]) for f in derived]
-    assert {f.name for f in fields(Options)} | {"step", "checked", "ablation", "tune", "profile"} == own.keys()
+    assert {f.name for f in fields(Options)} | {"step", "checked", "ablation", "tune", "guide", "untuned"} == own.keys()
     others: dict[str, Any] = {"wave": 9, "kernels": "vendor", "codegen": "vm", "executor": "agenda", "isa": "avx2"}
     for f in derived:
         changed: dict[str, Any] = {f.name: not f.default if isinstance(f.default, bool) else others[f.name]}

@@ -70,9 +70,9 @@ class Measurements:
             warnings.warn(f"the tuning results cannot be kept in {self.path} ({error.strerror})", stacklevel=2)
 
 
-def path_for(folder: Path, kernel: Kernel, out_mode: Mode, target: CpuTarget) -> Path:
-    """Where a kernel's measurements on this machine lie."""
-    text = "\n".join([repr((kernel, out_mode, target)), templates_hash(), processor()])
+def path_for(folder: Path, kernel: Kernel, out_mode: Mode, target: CpuTarget, start: Schedule) -> Path:
+    """Where a kernel's measurements on this machine lie, which compare other schedules with `start`."""
+    text = "\n".join([repr((kernel, out_mode, target, start)), templates_hash(), processor()])
     name = symbol(kernel, out_mode, target).rpartition("_")[0]
     return folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
 

@@ -163,11 +163,13 @@ def calls_of(once: float, copies: int) -> int:
 
 
 class Bench:
-    """One kernel, its default schedule loaded, with operands for each number of rows."""
+    """One kernel, its default schedule (or `start`) loaded, with operands for each number of rows."""
 
-    def __init__(self, kernel: Kernel, out_mode: Mode, target: CpuTarget, extents: Sequence[int]) -> None:
+    def __init__(
+        self, kernel: Kernel, out_mode: Mode, target: CpuTarget, extents: Sequence[int], start: Schedule | None = None
+    ) -> None:
         self.kernel, self.out_mode, self.target = kernel, out_mode, target
-        self.default = Loaded(emit(kernel, out_mode, target))
+        self.default = Loaded(emit(kernel, out_mode, target, start))
         weights = Weights(kernel, self.default.packs)
         self.operands = {rows: Operands(kernel, out_mode, rows, weights) for rows in extents}
         self.expected = {rows: o.answers(self.default) for rows, o in self.operands.items()}

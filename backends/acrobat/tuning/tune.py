@@ -1,12 +1,18 @@
 """Tuning of a program's kernels (paper: auto-scheduling, with profile-guided optimization).
 
 With a profile, each kernel is measured at the numbers of rows that its launches had, and trials go where time goes. Without
-one, every kernel is measured at one number of rows, and what is best there serves all.
+one, every kernel is measured at one number of rows, and what is best there serves all; trials then go where the program's loops
+and recursions say that time goes (static weights), or evenly to all kernels.
+
+A search starts from the default schedules, which were found by measuring on other machines, so that it finds little; or from
+the templates' plain loops, in an order without meaning, as the paper's auto-scheduler does: that shows what tuning is worth.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from backends.acrobat.kernels.cpu.emit import Schedules, symbol
@@ -19,6 +25,27 @@ from backends.acrobat.tuning.search import Task, Timing, extents, search
 
 ESTIMATE = 64
 """The batch extent where nothing is known (the paper's)."""
+
+
+@dataclass(frozen=True)
+class Guide:
+    """How often each kernel, named by its symbol with the default schedule, has launches of how many rows: as a profile has it,
+    as static weights have it, or, with neither, the same for all. `weighs` says whether trials go where time goes."""
+
+    known: Mapping[str, Mapping[int, float]] | None = None
+
+    @property
+    def weighs(self) -> bool:
+        return self.known is not None
+
+    def launches(self, symbol: str) -> Mapping[int, float]:
+        """None at all for a kernel that did not run."""
+        return {ESTIMATE: 1.0} if self.known is None else self.known.get(symbol, {})
+
+    @staticmethod
+    def static(runs: Mapping[str, float]) -> Guide:
+        """From how often one instance is expected to run each kernel."""
+        return Guide({symbol: {ESTIMATE: often} for symbol, often in runs.items()})
 
 
 class Measured:
@@ -49,14 +76,15 @@ class Measured:
 
     def _known(self, task: int) -> Measurements:
         if task not in self.kept:
-            request = self.requests[task]
-            self.kept[task] = Measurements(path_for(self.folder, request.kernel, request.out_mode, self.target))
+            request, start = self.requests[task], self.tasks[task].default
+            self.kept[task] = Measurements(path_for(self.folder, request.kernel, request.out_mode, self.target, start))
         return self.kept[task]
 
     def _bench(self, task: int) -> Bench:
         if task not in self.benches:
-            request = self.requests[task]
-            self.benches = {task: Bench(request.kernel, request.out_mode, self.target, tuple(self.tasks[task].extents))}
+            request, own = self.requests[task], self.tasks[task]
+            bench = Bench(request.kernel, request.out_mode, self.target, tuple(own.extents), own.default)
+            self.benches = {task: bench}
         return self.benches[task]
 
 
@@ -64,24 +92,34 @@ def tune(
     requests: Sequence[Request],
     target: CpuTarget,
     trials: int,
-    profile: Mapping[str, Mapping[int, float]] | None,
+    guide: Guide,
     threads: int,
     folder: Path,
+    untuned: bool = False,
 ) -> dict[Request, Schedules]:
-    """The schedules of those kernels for which another than the default one was found, with at most `trials` measured.
-    `profile` is `Executable.profile`'s, or None; `folder` keeps measurements. Raises ScheduleWrong."""
+    """The schedules of those kernels for which another than the default one is taken, with at most `trials` measured; with
+    `untuned` the search starts from plain loops. `folder` keeps measurements. Raises ScheduleWrong."""
     chosen, tasks = [], []
     for request in requests:
-        launches: Mapping[int, float] = {ESTIMATE: 1}
-        if profile is not None:
-            launches = profile.get(symbol(request.kernel, request.out_mode, target), {})
-        if not launches:
+        launches = guide.launches(symbol(request.kernel, request.out_mode, target))
+        usual = Schedule.default(request.kernel, target)
+        seen = extents(launches) if launches else {}
+        candidates = grid(request.kernel, target, seen, threads) if seen else []
+        if untuned and (start := Schedule.untuned(request.kernel, target)) != usual:
+            candidates = unordered([usual, *(s for s in candidates if s != start)], request) if seen else []
+            usual = start
+        elif not candidates:
             continue
-        seen = extents(launches)
-        candidates = grid(request.kernel, target, seen, threads)
-        if candidates:
-            chosen.append(request)
-            tasks.append(Task(seen, Schedule.default(request.kernel, target), candidates))
-    found = search(tasks, trials, Measured(chosen, tasks, target, folder), guided=profile is not None)
-    usual = {r: ((0, t.default),) for r, t in zip(chosen, tasks, strict=True)}
-    return {r: schedules for r, schedules in zip(chosen, found, strict=True) if schedules != usual[r]}
+        chosen.append(request)
+        tasks.append(Task(seen, usual, candidates))
+    found = search(tasks, trials, Measured(chosen, tasks, target, folder), guide.weighs)
+    return {
+        request: schedules
+        for request, schedules in zip(chosen, found, strict=True)
+        if schedules != ((0, Schedule.default(request.kernel, target)),)
+    }
+
+
+def unordered(schedules: Sequence[Schedule], request: Request) -> list[Schedule]:
+    """The schedules in an order without meaning, always the same for one kernel."""
+    return random.Random(request.kernel.name).sample(schedules, len(schedules))

@@ -60,6 +60,15 @@ class Schedule:
         two = plan_product(kernel, target.lanes)
         return default_product(two, target) if two else Schedule("rowwise")
 
+    @staticmethod
+    def untuned(kernel: Kernel, target: CpuTarget) -> Schedule:
+        """The plain loops of the kernel's template, without any of what was found by measuring: one row, one panel and one part
+        at a time. What a tuner that is told nothing starts from (paper: the auto-scheduler's own default)."""
+        gemm = plan_gemm(kernel, target.lanes)
+        if gemm:
+            return Schedule("gemm", block=block_rows(gemm.depth, 1, target))
+        return Schedule("product" if plan_product(kernel, target.lanes) else "rowwise")
+
     def tiles(self, gates: int, target: CpuTarget) -> tuple[Tile, ...]:
         """GEMM: tiles by falling number of rows. The first is for all rows but the rest, the smallest that holds it for the
         rest."""

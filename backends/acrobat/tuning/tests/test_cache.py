@@ -85,13 +85,15 @@ def test_where_nothing_can_be_written_there_is_a_warning(tmp_path: Path) -> None
 
 def test_a_file_is_for_one_kernel_target_template_and_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wide = CpuTarget("x86-64-v4", 16)
+    start = Schedule("gemm")
 
     def paths() -> list[Path]:
         return [
-            path_for(tmp_path, plain(9, 20), Mode.GATHERED, wide),
-            path_for(tmp_path, plain(9, 21), Mode.GATHERED, wide),
-            path_for(tmp_path, plain(9, 20), Mode.CONTIGUOUS, wide),
-            path_for(tmp_path, plain(9, 20), Mode.GATHERED, CpuTarget("x86-64-v3", 8)),
+            path_for(tmp_path, plain(9, 20), Mode.GATHERED, wide, start),
+            path_for(tmp_path, plain(9, 21), Mode.GATHERED, wide, start),
+            path_for(tmp_path, plain(9, 20), Mode.CONTIGUOUS, wide, start),
+            path_for(tmp_path, plain(9, 20), Mode.GATHERED, CpuTarget("x86-64-v3", 8), start),
+            path_for(tmp_path, plain(9, 20), Mode.GATHERED, wide, Schedule("gemm", 2)),
         ]
 
     found = paths()
@@ -99,4 +101,4 @@ def test_a_file_is_for_one_kernel_target_template_and_processor(tmp_path: Path, 
     monkeypatch.setattr(cache, "processor", lambda: "another one")
     found += paths()
     monkeypatch.setattr(cache, "templates_hash", lambda: "others")
-    assert len({*found, *paths()}) == 12
+    assert len({*found, *paths()}) == 15

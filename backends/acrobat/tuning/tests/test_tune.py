@@ -56,6 +56,16 @@ class Chain(Layers):
         return h
 
 
+class Ending(Layers):
+    """A product in a loop, and one after it."""
+
+    def forward(self, words: list[int]) -> Tensor:
+        h = self.first + 0.0
+        for word in words:
+            h = torch.sigmoid(self.step(h + float(word)))
+        return torch.tanh(self.step(h))
+
+
 class Twice(Layers):
     """Two kernels with one weight."""
 
@@ -85,7 +95,9 @@ class Counting(Bench):
     made: ClassVar[list[tuple[str, tuple[int, ...]]]] = []
     measured = 0
 
-    def __init__(self, kernel: Kernel, out_mode: Mode, target: CpuTarget, extents: Sequence[int]) -> None:
+    def __init__(
+        self, kernel: Kernel, out_mode: Mode, target: CpuTarget, extents: Sequence[int], start: Schedule | None = None
+    ) -> None:
         self.extents = extents
         Counting.made.append((kernel.name, tuple(extents)))
 
@@ -142,6 +154,29 @@ def test_without_a_profile_all_kernels_are_tried_at_the_estimate(tmp_path: Path,
     assert len({name for name, _ in counting.made}) == 2
     text = compile(Chain(), tune=400, cache_folder=tmp_path).source.read_text()
     assert "if (rows < " not in text, "one schedule serves all rows"
+
+
+def test_static_weights_put_trials_into_loops(tmp_path: Path, counting: type[Counting]) -> None:
+    """The step stands in the loop, the last product after it: by static weights it gets five times the trials."""
+    compile(Ending(), tune=12, guide="static", cache_folder=tmp_path)
+    assert {extents for _, extents in counting.made} == {(tune.ESTIMATE,)}
+    static = {json.loads(f.read_text())["schedules"].__len__() for f in (tmp_path / "tuning").iterdir()}
+    assert static == {2, 10}
+
+
+def test_untuned_kernels_are_plain_loops_and_tuning_finds_what_there_is(tmp_path: Path, counting: type[Counting]) -> None:
+    model = Words()
+    plain_loops = compile(model, untuned=True, cache_folder=tmp_path)
+    (kernel,) = plain_loops.manifest["kernels"].values()
+    assert (kernel["schedule"]["rows"], kernel["schedule"]["panels"]) == (1, 1)
+    assert counting.measured == 0
+    compare(plain_loops, model, words(1, 2, 7, 30))
+    (usual,) = compile(model, cache_folder=tmp_path).manifest["kernels"].values()
+    assert usual["schedule"]["rows"] > 1
+    found = compile(model, untuned=True, tune=400, cache_folder=tmp_path)
+    (tuned,) = found.manifest["kernels"].values()
+    assert tuned["schedule"]["rows"] == 6, "what the measurements say is best"
+    compare(found, model, words(1, 2, 7, 30))
 
 
 def test_a_corrupt_file_is_measured_again(tmp_path: Path, counting: type[Counting]) -> None:
@@ -223,6 +258,9 @@ def test_measuring_finds_quotients_and_checks_results(monkeypatch: pytest.Monkey
         ({"tune": 1.5}, "tune=1.5"),
         ({"tune": 4, "sample": []}, "no instance to profile"),
         ({"tune": 4, "options": Options(kernels="vendor")}, "no schedules to try"),
+        ({"untuned": True, "options": Options(kernels="vendor")}, "no schedules to try"),
+        ({"tune": 4, "guide": "profile"}, "needs a sample"),
+        ({"tune": 4, "guide": "luck"}, "guide='luck'"),
     ],
 )
 def test_what_cannot_be_tuned_is_refused(options: dict[str, Any], message: str) -> None:

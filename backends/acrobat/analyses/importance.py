@@ -1,0 +1,61 @@
+"""How often each launch is expected to run for one instance, from the program's text alone. The original has such static
+priorities of kernels for its auto-scheduler too, which a profile replaces where there is one.
+
+Every loop and every recursion that a launch stands in is taken to repeat `REPEATS` times, so what lies deeper counts for more:
+a kernel in a loop of a recursive function 25 times as much as one that each instance runs once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from backends.acrobat.analyses.callgraph import CallGraph, call_graph
+from backends.acrobat.ir.nodes import Call, Expr, Fold, Launch, Loop, Map, Program
+from backends.acrobat.ir.visitor import bodies, operands
+
+REPEATS = 5.0
+"""The original's multiplier for each level of recursion."""
+
+
+def expected_runs(program: Program) -> list[tuple[Launch, float]]:
+    """All launches in the order of the functions, each with how often one instance is expected to run it."""
+    graph = call_graph(program)
+    levels = recursion_levels(program, graph)
+    return [
+        (node, REPEATS ** (levels[name] + depth))
+        for name, function in program.functions.items()
+        if name in levels
+        for node, depth in with_loop_depth(function.body)
+        if isinstance(node, Launch)
+    ]
+
+
+def recursion_levels(program: Program, graph: CallGraph) -> dict[str, int]:
+    """For each function that the entry reaches, the most loops and recursions that one of its calls stands in."""
+    levels: dict[str, int] = {}
+    for component in reversed(graph.components):  # callers before those they call
+        own = int(component[0] in graph.recursive)
+        if program.entry in component:
+            found = own
+        elif any(name in levels for name in component):
+            found = max(levels[name] for name in component if name in levels) + own
+        else:
+            continue  # nothing calls it
+        for name in component:
+            levels[name] = found
+        for name in component:
+            for node, depth in with_loop_depth(program.functions[name].body):
+                if isinstance(node, Call) and node.function not in component:
+                    levels[node.function] = max(levels.get(node.function, 0), found + depth)
+    return levels
+
+
+def with_loop_depth(body: Expr) -> Iterator[tuple[Expr, int]]:
+    """Every node of a function's body, with how many loops are around it."""
+    stack = [(body, 0)]
+    while stack:
+        node, depth = stack.pop()
+        yield node, depth
+        inner = depth + isinstance(node, (Map, Fold, Loop))
+        if operands(node) != (node,):
+            stack += [(each, inner) for each in bodies(node)]

@@ -28,7 +28,7 @@ from backends.acrobat.core.toolchain import BuildError, compiler, compiler_versi
 
 RUNTIME = Path(__file__).parent.parent / "runtime"
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unused-variable")
-INCLUDES = ("cmath", "tuple", "model.h", "vm/interpreter.h")
+INCLUDES = ("cmath", "tuple", "model.h", "cpu/executor.h", "vm/interpreter.h")
 """What generated code may include."""
 HEADER, LIBRARY = "model.hpp", "runtime.obj"
 """Of a build of the runtime: the header that has all of `INCLUDES`, which stands compiled beside it, and the object file."""
@@ -121,7 +121,8 @@ def runtime_build(command: str, flags: tuple[str, ...] = ()) -> Path:
     include = sysconfig.get_path("include")
     if not Path(include, "Python.h").exists():
         raise BuildError(f"Python's headers are missing ({include} has no Python.h); install the python3-dev package")
-    sources = {str(p.relative_to(RUNTIME)): p.read_text() for p in sorted(RUNTIME.rglob("*")) if p.suffix in (".h", ".cpp")}
+    paths = [p.relative_to(RUNTIME) for p in sorted(RUNTIME.rglob("*")) if p.suffix in (".h", ".cpp")]
+    sources = {str(p): (RUNTIME / p).read_text() for p in paths if "tests" not in p.parts}
     key = hashlib.sha256(repr((sources, FLAGS, flags, include, sys.version, compiler_version(command))).encode()).hexdigest()[
         :32
     ]

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import PurePath
 
+from backends.acrobat.codegen.cpp import width
 from backends.acrobat.codegen.units import Units
 from backends.acrobat.core.ops import is_view
 from backends.acrobat.core.span import NOWHERE, Span
@@ -305,7 +306,8 @@ class _Body:
                 self.fork(x)
             case s.Wait(tensor, _, span):
                 self.about = describe("", "Wait", span)
-                self.emit(Opcode.Wait, a=self.atom(tensor))
+                assert isinstance(tensor.type, TensorT)
+                self.emit(Opcode.Wait, a=self.atom(tensor), b=width(tensor.type))
             case s.Enter(phase):
                 self.emit(Opcode.Phase, a=phase)
             case s.Ready(var, of):

@@ -122,3 +122,8 @@ class Types:
 
 def c_string(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def width(type: TensorT) -> int:
+    """4-byte elements of one tensor, unpadded."""
+    return type.size * (2 if type.dtype == "int64" else 1)

@@ -39,6 +39,7 @@ COUNTERS = (
         "host_bytes",
         "tensor_bytes",
         "library_calls",
+        "blocked_ms",
     ),
 )
 ALIGN = 64

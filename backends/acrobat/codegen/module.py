@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from backends.acrobat.codegen.cpp import Names, Types, c_string
+from backends.acrobat.codegen.cpp import Names, Types, c_string, width
 from backends.acrobat.codegen.functions import FunctionWriter
 from backends.acrobat.codegen.readers import Readers
 from backends.acrobat.codegen.units import Units, UnitWriter
@@ -41,7 +41,7 @@ class Module:
     the loader must supply, `weights` the names of the weights in the order of `Context::weights`, `outputs` the types of the
     result tensors."""
 
-    includes = ("model.h",)
+    includes = ("model.h", "cpu/executor.h")
 
     def __init__(
         self,
@@ -156,6 +156,7 @@ def model_table(schedule: Schedule, units: Units, outputs: Sequence[TensorT], fu
         f"static const int64_t kOutgoing[] = {{{', '.join(str(width(t)) for t in outputs) or '0'}}};",
         "static const Model kModel = {",
         f"    .waits = {str(schedule.functions[program.entry].waits).lower()},",
+        "    .device = cpu_device,",
         "    .units = kUnits,",
         *(f"    .{name} = {value}," for name, value in numbers.items()),
         "    .fields = kFields,",
@@ -178,8 +179,3 @@ COMPILED = (
     ".code = nullptr",
 )
 """Entries of the `Model` of a program that is compiled."""
-
-
-def width(type: TensorT) -> int:
-    """4-byte elements of one tensor, unpadded."""
-    return type.size * (2 if type.dtype == "int64" else 1)

@@ -222,7 +222,7 @@ class UnitWriter:
 
     def run(self, code: UnitCode) -> str:
         """The function that runs all recorded calls of one bucket, block of rows by block of rows."""
-        lines = [f"static void run_{code.name}(CpuExecutor& cpu, Bucket& bucket) {{"]
+        lines = [f"static void run_{code.name}(Device& device, Bucket& bucket) {{", "    CpuExecutor& cpu = cpu_of(device);"]
         for i, p in enumerate(code.gathered):
             column = f"bucket.operands[{i}]"
             lines += [f"    const int64_t* all_{operand(p.name)} = cpu.operand({column}.data, bucket.rows, {elements(p)});"]

@@ -17,7 +17,7 @@ from backends.acrobat.schedule.nodes import Schedule
 class VmModule:
     """`source`, `body`, `packed`, `weights` and `outputs` as of `Module`."""
 
-    includes = ("model.h", "vm/interpreter.h")
+    includes = ("model.h", "cpu/executor.h", "vm/interpreter.h")
 
     def __init__(
         self,

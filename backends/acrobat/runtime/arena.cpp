@@ -1,14 +1,12 @@
 #include "arena.h"
 
-#include <sys/mman.h>
-
 namespace acrobat {
 
 void Arena::release_to(char* mark) {
     if (!blocks_.empty() && mark >= blocks_.back().start && mark < cursor_) {
         high_water_ = std::max(high_water_, used());
         cursor_ = mark;
-        forbid(cursor_, size_t(end_ - cursor_));
+        prohibit(cursor_, size_t(end_ - cursor_));
     }
 }
 
@@ -21,7 +19,7 @@ void Arena::reset() {
     }
     if (!blocks_.empty()) {
         cursor_ = blocks_.back().start;
-        forbid(cursor_, size_t(end_ - cursor_));
+        prohibit(cursor_, size_t(end_ - cursor_));
     }
 }
 
@@ -42,29 +40,32 @@ void* Arena::take_from_new_block(size_t bytes) {
     if (!map(size)) throw ResourceError("the system has no " + std::to_string(size >> 20) + " MiB left for the " + name_ + " arena");
     char* at = cursor_;
     cursor_ += bytes + kGap;
-    allow(at, bytes);
+    permit(at, bytes);
     return at;
 }
 
 void Arena::too_much(size_t bytes) const { full("the " + name_ + " arena", reserved_, bytes, limit_); }
 
+void Arena::move_to(Memory& memory) {
+    release();
+    memory_ = &memory;
+}
+
 bool Arena::map(size_t bytes) {
-    void* p = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) return false;
-    // Rows are gathered from all over the arena: huge pages keep that from missing the TLB.
-    madvise(p, bytes, MADV_HUGEPAGE);
+    void* p = memory_->map(bytes);
+    if (!p) return false;
     blocks_.push_back({static_cast<char*>(p), bytes});
     reserved_ += bytes;
     cursor_ = static_cast<char*>(p);
     end_ = cursor_ + bytes;
-    forbid(p, bytes);
+    prohibit(p, bytes);
     return true;
 }
 
 void Arena::release() {
     for (const Block& b : blocks_) {
-        allow(b.start, b.size);  // the addresses may come back as another mapping
-        munmap(b.start, b.size);
+        permit(b.start, b.size);  // the addresses may come back as another mapping
+        memory_->unmap(b.start, b.size);
     }
     blocks_.clear();
     reserved_ = 0;

@@ -1,5 +1,5 @@
-// Bump arenas, reset between mini-batches. What does not fit opens another block; at the next reset the blocks become one,
-// so that a steady workload allocates nothing.
+// Bump arenas over some memory, reset between mini-batches. What does not fit opens another block; at the next reset the blocks
+// become one, so that a steady workload allocates nothing. The memory need not be the host's: an arena never looks into it.
 //
 // Under AddressSanitizer what is not taken is poisoned, and a gap is left after each piece: reading what a reset has given back
 // and running from one piece into the next are seen as on the heap.
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "errors.h"
+#include "memory.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -35,7 +36,8 @@ class Arena {
     static constexpr size_t kAlign = 64;
     static constexpr size_t kFirst = size_t{1} << 20;
 
-    Arena(std::string name, size_t limit) : name_(std::move(name)), limit_(limit) {}
+    Arena(std::string name, size_t limit, Memory& memory = host_memory())
+        : name_(std::move(name)), limit_(limit), memory_(&memory) {}
     Arena(const Arena&) = delete;
     Arena& operator=(const Arena&) = delete;
     ~Arena() { release(); }
@@ -46,9 +48,12 @@ class Arena {
         if (bytes + kGap > size_t(end_ - at)) [[unlikely]]
             return take_from_new_block(bytes);
         cursor_ = at + bytes + kGap;
-        allow(at, bytes);
+        permit(at, bytes);
         return at;
     }
+
+    // Takes its blocks from another memory from here on; all that was taken is given back.
+    void move_to(Memory& memory);
 
     template <class T>
     T* make(size_t count) {
@@ -81,6 +86,14 @@ class Arena {
     };
     static constexpr size_t kMost = size_t{1} << 60;  // no machine has as much; sums of a few of these do not overflow
 
+    // As `allow` and `forbid`, where AddressSanitizer knows the memory.
+    void permit(const void* p, size_t bytes) const {
+        if (kGap && memory_->checked()) allow(p, bytes);
+    }
+    void prohibit(const void* p, size_t bytes) const {
+        if (kGap && memory_->checked()) forbid(p, bytes);
+    }
+
     void* take_from_new_block(size_t bytes);
     [[noreturn]] void too_much(size_t bytes) const;
     // Opens a block of `bytes`, a multiple of kFirst; false if the system has no more memory.
@@ -89,6 +102,7 @@ class Arena {
 
     std::string name_;
     size_t limit_;
+    Memory* memory_;
     std::vector<Block> blocks_;
     char* cursor_ = nullptr;
     char* end_ = nullptr;

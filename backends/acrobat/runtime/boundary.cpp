@@ -1,5 +1,6 @@
 // The one door between Python and compiled models: a narrow C interface. Each shared object has these functions, and beside them
 // one for each of its models that gives its `Model`.
+#include "cpu/executor.h"
 #include "run.h"
 
 namespace acrobat {
@@ -8,7 +9,7 @@ namespace {
 
 PyObject* log_of(const Session& s) {
     PyObject* list = PyList_New(0);
-    for (const Launched& l : s.device.log) {
+    for (const Launched& l : s.device->log) {
         PyObject* entry =
             Py_BuildValue("(iLssL)", l.phase, static_cast<long long>(l.depth), l.kernel, l.symbol, static_cast<long long>(l.rows));
         if (!entry || PyList_Append(list, entry) < 0) {
@@ -61,12 +62,12 @@ ACROBAT_DOOR int acrobat_destroy(Session* s) {
 }
 
 ACROBAT_DOOR void acrobat_set_gemm(Session* s, void* sgemm, int wide, void* get_threads, void* set_threads) {
-    s->device.gemm.set(sgemm, wide != 0, get_threads, set_threads);
+    cpu_of(*s->device).gemm.set(sgemm, wide != 0, get_threads, set_threads);
 }
 
 ACROBAT_DOOR void acrobat_add_weight(Session* s, const float* w) { s->cx.weights.push_back(s->cx.address(w)); }
 
-ACROBAT_DOOR void acrobat_add_packed(Session* s, const float* w) { s->device.packed.push_back(w); }
+ACROBAT_DOOR void acrobat_add_packed(Session* s, const float* w) { s->device->packed.push_back(w); }
 
 ACROBAT_DOOR int acrobat_add_class(Session* s, PyObject* cls) {
     return guarded([&] {
@@ -97,8 +98,11 @@ ACROBAT_DOOR PyObject* acrobat_run(Session* s, PyObject* instances, PyObject* al
     return run(*s, instances, allocate, unguarded != 0);
 }
 
-ACROBAT_DOOR const double* acrobat_counters(Session* s) { return reinterpret_cast<const double*>(&s->cx.counters); }
+ACROBAT_DOOR const double* acrobat_counters(Session* s) {
+    s->device->measure();
+    return reinterpret_cast<const double*>(&s->cx.counters);
+}
 
-ACROBAT_DOOR void acrobat_set_logging(Session* s, int on) { s->device.logging = on != 0; }
+ACROBAT_DOOR void acrobat_set_logging(Session* s, int on) { s->device->logging = on != 0; }
 
 ACROBAT_DOOR PyObject* acrobat_log(Session* s) { return log_of(*s); }

@@ -13,7 +13,7 @@
 namespace acrobat {
 
 struct Bucket;
-class CpuExecutor;
+class Device;
 
 // A kernel or static block, as the scheduler sees it.
 struct Unit {
@@ -23,7 +23,7 @@ struct Unit {
     int lists;          // item tables: one address an item
     const int* group;   // the group of each item table
     int64_t row_size;   // elements of a row of results
-    void (*run)(CpuExecutor&, Bucket&);
+    void (*run)(Device&, Bucket&);  // of the device that the model is for: has it compute all rows of the bucket
 };
 
 // Growable column of addresses; kept between mini-batches.

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "device.h"
+
 namespace acrobat {
 
 Context::Context(const Settings& settings)
@@ -23,10 +25,9 @@ void Context::reset(const Unit* units, int count, int phases, int64_t static_lev
 }
 
 Tensor Context::scalar(double value) {
-    const Tensor t = place(16);
-    *pointer(t) = float(value);
-    if (materialised) materialised->add(t, 16);
-    return t;
+    const Room room = device->room(1);
+    *room.values = float(value);
+    return room.tensor;
 }
 
 int64_t Context::track(int unit, std::initializer_list<Tensor> operands, std::initializer_list<const List<Tensor>*> lists) {

@@ -15,6 +15,8 @@
 
 namespace acrobat {
 
+class Device;
+
 // What an executable is told when it is loaded; `options.py` says what the switches do.
 struct Settings {
     int threads;
@@ -31,6 +33,7 @@ class Context : public Arenas, public RunLimits {
    public:
     explicit Context(const Settings& settings);
 
+    Device* device = nullptr;         // runs what is recorded; held by the session
     std::vector<Stage> stages;        // one for each program phase
     Stage* stage = nullptr;           // the phase that is being recorded
     int64_t instance = 0;             // being read or run, for messages
@@ -38,6 +41,7 @@ class Context : public Arenas, public RunLimits {
     Owned<Materialised> materialised;  // in checked mode
     Tracking tracking;                // where dependences are found as operations are recorded
     Counters counters;
+    const float* awaited = nullptr;   // the values of the tensor that the running instance has just waited for
 
     // A wave begins: nothing of the one before is needed any more.
     void reset(const Unit* units, int count, int phases, int64_t static_levels);
@@ -56,11 +60,11 @@ class Context : public Arenas, public RunLimits {
     }
     // A tensor without dimensions that holds a number of the host.
     Tensor scalar(double value);
-    // The values of a tensor that an instance has waited for.
+    // The values of a tensor that the running instance has waited for, and for nothing since.
     const float* computed(Tensor t) const {
         if (materialised) [[unlikely]]
             require_computed(t);
-        return pointer(t);
+        return awaited;
     }
 
     // ---- recording

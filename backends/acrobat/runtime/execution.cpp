@@ -8,9 +8,8 @@ void Execution::execute(int last, int64_t end) {
     if (!defer_ || cx_.tracks()) end = kAllDepths;
     Counters& counters = cx_.counters;
     const auto from = Clock::now();
-    const double copied = counters.copy_ms;
+    const double blocked = counters.blocked_ms;
     Stage* const recording = cx_.stage;
-    kernel_ms_ = 0;
     for (int p = 0; p <= last; ++p) {
         cx_.stage = &cx_.stages[size_t(p)];
         if (cx_.executor() == Executor::agenda)
@@ -22,9 +21,7 @@ void Execution::execute(int last, int64_t end) {
     }
     cx_.stage = recording;
     counters.executions += 1;
-    const double copies = counters.copy_ms - copied;
-    counters.kernel_ms += kernel_ms_ - copies;
-    counters.schedule_ms += milliseconds(Clock::now() - from) - kernel_ms_;
+    counters.schedule_ms += milliseconds(Clock::now() - from) - (counters.blocked_ms - blocked);
 }
 
 void Execution::run(int phase, int64_t depth, int unit, Bucket& bucket) {
@@ -32,11 +29,7 @@ void Execution::run(int phase, int64_t depth, int unit, Bucket& bucket) {
     if (cx_.materialised) cx_.materialised->require_operands(units_[unit], bucket);
     cx_.counters.nodes += double(bucket.rows);
     cx_.counters.batches += 1;
-    const auto start = Clock::now();
-    char* const mark = cx_.tensors.mark();
     device_.run(units_[unit], bucket, {phase, depth});
-    cx_.tensors.release_to(mark);  // results have had their places since they were recorded: what came after are copies
-    kernel_ms_ += milliseconds(Clock::now() - start);
     if (cx_.materialised)
         for (int64_t i = 0; i < bucket.rows; ++i) cx_.materialised->add(bucket.out.data[i], units_[unit].row_size);
 }

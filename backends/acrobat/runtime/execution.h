@@ -26,7 +26,6 @@ class Execution {
     const Unit* units_;
     int unit_count_;
     bool defer_;
-    double kernel_ms_ = 0;  // of the execution that is going on, copies included
 };
 
 }  // namespace acrobat

@@ -5,7 +5,7 @@
 
 #include "context.h"
 #include "coroutine.h"
-#include "cpu/executor.h"
+#include "device.h"
 #include "python/reading.h"
 #include "waiting.h"
 
@@ -22,6 +22,7 @@ struct Code;
 struct Model {
     // ---- the schedule
     bool waits;  // whether instances may wait for tensors
+    Device* (*device)(Context& cx, const Settings& settings);  // makes what runs the units
     const Unit* units;
     int unit_count;
     int phases;
@@ -50,7 +51,7 @@ struct Session {
 
     const Model& model;
     Context cx;
-    CpuExecutor device;
+    Owned<Device> device;
     Frames frames;
     Waiting waiting;
     Path path;

@@ -12,12 +12,20 @@ void Waiting::cancel(Context& cx) {
     while (!empty()) resume(cx, int(cx.stages.size()));
 }
 
+void Waiting::resume(Context& cx, Device& device, int last) {
+    for (One& w : waiting_)
+        if (w.stage - cx.stages.data() <= last) device.require(w.tensor, w.elements, &w.values);
+    device.await();  // if that fails, all still wait
+    resume(cx, last);
+}
+
 void Waiting::resume(Context& cx, int last) {
     std::vector<One> now;
     now.swap(waiting_);
     for (const One& w : now) {
         if (w.stage - cx.stages.data() <= last) {
             cx.counters.waits += 1;
+            cx.awaited = w.values;
             w.handle.resume();
         } else {
             waiting_.push_back(w);

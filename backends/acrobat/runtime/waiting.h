@@ -8,6 +8,7 @@
 
 #include "context.h"
 #include "coroutine.h"
+#include "device.h"
 
 namespace acrobat {
 
@@ -18,6 +19,8 @@ class Waiting {
         Waiting& queue;
         Context& cx;
         int64_t depth;  // the first at which what it waits for is there
+        Tensor tensor;
+        int64_t elements;
         Stage* stage = nullptr;
         int64_t instance = 0;
         int64_t level = 0;
@@ -41,7 +44,8 @@ class Waiting {
     // Ends a coroutine whose mini-batch has failed elsewhere.
     struct Cancelled {};
 
-    Wait wait(Context& cx, int64_t depth) { return {*this, cx, depth}; }
+    // Afterwards `Context::computed` has the values of this tensor, so many 4-byte elements.
+    Wait wait(Context& cx, int64_t depth, Tensor tensor, int64_t elements) { return {*this, cx, depth, tensor, elements}; }
     bool empty() const { return waiting_.empty(); }
     void clear();
 
@@ -49,8 +53,9 @@ class Waiting {
     // and a forked child has no owner to destroy it.)
     void cancel(Context& cx);
 
-    // Resumes all that wait in a phase up to and including `last`; those that wait again meanwhile stay for the next round.
-    void resume(Context& cx, int last);
+    // Resumes all that wait in a phase up to and including `last`, whose tensors the device has been told to compute, when they are
+    // there; those that wait again meanwhile stay for the next round.
+    void resume(Context& cx, Device& device, int last);
     // The earliest phase that anything waits in, and below which depth all lies there that is waited for.
     std::pair<int, int64_t> first(const Context& cx) const;
 
@@ -59,9 +64,15 @@ class Waiting {
         std::coroutine_handle<> handle;
         Stage* stage;
         int64_t depth;
+        Tensor tensor;
+        int64_t elements;
+        const float* values;  // when it is resumed
     };
 
-    void push(const Wait& w, std::coroutine_handle<> handle) { waiting_.push_back({handle, w.stage, w.depth}); }
+    void push(const Wait& w, std::coroutine_handle<> handle) {
+        waiting_.push_back({handle, w.stage, w.depth, w.tensor, w.elements, nullptr});
+    }
+    void resume(Context& cx, int last);
 
     std::vector<One> waiting_;
     bool cancelled_ = false;

@@ -45,7 +45,7 @@ MISTAKES = {
 }
 
 
-USED = ("arena.cpp", "coroutine.cpp", "errors.cpp", "cpu/pool.cpp")
+USED = ("arena.cpp", "coroutine.cpp", "errors.cpp", "memory.cpp", "cpu/pool.cpp")
 """The parts of the runtime in which the mistakes are made."""
 
 

@@ -24,7 +24,7 @@ void copy(Context& cx, const int64_t* from, const int64_t* to, int64_t rows, int
 }  // namespace
 
 CpuExecutor::CpuExecutor(Context& cx, const Settings& settings)
-    : base(cx.base), cx_(cx), pool_(new Pool(settings.threads)), gather_fusion_(settings.gather_fusion),
+    : Device(cx), base(cx.base), pool_(new Pool(settings.threads)), gather_fusion_(settings.gather_fusion),
       block_bytes_(settings.second_level * 3 / 8) {
     workers_.reserve(size_t(settings.threads));
     for (int i = 0; i < settings.threads; ++i) workers_.emplace_back(new Worker(settings.memory_limit));
@@ -42,17 +42,37 @@ void CpuExecutor::rest() {
     pool_->end();
 }
 
-void CpuExecutor::run(const Unit& unit, Bucket& bucket, Place place) {
-    place_ = place;
-    unit.run(*this, bucket);
+Room CpuExecutor::room(int64_t elements) {
+    float* values = static_cast<float*>(cx_.host.take(size_t(elements) * 4));
+    return {values, cx_.address(values)};
 }
 
-void CpuExecutor::count(const char* kernel, const char* symbol, int64_t rows, double flops_per_row) {
-    if (rows == 0) return;
-    cx_.counters.launches += 1;
-    cx_.counters.product_flops += flops_per_row * double(rows);
-    if (logging) log.push_back({place_.phase, place_.depth, kernel, symbol, rows});
+bool CpuExecutor::reads(int32_t type, int32_t) const { return type == 1; }
+
+void CpuExecutor::run(const Unit& unit, Bucket& bucket, Place place) {
+    const auto start = Clock::now();
+    const double copied = cx_.counters.copy_ms;
+    char* const mark = cx_.tensors.mark();
+    place_ = place;
+    unit.run(*this, bucket);
+    cx_.tensors.release_to(mark);  // results have had their places since they were recorded: what came after are copies
+    const double took = milliseconds(Clock::now() - start);
+    cx_.counters.blocked_ms += took;
+    cx_.counters.kernel_ms += took - (cx_.counters.copy_ms - copied);
 }
+
+void CpuExecutor::require(Tensor tensor, int64_t, const float** values) { *values = cx_.pointer(tensor); }
+
+void CpuExecutor::deliver(const std::vector<Tensor>& tensors, int64_t elements, void* to) {
+    const size_t bytes = size_t(elements) * 4;
+    char* at = static_cast<char*>(to);
+    for (const Tensor t : tensors) {
+        std::memcpy(at, cx_.pointer(t), bytes);
+        at += bytes;
+    }
+}
+
+void CpuExecutor::finish() { cx_.counters.library_calls += double(gemm.take_calls()); }
 
 void CpuExecutor::blocks(int64_t rows, double row_bytes, double flops_per_row, Body body) {
     const int threads = pool_->threads();
@@ -124,5 +144,7 @@ void CpuExecutor::share(int64_t rows, int parts, double flops_per_row, LibraryKe
     else
         pool_->run(by_rows, [&](int p, int) { kernel(rows * p / by_rows, rows * (p + 1) / by_rows, 0, parts); });
 }
+
+Device* cpu_device(Context& cx, const Settings& settings) { return new CpuExecutor(cx, settings); }
 
 }  // namespace acrobat

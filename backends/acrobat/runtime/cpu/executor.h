@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "../context.h"
 #include "../device.h"
 #include "../function_ref.h"
 #include "../owned.h"
@@ -20,20 +19,19 @@ class CpuExecutor final : public Device {
     CpuExecutor(Context& cx, const Settings& settings);
     ~CpuExecutor() override;
 
-    float*& base;                      // every address counts from here
-    std::vector<const float*> packed;  // weights as kernels want them
-    Gemm gemm;                         // of a library, for kernels that call one
-    std::vector<Launched> log;         // filled when `logging`
-    bool logging = false;
+    float*& base;  // every address counts from here
+    Gemm gemm;     // of a library, for kernels that call one
 
     void wake() override;
     void rest() override;
+    Room room(int64_t elements) override;
+    bool reads(int32_t type, int32_t id) const override;
+    const char* tensors() const override { return "CPU"; }
     void run(const Unit& unit, Bucket& bucket, Place place) override;
-
-    Tensor address(const void* p) const { return cx_.address(p); }
-
-    // A kernel of a unit has been given all its rows.
-    void count(const char* kernel, const char* symbol, int64_t rows, double flops_per_row);
+    void require(Tensor tensor, int64_t elements, const float** values) override;
+    void await() override {}
+    void deliver(const std::vector<Tensor>& tensors, int64_t elements, void* to) override;
+    void finish() override;
 
     using Body = FunctionRef<void(int64_t begin, int64_t end, Worker& worker, bool split)>;
     // Runs body(begin, end, worker, split) over all rows of a unit, in blocks whose operands, intermediates and results
@@ -61,13 +59,15 @@ class CpuExecutor final : public Device {
     void share(int64_t rows, int parts, double flops_per_row, LibraryKernel kernel);
 
    private:
-    Context& cx_;
     Owned<Pool> pool_;
     std::vector<Owned<Worker>> workers_;
     bool gather_fusion_;
     int64_t block_bytes_;  // of a block of rows, beside the weights in the second-level cache
-    Place place_;  // of the batch that is running
     Owned<Gemm::Alone> alone_;
 };
+
+// The device of a model whose units are for the processor.
+Device* cpu_device(Context& cx, const Settings& settings);
+inline CpuExecutor& cpu_of(Device& device) { return static_cast<CpuExecutor&>(device); }
 
 }  // namespace acrobat

@@ -124,7 +124,7 @@ double read_float(PyObject* o) {
 bool is_none(PyObject* o) { return o == Py_None; }
 
 Tensor read_tensor(Session& s, PyObject* o, const int64_t* shape, int ndim) {
-    return s.python->tensor_reader.read(s.cx, o, shape, ndim);
+    return s.python->tensor_reader.read(s.cx, s.kept, o, shape, ndim);
 }
 
 Elements read_list(PyObject* o) {

@@ -144,7 +144,7 @@ struct Elements {
 Elements read_list(PyObject* o);
 PyObject* const* read_tuple(PyObject* o, int64_t elements);
 
-// Address of a float32 CPU tensor of exactly this shape; one that is not contiguous, not aligned or lazily negated is copied.
+// Address of a float32 tensor of exactly this shape that the device reads; see `TensorReader::read`.
 Tensor read_tensor(Session& s, PyObject* o, const int64_t* shape, int ndim);
 
 // Which of `count` classes, whose indices in `Session::classes` begin at `first`, an object has. A subclass counts as the dataclass

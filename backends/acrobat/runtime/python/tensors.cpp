@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "../device.h"
+
 namespace acrobat {
 
 namespace {
@@ -31,13 +33,14 @@ void TensorReader::set(PyObject* cls, PyObject* plain) {
     }
 }
 
-Tensor TensorReader::read(Context& cx, PyObject* o, const int64_t* shape, int ndim) const {
+Tensor TensorReader::read(const Context& cx, std::vector<Ref>& kept, PyObject* o, const int64_t* shape, int ndim) const {
     if (!PyObject_TypeCheck(o, cls_)) mismatch(o, "a Tensor of shape " + shape_text(shape, ndim));
     if (Py_TYPE(o) != cls_) [[unlikely]]
         check_subclass(o);
     dlpack::Tensor t{};
+    const auto wanted = [&] { return "expected a float32 " + std::string(cx.device->tensors()) + " tensor of shape " + shape_text(shape, ndim); };
     const auto unreadable = [&] {
-        throw ReadError{"", "expected a float32 CPU tensor of shape " + shape_text(shape, ndim) +
+        throw ReadError{"", wanted() +
                                 ", got one whose memory cannot be read (sparse, quantised, without storage or within a "
                                 "transform of torch.func)"};
     };
@@ -45,13 +48,14 @@ Tensor TensorReader::read(Context& cx, PyObject* o, const int64_t* shape, int nd
         PyErr_Clear();
         unreadable();
     }
+    const bool there = cx.device->reads(t.device.type, t.device.id), host = t.device.type == 1, placed = there || host;
     const auto is = [&](bool fits) {
         if (!fits)
-            throw ReadError{"", "expected a float32 CPU tensor of shape " + shape_text(shape, ndim) + ", got one of shape " +
-                                    shape_text(t.shape, t.ndim) + (t.device.type != 1 ? " on another device" : "") +
+            throw ReadError{"", wanted() + ", got one of shape " +
+                                    shape_text(t.shape, t.ndim) + (placed ? "" : " on another device") +
                                     (t.dtype.code != 2 || t.dtype.bits != 32 ? " and another dtype" : "")};
     };
-    is(t.device.type == 1 && t.dtype.code == 2 && t.dtype.bits == 32 && t.dtype.lanes == 1 && t.ndim == ndim);
+    is(placed && t.dtype.code == 2 && t.dtype.bits == 32 && t.dtype.lanes == 1 && t.ndim == ndim);
     int64_t count = 1;
     bool contiguous = true;
     for (int i = ndim - 1; i >= 0; --i) {
@@ -64,16 +68,26 @@ Tensor TensorReader::read(Context& cx, PyObject* o, const int64_t* shape, int nd
     const bool negated = is_negated_(o).get() == Py_True;
     const float* data = reinterpret_cast<const float*>(static_cast<const char*>(t.data) + t.byte_offset);
     const bool aligned = reinterpret_cast<uintptr_t>(data) % alignof(float) == 0;  // bytes taken as floats need not be
-    if (contiguous && aligned && !negated) return cx.address(data);
-    float* copy = static_cast<float*>(cx.host.take(size_t(count) * 4));
-    for (int64_t i = 0; i < count; ++i) {
-        int64_t at = contiguous ? i : 0;
-        if (!contiguous)
-            for (int64_t d = ndim - 1, rest = i; d >= 0; --d) at += rest % shape[d] * t.strides[d], rest /= shape[d];
-        std::memcpy(copy + i, reinterpret_cast<const char*>(data) + at * 4, 4);
-        if (negated) copy[i] = -copy[i];
+    if (there && contiguous && aligned && !negated) return cx.address(data);
+    if (!host) {  // the device makes the copy
+        Ref whole(checked(PyObject_CallMethod(o, "resolve_neg", nullptr)));
+        kept.emplace_back(checked(PyObject_CallMethod(whole.get(), "clone", nullptr)));
+        kept.emplace_back(checked(PyObject_CallMethod(kept.back().get(), "contiguous", nullptr)));
+        return read(cx, kept, kept.back().get(), shape, ndim);
     }
-    return cx.address(copy);
+    const Room copy = cx.device->room(count);
+    if (contiguous) {
+        std::memcpy(copy.values, data, size_t(count) * 4);
+    } else {
+        for (int64_t i = 0; i < count; ++i) {
+            int64_t at = 0;
+            for (int64_t d = ndim - 1, rest = i; d >= 0; --d) at += rest % shape[d] * t.strides[d], rest /= shape[d];
+            std::memcpy(copy.values + i, reinterpret_cast<const char*>(data) + at * 4, 4);
+        }
+    }
+    if (negated)
+        for (int64_t i = 0; i < count; ++i) copy.values[i] = -copy.values[i];
+    return copy.tensor;
 }
 
 uint64_t TensorReader::address(PyObject* o) const {
@@ -102,7 +116,7 @@ void TensorReader::check_subclass(PyObject* o) const {
                                 ", which changes what operations do; give it as an ordinary torch.Tensor"};
 }
 
-void fetch(const Context& cx, PyObject* allocate, std::vector<Outgoing>& types) {
+void fetch(Device& device, PyObject* allocate, std::vector<Outgoing>& types) {
     for (size_t i = 0; i < types.size(); ++i) {
         Outgoing& out = types[i];
         if (out.tensors.empty()) continue;
@@ -110,15 +124,12 @@ void fetch(const Context& cx, PyObject* allocate, std::vector<Outgoing>& types) 
         if (!made) throw PythonError{};
         char* to = static_cast<char*>(PyLong_AsVoidPtr(PyTuple_GET_ITEM(made.get(), 0)));
         if (!to && PyErr_Occurred()) throw PythonError{};
-        const size_t bytes = size_t(out.elements) * 4;
-        for (const Tensor t : out.tensors) {
-            std::memcpy(to, cx.pointer(t), bytes);
-            to += bytes;
-        }
+        device.deliver(out.tensors, out.elements, to);
         out.holder = Ref(checked(PySequence_Fast(PyTuple_GET_ITEM(made.get(), 1), "allocate must give a sequence of tensors")));
         PyObject** items = PySequence_Fast_ITEMS(out.holder.get());
         out.objects.assign(items, items + PySequence_Fast_GET_SIZE(out.holder.get()));
     }
+    device.finish();
 }
 
 }  // namespace acrobat

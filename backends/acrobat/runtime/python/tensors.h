@@ -55,8 +55,9 @@ class TensorReader {
     // `cls` is torch.Tensor, `plain` a function that tells of a subclass whether its tensors are ordinary ones; held by the caller.
     void set(PyObject* cls, PyObject* plain);
 
-    // Address of a float32 CPU tensor of exactly this shape; one that is not contiguous, not aligned or lazily negated is copied.
-    Tensor read(Context& cx, PyObject* o, const int64_t* shape, int ndim) const;
+    // Address of a float32 tensor of exactly this shape that the device reads; one of the host that it does not, or one that is not
+    // contiguous, not aligned or lazily negated is copied. `kept` holds what has to live until the run ends.
+    Tensor read(const Context& cx, std::vector<Ref>& kept, PyObject* o, const int64_t* shape, int ndim) const;
 
     // The tensor as the exchange gives it; false if that is not possible.
     bool look(PyObject* o, dlpack::Tensor& t) const {
@@ -83,7 +84,8 @@ class TensorReader {
     void* version_closure_ = nullptr;
 };
 
-// Lets `allocate(type index, count) -> (address, list of count tensors)` make the Python tensors, and copies the values in.
-void fetch(const Context& cx, PyObject* allocate, std::vector<Outgoing>& types);
+// Lets `allocate(type index, count) -> (address, list of count tensors)` make the Python tensors, and has the values
+// copied in.
+void fetch(Device& device, PyObject* allocate, std::vector<Outgoing>& types);
 
 }  // namespace acrobat

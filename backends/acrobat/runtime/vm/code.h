@@ -87,7 +87,7 @@ struct Register {
     X(Return) /* a */                                                                                          \
     X(Phase) /* a starts */                                                                                    \
     /* waiting */                                                                                              \
-    X(Wait) /* until tensor a is there */                                                                      \
+    X(Wait) /* until tensor a of b elements is there */                                                        \
     X(Fork) /* d branches, from branch c on */                                                                 \
     X(ForkMap) /* to = the results of branch c for each item of a */                                           \
     /* loops */                                                                                                \

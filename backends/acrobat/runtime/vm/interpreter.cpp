@@ -407,7 +407,9 @@ Task<Register> fiber(Session& s, Frame* frame) {
         const Pause pause = run(s, f);
         if (pause == Pause::ended) co_return f.result;
         if (pause == Pause::waits) {
-            co_await s.waiting.wait(s.cx, f.top->registers()[f.top->at[-1].a].depth);
+            const Instruction& i = f.top->at[-1];
+            const Register& awaited = f.top->registers()[i.a];
+            co_await s.waiting.wait(s.cx, awaited.depth, awaited.value, i.b);
             continue;
         }
         // Children start on this thread's stack.

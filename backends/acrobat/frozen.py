@@ -19,7 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat.frontend.reads import Reads
-from backends.acrobat.frontend.weights import digest, is_weight, named_tensors, tie_key, values_of
+from backends.acrobat.frontend.tensors.parameters import digest, is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.memory import unusable
 from backends.acrobat.passes.constants import evaluate_derived

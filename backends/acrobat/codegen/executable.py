@@ -18,7 +18,7 @@ from torch import nn
 from backends.acrobat.codegen import blas
 from backends.acrobat.codegen.module import DOOR
 from backends.acrobat.errors import InstanceError, ModuleChanged, ResourceError, ScheduleError
-from backends.acrobat.frontend.boundary import Boundary
+from backends.acrobat.frontend.instances.boundary import Boundary
 from backends.acrobat.frozen import MISSING, Frozen
 from backends.acrobat.kernels.packing import pack
 from backends.acrobat.memory import has_ordinary_memory

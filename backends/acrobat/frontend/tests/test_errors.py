@@ -210,7 +210,7 @@ def forward(self, s: In) -> list[int]:
 model.py:30:9: `append` changes a list that may be seen under another name than `xs`
             xs.append(2)
             ^^^^^^^^^^^^
-    write `xs = xs + [...]`, or append before the list is used elsewhere
+    make a list of its own first: `xs = list(xs)`
 """,
     ),
     (
@@ -227,7 +227,7 @@ def forward(self, s: In) -> list[int]:
 model.py:30:13: `append` changes a list that may be seen under another name than `xs`
                 xs.append(x)
                 ^^^^^^^^^^^^
-    write `xs = xs + [...]`, or append before the list is used elsewhere
+    make a list of its own first: `xs = list(xs)`
 """,
     ),
     (
@@ -698,7 +698,6 @@ WRONG = {
     "max([s.x])": "`max` takes numbers, not a tensor of shape (4,)",
     "max(s.x, s.x)": "`max` of tensors is not in the language",
     "max(s.n, [1])": "`max` takes numbers, not a list of ints",
-    "abs(s.x)": "`abs` of tensors is not an operation of the language",
     "len(s.n)": "this has no length",
     "range(0.5)": "`range` takes ints",
     "list(reversed(enumerate([1])))": "`reversed` takes a list",

@@ -1,22 +1,53 @@
-"""Modules of the model: their attributes, and calls of those that torch defines."""
+"""Modules of the model: their attributes, children and tensors, and calls of those that torch defines."""
 
 from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Hashable
 from enum import Enum
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
-from backends.acrobat.core.types import INT
-from backends.acrobat.frontend import ragged
-from backends.acrobat.frontend.frame import Frame
+from backends.acrobat.core.types import INT, ListT
+from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant
+from backends.acrobat.frontend.evaluator.constants import chosen, contains, position
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.indexing import NAMED, as_index
+from backends.acrobat.frontend.evaluator.tables import (
+    ATTRIBUTES,
+    CALLS,
+    FUNCTIONS,
+    ITERATION,
+    LENGTHS,
+    MEMBERSHIP,
+    METHODS,
+    SUBSCRIPTS,
+    TRUTHS,
+    handles,
+)
 from backends.acrobat.frontend.source import stripped
-from backends.acrobat.frontend.tensors import Call
-from backends.acrobat.frontend.values import Dyn, Held, HostTensor, Method, Module, Static, Value, is_ragged, known, unknown
-from backends.acrobat.frontend.weights import constants_of, host_tensor
+from backends.acrobat.frontend.tensors.host_tensors import host_tensor
+from backends.acrobat.frontend.tensors.indexing import embedding
+from backends.acrobat.frontend.tensors.lifting import in_place, op, over_rows, shape
+from backends.acrobat.frontend.tensors.operations import call_operation
+from backends.acrobat.frontend.tensors.shapes import move
+from backends.acrobat.frontend.tensors.values import HostTensor, Module, of_torch
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Held,
+    Method,
+    OneOf,
+    Static,
+    TupleV,
+    Value,
+    is_ragged,
+    is_unknown,
+    known,
+    unknown,
+)
+from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.library import MODULES
 
@@ -24,6 +55,7 @@ PLAIN = (int, float, bool, str, tuple, list, dict, set, frozenset, Enum)
 """Types of attributes that are constants of the program."""
 
 
+@handles(ATTRIBUTES, Module)
 def attribute(f: Frame, node: ast.AST, owner: Module, name: str) -> Value:
     tensor = tensor_of(f, owner, name)
     if tensor is not None:
@@ -60,18 +92,6 @@ def tensor_of(f: Frame, owner: Module, name: str) -> Dyn | HostTensor | None:
     return None if own is None else host_tensor(f.program.tensor_name(own, name), own)
 
 
-def fingerprint(module: nn.Module) -> Any:
-    """What the compiled methods of a module depend on, but for its weights: two modules that agree share them."""
-    own = {
-        k: v if isinstance(v, Hashable) and not isinstance(v, Tensor) else id(v)
-        for k, v in vars(module).items()
-        if not k.startswith("_")
-    }
-    values = tuple((k, type(v), v) for k, v in sorted(own.items()))
-    children = tuple((k, fingerprint(m)) for k, m in module.named_children())
-    return type(module), values, constants_of(module), children
-
-
 def hooked(module: nn.Module) -> bool:
     """Whether calling the module does more than its `forward`."""
     calls = type(module).__call__ is nn.Module.__call__ and type(module)._call_impl is nn.Module._call_impl
@@ -101,16 +121,22 @@ def no_function(module: nn.Module) -> str:
     return f"`forward` of this {type(module).__name__} is {what}, which was set on it"
 
 
-def of_torch(function: types.FunctionType) -> bool:
-    """Whether torch defines the function. (Its `__module__` is what a wrapper has copied.)"""
-    return str(function.__globals__.get("__name__", "")).startswith("torch.")
+# ---- calls
 
 
-def call(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str, Value]) -> Value:
+@handles(CALLS, Module)
+def call(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str, Value], hint: str = "") -> Value:
     if hooked(m.module):
         message = f"this {type(m.module).__name__} has forward hooks"
         return f.problem(node, message, "remove them: only `forward` is compiled")
     return run_forward(f, node, m, args, kwargs)
+
+
+@handles(METHODS, Module)
+def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    if method.name == "forward":
+        return run_forward(f, node, method.owner, args, kwargs)
+    return f.program.call(f, node, method.function, [method.owner, *args], kwargs)
 
 
 def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -136,14 +162,14 @@ def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: d
     match module:
         case nn.Linear():
             (x,) = Call("Linear", args, kwargs).bind("input")
-            return f.tensors.call("linear", Call("Linear", [x, of("weight"), of("bias")], {}))
+            return call_operation(f, "linear", Call("Linear", [x, of("weight"), of("bias")], {}))
         case nn.LayerNorm():
             (x,) = Call("LayerNorm", args, kwargs).bind("input")
             if len(module.normalized_shape) != 1 or module.weight is None or module.bias is None:
                 return f.problem(node, "a LayerNorm has one dimension, a weight and a bias here")
             if is_ragged(x):
-                return ragged.over_rows(f, x, x.type.rows, lambda row: run_forward(f, node, m, [row], {}))
-            return f.tensors.op("layer_norm", [x, of("weight"), of("bias")], {"eps": module.eps})
+                return over_rows(f, x, x.type.rows, lambda row: run_forward(f, node, m, [row], {}))
+            return op(f, "layer_norm", [x, of("weight"), of("bias")], {"eps": module.eps})
         case nn.Embedding():
             return _embedding(f, node, module, of("weight"), *Call("Embedding", args, kwargs).bind("input"))
         case nn.Sequential():
@@ -157,19 +183,21 @@ def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: d
             same: Value = Call(kind.__name__, args, kwargs).bind("input")[0]
             return same
         case nn.ReLU(inplace=True):
-            return f.tensors.in_place(Call("ReLU", args, kwargs).bind("input")[0], lambda x: f.tensors.op("relu", [x]))
+            return in_place(f, Call("ReLU", args, kwargs).bind("input")[0], lambda x: op(f, "relu", [x]))
         case nn.Sigmoid() | nn.Tanh() | nn.ReLU():
-            return f.tensors.call(kind.__name__.lower(), Call(kind.__name__, args, kwargs))
+            return call_operation(f, kind.__name__.lower(), Call(kind.__name__, args, kwargs))
         case nn.GELU():
-            return f.tensors.call("gelu", Call("GELU", args, {**kwargs, "approximate": Static(module.approximate)}))
+            return call_operation(f, "gelu", Call("GELU", args, {**kwargs, "approximate": Static(module.approximate)}))
         case nn.Softmax() | nn.LogSoftmax():
             name = "softmax" if isinstance(module, nn.Softmax) else "log_softmax"
-            return f.tensors.call(name, Call(kind.__name__, [*args, Static(module.dim)], kwargs))
+            return call_operation(f, name, Call(kind.__name__, [*args, Static(module.dim)], kwargs))
     return f.problem(node, f"nn.{kind.__name__} is not in the language", "LANGUAGE.md lists the modules")
 
 
-def looked_up(f: Frame, node: ast.AST, i: Value, table: Value) -> Value:
+@handles(FUNCTIONS, torch.nn.functional.embedding)
+def _looked_up(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """`torch.nn.functional.embedding`."""
+    i, table = Call("embedding", args, kwargs).bind("input", "weight")
     return _embedding(f, node, None, table, i)
 
 
@@ -177,12 +205,12 @@ def _embedding(f: Frame, node: ast.AST, module: nn.Embedding | None, table: Valu
     if module is not None and module.max_norm is not None:
         return f.problem(node, "an embedding with `max_norm` changes its weight", "leave max_norm out")
     if isinstance(i, Held) and i.kind == "batch":
-        return ragged.move(f, _embedding(f, node, module, table, i.value), "unsqueeze", 0)
+        return move(f, _embedding(f, node, module, table, i.value), "unsqueeze", 0)
     if isinstance(i, Held) and i.kind == "ids":
         rows = [_embedding(f, node, module, table, Held("index", v)) for v in f.components(i.value) or ()]
-        return f.tensors.op("stack", rows, {"dim": 0})
+        return op(f, "stack", rows, {"dim": 0})
     if is_ragged(i) and i.type.item == INT:  # type: ignore[union-attr]
-        return ragged.embedding(f, i, lambda id: _embedding(f, node, module, table, Held("index", id)))  # type: ignore[arg-type]
+        return embedding(f, i, lambda id: _embedding(f, node, module, table, Held("index", id)))  # type: ignore[arg-type]
     if isinstance(i, Held) and i.kind == "index":
         i = i.value
     elif isinstance(i, HostTensor):
@@ -190,7 +218,7 @@ def _embedding(f: Frame, node: ast.AST, module: nn.Embedding | None, table: Valu
     elif isinstance(i, Dyn) and i.type == INT:
         return f.problem(node, "nn.Embedding is called with a tensor", "write `embedding.weight[i]` for an int")
     is_known, at = known(i)
-    size = ragged.shape(table)[0]
+    size = shape(table)[0]
     if is_known and isinstance(at, int) and size is not None and not 0 <= at < size:
         return f.problem(node, f"index {at} is out of range: the embedding has {size} rows")
     if isinstance(i, Dyn) and i.type == INT and not is_known:
@@ -201,3 +229,89 @@ def _embedding(f: Frame, node: ast.AST, module: nn.Embedding | None, table: Valu
     if isinstance(i, Dyn) and i == unknown():
         return i
     return f.problem(node, "an embedding is called with one index here", "write `embedding.weight[i]`")
+
+
+# ---- lists and dictionaries of modules
+
+NAMED.add(Module)
+
+
+@handles(SUBSCRIPTS, Module)
+def _child(f: Frame, node: ast.AST, value: Module, index: ast.expr) -> Value:
+    """`modules[index]`."""
+    held = value.module
+    if isinstance(held, (nn.ModuleDict, nn.ParameterDict)) and not isinstance(index, ast.Slice):
+        return _by_key(f, node, value, f.borrowed(index))
+    if not isinstance(held, (nn.ModuleList, nn.Sequential, nn.ParameterList)):
+        what = " with a string" if isinstance(index, ast.Constant) and isinstance(index.value, str) else ""
+        return f.problem(node, "this cannot be indexed" + what)
+    at = as_index(f, f.expression(index))
+    if isinstance(at, Dyn) and not isinstance(at.atom, n.Lit):
+        return unknown() if is_unknown(at) else _one_of(f, value, at, len(held))
+    i = constant(at, "the index of a ModuleList")
+    if not isinstance(i, int) or not -len(held) <= i < len(held):
+        return f.problem(node, f"index {i} is out of range for {len(held)} modules")
+    if isinstance(held, nn.ParameterList):
+        return _parameter(f, value, i % len(held))
+    return value.child(str(i % len(held)))
+
+
+def _parameter(f: Frame, parameters: Module, i: int) -> Value:
+    tensor = tensor_of(f, parameters, str(i))
+    assert tensor is not None
+    return tensor
+
+
+def _one_of(f: Frame, owner: Module, index: Dyn, count: int) -> Value:
+    """The module at a place known at run time only."""
+    places = f.host("range", [Static(0), Static(count), Static(1)], ListT(INT))
+    at = f.host("list.get", [places, index], INT, "which")
+    return OneOf(at, tuple(owner.child(str(i)) for i in range(count)))
+
+
+def _by_key(f: Frame, node: ast.AST, owner: Module, key: Value) -> Value:
+    """`modules[key]` of a ModuleDict or ParameterDict by a string known at compile time."""
+    is_known, constant = known(key)
+    if is_unknown(key):
+        return unknown()
+    held = owner.module
+    assert isinstance(held, (nn.ModuleDict, nn.ParameterDict))
+    if is_known:
+        if constant not in held:
+            return f.problem(node, f"this {type(held).__name__} has no key {constant!r}")
+        return attribute(f, node, owner, constant)
+    if isinstance(held, nn.ParameterDict):
+        return chosen(f, node, list(held.keys()), key, lambda k: attribute(f, node, owner, k))
+    keys = list(held.keys())
+    at = position(f, key, keys)
+    return OneOf(at, tuple(attribute(f, node, owner, k) for k in keys))
+
+
+@handles(ITERATION, Module)
+def _children(f: Frame, value: Module) -> Value:
+    match value.module:
+        case nn.ModuleList() | nn.Sequential() as children:
+            return TupleV(tuple(value.child(str(i)) for i in range(len(children))))
+        case nn.ParameterList() as parameters:
+            return TupleV(tuple(_parameter(f, value, i) for i in range(len(parameters))))
+    raise Refused("only lists, ranges, tuples and module lists can be iterated over")
+
+
+@handles(LENGTHS, Module)
+def _count(f: Frame, value: Module) -> Value | None:
+    held = value.module
+    return Static(len(held)) if isinstance(held, (nn.ModuleList, nn.Sequential, nn.ParameterList)) else None
+
+
+@handles(TRUTHS, Module)
+def _truth(f: Frame, value: Module, node: ast.AST) -> Value:
+    return Static(True)
+
+
+@handles(MEMBERSHIP, Module)
+def _has(f: Frame, node: ast.AST, owner: Module, key: Value) -> Value:
+    held = owner.module
+    if not isinstance(held, (nn.ModuleDict, nn.ParameterDict)):
+        return f.problem(node, f"`in` a {type(held).__name__} is not in the language")
+    is_known, x = known(key)
+    return Static(x in held) if is_known else contains(f, key, list(held.keys()))

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, Case, DataT, DataType, ListT, TensorT, TupleT, Type
-from backends.acrobat.frontend.observed import Observer, Place, RecordOf
-from backends.acrobat.frontend.values import SYMBOL, UNKNOWN, contains_unknown, join_types
+from backends.acrobat.frontend.instances.observed import Observer, Place, RecordOf
+from backends.acrobat.frontend.types import SYMBOL, UNKNOWN, contains_unknown, join_types
 
 
 class AnnotationError(ValueError):

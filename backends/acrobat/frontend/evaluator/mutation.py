@@ -1,4 +1,4 @@
-"""Changes in place: of lists, and of tensors that a function has made itself.
+"""Changes in place of lists that a function has made itself, and the rule for all such changes.
 
 The program is pure: a change binds the name to a new value. That is right where nothing else can see the old one, which is what
 `Frame.owned` says of a name; elsewhere the change is refused at its line.
@@ -8,24 +8,21 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, ListT, TensorT
-from backends.acrobat.frontend import lists, ragged
-from backends.acrobat.frontend.frame import Frame
-from backends.acrobat.frontend.operators import binary
-from backends.acrobat.frontend.tensors import Call, Refused, constant
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import as_list, empty_list, iterable, list_of
+from backends.acrobat.frontend.evaluator.operators import binary
+from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, handles
+from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe, plural
 from backends.acrobat.frontend.values import (
     END,
     Dyn,
     Static,
     TupleV,
     Value,
-    describe,
-    is_list,
-    is_ragged,
-    is_tensor,
     is_unknown,
+    kind,
     known,
     nothing_known,
     retyped,
@@ -33,6 +30,7 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     unknown,
 )
+from backends.acrobat.ir import nodes as n
 
 
 def owned_list(f: Frame, s: ast.AST, owner: ast.expr, what: str) -> tuple[str, Value] | None:
@@ -45,6 +43,9 @@ def owned_list(f: Frame, s: ast.AST, owner: ast.expr, what: str) -> tuple[str, V
     if nothing_known(xs):
         return None
     if name not in f.owned:
+        if not isinstance(type_or_none(xs), (ListT, TensorT)):
+            f.problem(s, f"`{what}` is for lists, not {describe(type_or_none(xs))}")
+            return None
         advice = f"make a list of its own first: `{name} = list({name})`"
         f.problem(s, f"`{what}` changes a list that may be seen under another name than `{name}`", advice)
         return None
@@ -70,30 +71,30 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
                 ast.copy_location(made, s)
         f.straight([chosen])
         return
-    if name == "append" and len(args) == 1:
-        lists.append(f, s, owner, args[0])
-        return
+    values = [f.expression(a) for a in args]  # which may change the list, or show it to others
     found = owned_list(f, s, owner, name)
     if found is None:
         return
     who, xs = found
-    values = [f.expression(a) for a in args]
+    if name == "append" and len(values) == 1 and isinstance(xs, TupleV):
+        give(f, who, TupleV((*xs.items, values[0])))
+        return
     if any(map(nothing_known, values)):
         return
     match name, values:
+        case "append", [item]:
+            _append(f, s, who, xs, item)
         case "extend", [more]:
-            whole = lists.iterable(f, more)
-            tail = lists.list_of(f, s, list(whole.items)) if isinstance(whole, TupleV) else whole
-            give(f, who, binary(f, s, ast.Add(), xs, tail))
+            give(f, who, binary(f, s, ast.Add(), xs, as_list(f, s, iterable(f, more))))
         case "insert", [at, item]:
             at = from_end(f, xs, at)
             left, right = part(f, xs, Static(0), at), part(f, xs, at, Static(END))
-            one = lists.list_of(f, s, [item])
+            one = list_of(f, s, [item])
             give(f, who, binary(f, s, ast.Add(), binary(f, s, ast.Add(), left, one), right))
         case "reverse", []:
             give(f, who, f.host("list.reverse", [xs], type_of(xs), who))
         case "clear", []:
-            give(f, who, lists.empty_list(f))
+            give(f, who, empty_list(f))
         case _:
             f.problem(s, f"`{name}` of a list is not in the language like this", "build a new list")
 
@@ -131,6 +132,28 @@ def pop(f: Frame, node: ast.Call, owner: ast.expr, at: Value) -> Value:
     return item
 
 
+def _append(f: Frame, s: ast.stmt, name: str, xs: Value, item: Value) -> None:
+    """`xs.append(item)`, of a list that belongs to `name` alone."""
+    t = type_or_none(xs)
+    if not isinstance(t, ListT):
+        f.problem(s, f"`append` is for lists, not {describe(t)}")
+        return
+    try:
+        joined = ListT(f.common([t.item, type_of(item)]))
+    except Mismatch:
+        what = f"`{name}` holds {plural(t.item)}, this appends {describe(type_of(item))}"
+        f.problem(s, what, "a list has elements of one type")
+        return
+    if contains_unknown(joined):
+        give(f, name, Dyn(n.Var("[]", joined, span=f.span)))
+        return
+    display = () if t == ListT(unknown().type) else f.displays.get(getattr(getattr(xs, "atom", None), "name", ""))
+    result = f.host("list.append", [f.coerce(xs, joined), f.coerce(item, joined.item)], joined, name)
+    if display is not None and isinstance(result.atom, n.Var):
+        f.displays[result.atom.name] = (*display, item)
+    give(f, name, result)
+
+
 # ---- items
 
 
@@ -146,68 +169,28 @@ def put_item(f: Frame, s: ast.AST, target: ast.Subscript, value: Value) -> None:
     if found is None or nothing_known(value):
         return
     name, xs = found
-    if isinstance(xs, Dyn) and isinstance(xs.type, ListT) and xs.type.kind == "dict":
-        from backends.acrobat.frontend.containers import put_entry
-
-        if len(entries) != 1:
-            f.problem(s, "an entry of an entry is not changed in place in the language", "build a new value")
-            return
-        put_entry(f, s, name, xs, f.expression(entries[0]), value)
+    handler = ITEMS_PUT.get(kind(xs))
+    if handler is None:
+        f.problem(s, f"an item of {describe(type_or_none(xs))} cannot be assigned to")
         return
-    if is_list(xs) or is_ragged(xs):
-        if len(entries) != 1:
-            f.problem(s, "an item of an item is not changed in place in the language", "build a new list")
-            return
-        i = f.expression(entries[0])
-        if is_unknown(i) or is_unknown(xs):
-            return
-        t = type_of(xs)
-        plain = retyped(xs, ListT(t.item))  # type: ignore[arg-type]
-        item = f.coerce(value, t.item)
-        at = from_end(f, plain, i)
-        f.host("list.get", [plain, at], t.item, "before")
-        one = lists.list_of(f, s, [item])
-        after = f.host("add", [at, Static(1)], INT, "after")
-        whole = binary(f, s, ast.Add(), part(f, plain, Static(0), at), one)
-        whole = binary(f, s, ast.Add(), whole, part(f, plain, after, Static(END)))
-        give(f, name, retyped(whole, t))  # type: ignore[arg-type]
+    handler(f, s, name, xs, entries, value)
+
+
+@handles(ITEMS_PUT, "list", "ragged")
+def _put_item(f: Frame, s: ast.AST, name: str, xs: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
+    if len(entries) != 1:
+        f.problem(s, "an item of an item is not changed in place in the language", "build a new list")
         return
-    if is_tensor(xs):
-        give(f, name, _put(f, xs, entries, value))  # type: ignore[arg-type]
+    i = f.expression(entries[0])
+    if is_unknown(i) or is_unknown(xs):
         return
-    f.problem(s, f"an item of {describe(type_or_none(xs))} cannot be assigned to")
-
-
-def _put(f: Frame, x: Any, entries: Sequence[ast.expr], value: Value) -> Value:
-    """The tensor `x` with `value` at the place that constant indices and full slices name."""
-    assert isinstance(x.type, TensorT)
-    shape = x.type.shape
-    if not entries:
-        filled = value if is_tensor(value) else f.coerce(value, TensorT(()))
-        if is_ragged(filled):
-            raise Refused("a tensor whose extent varies cannot be put into one of fixed shape")
-        return f.tensors.op("add", [f.tensors.op("full", [], {"shape": shape, "value": 0.0}), filled])
-    first, *rest = entries
-    if isinstance(first, ast.Slice):
-        bounds = [None if b is None else constant(f.expression(b), "a bound") for b in (first.lower, first.upper, first.step)]
-        places = list(range(shape[0]))[slice(*bounds)]
-        whole = is_tensor(value) and len(ragged.shape(value)) == 1 + len(shape[1 + len(rest) :])
-
-        def inner(i: int) -> Value:
-            return ragged.select(f, value, 0, Static(places.index(i))) if whole else value  # type: ignore[arg-type]
-
-        rows = [
-            _put(f, ragged.select(f, x, 0, Static(i)), rest, inner(i)) if i in places else ragged.select(f, x, 0, Static(i))
-            for i in range(shape[0])
-        ]  # type: ignore[arg-type]
-        return f.tensors.op("stack", rows, {"dim": 0})
-    at = constant(f.expression(first), "an index that is assigned to")
-    if isinstance(at, bool) or not isinstance(at, int) or not -shape[0] <= at < shape[0]:
-        raise Refused(f"index {at} is out of range for shape {shape}")
-    at %= shape[0]
-    new = _put(f, ragged.select(f, x, 0, Static(at)), rest, value)  # type: ignore[arg-type]
-    parts = [f.tensors.op("slice", [x], {"dim": 0, "start": 0, "stop": at})] if at else []
-    parts.append(f.tensors.call("unsqueeze", Call("unsqueeze", [new, Static(0)], {})))  # type: ignore[arg-type]
-    if at + 1 < shape[0]:
-        parts.append(f.tensors.op("slice", [x], {"dim": 0, "start": at + 1, "stop": shape[0]}))
-    return parts[0] if len(parts) == 1 else f.tensors.op("cat", parts, {"dim": 0})
+    t = type_of(xs)
+    plain = retyped(xs, ListT(t.item))
+    item = f.coerce(value, t.item)
+    at = from_end(f, plain, i)
+    f.host("list.get", [plain, at], t.item, "before")
+    one = list_of(f, s, [item])
+    after = f.host("add", [at, Static(1)], INT, "after")
+    whole = binary(f, s, ast.Add(), part(f, plain, Static(0), at), one)
+    whole = binary(f, s, ast.Add(), whole, part(f, plain, after, Static(END)))
+    give(f, name, retyped(whole, t))  # type: ignore[arg-type]

@@ -6,10 +6,14 @@ from __future__ import annotations
 import ast
 
 from backends.acrobat.core.types import ListT
-from backends.acrobat.frontend.frame import HIDDEN, Frame
-from backends.acrobat.frontend.lists import empty_list, iterable, list_of
-from backends.acrobat.frontend.scope import assign, assigned, hint_of
-from backends.acrobat.frontend.values import Dyn, TupleV, Value, contains_unknown, guess, is_list, is_unknown, type_of, unknown
+from backends.acrobat.frontend.evaluator import containers
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import empty_list, iterable, list_of
+from backends.acrobat.frontend.evaluator.scope import assign
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, assigned, hint_of
+from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
+from backends.acrobat.frontend.types import contains_unknown
+from backends.acrobat.frontend.values import Dyn, Held, TupleV, Value, guess, is_list, is_unknown, type_of, unknown
 from backends.acrobat.ir import nodes as n
 
 KEPT = HIDDEN + "kept"
@@ -80,3 +84,29 @@ def _collected(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
 def _tuple(node: ast.AST, names: list[str], ctx: ast.expr_context) -> ast.expr:
     parts: list[ast.expr] = [ast.copy_location(ast.Name(name, ctx), node) for name in names]
     return parts[0] if len(parts) == 1 else ast.copy_location(ast.Tuple(parts, ctx), node)
+
+
+# ---- the expressions
+
+
+@handles(EXPRESSIONS, ast.ListComp)
+def _list(f: Frame, node: ast.ListComp, hint: str) -> Value:
+    return comprehension(f, node, hint)
+
+
+@handles(EXPRESSIONS, ast.GeneratorExp)
+def _generator(f: Frame, node: ast.GeneratorExp, hint: str) -> Value:
+    return Held("iterator", comprehension(f, node, hint))
+
+
+@handles(EXPRESSIONS, ast.DictComp)
+def _dict(f: Frame, node: ast.DictComp, hint: str) -> Value:
+    pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
+    pairs = comprehension(f, ast.copy_location(ast.ListComp(pair, node.generators), node), hint)
+    return containers.dict_of_pairs(f, node, pairs)
+
+
+@handles(EXPRESSIONS, ast.SetComp)
+def _set(f: Frame, node: ast.SetComp, hint: str) -> Value:
+    items = comprehension(f, ast.copy_location(ast.ListComp(node.elt, node.generators), node), hint)
+    return containers.set_of(f, node, items)

@@ -10,23 +10,23 @@ from typing import Any, TypeAlias
 
 from backends.acrobat.core.types import BOOL, DataT, TupleT
 from backends.acrobat.errors import Problem
-from backends.acrobat.frontend.conditions import choose, class_key, of_class, open_optional, optional, truth
-from backends.acrobat.frontend.frame import Frame
-from backends.acrobat.frontend.lists import iterable
-from backends.acrobat.frontend.scope import RETURNED, Exits, assign, assigned, changed_in, ends, hint_of, leaves
+from backends.acrobat.frontend.evaluator.choice import choose, open_optional, optional
+from backends.acrobat.frontend.evaluator.conditions import class_key, of_class, truth
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import iterable
+from backends.acrobat.frontend.evaluator.scope import assign, changed_in
+from backends.acrobat.frontend.evaluator.syntax import RETURNED, assigned, ends, hint_of, leaves
+from backends.acrobat.frontend.evaluator.tables import Exits
+from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown, join_types
 from backends.acrobat.frontend.values import (
-    NONE,
     Dyn,
-    Mismatch,
-    Module,
+    Special,
     Static,
     TupleV,
     Value,
-    contains_unknown,
     guess,
     is_list,
     is_unknown,
-    join_types,
     type_of,
     type_or_none,
     unknown,
@@ -65,7 +65,8 @@ def _picks_modules(f: Frame, s: ast.For) -> bool:
             x.id for x in ast.walk(node.slice) if isinstance(x, ast.Name)
         }:
             with f.trial():
-                if isinstance(f.expression(node.value), Module):
+                value = f.expression(node.value)
+                if isinstance(value, Special) and value.unrolled:
                     return True
     return False
 

@@ -8,20 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from backends.acrobat.core.types import DataT
-from backends.acrobat.frontend.conditions import choose, comparison, condition, optional, truth
-from backends.acrobat.frontend.frame import Frame
-from backends.acrobat.frontend.values import (
-    Builder,
-    Dyn,
-    Static,
-    Value,
-    contains_unknown,
-    describe,
-    guess,
-    is_unknown,
-    type_of,
-    unknown,
-)
+from backends.acrobat.frontend.builder import Builder
+from backends.acrobat.frontend.evaluator.choice import choose, optional
+from backends.acrobat.frontend.evaluator.conditions import comparison, condition, truth
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.types import contains_unknown, describe
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_unknown, type_of, unknown
 from backends.acrobat.ir import nodes as n
 
 

@@ -1,55 +1,63 @@
-"""The compilation of one function for one set of argument types: names in scope, bindings under construction, coercions."""
+"""The compilation of one function for one set of argument types: the walk over its syntax tree by the tables, names in scope,
+bindings under construction, coercions."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from backends.acrobat.core.span import Span
-from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TensorT, TupleT, Type
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT, Type
 from backends.acrobat.errors import Problem
+from backends.acrobat.frontend.builder import Builder
+from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, leaves
+from backends.acrobat.frontend.evaluator.tables import COERCIONS, EXPRESSIONS, LEAVING, STATEMENTS, Exits
+from backends.acrobat.frontend.instances.annotations import AnnotationError, Datatypes
+from backends.acrobat.frontend.instances.boundary import Symbols
+from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.source import span_of
-from backends.acrobat.frontend.tensors import Tensors
-from backends.acrobat.frontend.values import (
-    NONE,
-    SYMBOL,
-    Builder,
-    Dyn,
-    Mismatch,
-    Static,
-    TupleV,
-    UnknownT,
-    Value,
-    contains_unknown,
-    describe,
-    guess,
-    is_unknown,
-    join_types,
-    known,
-    type_of,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.types import NONE, SYMBOL, Mismatch, UnknownT, contains_unknown, describe, join_types
+from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess, is_unknown, type_of, type_or_none, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import Names
 
-if TYPE_CHECKING:
-    from backends.acrobat.frontend.program import ProgramBuilder
-    from backends.acrobat.frontend.scope import Exits
-
 Env = dict[str, Value]
 
-HIDDEN = "·"
-"""Begins names that the source cannot have."""
+REPEATED = (ast.IfExp, ast.BoolOp, ast.ListComp, ast.GeneratorExp, ast.Compare)
+"""Expressions whose parts are compiled several times, or for some instances only."""
+OUTSIDE = {
+    ast.With: "`with`",
+    ast.Try: "`try`",
+    ast.FunctionDef: "a function inside a function",
+    ast.Delete: "`del`",
+}
+"""Statements that are not in the language, as messages name them."""
+
+
+class Program(Protocol):
+    """What a frame asks of the whole program."""
+
+    datatypes: Datatypes
+    symbols: Symbols
+    reads: Reads
+    incomplete: bool
+    lost: Problem | None
+
+    def problem(self, problem: Problem) -> None: ...
+    def wrap(self, value: Any) -> Value: ...
+    def annotation(self, f: Frame, node: ast.expr) -> Any: ...
+    def tensor_name(self, t: Any, name: str) -> str: ...
+    def call(self, f: Frame, node: ast.AST, function: Any, args: Sequence[Value], kwargs: dict[str, Value]) -> Value: ...
 
 
 class Frame:
-    def __init__(self, program: ProgramBuilder, file: str, namespace: dict[str, Any], what: str) -> None:
+    def __init__(self, program: Program, file: str, namespace: dict[str, Any], what: str) -> None:
         self.program = program
         self.file = file
         self.namespace = namespace
@@ -70,50 +78,71 @@ class Frame:
         self.result: Any = UnknownT()  # the function's result type, as far as it is known
         self.cases: tuple[str, ...] = ()  # the cases, from outside in, that the match compiled now has found
         self.unmatched: tuple[ast.AST, str] | None = None  # the match, and the case, that nothing in it matches
-        self.tensors = Tensors(self)
         self.displays: dict[str, tuple[Value, ...]] = {}  # list variables whose elements are known one by one
         self.lengths: set[str] = set()  # variables that hold the extent of a list or ragged tensor
         self.lengths_of: dict[str, str] = {}  # a list's variable -> that of a list known to be as long
         self.quiet = 0
         self.cause: Problem | None = None  # the first problem of the last trial
 
-    # ---- the walkers (they need frames themselves)
+    # ---- walking the syntax tree
 
     def expression(self, node: ast.expr, hint: str = "") -> Value:
         """The value of `node`; problems are noted and give an unknown value."""
-        from backends.acrobat.frontend.expressions import expression
+        with self.at(node):
+            handler = EXPRESSIONS.get(type(node))
+            if handler is None:
+                return self.problem(node, "this expression is not in the language", "LANGUAGE.md lists what is")
+            try:
+                if type(node) not in REPEATED:
+                    return handler(self, node, hint)
+                before, self.mutated = self.mutated, set()
+                value = handler(self, node, hint)
+                changed, self.mutated = self.mutated & set(self.env), before | self.mutated
+                if changed:
+                    what = "a list is changed in an expression of which parts are computed several times, or not at all"
+                    return self.problem(node, f"{what}: `{min(changed)}`", "write it as a statement: a loop, or an `if`")
+                return value
+            except Refused as refused:
+                return self.problem(node, refused.message, refused.advice)
+            except (Mismatch, AnnotationError) as error:
+                return self.problem(node, str(error))
 
-        return expression(self, node, hint)
-
-    def attribute(self, node: ast.AST, owner: Value, name: str) -> Value:
-        """The value of `owner.name`."""
-        from backends.acrobat.frontend.expressions import _attribute
-
-        return _attribute(self, node, owner, name)
-
-    def chosen(self, condition: Value, then: Callable[[], Value], orelse: Callable[[], Value]) -> Value:
-        """`then` if the host truth `condition` holds, else `orelse`."""
-        from backends.acrobat.frontend.conditions import choose
-
-        return choose(self, ast.Pass(), condition, then, orelse)
-
-    def written_out(self, items: Sequence[Value]) -> Value:
-        """A list of these items."""
-        from backends.acrobat.frontend.lists import list_of
-
-        return list_of(self, ast.Pass(), list(items))
+    def statement(self, s: ast.stmt) -> None:
+        """Compile one statement that does not leave its body."""
+        handler = STATEMENTS.get(type(s))
+        if handler is None:
+            what = OUTSIDE.get(type(s), f"`{type(s).__name__.lower()}`")
+            self.problem(s, f"{what} is not in the language", "LANGUAGE.md lists the statements")
+            return
+        try:
+            handler(self, s)
+        except Refused as refused:
+            self.problem(s, refused.message, refused.advice)
+        except (Mismatch, AnnotationError) as error:
+            self.problem(s, str(error))
 
     def straight(self, body: Sequence[ast.stmt]) -> None:
         """Compile a body that is not left early; what it assigns stays in scope."""
-        from backends.acrobat.frontend.statements import straight
-
-        straight(self, body)
+        for s in body:
+            with self.at(s):
+                self.statement(s)
 
     def value_of(self, body: Sequence[ast.stmt], exits: Exits) -> Value:
         """The value of a body that leaves by one of `exits`."""
-        from backends.acrobat.frontend.statements import value_of
-
-        return value_of(self, body, exits)
+        for i, s in enumerate(body):
+            with self.at(s):
+                handler = LEAVING.get(type(s)) if leaves(s) else None
+                if handler is not None:
+                    try:
+                        return handler(self, s, body[i + 1 :], exits)
+                    except Refused as refused:
+                        return self.problem(s, refused.message, refused.advice)
+                    except (Mismatch, AnnotationError) as error:
+                        return self.problem(s, str(error))
+                self.statement(s)
+                if leaves(s):  # in a way that is not in the language, which was told
+                    return unknown()
+        return exits.fall()
 
     def borrowed(self, node: ast.expr) -> Value:
         """As `expression`, for an operand that is looked at and not kept: its list still belongs to its name alone."""
@@ -257,22 +286,16 @@ class Frame:
             case Dyn(atom), TupleT(wanted) if isinstance(have, TupleT) and len(have.items) == len(wanted):
                 parts = [self.bind(n.Field(atom, i, t, span=self.span), "field") for i, t in enumerate(have.items)]
                 return TupleV(tuple(self.coerce(v, t) for v, t in zip(parts, wanted, strict=True)))
-        if isinstance(type, ListT) and type.rows is not None and isinstance(have, TensorT):
-            from backends.acrobat.frontend.ragged import as_rows, of_rows
-
-            return self.coerce(of_rows(as_rows(self, value, type.rows), type.rows), type)  # type: ignore[arg-type]
+        for rule in COERCIONS:
+            found = rule(self, value, have, type)
+            if found is not None:
+                return found
         if isinstance(have, ListT) and isinstance(type, ListT) and (have.rows, have.kind) != (type.rows, type.kind):
             raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
         if isinstance(have, ListT) and isinstance(type, ListT) and contains_unknown(have):
             if contains_unknown(type):
                 return value
             return self.bind(n.ListOf((), type, span=self.span), "empty")
-        if isinstance(type, TensorT) and have in (INT, FLOAT):
-            filled = self.tensors.op("full", [], {"shape": type.shape, "value": 0.0}, "number")
-            is_known, number = known(value)
-            if is_known:
-                return self.tensors.op("full", [], {"shape": type.shape, "value": float(number)}, "number")
-            return self.tensors.op("add", [filled, value], hint="number")
         if have == INT and type == FLOAT:
             if isinstance(value, Dyn) and not isinstance(value.atom, n.Lit):
                 return self.host("float", [value], FLOAT)

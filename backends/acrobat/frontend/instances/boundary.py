@@ -15,8 +15,8 @@ from torch import Tensor
 
 from backends.acrobat.core.types import INT, UNIT, Case, DataT, DataType, ListT, ScalarT, TupleT
 from backends.acrobat.errors import InstanceError
-from backends.acrobat.frontend.observed import RecordOf
-from backends.acrobat.frontend.values import NoneT, SymbolT, extents
+from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.types import NoneT, SymbolT, extents
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import map_children
 

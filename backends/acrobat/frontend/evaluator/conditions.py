@@ -7,27 +7,23 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from torch import nn
-
 from backends.acrobat import library
-from backends.acrobat.core.ops import float32
-from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT
-from backends.acrobat.frontend.frame import HIDDEN, Frame
-from backends.acrobat.frontend.operators import as_int
+from backends.acrobat.core.types import BOOL, INT, DataT, ScalarT, TupleT
+from backends.acrobat.frontend.evaluator import constants
+from backends.acrobat.frontend.evaluator.choice import Arm, choose, is_none, negation, one_of, open_optional, optional
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN
+from backends.acrobat.frontend.evaluator.tables import COMPARED, EXPRESSIONS, MEMBERSHIP, TRUTHS, handles
+from backends.acrobat.frontend.types import SYMBOL, contains_unknown, describe
 from backends.acrobat.frontend.values import (
-    SYMBOL,
     Dyn,
-    HostTensor,
-    Module,
     Static,
     TupleV,
     Value,
-    contains_unknown,
-    describe,
     is_list,
     is_number,
-    is_tensor,
     is_unknown,
+    kind,
     known,
     nothing_known,
     type_of,
@@ -44,7 +40,6 @@ COMPARISONS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
     ast.Gt: ("gt", operator.gt),
     ast.GtE: ("ge", operator.ge),
 }
-Arm = Callable[[], Value]
 
 
 # ---- truth
@@ -57,14 +52,20 @@ def condition(f: Frame, value: Value, node: ast.AST) -> Value:
             return Static(bool(v))
         case TupleV(items):
             return Static(bool(items))
-        case Module():
-            return Static(True)
-        case HostTensor():
-            return Static(bool(value.read().value))
-    if not isinstance(value, Dyn):
-        return f.problem(node, "this has no truth value here")
     if nothing_known(value):
         return unknown()
+    handler = TRUTHS.get(kind(value))
+    found = None if handler is None else handler(f, value, node)
+    if found is not None:
+        return found
+    t = type_or_none(value)
+    return f.problem(
+        node, f"{describe(t)} has no truth value here" if isinstance(value, Dyn) else "this has no truth value here"
+    )
+
+
+@handles(TRUTHS, "number", "list", "set", "dict", "ragged")
+def _number_or_list(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
     match value.type:
         case ScalarT("bool"):
             return Static(value.atom.value) if isinstance(value.atom, n.Lit) else value
@@ -72,15 +73,17 @@ def condition(f: Frame, value: Value, node: ast.AST) -> Value:
             if isinstance(value.atom, n.Lit):
                 return Static(bool(value.atom.value))
             return f.host("ne", [value, Static(0 if kind == "int" else 0.0)], BOOL, "truth")
-        case ListT():
-            return f.host("gt", [f.host("list.len", [value], INT, "size"), Static(0)], BOOL, "truth")
-    if (inner := optional(f, value)) is not None:
-        if isinstance(inner, DataT):
-            return is_none(f, value, negate=True)
-        return open_optional(f, node, value, lambda some: condition(f, some, node), lambda: Static(False))
-    if is_tensor(value):
-        return condition(f, f.tensors.item(value, "value"), node)
-    return f.problem(node, f"{describe(value.type)} has no truth value here")
+    return f.host("gt", [f.host("list.len", [value], INT, "size"), Static(0)], BOOL, "truth")
+
+
+@handles(TRUTHS, "object")
+def _optional(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
+    inner = optional(f, value)
+    if inner is None:
+        return None
+    if isinstance(inner, DataT):
+        return is_none(f, value, negate=True)
+    return open_optional(f, node, value, lambda some: condition(f, some, node), lambda: Static(False))
 
 
 def truth(f: Frame, test: ast.expr) -> Value:
@@ -102,10 +105,6 @@ def truth(f: Frame, test: ast.expr) -> Value:
     return condition(f, f.borrowed(test), test)
 
 
-def negation(f: Frame, value: Value) -> Value:
-    return Static(not value.value) if isinstance(value, Static) else f.host("not", [value], BOOL)
-
-
 def bool_value(f: Frame, node: ast.BoolOp, op: ast.boolop, values: list[ast.expr]) -> Value:
     """`a and b`, `a or b` as a value: one of the operands, not its truth."""
     first = f.expression(values[0])
@@ -116,37 +115,6 @@ def bool_value(f: Frame, node: ast.BoolOp, op: ast.boolop, values: list[ast.expr
     if isinstance(op, ast.And):
         return choose(f, node, cond, lambda: bool_value(f, rest, op, values[1:]), lambda: first)
     return choose(f, node, cond, lambda: first, lambda: bool_value(f, rest, op, values[1:]))
-
-
-# ---- choice
-
-
-def choose(f: Frame, node: ast.AST, cond: Value, then: Arm, orelse: Arm) -> Value:
-    """`then if cond else orelse`; a condition known at compile time compiles one arm only."""
-    if isinstance(cond, Static):
-        return then() if cond.value else orelse()
-    return _choice(
-        f, node, [then, orelse], lambda type, arms: n.If(f.atom(cond), arms[0], arms[1], type, span=f.span), is_unknown(cond)
-    )
-
-
-def _choice(
-    f: Frame, node: ast.AST, arms: Sequence[Arm], build: Callable[[Any, list[n.Expr]], n.Expr], lost: bool = False
-) -> Value:
-    """Compile arms of which one is taken at run time. `lost`: it cannot be known which."""
-    branches, owned = [], []
-    for arm in arms:
-        with f.branch() as b:
-            branches.append((b, arm()))
-        owned.append(f.left)
-    f.owned = set.intersection(*owned)
-    if lost:
-        return unknown()
-    values = [v for _, v in branches]
-    if not isinstance(values[0], Dyn) and all(v == values[0] for v in values):
-        return values[0]
-    type, bodies = f.merge(branches, node)
-    return unknown() if contains_unknown(type) else f.bind(build(type, bodies), "choice")
 
 
 def decide(f: Frame, node: ast.AST, test: ast.expr, then: Arm, orelse: Arm) -> Value:
@@ -220,7 +188,7 @@ def of_class(f: Frame, node: ast.AST, value: Dyn, path: str | None, classes: Val
 
     if any(contains_unknown(v.type) for _, variables in heads for v in variables):
         f.program.incomplete = True
-    return _choice(f, node, [arm(c, variables) for c, variables in heads], build)
+    return one_of(f, node, [arm(c, variables) for c, variables in heads], build)
 
 
 def class_key(path: str) -> str:
@@ -255,36 +223,11 @@ def tests_none(test: ast.expr) -> bool:
     return False
 
 
-# ---- optionals
-
-
-def optional(f: Frame, value: Value) -> Any:
-    """What an optional value may hold; None for other values."""
-    if isinstance(value, Dyn) and isinstance(value.type, DataT):
-        return f.program.datatypes.optionals.get(value.type.name)
-    return None
-
-
-def open_optional(f: Frame, node: ast.AST, value: Dyn, some: Callable[[Value], Value], none: Arm, name: str = "value") -> Value:
-    """`none` if the optional `value` is None, else `some` of what it holds."""
-    var = f.var(name, optional(f, value))
-
-    def build(type: Any, bodies: list[n.Expr]) -> n.Expr:
-        return n.Match(value.atom, (n.Arm("None", (), bodies[0]), n.Arm("Some", (var,), bodies[1])), type, span=f.span)
-
-    return _choice(f, node, [none, lambda: some(Dyn(var))], build)
-
-
-def is_none(f: Frame, value: Dyn, negate: bool = False) -> Dyn:
-    some = f.var("value", optional(f, value))
-    arms = (n.Arm("None", (), n.Lit(not negate, BOOL)), n.Arm("Some", (some,), n.Lit(negate, BOOL)))
-    return f.bind(n.Match(value.atom, arms, BOOL, span=f.span), "is_none")
-
-
 # ---- comparison
 
 
-def compare(f: Frame, node: ast.Compare) -> Value:
+@handles(EXPRESSIONS, ast.Compare)
+def _compare(f: Frame, node: ast.Compare, hint: str) -> Value:
     return _chain(f, node, f.borrowed(node.left), list(zip(node.ops, node.comparators, strict=True)))
 
 
@@ -319,8 +262,9 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
     (known_a, x), (known_b, y) = known(a), known(b)
     if known_a and known_b:
         return Static(python(x, y))
-    if is_tensor(a) or is_tensor(b):
-        a, b = _of_one_type(f, a, b)
+    rule = COMPARED.get(kind(a)) or COMPARED.get(kind(b))
+    if rule is not None:
+        a, b = rule(f, a, b)
     if is_unknown(a) or is_unknown(b):
         return unknown()
     if is_number(a) and is_number(b):
@@ -343,8 +287,6 @@ def _same_tuples(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value], b: 
 
 def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     """`a in b`, of what is known at compile time, and of lists of numbers or strings."""
-    from backends.acrobat.frontend import dictionaries
-
     is_known, x = known(a)
     match b:
         case Static(dict() | list() | tuple() | str() | set() | frozenset() | range() as whole):
@@ -352,13 +294,9 @@ def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
                 return Static(x in whole)
             if is_unknown(a):
                 return unknown()
-            return dictionaries.contains(f, a, list(whole))
-        case Module(module=nn.ModuleDict() | nn.ParameterDict() as held):
-            return Static(x in held) if is_known else dictionaries.contains(f, a, list(held.keys()))
-    if isinstance(b, Dyn) and isinstance(b.type, ListT) and b.type.kind != "list":
-        from backends.acrobat.frontend import containers
-
-        return containers.contains(f, node, b, a)
+            return constants.contains(f, a, list(whole))
+    if kind(b) in MEMBERSHIP:
+        return MEMBERSHIP[kind(b)](f, node, b, a)
     if is_unknown(a) or is_unknown(b):
         return unknown()
     items = f.components(b) or f.display(b)
@@ -373,21 +311,14 @@ def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
     return f.problem(node, f"`in` {describe(type_of(b))} is not in the language")
 
 
-def _of_one_type(f: Frame, a: Value, b: Value) -> tuple[Value, Value]:
-    """Operands of a comparison, of which one is a tensor, as the numbers that torch compares: of float32, unless both are
-    ints. A number of Python, or an int, that is compared with floats is rounded to float32 first."""
-    types = [type_of(v) for v in (a, b)]
-    floats = any(t == FLOAT or (isinstance(t, TensorT) and t.dtype == "float32") for t in types)
+# ---- the expressions that choose
 
-    def number(v: Value) -> Value:
-        t = type_of(v)
-        if is_tensor(v):
-            v = f.tensors.item(v, "value")  # type: ignore[arg-type]
-            if t.dtype == "float32":
-                return v
-        if not floats or is_unknown(v) or not is_number(v):
-            return v
-        is_known, x = known(v)
-        return Static(float32(x)) if is_known else f.host("float32", [as_int(f, v)], FLOAT, "rounded")
 
-    return number(a), number(b)
+@handles(EXPRESSIONS, ast.BoolOp)
+def _bool_op(f: Frame, node: ast.BoolOp, hint: str) -> Value:
+    return bool_value(f, node, node.op, node.values)
+
+
+@handles(EXPRESSIONS, ast.IfExp)
+def _if_else(f: Frame, node: ast.IfExp, hint: str) -> Value:
+    return decide(f, node, node.test, lambda: f.expression(node.body), lambda: f.expression(node.orelse))

@@ -1,31 +1,19 @@
-"""Dictionaries known at compile time: look-ups by keys that are known at run time only."""
+"""Dictionaries, lists and strings known at compile time: look-ups by keys that are known at run time only."""
 
 from __future__ import annotations
 
 import ast
+import types
 from collections.abc import Callable
 from enum import Enum
+from functools import partial
 from typing import Any
 
-from torch import nn
-
 from backends.acrobat.core.types import BOOL, INT, ListT
-from backends.acrobat.frontend import modules
-from backends.acrobat.frontend.conditions import choose
-from backends.acrobat.frontend.frame import Frame
-from backends.acrobat.frontend.values import (
-    SYMBOL,
-    Dyn,
-    Module,
-    OneOf,
-    Static,
-    Value,
-    is_unknown,
-    known,
-    type_of,
-    type_or_none,
-    unknown,
-)
+from backends.acrobat.frontend.evaluator.choice import among, choose
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.types import SYMBOL
+from backends.acrobat.frontend.values import Dyn, Static, Value, is_unknown, known, type_of, type_or_none, unknown
 
 LARGEST = 64
 """Entries that are compared with the key one after the other; a larger dictionary needs another form."""
@@ -57,25 +45,7 @@ def entry(f: Frame, node: ast.AST, table: dict[Any, Any], key: Value) -> Value:
         if constant not in table:
             return f.problem(node, f"this dict has no key {constant!r}")
         return f.program.wrap(table[constant])
-    return _chosen(f, node, list(table), key, lambda k: f.program.wrap(table[k]))
-
-
-def module(f: Frame, node: ast.AST, owner: Module, key: Value) -> Value:
-    """`modules[key]` of a ModuleDict or ParameterDict by a string known at compile time."""
-    is_known, constant = known(key)
-    if is_unknown(key):
-        return unknown()
-    held = owner.module
-    assert isinstance(held, (nn.ModuleDict, nn.ParameterDict))
-    if is_known:
-        if constant not in held:
-            return f.problem(node, f"this {type(held).__name__} has no key {constant!r}")
-        return modules.attribute(f, node, owner, constant)
-    if isinstance(held, nn.ParameterDict):
-        return _chosen(f, node, list(held.keys()), key, lambda k: modules.attribute(f, node, owner, k))
-    keys = list(held.keys())
-    at = position(f, key, keys)
-    return OneOf(at, tuple(modules.attribute(f, node, owner, k) for k in keys))
+    return chosen(f, node, list(table), key, lambda k: f.program.wrap(table[k]))
 
 
 def position(f: Frame, key: Value, keys: list[Any]) -> Dyn:
@@ -84,12 +54,12 @@ def position(f: Frame, key: Value, keys: list[Any]) -> Dyn:
     for i, constant in reversed(list(enumerate(keys))):
         same = equal(f, key, constant)
         if same != Static(False):
-            at = f.chosen(same, lambda i=i: Static(i), lambda at=at: at)  # type: ignore[misc]
+            at = choose(f, ast.Pass(), same, lambda i=i: Static(i), lambda at=at: at)  # type: ignore[misc]
     places = f.host("range", [Static(0), Static(len(keys)), Static(1)], ListT(INT))
     return f.host("list.get", [places, at], INT, "which")
 
 
-def _chosen(f: Frame, node: ast.AST, keys: list[Any], key: Value, make: Callable[[Any], Value]) -> Value:
+def chosen(f: Frame, node: ast.AST, keys: list[Any], key: Value, make: Callable[[Any], Value]) -> Value:
     if is_unknown(key):
         return unknown()
     keys = [k for k in keys if equal(f, key, k) != Static(False)]
@@ -97,11 +67,24 @@ def _chosen(f: Frame, node: ast.AST, keys: list[Any], key: Value, make: Callable
         what = "no key of this kind" if not keys else f"{len(keys)} entries, and {LARGEST} are the most"
         return f.problem(node, f"this dict has {what}", "keep the values in a list, or a buffer")
 
-    at = position(f, key, keys)
+    return among(f, node, position(f, key, keys), [partial(make, k) for k in keys])
 
-    def other(i: int) -> Value:
-        if i == len(keys) - 1:
-            return make(keys[i])
-        return choose(f, node, f.host("eq", [at, Static(i)], BOOL, "this"), lambda: make(keys[i]), lambda: other(i + 1))
 
-    return other(0)
+def of_constant(f: Frame, node: ast.AST, method: types.BuiltinMethodType, args: list[Value]) -> Value:
+    """A method of a dictionary, list, tuple or string known at compile time, which stays as it is."""
+    owner: Any = method.__self__
+    name = method.__name__
+    facts = [known(a) for a in args]
+    if name not in ("get", "index", "items", "keys", "values", "count", "lower", "upper", "split", "startswith", "endswith"):
+        return f.problem(node, f"`{name}` of a constant {type(owner).__name__} is not in the language")
+    if all(k for k, _ in facts):
+        try:
+            result = method(*(v for _, v in facts))
+        except (ValueError, TypeError) as error:
+            return f.problem(node, str(error))
+        return Static(list(result) if name in ("items", "keys", "values") else result)
+    if any(is_unknown(a) for a in args):
+        return unknown()
+    if name == "index" and len(args) == 1:
+        return position(f, args[0], list(owner))
+    return f.problem(node, f"`{name}` of a constant takes what is known at compile time")

@@ -1,4 +1,4 @@
-"""Unary and binary operators on numbers, lists and tensors."""
+"""Unary and binary operators: on numbers, lists and tuples here, on other values by their rules."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Callable
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
-from backends.acrobat.frontend import ragged
-from backends.acrobat.frontend.frame import Frame
+from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import mapped
+from backends.acrobat.frontend.evaluator.tables import BINARY, EXPRESSIONS, UNARY, handles
+from backends.acrobat.frontend.types import contains_unknown, describe
 from backends.acrobat.frontend.values import (
     Dyn,
     Static,
     TupleV,
     Value,
-    contains_unknown,
-    describe,
     guess,
     is_list,
     is_number,
-    is_ragged,
-    is_tensor,
     is_unknown,
+    kind,
     known,
     nothing_known,
     type_of,
@@ -45,7 +45,7 @@ OPERATORS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
     ast.Pow: ("pow", operator.pow),
     ast.MatMult: ("matmul", operator.matmul),
 }
-UNARY: dict[type[ast.AST], Callable[..., Any]] = {
+SIGNS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
     ast.Invert: operator.invert,
@@ -63,17 +63,14 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
             return f.problem(node, str(error))
     if isinstance(a, TupleV) or isinstance(b, TupleV):
         return _of_tuples(f, node, name, a, b)
-    if is_tensor(a) or is_tensor(b) or is_ragged(a) or is_ragged(b):
+    rule = BINARY.get(kind(a)) or BINARY.get(kind(b))
+    if rule is not None:
         if nothing_known(a) or nothing_known(b):
             return unknown()
-        if name == "matmul" and (is_ragged(a) or is_ragged(b)):
-            return ragged.matmul(f, a, b)
-        if name in ("add", "sub", "mul", "div", "matmul"):
-            return f.tensors.binary(name, a, b)
-        if name == "pow" and known_b and y == 2:
-            return f.tensors.binary("mul", a, a)
-        advice = "multiply, or take sqrt or exp of" if name == "pow" else "LANGUAGE.md lists the operations"
-        return f.problem(node, f"`{SYMBOLS[name]}` of tensors is not an operation of the language", advice)
+        return rule(f, node, op, name, a, b)
+        raise Refused(
+            f"`{SYMBOLS.get(name, name)}` of {describe(type_of(a))} and {describe(type_of(b))} is not in the language"
+        )
     if nothing_known(a) or nothing_known(b):
         lists = [v for v in (a, b) if is_list(v)]
         return guess(type_of(lists[0])) if lists and name == "add" else unknown()
@@ -115,7 +112,7 @@ def _repeated(f: Frame, node: ast.AST, xs: Value, times: Value) -> Value:
     if items is None or len(items) != 1:
         return f.problem(node, "a list that is repeated has one element here", "write a comprehension")
     counts = f.host("range", [Static(0), times, Static(1)], ListT(INT))
-    return ragged.mapped(f, [counts], lambda _: items[0], "i")
+    return mapped(f, [counts], lambda _: items[0], "i")
 
 
 def as_int(f: Frame, v: Value) -> Value:
@@ -129,16 +126,21 @@ def unary(f: Frame, node: ast.AST, op: ast.unaryop, a: Value) -> Value:
     is_known, x = known(a)
     if is_known:
         try:
-            return Static(UNARY[type(op)](x))
+            return Static(SIGNS[type(op)](x))
         except TypeError as error:
             return f.problem(node, str(error))
     if is_unknown(a):
         return unknown()
-    if isinstance(op, ast.USub) and (is_tensor(a) or is_ragged(a)):
-        return f.tensors.op("neg", [a])
+    rule = UNARY.get(kind(a))
+    found = None if rule is None else rule(f, op, a)
+    if found is not None:
+        return found
     if isinstance(op, (ast.USub, ast.UAdd)) and is_number(a):
         a = as_int(f, a)
         return f.host("neg", [a], type_of(a)) if isinstance(op, ast.USub) else a
-    if isinstance(op, ast.UAdd) and is_tensor(a):
-        return a
     return f.problem(node, f"this operator does not take {describe(type_of(a))}")
+
+
+@handles(EXPRESSIONS, ast.BinOp)
+def _bin_op(f: Frame, node: ast.BinOp, hint: str) -> Value:
+    return binary(f, node, node.op, f.borrowed(node.left), f.borrowed(node.right))

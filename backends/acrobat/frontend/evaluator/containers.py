@@ -12,17 +12,18 @@ from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import ListT, TupleT
-from backends.acrobat.frontend import lists, mutation
-from backends.acrobat.frontend.frame import Frame
+from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.choice import choose
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import as_list, iterable, mapped
+from backends.acrobat.frontend.evaluator.mutation import give, owned_list
+from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, ITERATION, MEMBERSHIP, METHODS, handles
+from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, describe
 from backends.acrobat.frontend.values import (
-    UNKNOWN,
     Dyn,
-    Mismatch,
+    Method,
     Static,
-    TupleV,
     Value,
-    contains_unknown,
-    describe,
     is_container,
     is_unknown,
     nothing_known,
@@ -43,7 +44,7 @@ def kind_of(value: Any) -> str:
     return t.kind if isinstance(t, ListT) and t.kind != "list" else ""
 
 
-def as_list(value: Any) -> Dyn:
+def items_of(value: Any) -> Dyn:
     """The elements, or the pairs, as a list."""
     return retyped(value, replace(value.type, kind="list"))
 
@@ -66,7 +67,7 @@ def empty(f: Frame, kind: str) -> Dyn:
 
 def set_of(f: Frame, node: ast.AST, items: Value) -> Value:
     """The set of the elements of a list."""
-    whole = lists.list_of(f, node, list(items.items)) if isinstance(items, TupleV) else items
+    whole = as_list(f, node, items)
     if nothing_known(whole):
         return unknown()
     if contains_unknown(type_of(whole)):
@@ -99,7 +100,7 @@ def put(f: Frame, node: ast.AST, whole: Value, key: Value, value: Value) -> Valu
     joined = ListT(f.common([t.item, entry]), kind="dict")
     if contains_unknown(joined):
         return Dyn(n.Var("[]", joined, span=f.span))
-    pairs = as_list(f.coerce(whole, joined))
+    pairs = items_of(f.coerce(whole, joined))
     assert isinstance(joined.item, TupleT)
     k, v = (f.coerce(x, wanted) for x, wanted in zip((key, value), joined.item.items, strict=True))
     return of_kind(f.program.call(f, node, python.put, [pairs, k, v], {}), "dict")
@@ -112,7 +113,7 @@ def look_up(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
     """`whole[key]`; a key that is not there is an error of the instance."""
     if is_unknown(whole) or is_unknown(key):
         return unknown()
-    pairs = as_list(whole)
+    pairs = items_of(whole)
     at = f.program.call(f, node, python.place_of, [pairs, _key(f, whole, key)], {})
     if is_unknown(at):
         return unknown()
@@ -130,14 +131,12 @@ def elements(f: Frame, node: ast.AST, whole: Dyn) -> Value:
     """The keys of a dictionary, or the elements of a set, as a list."""
     if is_unknown(whole):
         return unknown()
-    return as_list(whole) if kind_of(whole) == "set" else column(f, whole, 0)
+    return items_of(whole) if kind_of(whole) == "set" else column(f, whole, 0)
 
 
 def column(f: Frame, whole: Dyn, which: int) -> Value:
     """The keys (0) or the values (1) of a dictionary."""
-    from backends.acrobat.frontend.ragged import mapped
-
-    return mapped(f, [as_list(whole)], lambda pair: (f.components(pair) or [unknown(), unknown()])[which])
+    return mapped(f, [items_of(whole)], lambda pair: (f.components(pair) or [unknown(), unknown()])[which])
 
 
 def contains(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
@@ -148,18 +147,22 @@ def contains(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
         return unknown()
     if kind_of(whole) == "set":
         assert isinstance(whole.type, ListT)
-        return f.program.call(f, node, python.contains, [as_list(whole), f.coerce(key, whole.type.item)], {})
-    return f.program.call(f, node, python.has_key, [as_list(whole), _key(f, whole, key)], {})
+        return f.program.call(f, node, python.contains, [items_of(whole), f.coerce(key, whole.type.item)], {})
+    return f.program.call(f, node, python.has_key, [items_of(whole), _key(f, whole, key)], {})
 
 
-def method(f: Frame, node: ast.AST, whole: Dyn, name: str, args: Sequence[Value]) -> Value:
+@handles(METHODS, "set", "dict")
+def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwargs: dict[str, Value]) -> Value | None:
     """A method that leaves the set or dictionary as it is."""
+    if kwargs:
+        return None
+    whole, name = method.owner, method.name
     kind = kind_of(whole)
     if is_unknown(whole):
         return unknown()
     match kind, name, list(args):
         case "dict", "items", []:
-            return as_list(whole)
+            return items_of(whole)
         case "dict", "keys", []:
             return column(f, whole, 0)
         case "dict", "values", []:
@@ -168,11 +171,16 @@ def method(f: Frame, node: ast.AST, whole: Dyn, name: str, args: Sequence[Value]
             if is_unknown(key) or is_unknown(default):
                 return unknown()
             found = contains(f, node, whole, key)
-            return unknown() if is_unknown(found) else f.chosen(found, lambda: look_up(f, node, whole, key), lambda: default)
+            return (
+                unknown()
+                if is_unknown(found)
+                else choose(f, ast.Pass(), found, lambda: look_up(f, node, whole, key), lambda: default)
+            )
         case "set", "union", [other] if kind_of(other) == "set":
-            return of_kind(f.program.call(f, node, python.union, [as_list(whole), as_list(other)], {}), "set")
+            return of_kind(f.program.call(f, node, python.union, [items_of(whole), items_of(other)], {}), "set")
         case (("set" | "dict"), "copy", []):
-            return whole
+            same: Value = whole
+            return same
     return f.problem(node, f"`{name}` of a {kind} is not in the language here", "LANGUAGE.md lists what is")
 
 
@@ -181,11 +189,11 @@ def method(f: Frame, node: ast.AST, whole: Dyn, name: str, args: Sequence[Value]
 
 def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast.expr]) -> None:
     """`s.add(x)` and the like, as a statement."""
-    found = mutation.owned_list(f, s, owner, name)
+    values = [f.expression(a) for a in args]
+    found = owned_list(f, s, owner, name)
     if found is None:
         return
     who, whole = found
-    values = [f.expression(a) for a in args]
     if any(map(nothing_known, values)):
         return
     match kind_of(whole), name, values:
@@ -197,21 +205,39 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
                 f.problem(s, f"this set holds {describe(t.item)}, this adds {describe(type_of(x))}")
                 return
             if contains_unknown(joined):
-                mutation.give(f, who, Dyn(n.Var("[]", joined, span=f.span)))
+                give(f, who, Dyn(n.Var("[]", joined, span=f.span)))
                 return
-            items = as_list(f.coerce(whole, joined))
-            mutation.give(f, who, of_kind(f.program.call(f, s, python.with_item, [items, f.coerce(x, joined.item)], {}), "set"))
+            items = items_of(f.coerce(whole, joined))
+            give(f, who, of_kind(f.program.call(f, s, python.with_item, [items, f.coerce(x, joined.item)], {}), "set"))
         case "set", "discard", [x] if not is_unknown(whole):
-            items = as_list(whole)
-            mutation.give(f, who, of_kind(f.program.call(f, s, python.without_item, [items, x], {}), "set"))
+            items = items_of(whole)
+            give(f, who, of_kind(f.program.call(f, s, python.without_item, [items, x], {}), "set"))
         case "set", "update", [xs] if not is_unknown(whole):
-            more = lists.iterable(f, xs)
-            more = lists.list_of(f, s, list(more.items)) if isinstance(more, TupleV) else more
-            mutation.give(f, who, of_kind(f.program.call(f, s, python.union, [as_list(whole), more], {}), "set"))
+            more = as_list(f, s, iterable(f, xs))
+            give(f, who, of_kind(f.program.call(f, s, python.union, [items_of(whole), more], {}), "set"))
         case _:
             f.problem(s, f"`{name}` is not in the language here", "LANGUAGE.md lists what is")
 
 
-def put_entry(f: Frame, s: ast.AST, name: str, whole: Value, key: Value, value: Value) -> None:
+@handles(ITEMS_PUT, "dict")
+def _put_entry(f: Frame, s: ast.AST, name: str, whole: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
     """`d[key] = value`."""
-    mutation.give(f, name, put(f, s, whole, key, value))
+    if len(entries) != 1:
+        f.problem(s, "an entry of an entry is not changed in place in the language", "build a new value")
+        return
+    give(f, name, put(f, s, whole, f.expression(entries[0]), value))
+
+
+@handles(ITERATION, "dict")
+def _keys(f: Frame, whole: Dyn) -> Value:
+    return unknown() if is_unknown(whole) else column(f, whole, 0)
+
+
+@handles(ITERATION, "set")
+def _no_order(f: Frame, whole: Dyn) -> Value:
+    raise Refused("the order of a set is not known", "write `sorted(...)` around it")
+
+
+@handles(MEMBERSHIP, "set", "dict")
+def _member(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
+    return contains(f, node, whole, key)

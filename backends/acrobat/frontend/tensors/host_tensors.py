@@ -1,56 +1,17 @@
-"""Where the tensors of a module enter the program: what kernels read becomes a weight, other dtypes become constants whose
-values the source may read, and what has no memory here is refused where it is used."""
+"""Parameters and buffers that kernels cannot read: what the source may do with their values, which are constants."""
 
 from __future__ import annotations
 
 import ast
-import hashlib
-from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from backends.acrobat.frontend.tensors import Refused, constant
-from backends.acrobat.frontend.values import Held, HostTensor, Mismatch, Static, Value
+from backends.acrobat.frontend.evaluator.arguments import Refused, constant
+from backends.acrobat.frontend.tensors.values import HostTensor
+from backends.acrobat.frontend.types import Mismatch
+from backends.acrobat.frontend.values import Held, Static, Value
 from backends.acrobat.memory import unusable
-
-
-def named_tensors(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """All parameters and buffers with the names they have in the module; a tensor under several names comes several times."""
-    yield from module.named_parameters(remove_duplicate=False)
-    yield from module.named_buffers(remove_duplicate=False)
-
-
-def is_weight(t: Tensor) -> bool:
-    """Whether kernels can read the tensor."""
-    return t.dtype == torch.float32 and not unusable(t)
-
-
-def values_of(t: Tensor) -> np.ndarray:
-    """The values a weight stands for: a lazily negated view has its sign, one of another device is brought here."""
-    array: np.ndarray = t.detach().resolve_neg().cpu().numpy()
-    return array
-
-
-def tie_key(t: Tensor) -> Any:
-    """Equal for tensors that share their memory, as tied parameters do: they are one weight."""
-    return (t.data_ptr(), t.shape, t.stride(), t.dtype, t.is_neg()) if t.numel() else id(t)
-
-
-def digest(t: Tensor) -> Any:
-    """What a tensor that is no weight adds to the program: dtype, shape and values, in brief."""
-    if why := unusable(t):
-        return why
-    content = t.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes() if t.numel() else b""
-    return str(t.dtype), tuple(t.shape), hashlib.sha256(content).hexdigest()
-
-
-def constants_of(module: nn.Module) -> tuple[Any, ...]:
-    """The module's own tensors that are no weights; functions that read them are shared by modules where they agree."""
-    own = {**module._parameters, **module._buffers}
-    return tuple((k, digest(t)) for k, t in sorted(own.items()) if t is not None and not is_weight(t))
 
 
 def host_tensor(name: str, t: Tensor) -> HostTensor:
@@ -58,9 +19,6 @@ def host_tensor(name: str, t: Tensor) -> HostTensor:
     if why := unusable(t):
         raise Refused(f"`{name}` {why}")
     return HostTensor(t.detach().clone(), name)
-
-
-# ---- what the source may do with one
 
 
 def attribute(value: HostTensor, name: str) -> Static | None:

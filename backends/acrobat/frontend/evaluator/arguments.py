@@ -1,0 +1,63 @@
+"""The arguments of a call, and what must be known at compile time among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value
+from backends.acrobat.ir import nodes as n
+
+
+class Refused(Exception):
+    """The call is outside the language; carries message and advice."""
+
+    def __init__(self, message: str, advice: str = "") -> None:
+        super().__init__(message)
+        self.message, self.advice = message, advice
+
+
+class Call:
+    """The arguments of one call, bound by position or name as the caller wrote them."""
+
+    def __init__(self, name: str, args: Sequence[Value], kwargs: dict[str, Value], implicit: int = 0) -> None:
+        self.name, self.args, self.kwargs = name, list(args), dict(kwargs)
+        self.implicit = implicit  # how many of `args` the caller did not write: `self`
+
+    def bind(self, *names: str, **defaults: Any) -> list[Any]:
+        """Values for `names` in order; `defaults` are Python values for those not given. Raises Refused."""
+        if len(self.args) > len(names):
+            most, got = len(names) - self.implicit, len(self.args) - self.implicit
+            raise Refused(f"`{self.name}` takes at most {most} argument{'s' if most != 1 else ''} here, got {got}")
+        bound = dict(zip(names, self.args, strict=False))
+        for key, value in self.kwargs.items():
+            if key not in names:
+                raise Refused(f"`{self.name}` has no argument `{key}` here")
+            bound[key] = value
+        out = []
+        for name in names:
+            if name in bound:
+                out.append(bound[name])
+            elif name in defaults:
+                out.append(defaults[name])
+            else:
+                raise Refused(f"`{self.name}` misses its argument `{name}`")
+        return out
+
+
+def constant(value: Any, what: str) -> Any:
+    """The compile-time value of an argument that must have one. Raises Refused."""
+    match value:
+        case Dyn(n.Lit(v)):
+            return v
+        case Static(v):
+            return v
+        case TupleV(items):
+            return tuple(constant(v, what) for v in items)
+        case Dyn() | Special():
+            raise Refused(f"{what} must be known at compile time", "use a literal or an int attribute of the module")
+    return value
+
+
+def is_constant(value: Any) -> bool:
+    return isinstance(value, Static) or isinstance(value, Dyn) and isinstance(value.atom, n.Lit)

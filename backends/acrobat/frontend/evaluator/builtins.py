@@ -1,0 +1,331 @@
+"""Python's own functions, by name."""
+
+from __future__ import annotations
+
+import ast
+import builtins as python_builtins
+import collections
+from collections.abc import Callable
+from typing import Any
+
+from backends.acrobat import library
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TupleT
+from backends.acrobat.frontend.evaluator import containers
+from backends.acrobat.frontend.evaluator.arguments import Call, Refused
+from backends.acrobat.frontend.evaluator.attributes import attribute
+from backends.acrobat.frontend.evaluator.calls import called
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.indexing import length_of
+from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of, mapped
+from backends.acrobat.frontend.evaluator.operators import as_int
+from backends.acrobat.frontend.evaluator.sums import extremum
+from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, METHODS, NUMBERS, handles
+from backends.acrobat.frontend.types import describe
+from backends.acrobat.frontend.values import (
+    Held,
+    Method,
+    Special,
+    Static,
+    TupleV,
+    Value,
+    is_list,
+    is_number,
+    is_tensor,
+    is_unknown,
+    kind,
+    known,
+    nothing_known,
+    type_of,
+    type_or_none,
+    unknown,
+)
+
+
+def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """A call of one of Python's own functions."""
+    if name == "sorted" or name in ("max", "min") and "key" in kwargs:
+        return ordered(f, node, name, args, kwargs)
+    if name in library.BUILTINS and not kwargs and not all(known(a)[0] for a in args):
+        given = [a if is_number(a) or kind(a) == "tensor" else as_list(f, node, iterable(f, a)) for a in args]
+        return f.program.call(f, node, library.BUILTINS[name], given, {})
+    if kwargs and not (name == "zip" and set(kwargs) == {"strict"}):
+        return f.problem(node, f"`{name}` takes no keyword arguments here")
+    if any(nothing_known(a) for a in args):
+        return unknown()
+    handler = BUILTINS.get(name)
+    found = None if handler is None else handler(f, node, args, hint)
+    if found is not None:
+        return found
+    how = (
+        "cannot be used like this here"
+        if handler is not None or name in ("sum", "sorted", "bool")
+        else "is not in the language"
+    )
+    return f.problem(node, f"`{name}` {how}", "LANGUAGE.md lists the functions")
+
+
+def _of_python(function: Any) -> Callable[..., Value] | None:
+    """The handler of a function object of Python's own."""
+    name = getattr(function, "__name__", "")
+    if not callable(function) or not name or getattr(python_builtins, name, None) is not function:
+        return None
+
+    def work(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+        return builtin(f, node, name, args, kwargs, hint)
+
+    return work
+
+
+LIBRARIES.append(_of_python)
+
+
+# ---- containers
+
+
+@handles(BUILTINS, "set", "frozenset")
+def _set(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    match args:
+        case []:
+            return containers.empty(f, "set")
+        case [xs]:
+            return containers.set_of(f, node, iterable(f, xs))
+    return None
+
+
+@handles(BUILTINS, "dict")
+def _dict(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    match args:
+        case []:
+            return containers.empty(f, "dict")
+        case [xs] if is_list(xs):
+            return containers.dict_of_pairs(f, node, xs)
+    return None
+
+
+@handles(BUILTINS, "list")
+def _list(f: Frame, node: ast.AST, args: list[Value], hint: str) -> Value | None:
+    if len(args) > 1:
+        return None
+    whole = iterable(f, args[0]) if args else TupleV(())
+    return list_of(f, node, list(whole.items), hint) if isinstance(whole, TupleV) else whole
+
+
+@handles(FUNCTIONS, collections.deque)
+def _deque(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return builtin(f, node, "list", args, kwargs, hint)
+
+
+@handles(BUILTINS, "tuple")
+def _tuple(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    whole = iterable(f, args[0]) if len(args) == 1 else None
+    return whole if isinstance(whole, TupleV) else None
+
+
+@handles(BUILTINS, "len")
+def _len(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    return length_of(f, node, args[0]) if len(args) == 1 else None
+
+
+# ---- iterators
+
+
+@handles(BUILTINS, "range")
+def _range(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    if not 1 <= len(args) <= 3:
+        return None
+    start, stop, step = ([Static(0), *args, Static(1)] if len(args) == 1 else [*args, Static(1)])[:3]
+    if any(type_or_none(a) != INT for a in args):
+        return f.problem(node, "`range` takes ints", "read a tensor's value with int(...)")
+    facts = [known(a) for a in args]
+    if all(k for k, _ in facts):
+        return Static(range(*(v for _, v in facts)))
+    return f.host("range", [start, stop, step], ListT(INT))
+
+
+@handles(BUILTINS, "reversed")
+def _reversed(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    if len(args) != 1:
+        return None
+    if isinstance(args[0], Held):
+        return f.problem(node, "`reversed` takes a list", "write reversed(list(...))")
+    whole = iterable(f, args[0])
+    if isinstance(whole, TupleV):
+        return Held("iterator", TupleV(whole.items[::-1]))
+    return whole if is_unknown(whole) else Held("iterator", f.host("list.reverse", [whole], type_of(whole), "reversed"))
+
+
+@handles(BUILTINS, "enumerate")
+def _enumerate(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    if len(args) != 1:
+        return None
+    whole = iterable(f, args[0])
+    if isinstance(whole, TupleV):
+        return Held("iterator", TupleV(tuple(TupleV((Static(i), v)) for i, v in enumerate(whole.items))))
+    if is_unknown(whole):
+        return unknown()
+    return Held("iterator", f.host("enumerate", [whole], ListT(TupleT((INT, type_of(whole).item)))))
+
+
+@handles(BUILTINS, "zip")
+def _zip(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    return _zipped(f, node, [iterable(f, a) for a in args]) if args else None
+
+
+def _zipped(f: Frame, node: ast.AST, lists: list[Value]) -> Value:
+    tuples = [xs for xs in lists if isinstance(xs, TupleV)]
+    if len(tuples) == len(lists):
+        return Held("iterator", TupleV(tuple(TupleV(t) for t in zip(*(xs.items for xs in tuples), strict=False))))
+    if any(is_unknown(xs) for xs in lists):
+        return unknown()
+    if any(isinstance(v, Special) and v.unrolled for xs in tuples for v in xs.items):
+        return Held("iterator", _zip_modules(f, lists, min(len(xs.items) for xs in tuples)))
+    lists = [as_list(f, node, xs) for xs in lists]
+    if not all(is_list(xs) for xs in lists):
+        raise Refused("`zip` takes lists here")
+    return Held("iterator", f.host("zip", lists, ListT(TupleT(tuple(type_of(xs).item for xs in lists)))))
+
+
+def _zip_modules(f: Frame, lists: list[Value], count: int) -> TupleV:
+    """Modules beside run-time lists, which must be at least as long: a tuple to unroll over."""
+
+    def at(xs: Value, i: int) -> Value:
+        return xs.items[i] if isinstance(xs, TupleV) else f.host("list.get", [xs, Static(i)], type_of(xs).item, "element")
+
+    return TupleV(tuple(TupleV(tuple(at(xs, i) for xs in lists)) for i in range(count)))
+
+
+@handles(BUILTINS, "map")
+def _map(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    return _mapped(f, node, *args) if len(args) == 2 else None
+
+
+def _mapped(f: Frame, node: ast.Call, function: Value, xs: Value) -> Value:
+    """`map(function, xs)`."""
+    whole = iterable(f, xs)
+    if isinstance(whole, TupleV):
+        return Held("iterator", TupleV(tuple(called(f, node, function, [x], {}) for x in whole.items)))
+    if is_unknown(whole):
+        return unknown()
+    return Held("iterator", mapped(f, [whole], lambda x: called(f, node, function, [x], {})))  # type: ignore[list-item]
+
+
+# ---- numbers and order
+
+
+@handles(BUILTINS, "min")
+def _min(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    return _extreme(f, node, "min", args)
+
+
+@handles(BUILTINS, "max")
+def _max(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    return _extreme(f, node, "max", args)
+
+
+def _extreme(f: Frame, node: ast.Call, name: str, args: list[Value]) -> Value | None:
+    facts = [known(a) for a in args]
+    if len(args) == 1:
+        return extremum(f, node, args[0], name)
+    if not args:
+        return None
+    if all(k for k, _ in facts):
+        return Static({"min": min, "max": max}[name](*(v for _, v in facts)))
+    return _nary(f, node, name, args)
+
+
+def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """`max`, `min` and `sorted` of a list with a key."""
+    if args and containers.kind_of(args[0]):
+        args = [containers.elements(f, node, args[0]), *args[1:]]  # type: ignore[arg-type]
+    xs, key, reverse = Call(name, args, kwargs).bind("iterable", "key", "reverse", key=Static(None), reverse=Static(False))
+    items = iterable(f, xs)
+    if is_unknown(items) or nothing_known(items):
+        return unknown()
+    items = as_list(f, node, items)
+    keys = items if key == Static(None) else mapped(f, [items], lambda x: called(f, node, key, [x], {}))  # type: ignore[list-item]
+    if is_unknown(keys) or is_unknown(items):
+        return unknown()
+    if not isinstance(type_of(keys).item, ScalarT):
+        return f.problem(node, f"`{name}` compares numbers here, not {describe(type_of(keys).item)}")
+    if name == "sorted":
+        return f.program.call(f, node, library.python.sorted_list, [items, keys, reverse], {})
+    return f.program.call(f, node, library.python.best if name == "max" else library.python.least, [items, keys], {})
+
+
+def _nary(f: Frame, node: ast.AST, name: str, args: list[Value]) -> Value:
+    """`min(a, b, ...)` and `max(a, b, ...)` of numbers of one kind: Python gives the operand as it is."""
+    kinds = {type_or_none(a) for a in args} - {BOOL}
+    if any(not isinstance(k, ScalarT) for k in kinds):
+        wrong = next(a for a in args if not is_number(a))
+        if is_tensor(wrong):
+            return f.problem(node, f"`{name}` of tensors is not in the language", f"write torch.{name}imum(a, b)")
+        return f.problem(node, f"`{name}` takes numbers, not {describe(type_or_none(wrong))}")
+    if not kinds:  # of bools the result is one
+        result: Value = args[0]
+        for a in args[1:]:
+            result = f.host("bool", [f.host(name, [as_int(f, result), as_int(f, a)], INT)], BOOL, name)
+        return result
+    kind = FLOAT if FLOAT in kinds else INT
+    result = f.coerce(as_int(f, args[0]), kind)
+    for a in args[1:]:
+        result = f.host(name, [result, f.coerce(as_int(f, a), kind)], kind)
+    return result
+
+
+@handles(BUILTINS, "abs")
+def _abs(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    if len(args) != 1:
+        return None
+    is_known, x = known(args[0])
+    if is_known:
+        return Static(abs(x))
+    if is_number(args[0]):
+        a = as_int(f, args[0])
+        return f.host("abs", [a], type_of(a))
+    rule = METHODS.get(kind(args[0]))
+    return None if rule is None else rule(f, node, Method(args[0], "abs"), [], {})
+
+
+@handles(BUILTINS, "int")
+def _int(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    return _number(f, int, args)
+
+
+@handles(BUILTINS, "float")
+def _float(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    return _number(f, float, args)
+
+
+def _number(f: Frame, convert: type[int | float], args: list[Value]) -> Value | None:
+    if len(args) != 1:
+        return None
+    rule = NUMBERS.get(kind(args[0]))
+    a = args[0] if rule is None else rule(f, args[0])
+    is_known, x = known(a)
+    if is_known:
+        return Static(convert(x))
+    if not is_number(a):
+        return None
+    wanted = INT if convert is int else FLOAT
+    return a if type_of(a) == wanted else f.host(convert.__name__, [a], wanted)
+
+
+# ---- objects
+
+
+@handles(BUILTINS, "getattr")
+def _getattr(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    match args:
+        case [owner, Static(str() as name)]:
+            return attribute(f, node, owner, name)
+    return None
+
+
+@handles(BUILTINS, "isinstance")
+def _isinstance(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    match args:
+        case [Static(value), Static(classes)]:
+            return Static(isinstance(value, classes))
+        case [Special() as value, Static(classes)] if value.python_object is not None:
+            return Static(isinstance(value.python_object, classes))
+    return f.problem(node, "`isinstance` is not in the language", "take the value apart with `match`")

@@ -1,0 +1,84 @@
+"""Choice at run time: of two arms by a truth, and by whether an optional is there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from backends.acrobat.core.types import BOOL, DataT
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.types import contains_unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, is_unknown, unknown
+from backends.acrobat.ir import nodes as n
+
+Arm = Callable[[], Value]
+
+
+def choose(f: Frame, node: ast.AST, cond: Value, then: Arm, orelse: Arm) -> Value:
+    """`then if cond else orelse`; a condition known at compile time compiles one arm only."""
+    if isinstance(cond, Static):
+        return then() if cond.value else orelse()
+    return one_of(
+        f, node, [then, orelse], lambda type, arms: n.If(f.atom(cond), arms[0], arms[1], type, span=f.span), is_unknown(cond)
+    )
+
+
+def one_of(
+    f: Frame, node: ast.AST, arms: Sequence[Arm], build: Callable[[Any, list[n.Expr]], n.Expr], lost: bool = False
+) -> Value:
+    """Compile arms of which one is taken at run time. `lost`: it cannot be known which."""
+    branches, owned = [], []
+    for arm in arms:
+        with f.branch() as b:
+            branches.append((b, arm()))
+        owned.append(f.left)
+    f.owned = set.intersection(*owned)
+    if lost:
+        return unknown()
+    values = [v for _, v in branches]
+    if not isinstance(values[0], Dyn) and all(v == values[0] for v in values):
+        return values[0]
+    type, bodies = f.merge(branches, node)
+    return unknown() if contains_unknown(type) else f.bind(build(type, bodies), "choice")
+
+
+def among(f: Frame, node: ast.AST, index: Value, arms: Sequence[Arm]) -> Value:
+    """The arm that stands at `index`, an int known at run time only: the last one if it is none before."""
+
+    def other(i: int) -> Value:
+        if i == len(arms) - 1:
+            return arms[i]()
+        return choose(f, node, f.host("eq", [index, Static(i)], BOOL, "this"), arms[i], lambda: other(i + 1))
+
+    return other(0)
+
+
+# ---- optionals
+
+
+def optional(f: Frame, value: Value) -> Any:
+    """What an optional value may hold; None for other values."""
+    if isinstance(value, Dyn) and isinstance(value.type, DataT):
+        return f.program.datatypes.optionals.get(value.type.name)
+    return None
+
+
+def open_optional(f: Frame, node: ast.AST, value: Dyn, some: Callable[[Value], Value], none: Arm, name: str = "value") -> Value:
+    """`none` if the optional `value` is None, else `some` of what it holds."""
+    var = f.var(name, optional(f, value))
+
+    def build(type: Any, bodies: list[n.Expr]) -> n.Expr:
+        return n.Match(value.atom, (n.Arm("None", (), bodies[0]), n.Arm("Some", (var,), bodies[1])), type, span=f.span)
+
+    return one_of(f, node, [none, lambda: some(Dyn(var))], build)
+
+
+def is_none(f: Frame, value: Dyn, negate: bool = False) -> Dyn:
+    some = f.var("value", optional(f, value))
+    arms = (n.Arm("None", (), n.Lit(not negate, BOOL)), n.Arm("Some", (some,), n.Lit(negate, BOOL)))
+    return f.bind(n.Match(value.atom, arms, BOOL, span=f.span), "is_none")
+
+
+def negation(f: Frame, value: Value) -> Value:
+    return Static(not value.value) if isinstance(value, Static) else f.host("not", [value], BOOL)

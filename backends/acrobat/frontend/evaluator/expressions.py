@@ -1,0 +1,164 @@
+"""Expressions of the source: names, constants, displays, attributes, indexing. Operators, comparisons, calls and comprehensions
+stand in files of their own."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Sequence
+
+from backends.acrobat.frontend.evaluator import containers
+from backends.acrobat.frontend.evaluator.attributes import attribute
+from backends.acrobat.frontend.evaluator.choice import negation
+from backends.acrobat.frontend.evaluator.conditions import class_key, path_of, truth
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.indexing import subscript
+from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
+from backends.acrobat.frontend.evaluator.objects import construct, of_known_class
+from backends.acrobat.frontend.evaluator.operators import binary, unary
+from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
+from backends.acrobat.frontend.instances.observed import record_class
+from backends.acrobat.frontend.values import Closure, Static, TupleV, Value, known, unknown
+
+
+@handles(EXPRESSIONS, ast.Constant)
+def _constant(f: Frame, node: ast.Constant, hint: str) -> Value:
+    return Static(node.value)
+
+
+@handles(EXPRESSIONS, ast.Name)
+def _name(f: Frame, node: ast.Name, hint: str) -> Value:
+    name = node.id
+    if name in f.env:
+        f.owned.discard(name)  # what reads the name may keep its list; see Frame.borrowed
+        return f.env[name]
+    if name in f.poisoned:
+        why, advice = f.poisoned[name]
+        told = (name, why) in f.told
+        if not f.quiet:
+            f.told.add((name, why))
+        return unknown() if told else f.problem(node, f"`{name}` {why}", advice)
+    if name in f.namespace:
+        f.program.reads.named(f.function, name, f.namespace[name])
+        return f.program.wrap(f.namespace[name])
+    if hasattr(builtins, name):
+        return Static(getattr(builtins, name))
+    return f.problem(node, f"`{name}` is not defined")
+
+
+@handles(EXPRESSIONS, ast.Attribute)
+def _attribute(f: Frame, node: ast.Attribute, hint: str) -> Value:
+    opened = f.env.get(path_of(node) or "")
+    if opened is not None:
+        return opened
+    known_class = f.env.get(class_key(path_of(node.value) or ""))
+    if isinstance(known_class, Static):
+        return of_known_class(f, node, f.borrowed(node.value), known_class.value, node.attr)
+    return attribute(f, node, f.borrowed(node.value), node.attr)
+
+
+@handles(EXPRESSIONS, ast.UnaryOp)
+def _unary(f: Frame, node: ast.UnaryOp, hint: str) -> Value:
+    if isinstance(node.op, ast.Not):
+        return negation(f, truth(f, node.operand))
+    return unary(f, node, node.op, f.expression(node.operand))
+
+
+@handles(EXPRESSIONS, ast.Subscript)
+def _subscript(f: Frame, node: ast.Subscript, hint: str) -> Value:
+    return subscript(f, node, f.borrowed(node.value), node.slice)
+
+
+@handles(EXPRESSIONS, ast.Lambda)
+def _lambda(f: Frame, node: ast.Lambda, hint: str) -> Value:
+    if node.args.vararg or node.args.kwarg or node.args.defaults:
+        what = "a lambda with defaults or `*` parameters is not in the language"
+        return f.problem(node, what, "write a method or a function")
+    return Closure(node, dict(f.env))
+
+
+@handles(EXPRESSIONS, ast.NamedExpr)
+def _walrus(f: Frame, node: ast.NamedExpr, hint: str) -> Value:
+    return f.problem(node, "`:=` is not in the language", "assign the value in a statement of its own")
+
+
+@handles(EXPRESSIONS, ast.Starred)
+def _star(f: Frame, node: ast.Starred, hint: str) -> Value:
+    return f.problem(node, "`*` is not in the language", "write the elements one by one, or join lists with `+`")
+
+
+# ---- displays
+
+
+@handles(EXPRESSIONS, ast.Tuple)
+def _tuple(f: Frame, node: ast.Tuple, hint: str) -> Value:
+    if any(isinstance(e, ast.Starred) for e in node.elts):
+        return _spread(f, node, node.elts, True)
+    return TupleV(tuple(f.expression(e) for e in node.elts))
+
+
+@handles(EXPRESSIONS, ast.List)
+def _list(f: Frame, node: ast.List, hint: str) -> Value:
+    if any(isinstance(e, ast.Starred) for e in node.elts):
+        return _spread(f, node, node.elts, False)
+    return list_of(f, node, [f.expression(e) for e in node.elts], hint)
+
+
+@handles(EXPRESSIONS, ast.Set)
+def _set(f: Frame, node: ast.Set, hint: str) -> Value:
+    return containers.set_of(f, node, TupleV(tuple(f.expression(e) for e in node.elts)))
+
+
+@handles(EXPRESSIONS, ast.Dict)
+def _dict(f: Frame, node: ast.Dict, hint: str) -> Value:
+    keys, values = node.keys, node.values
+    if not keys:
+        return containers.empty(f, "dict")
+    if None in keys:
+        return f.problem(node, "a dict with `**` in it is not in the language", "write its entries")
+    names = [k.value for k in keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
+    if len(names) < len(keys):
+        entries = [(f.expression(k), f.expression(v)) for k, v in zip(keys, values, strict=True) if k is not None]
+        return containers.dict_of(f, node, entries)
+    if not all(name.isidentifier() for name in names) or len(set(names)) < len(names):
+        return f.problem(node, "the keys of a dict are names, each once, here")
+    held = {k: f.expression(v) for k, v in zip(names, values, strict=True)}
+    return construct(f, node, record_class(names), [], held)
+
+
+def _spread(f: Frame, node: ast.AST, elts: Sequence[ast.expr], tuple_: bool) -> Value:
+    """A display with `*xs` in it."""
+    parts: list[Value] = []
+    for e in elts:
+        if not isinstance(e, ast.Starred):
+            parts.append(TupleV((f.expression(e),)))
+            continue
+        xs = iterable(f, f.expression(e.value))
+        components = f.components(xs)
+        parts.append(TupleV(tuple(components)) if components is not None else xs)
+    if all(isinstance(part, TupleV) for part in parts):
+        items = [v for part in parts for v in part.items]  # type: ignore[union-attr]
+        return TupleV(tuple(items)) if tuple_ else list_of(f, node, items)
+    lists = [as_list(f, node, part) for part in parts]
+    result = lists[0]
+    for more in lists[1:]:
+        result = binary(f, node, ast.Add(), result, more)
+    return result
+
+
+@handles(EXPRESSIONS, ast.JoinedStr)
+def _text(f: Frame, node: ast.JoinedStr, hint: str) -> Value:
+    """An f-string, all of whose parts are known at compile time."""
+    parts = []
+    for part in node.values:
+        match part:
+            case ast.Constant(str() as text):
+                parts.append(text)
+            case ast.FormattedValue(inner, -1, None):
+                is_known, x = known(f.expression(inner))
+                if not is_known:
+                    return f.problem(node, "an f-string of what is known at run time only is not in the language")
+                parts.append(f"{x}")
+            case _:
+                return f.problem(node, "an f-string has plain values in it here")
+    return Static("".join(parts))

@@ -1,0 +1,146 @@
+"""Indexing and slicing of lists, tuples and objects with names, and their length."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from backends.acrobat.core.types import INT, ListT, TupleT
+from backends.acrobat.frontend.evaluator import constants, containers, lists, objects
+from backends.acrobat.frontend.evaluator.arguments import constant
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import list_of
+from backends.acrobat.frontend.evaluator.tables import INDICES, LENGTHS, SUBSCRIPTS, handles
+from backends.acrobat.frontend.types import describe
+from backends.acrobat.frontend.values import (
+    END,
+    Dyn,
+    Static,
+    TupleV,
+    Value,
+    is_list,
+    is_unknown,
+    kind,
+    nothing_known,
+    type_of,
+    type_or_none,
+    unknown,
+)
+from backends.acrobat.ir import nodes as n
+
+
+def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
+    """`value[index]`."""
+    handler = SUBSCRIPTS.get(kind(value))
+    if isinstance(index, ast.Constant) and isinstance(index.value, str) and kind(value) not in NAMED:
+        return unknown() if nothing_known(value) else f.problem(node, "this cannot be indexed with a string")
+    if handler is not None and (not nothing_known(value) or kind(value) == "tuple"):
+        return handler(f, node, value, index)
+    if nothing_known(value):
+        return unknown()
+    return f.problem(node, "this cannot be indexed")
+
+
+NAMED: set[Any] = {Static, "dict", "object"}
+"""The kinds of values that have entries under names."""
+
+
+@handles(SUBSCRIPTS, TupleV, "tuple")
+def _of_tuple(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
+    items = f.components(value)
+    assert items is not None
+    if isinstance(index, ast.Slice):
+        bounds = [constant(f.expression(e), "a bound") if e else None for e in (index.lower, index.upper, index.step)]
+        return TupleV(tuple(items[slice(*bounds)]))
+    chosen = f.expression(index)
+    if isinstance(chosen, Dyn) and not isinstance(chosen.atom, n.Lit) and len(items) > 0:
+        whole = list_of(f, node, list(items))
+        return unknown() if is_unknown(chosen) or not is_list(whole) else element_at(f, node, whole, chosen)  # type: ignore[arg-type]
+    i = constant(chosen, "the index of a tuple")
+    if not isinstance(i, int) or not -len(items) <= i < len(items):
+        return f.problem(node, f"index {i} is out of range for a tuple of {len(items)}")
+    return items[i]
+
+
+@handles(SUBSCRIPTS, Static)
+def _of_constant(f: Frame, node: ast.AST, value: Static, index: ast.expr) -> Value:
+    match value.value, index:
+        case dict() as entries, ast.Constant(str() as key):
+            if key not in entries:
+                return f.problem(node, f"this dict has no key {key!r}")
+            return f.program.wrap(entries[key])
+        case _, ast.Constant(str()):
+            return f.problem(node, "this cannot be indexed with a string")
+        case dict() as entries, _ if not isinstance(index, ast.Slice):
+            return constants.entry(f, node, entries, f.borrowed(index))
+        case tuple(), _:
+            return _of_tuple(f, node, value, index)
+    return f.problem(node, "this cannot be indexed")
+
+
+@handles(SUBSCRIPTS, "dict")
+def _of_dict(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
+    if isinstance(index, ast.Slice):
+        return _of_list(f, node, value, index)
+    key = Static(index.value) if isinstance(index, ast.Constant) and isinstance(index.value, str) else f.borrowed(index)
+    return containers.look_up(f, node, value, key)
+
+
+@handles(SUBSCRIPTS, "object")
+def _of_object(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
+    if isinstance(index, ast.Constant) and isinstance(index.value, str):
+        return objects.field(f, node, value, index.value)
+    return f.problem(node, "this cannot be indexed")
+
+
+@handles(SUBSCRIPTS, "list")
+def _of_list(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
+    assert isinstance(value.type, ListT)
+    if isinstance(index, ast.Slice):
+        step = constant(f.expression(index.step), "the step") if index.step else 1
+        if step == -1 and index.lower is None and index.upper is None:
+            return f.host("list.reverse", [value], value.type, "reversed")
+        if step != 1:
+            return f.problem(node, "a slice of a list has step 1 here, or is [::-1]")
+        start = f.expression(index.lower) if index.lower else Static(0)
+        stop = f.expression(index.upper) if index.upper else Static(END)
+        return f.host("list.slice", [value, start, stop], value.type)
+    return element_at(f, index, value, f.expression(index))
+
+
+def element_at(f: Frame, index: ast.AST, value: Dyn, i: Value) -> Value:
+    """`value[i]` of a list."""
+    assert isinstance(value.type, ListT)
+    i = as_index(f, i)
+    if not is_unknown(i) and type_of(i) != INT:
+        return f.problem(index, f"the index of a list is an int, not {describe(type_of(i))}")
+    return f.host("list.get", [value, i], value.type.item, "element")
+
+
+def as_index(f: Frame, i: Value) -> Value:
+    """What stands as an index, as the int that it is; other values as they are."""
+    handler = INDICES.get(kind(i))
+    return i if handler is None else handler(f, i)
+
+
+def length_of(f: Frame, node: ast.AST, a: Value) -> Value:
+    """`len(a)`."""
+    handler = LENGTHS.get(kind(a))
+    found = None if handler is None else handler(f, a)
+    return f.problem(node, "this has no length") if found is None else found
+
+
+@handles(LENGTHS, TupleV, Static, "tuple", "list", "set", "dict")
+def _length(f: Frame, a: Value) -> Value | None:
+    match a:
+        case TupleV(items):
+            return Static(len(items))
+        case Static(str() | tuple() | list() | range() as value):
+            return Static(len(value))
+    match type_or_none(a):
+        case ListT():
+            empty = isinstance(a, Dyn) and isinstance(a.atom, n.Var) and a.atom.name == "[]"
+            return Static(0) if empty else lists.length(f, a)
+        case TupleT(types):
+            return Static(len(types))
+    return None

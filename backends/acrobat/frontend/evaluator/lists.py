@@ -1,0 +1,191 @@
+"""Lists of the program: made from items, walked over, joined, and summed up."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from backends.acrobat.core.types import INT, ListT, TupleT
+from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.tables import ITERATION, handles
+from backends.acrobat.frontend.types import Mismatch, contains_unknown
+from backends.acrobat.frontend.values import (
+    END,
+    Dyn,
+    Held,
+    Special,
+    Static,
+    TupleV,
+    Value,
+    is_array,
+    is_list,
+    is_unknown,
+    kind,
+    retyped,
+    type_of,
+    unknown,
+)
+from backends.acrobat.ir import nodes as n
+
+Array: TypeAlias = Any
+"""A value that is a tensor, ragged or not, or a list: a `Dyn`, in most places."""
+Rows: TypeAlias = Callable[..., Any]
+"""What is made of one part each of some lists."""
+
+
+def empty_list(f: Frame) -> Dyn:
+    """A list whose item type is not known yet."""
+    return Dyn(n.Var("[]", ListT(unknown().type), span=f.span))
+
+
+def list_of(f: Frame, node: ast.AST, items: list[Value], hint: str = "") -> Value:
+    if not items:
+        return empty_list(f)
+    try:
+        t = f.common([type_of(v) for v in items])
+    except Mismatch:
+        if all(isinstance(v, Static) or (isinstance(v, Special) and v.unrolled) for v in items) or all(map(is_array, items)):
+            return TupleV(tuple(items))
+        return f.problem(node, f"the elements of this list differ in type: {f.places(items)}")
+    if contains_unknown(t):
+        return unknown()
+    atoms = tuple(f.atom(f.coerce(v, t)) for v in items)
+    result = f.bind(n.ListOf(atoms, ListT(t), span=f.span), hint or "list")
+    assert isinstance(result.atom, n.Var)
+    f.displays[result.atom.name] = tuple(items)
+    return result
+
+
+def as_list(f: Frame, node: ast.AST, value: Value) -> Value:
+    """What a loop runs over as a list of the program: a tuple becomes one that is written out."""
+    return list_of(f, node, list(value.items)) if isinstance(value, TupleV) else value
+
+
+# ---- walking over lists
+
+
+def iterable(f: Frame, value: Value) -> Value:
+    """The value as a list of the program, or as a tuple to unroll over. Raises Refused."""
+    handler = ITERATION.get(kind(value))
+    if handler is not None:
+        return handler(f, value)
+    if is_list(value) or is_unknown(value):
+        return value
+    raise Refused("only lists, ranges, tuples and module lists can be iterated over")
+
+
+@handles(ITERATION, Held, TupleV, Static)
+def _known_items(f: Frame, value: Value) -> Value:
+    match value:
+        case Held("iterator", inner):
+            return inner
+        case TupleV() | Static(tuple() | list()):
+            unrolled: Value = f.static_list(value)
+            return unrolled
+        case Static(range() as r):
+            return f.host("range", [Static(r.start), Static(r.stop), Static(r.step)], ListT(INT))
+    raise Refused("only lists, ranges, tuples and module lists can be iterated over")
+
+
+def item_type(value: Any) -> Any:
+    """The type of the parts of a ragged tensor, or of the items of a list."""
+    assert isinstance(value.type, ListT)
+    return value.type.item
+
+
+def mapped(f: Frame, lists: Sequence[Array], body: Rows, held: str = "row") -> Dyn:
+    """`[body(*items) for items in zip(*lists)]`, a list of Python's kind."""
+    plain = [retyped(xs, ListT(item_type(xs))) for xs in lists]
+    plain = [plain[0], *(of_length(f, xs, plain[0]) for xs in plain[1:])]
+    items = [item_type(xs) for xs in plain]
+    together = plain[0] if len(plain) == 1 else f.host("zip", plain, ListT(TupleT(tuple(items))))
+    var = f.var(held, items[0] if len(plain) == 1 else TupleT(tuple(items)))
+    with f.branch() as b:
+        parts: list[Value] = [Dyn(var)] if len(plain) == 1 else f.components(Dyn(var)) or []
+        result = body(*parts)
+        t = type_of(result)
+        if contains_unknown(t):
+            return unknown()
+        made = b.finish(f.atom(result))
+    rows = f.bind(n.Map(var, together.atom, made, ListT(t), span=f.span), "rows")
+    f.lengths_of[getattr(rows.atom, "name", "")] = _origin(f, plain[0])
+    return rows
+
+
+def _origin(f: Frame, xs: Array) -> str:
+    """The variable of the list from which a chain of maps has made `xs`: all of them are as long."""
+    name = getattr(xs.atom, "name", "")
+    return f.lengths_of.get(name, name)
+
+
+def of_length(f: Frame, xs: Array, other: Array) -> Dyn:
+    """The list `xs`, which must be as long as `other`: extents that differ are an error of the instance."""
+    if _origin(f, xs) == _origin(f, other):
+        same: Dyn = xs
+        return same
+    sizes = [f.host("list.len", [each], INT, "size") for each in (xs, other)]
+    difference = f.host("sub", sizes, INT, "difference")
+    only = f.host("range", [Static(0), Static(1), Static(1)], ListT(INT))
+    size = f.host("mul", [difference, difference], INT, "difference")
+    start = f.host("list.get", [only, size], INT, "start")  # 0, or outside of the list
+    return f.host("list.slice", [xs, start, Static(END)], xs.type, "rows")
+
+
+def transposed_lists(f: Frame, xs: Array) -> Dyn:
+    """A list of lists of equal lengths with the two levels exchanged."""
+    first = f.host("list.get", [xs, Static(0)], item_type(xs), "first")
+    return mapped(f, [indices(f, first)], lambda i: mapped(f, [xs], lambda row: at(f, row, i)))
+
+
+def indices(f: Frame, xs: Array) -> Dyn:
+    return f.host("range", [Static(0), length(f, xs), Static(1)], ListT(INT))
+
+
+def length(f: Frame, xs: Array) -> Dyn:
+    """The varying extent of a ragged tensor's outermost dimension, or the length of a list."""
+    assert isinstance(xs, Dyn)
+    size = f.host("list.len", [retyped(xs, ListT(item_type(xs)))], INT, "size")
+    f.lengths.add(getattr(size.atom, "name", ""))
+    return size
+
+
+def at(f: Frame, xs: Array, i: Value) -> Dyn:
+    assert isinstance(xs, Dyn)
+    return f.host("list.get", [retyped(xs, ListT(item_type(xs))), i], item_type(xs), "row")
+
+
+def flattened(f: Frame, xs: Array) -> Dyn:
+    """The items of a list of lists, in one list."""
+    if is_unknown(xs):
+        return unknown()
+    t = item_type(xs)
+    item, so_far = f.var("item", t), f.var("all", t)
+    with f.branch() as b:
+        more = f.host("list.concat", [Dyn(so_far), Dyn(item)], t)
+        body = b.finish(f.bind(n.Tuple((more.atom,), TupleT((t,)), span=f.span), "next").atom)
+    none = f.bind(n.ListOf((), t, span=f.span), "empty")
+    folded = f.bind(n.Fold(item, f.atom(xs), (so_far,), (none.atom,), body, TupleT((t,)), span=f.span), "joined")
+    return f.bind(n.Field(folded.atom, 0, t, span=f.span), "all")
+
+
+# ---- one value from many
+
+
+def head(f: Frame, xs: Value) -> tuple[Value, Value]:
+    """The rest and the first of a list that must have one."""
+    t = type_of(xs)
+    first = f.host("list.get", [xs, Static(0)], t.item, "first")
+    return f.host("list.slice", [xs, Static(1), Static(END)], t, "others"), first
+
+
+def fold(f: Frame, xs: Value, init: Value, step: Callable[[Value, Value], Value]) -> Value:
+    """`init` and the items of a list, put together two by two from the left."""
+    t = type_of(init)
+    item, so_far = f.var("item", t), f.var("total", t)
+    with f.branch() as b:
+        result = f.atom(step(Dyn(so_far), Dyn(item)))
+        body = b.finish(f.bind(n.Tuple((result,), TupleT((t,)), span=f.span), "next").atom)
+    folded = f.bind(n.Fold(item, f.atom(xs), (so_far,), (f.atom(init),), body, TupleT((t,)), span=f.span), "sum")
+    return f.bind(n.Field(folded.atom, 0, t, span=f.span), "total")

@@ -1,0 +1,118 @@
+"""Objects of the instance, and dataclasses and records that the model makes: fields, methods and properties."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import inspect
+import types
+from collections.abc import Sequence
+
+from backends.acrobat.core.types import DataT
+from backends.acrobat.frontend.evaluator.arguments import Call
+from backends.acrobat.frontend.evaluator.choice import optional
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, handles
+from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe
+from backends.acrobat.frontend.values import Dyn, Method, Static, Value, guess, nothing_known, type_of, unknown
+from backends.acrobat.ir import nodes as n
+
+
+def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """A dataclass. The shapes of its tensor fields are learnt here."""
+    datatypes = f.program.datatypes
+    t = DataT(datatypes.union_of(cls))
+    if issubclass(cls, RecordOf):
+        names, defaults = datatypes.record_fields(cls), {}
+    else:
+        fields = [x for x in dataclasses.fields(cls) if x.init]  # type: ignore[arg-type]
+        names = [x.name for x in fields]
+        defaults = {x.name: Static(x.default) for x in fields if x.default is not dataclasses.MISSING}
+    values = Call(cls.__name__, args, kwargs).bind(*names, **defaults)
+    return made(f, node, cls, t, dict(zip(names, values, strict=True)))
+
+
+def made(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Value]) -> Value:
+    """An object of `cls`, a case of `t`, with these values in its fields, whose types are learnt here."""
+    datatypes = f.program.datatypes
+    atoms = []
+    for x, v in held.items():
+        if nothing_known(v):
+            atoms.append(unknown().atom)
+            continue
+        wanted = datatypes.field_type(cls, x)
+        try:
+            have = type_of(v)
+            if contains_unknown(wanted) and not contains_unknown(have):
+                wanted = datatypes.refine(cls, x, have)
+            atoms.append(unknown().atom if contains_unknown(wanted) else f.atom(f.coerce(v, wanted)))
+        except Mismatch as error:
+            f.problem(node, f"the field `{x}` of {cls.__name__}: {error}", "a field has one type, and one shape, everywhere")
+            atoms.append(unknown().atom)
+    if any(contains_unknown(a.type) for a in atoms):
+        f.program.incomplete = True
+        return guess(t)
+    return f.bind(n.Construct(cls.__name__, tuple(atoms), t, span=f.span), cls.__name__.lower())
+
+
+@handles(ATTRIBUTES, "object")
+def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
+    assert isinstance(value.type, DataT)
+    if optional(f, value) is not None:
+        advice = "give it a name and test that first: `if x is not None:`; or take it apart with `match`"
+        return f.problem(node, f"this may be None, which has no attribute `{name}`", advice)
+    datatypes = f.program.datatypes
+    classes = datatypes.cases[value.type.name]
+    have = [c for c in classes if datatypes.has_field(c, name)]
+    if not have and (found := class_attribute(f, node, value, classes, name)) is not None:
+        return found
+    if not have:
+        return f.problem(node, f"{value.type.name} has no field `{name}`")
+    if len(have) < len(classes):
+        lack = next(c for c in classes if c not in have).__name__
+        return f.problem(node, f"this may be a `{lack}`, which has no field `{name}`", "take it apart with `match`")
+    t = f.common([datatypes.field_type(c, name) for c in classes])
+    arms = []
+    for c in classes:
+        fields = datatypes.field_names(c)
+        variables = tuple(f.var(x, datatypes.field_type(c, x)) for x in fields)
+        at = fields.index(name)
+        if variables[at].type != t and not contains_unknown(t):
+            raise Mismatch(f"`{name}` is {describe(variables[at].type)} in {c.__name__}, {describe(t)} elsewhere")
+        arms.append(n.Arm(c.__name__, variables, variables[at]))
+    if any(contains_unknown(v.type) for arm in arms for v in arm.vars):
+        f.program.incomplete = True
+        return guess(t)
+    return f.bind(n.Match(value.atom, tuple(arms), t, span=f.span), name)
+
+
+def of_known_class(f: Frame, node: ast.AST, value: Value, cls: type, name: str) -> Value:
+    """An attribute of an object whose class is known: a field that nothing has read so far is read from the next round on."""
+    if isinstance(value, Dyn) and f.program.datatypes.has_field(cls, name):
+        f.program.incomplete = True
+        return guess(f.program.datatypes.field_type(cls, name))
+    if isinstance(value, Dyn) and (found := class_attribute(f, node, value, (cls,), name)) is not None:
+        return found
+    return f.problem(node, f"a `{cls.__name__}` has no `{name}`")
+
+
+def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type], name: str) -> Value | None:
+    """A method, property or constant of the class of an instance's object, the same in all classes of the union; None if they
+    have none."""
+    found = [inspect.getattr_static(c, name, None) for c in classes]
+    if found[0] is None or any(x is not found[0] for x in found):
+        return None
+    match found[0]:
+        case property(fget=types.FunctionType() as getter):
+            return f.program.call(f, node, getter, [value], {})
+        case functools.cached_property(func=types.FunctionType() as getter):
+            return f.program.call(f, node, getter, [value], {})
+        case types.FunctionType() as method:
+            return Method(value, name, method)
+        case staticmethod(__func__=types.FunctionType() as function):
+            return Static(function)
+        case int() | float() | str() | bool() | tuple():
+            return Static(found[0])
+    return None

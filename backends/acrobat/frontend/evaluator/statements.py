@@ -1,0 +1,305 @@
+"""Statements of the source. A body is compiled in one of two ways: straight, leaving the names it assigns in scope; or,
+where it may leave by `return`, `break` or `continue`, as an expression whose value is what leaving means: the rest of the
+statements then stands in every arm that goes on."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from backends.acrobat import markers
+from backends.acrobat.core.types import DataT, TupleT
+from backends.acrobat.frontend.evaluator import containers, loops, mutation
+from backends.acrobat.frontend.evaluator.conditions import decide
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.markers import PURE, marker_of
+from backends.acrobat.frontend.evaluator.mutation import put_item
+from backends.acrobat.frontend.evaluator.outputs import LIST_CHANGES, SET_CHANGES
+from backends.acrobat.frontend.evaluator.patterns import match_rows
+from backends.acrobat.frontend.evaluator.scope import assign, changed_in, own
+from backends.acrobat.frontend.evaluator.syntax import ends, hint_of, leaves
+from backends.acrobat.frontend.evaluator.tables import CHANGED, LEAVING, STATEMENTS, Exits, handles
+from backends.acrobat.frontend.source import harmless
+from backends.acrobat.frontend.types import Mismatch, contains_unknown
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Static,
+    TupleV,
+    Value,
+    is_list,
+    is_unknown,
+    kind,
+    nothing_known,
+    type_of,
+    type_or_none,
+    unknown,
+)
+
+Body = Sequence[ast.stmt]
+
+
+# ---- assignment
+
+
+@handles(STATEMENTS, ast.Assign)
+def _assign(f: Frame, s: ast.Assign) -> None:
+    v = f.expression(s.value, hint_of(s.targets[0]))
+    for target in s.targets:
+        _assign_or_lose(f, target, v)
+    if len(s.targets) == 1:
+        own(f, s.targets[0], s.value)
+
+
+@handles(STATEMENTS, ast.AnnAssign)
+def _annotated(f: Frame, s: ast.AnnAssign) -> None:
+    if s.value is None:
+        return
+    v = f.expression(s.value, hint_of(s.target))
+    wanted = f.program.annotation(f, s.annotation)
+    if not contains_unknown(wanted) and (not is_unknown(v) or is_list(v)):
+        v = f.coerce(v, wanted)
+    _assign_or_lose(f, s.target, v)
+    own(f, s.target, s.value)
+
+
+@handles(STATEMENTS, ast.AugAssign)
+def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
+    match s.target:
+        case ast.Name(name) as target:
+            read: ast.expr = ast.copy_location(ast.Name(name, ast.Load()), target)
+            _augmented(f, s, name, ast.copy_location(ast.BinOp(read, s.op, s.value), s))
+        case ast.Subscript() as target:
+            read = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
+            put_item(f, s, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
+        case _:
+            f.problem(s, "only names can be assigned to: the language is pure", "build a new value, or a new list")
+
+
+def _assign_or_lose(f: Frame, target: ast.expr, value: Value) -> None:
+    """Assign; where that cannot be, the names are unknown from here on, which silences what follows."""
+    try:
+        assign(f, target, value)
+    except Mismatch:
+        assign(f, target, unknown())
+        raise
+
+
+def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
+    before = f.env.get(name)
+    if before is not None and kind(before) in CHANGED:
+        CHANGED[kind(before)](f, s, name, before, sum)
+        return
+    if before is not None and is_list(before) and name not in f.owned:
+        f.problem(s, f"`+=` changes a list that may be seen under another name than `{name}`", f"write `{name} = {name} + ...`")
+        return
+    assign(f, s.target, f.expression(sum, name))
+    own(f, s.target, sum)
+
+
+# ---- expressions that stand as statements
+
+
+@handles(STATEMENTS, ast.Pass, ast.Assert)
+def _nothing(f: Frame, s: ast.stmt) -> None:
+    pass
+
+
+@handles(STATEMENTS, ast.Expr)
+def _expression(f: Frame, s: ast.Expr) -> None:
+    match s.value:
+        case ast.Constant():
+            return
+        case ast.Call(ast.Attribute(owner, name), args, []) if name in LIST_CHANGES and _changes(f, owner):
+            mutation.method(f, s, owner, name, args)
+            return
+        case ast.Call(ast.Attribute(ast.Name(who) as owner, name), args, []) if (
+            name in SET_CHANGES and who in f.env and containers.kind_of(f.env[who])
+        ):
+            containers.change(f, s, owner, name, args)
+            return
+    changed = len(f.builder.instead)
+    names = dict(f.env)
+    v = f.expression(s.value)
+    if isinstance(s.value, ast.Call) and any(f.env.get(k) is not x for k, x in names.items()):
+        return  # what it does is change a list
+    if len(f.builder.instead) > changed:
+        return  # what it does is change a tensor in place
+    marker = marker_of(f, s.value)
+    if marker is markers.phase and not nothing_known(v):
+        f.problem(s, "the result of `phase` is not used, so no work is of its phase", PURE)
+    elif marker is not markers.parallel and not nothing_known(v):
+        f.problem(s, "this statement has no effect", "the language is pure: assign the value, or leave it out")
+
+
+def _changes(f: Frame, owner: ast.expr) -> bool:
+    """Whether a method named like one of a list may be one: not that of a module or of the user's class."""
+    if isinstance(owner, ast.Name) and owner.id in f.env:
+        return getattr(f.env[owner.id], "python_object", None) is None and not isinstance(type_or_none(f.env[owner.id]), DataT)
+    return True
+
+
+# ---- statements with bodies
+
+
+@handles(STATEMENTS, ast.With)
+def _with(f: Frame, s: ast.With) -> None:
+    if not all(harmless(i.context_expr) for i in s.items):
+        f.problem(s, "`with` is not in the language", "LANGUAGE.md lists the statements")
+        return
+    f.straight(s.body)
+
+
+@handles(STATEMENTS, ast.If)
+def _if(f: Frame, s: ast.If) -> None:
+    _merging(f, s, lambda arm: decide(f, s, s.test, lambda: arm(s.body), lambda: arm(s.orelse)))
+
+
+@handles(STATEMENTS, ast.Match)
+def _match(f: Frame, s: ast.Match) -> None:
+    _merging(f, s, lambda arm: match_rows(f, s, arm, lambda: arm([])))
+
+
+@handles(STATEMENTS, ast.For, ast.While)
+def _loop(f: Frame, s: ast.For | ast.While) -> None:
+    xs = _iterated(f, s)
+    if not isinstance(xs, TupleV):
+        loops.loop(f, s, xs)
+    elif any(ends(b) or leaves(b) for b in s.body):
+        _merging(f, s, lambda arm: _unrolled(f, s, xs, Exits(lambda: arm([]), lambda at, value: unknown())))
+    else:
+        for element in xs.items:
+            assign(f, s.target, element)  # type: ignore[union-attr]
+            f.straight(s.body)
+
+
+def _computed(value: Value) -> bool:
+    """Whether a value is one of the program, or a tuple that holds such: an only arm may have bound it."""
+    return isinstance(value, Dyn) or (isinstance(value, TupleV) and any(map(_computed, value.items)))
+
+
+def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], Value]) -> None:
+    """Run a branching statement and bring the names its arms assign back into scope."""
+    names = changed_in(f, [s])
+    before = dict(f.env)
+    # What every arm defines, with values that can be merged, lives on; the rest is poisoned.
+    seen: list[dict[str, Value]] = []
+
+    def probe(body: Body) -> Value:
+        f.straight(body)
+        seen.append({name: f.env[name] for name in names if name in f.env})
+        return Static(0)
+
+    earlier, f.mutated = f.mutated, set()
+    with f.trial():
+        tried = branch(probe)
+    if missed := sorted((f.mutated - set(names)) & set(before)):
+        f.problem(s, f"`{missed[0]}` is changed in a branch in a way that is not followed", "assign it in the branch")
+    f.mutated |= earlier
+    live: list[str] = []
+    fixed: dict[str, Value] = {}
+    if is_unknown(tried) and not seen:  # nobody can say yet which arms there are
+        fixed = dict.fromkeys(names, unknown())
+    poisoned: dict[str, tuple[str, str]] = {}
+    for name in names:
+        values = [env.get(name) for env in seen]
+        some = [v for v in values if v is not None]
+        if len(some) < len(values):
+            if some:
+                poisoned[name] = "is assigned on some paths only", "assign it on every path, or before"
+            continue
+        if not some:
+            continue
+        same = all(v == some[0] for v in some)
+        if same and (some[0] == before.get(name) or not _computed(some[0])):
+            fixed[name] = some[0]
+            continue
+        try:
+            f.common([type_of(v) for v in some], numbers=True)
+        except Mismatch:
+            poisoned[name] = f"differs in type between paths: {f.places(some)}", "give it the same type on every path"
+            continue
+        live.append(name)
+
+    def arm(body: Body) -> Value:
+        f.straight(body)
+        return TupleV(tuple(f.env.get(name, unknown()) for name in live))
+
+    value = branch(arm)
+    for name in names:
+        f.env.pop(name, None)
+        f.poisoned.pop(name, None)
+    f.poisoned |= poisoned
+    f.env |= fixed
+    parts = f.components(value, len(live)) if not is_unknown(value) or isinstance(type_or_none(value), TupleT) else None
+    for i, name in enumerate(live):
+        f.env[name] = parts[i] if parts is not None else unknown()
+
+
+# ---- statements that may leave their body
+
+
+@handles(LEAVING, ast.Return)
+def _return(f: Frame, s: ast.Return, rest: Body, exits: Exits) -> Value:
+    owned = set(f.owned)
+    result = f.expression(s.value, "result") if s.value is not None else Static(None)
+    f.owned = owned  # nothing is appended after this
+    return exits.returns(s, result)
+
+
+@handles(LEAVING, ast.Break)
+def _break(f: Frame, s: ast.Break, rest: Body, exits: Exits) -> Value:
+    return exits.breaks() if exits.breaks is not None else f.problem(s, "`break` is not in the language here")
+
+
+@handles(LEAVING, ast.Continue)
+def _continue(f: Frame, s: ast.Continue, rest: Body, exits: Exits) -> Value:
+    return exits.continues() if exits.continues is not None else f.problem(s, "`continue` is not in the language here")
+
+
+@handles(LEAVING, ast.With)
+def _with_leaving(f: Frame, s: ast.With, rest: Body, exits: Exits) -> Value:
+    if not all(harmless(i.context_expr) for i in s.items):
+        return f.problem(s, "`with` is not in the language", "LANGUAGE.md lists the statements")
+    return f.value_of([*s.body, *rest], exits)
+
+
+@handles(LEAVING, ast.If)
+def _if_leaving(f: Frame, s: ast.If, rest: Body, exits: Exits) -> Value:
+    body, orelse = [*s.body, *rest], [*s.orelse, *rest]
+    return decide(f, s, s.test, lambda: f.value_of(body, exits), lambda: f.value_of(orelse, exits))
+
+
+@handles(LEAVING, ast.Match)
+def _match_leaving(f: Frame, s: ast.Match, rest: Body, exits: Exits) -> Value:
+    return match_rows(f, s, lambda body: f.value_of([*body, *rest], exits), lambda: f.value_of(rest, exits))
+
+
+@handles(LEAVING, ast.For, ast.While)
+def _loop_leaving(f: Frame, s: ast.For | ast.While, rest: Body, exits: Exits) -> Value:
+    xs = _iterated(f, s)
+    if isinstance(xs, TupleV):
+        return _unrolled(f, s, xs, Exits(lambda: f.value_of(rest, exits), exits.returns))
+    return loops.returning(f, s, xs, exits.returns, lambda: f.value_of(rest, exits))
+
+
+def _iterated(f: Frame, s: ast.For | ast.While) -> Value | None:
+    """What a `for` loop runs over; None for `while`."""
+    if s.orelse:
+        f.problem(s, "`else` of a loop is not in the language", "set a flag before `break`")
+    return loops.iterated(f, s) if isinstance(s, ast.For) else None
+
+
+def _unrolled(f: Frame, s: ast.For | ast.While, xs: TupleV, exits: Exits) -> Value:
+    """A loop over a tuple or module list, one body after the other, as a body of its own; it may be left early."""
+    assert isinstance(s, ast.For)
+
+    def from_item(i: int) -> Value:
+        if i == len(xs.items):
+            return exits.fall()
+        assign(f, s.target, xs.items[i])
+        return f.value_of(
+            s.body, replace(exits, fall=lambda: from_item(i + 1), continues=lambda: from_item(i + 1), breaks=exits.fall)
+        )
+
+    return from_item(0)

@@ -1,0 +1,78 @@
+"""Sums and extrema of lists: loops over them."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import operator
+from typing import Any
+
+from backends.acrobat.core.types import FLOAT, INT, ScalarT, TensorT
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import fold, head, iterable
+from backends.acrobat.frontend.evaluator.operators import binary
+from backends.acrobat.frontend.evaluator.tables import ADDITIONS
+from backends.acrobat.frontend.types import describe, plural
+from backends.acrobat.frontend.values import Static, TupleV, Value, guess, is_unknown, nothing_known, type_of, unknown
+
+ADDITIONS += [operator.add]
+
+
+def total(f: Frame, node: ast.Call, function: Any) -> Value:
+    """`sum(xs[, start])` and `functools.reduce(torch.add, xs[, start])`: a loop that adds."""
+    name = "sum" if function is sum else "reduce"
+    args = list(node.args)
+    if function is functools.reduce:
+        operation = f.expression(args.pop(0)) if args else Static(None)
+        if not (isinstance(operation, Static) and any(operation.value is known for known in ADDITIONS)):
+            return f.problem(node, "`reduce` only adds here", "write reduce(torch.add, xs), or a loop")
+    if not 1 <= len(args) + len(node.keywords) <= 2 or not args or any(k.arg != "start" for k in node.keywords):
+        return f.problem(node, f"`{name}` takes a list and a start here")
+    xs = iterable(f, f.borrowed(args[0]))
+    start: Value | None = f.expression(args[1]) if len(args) == 2 else None
+    for k in node.keywords:
+        start = f.expression(k.value)
+
+    def add(a: Value, b: Value) -> Value:
+        return binary(f, node, ast.Add(), a, b)
+
+    if isinstance(xs, TupleV):
+        items = [*([start] if start is not None and start != Static(0) else []), *xs.items]
+        if not items:
+            return start if start is not None else Static(0)
+        result = items[0]
+        for item in items[1:]:
+            result = add(result, item)
+        return result
+    if start is not None and nothing_known(start):
+        return unknown()
+    if is_unknown(xs):
+        return guess(type_of(start)) if start is not None else unknown()
+    t = type_of(xs).item
+    if isinstance(t, ScalarT):
+        t = FLOAT if t == FLOAT or (start is not None and type_of(start) == FLOAT) else INT
+        if t != type_of(xs).item:
+            return f.problem(
+                node, f"`{name}` of {plural(type_of(xs).item)} with a start of another type", "convert the elements"
+            )
+        return fold(f, xs, f.coerce(Static(0) if start is None else start, t), add)
+    if not isinstance(t, TensorT):
+        return f.problem(node, f"`{name}` adds tensors or numbers, not {describe(t)}")
+    if start is None or (start == Static(0) and name == "sum"):
+        return fold(f, *head(f, xs), add)
+    if type_of(start) != t:
+        return f.problem(
+            node, f"`{name}` of {plural(t)} starts with {describe(type_of(start))}", "start with torch.zeros of that shape"
+        )
+    return fold(f, xs, start, add)
+
+
+def extremum(f: Frame, node: ast.AST, xs: Value, name: str) -> Value:
+    """`max(xs)` and `min(xs)` of a list of numbers."""
+    items = iterable(f, xs)
+    if isinstance(items, TupleV) or is_unknown(items):
+        return unknown() if is_unknown(items) else f.problem(node, f"`{name}` takes numbers or a list of them here")
+    if type_of(items).item not in (INT, FLOAT):
+        return f.problem(node, f"`{name}` takes numbers, not {describe(type_of(items).item)}")
+    t = type_of(items).item
+    return fold(f, *head(f, items), lambda a, b: f.host(name, [a, b], t))

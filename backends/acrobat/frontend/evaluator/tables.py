@@ -1,0 +1,112 @@
+"""The tables of the evaluator: what a node of the syntax tree, an operation on a kind of value, and a function of Python's or
+of a library mean. Whoever adds one adds its handler, by a decorator that stands beside it, and touches nothing else.
+
+A *kind* of value is what `values.kind` says of it: "tensor", "list" and the like for values of the program, the class for
+others.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from backends.acrobat.frontend.values import Value
+
+Handler = TypeVar("Handler", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Exits:
+    """What leaving a body means, as functions giving the body's value. `returns` takes the statement and what it returns."""
+
+    fall: Callable[[], Value]
+    returns: Callable[[ast.AST, Value], Value]
+    breaks: Callable[[], Value] | None = None
+    continues: Callable[[], Value] | None = None
+
+
+# ---- syntax
+
+EXPRESSIONS: dict[type[ast.AST], Callable[..., Value]] = {}
+"""(frame, node, hint) -> the value of an expression."""
+STATEMENTS: dict[type[ast.AST], Callable[..., None]] = {}
+"""(frame, statement): compiles one that does not leave its body."""
+LEAVING: dict[type[ast.AST], Callable[..., Value]] = {}
+"""(frame, statement, the statements after it, exits) -> the value of a body from a statement on that may leave it."""
+
+# ---- operations on values, by kind
+
+ATTRIBUTES: dict[Any, Callable[..., Value]] = {}
+"""(frame, node, value, name) -> value.name"""
+CALLS: dict[Any, Callable[..., Value]] = {}
+"""(frame, node, value, args, kwargs, hint) -> value(...)"""
+METHODS: dict[Any, Callable[..., Value | None]] = {}
+"""(frame, node, method, args, kwargs) -> owner.name(...), by the kind of the owner; None for a method that it does not have."""
+SUBSCRIPTS: dict[Any, Callable[..., Value]] = {}
+"""(frame, node, value, index as written) -> value[index]"""
+ITEMS_PUT: dict[Any, Callable[..., None]] = {}
+"""(frame, statement, name, value of the name, indices as written, new item): name[indices] = item"""
+ITERATION: dict[Any, Callable[..., Value]] = {}
+"""(frame, value) -> what a loop over it runs over: a list of the program, or a tuple to unroll over. Raises Refused."""
+LENGTHS: dict[Any, Callable[..., Value | None]] = {}
+"""(frame, value) -> len(value); None if it has no length."""
+TRUTHS: dict[Any, Callable[..., Value | None]] = {}
+"""(frame, value, node) -> whether it counts as true, a host truth; None if it has no truth value."""
+NUMBERS: dict[Any, Callable[..., Value]] = {}
+"""(frame, value) -> the number that `int` and `float` read from it."""
+INDICES: dict[Any, Callable[..., Value]] = {}
+"""(frame, value) -> the int that it is as an index."""
+BINARY: dict[Any, Callable[..., Value]] = {}
+"""(frame, node, operator, its name, left, right) -> left operator right, where one operand is of the kind."""
+UNARY: dict[Any, Callable[..., Value | None]] = {}
+"""(frame, operator, value) -> operator value"""
+COMPARED: dict[Any, Callable[..., tuple[Value, Value]]] = {}
+"""(frame, left, right) -> the host values that are compared in their place, where one operand is of the kind."""
+CHANGED: dict[Any, Callable[..., None]] = {}
+"""(frame, statement, name, value of the name, the new value as written): `name += ...` of a value that it changes."""
+MEMBERSHIP: dict[Any, Callable[..., Value]] = {}
+"""(frame, node, value, item) -> item in value"""
+
+# ---- functions
+
+FUNCTIONS: dict[Any, Callable[..., Value]] = {}
+"""A function object of Python's or of a library -> (frame, node, args, kwargs, hint) -> its result."""
+LIBRARIES: list[Callable[[Any], Callable[..., Value] | None]] = []
+"""Each finds the handler, as in FUNCTIONS, of a function object that its library knows."""
+BUILTINS: dict[str, Callable[..., Value | None]] = {}
+"""A function of Python's own, by name -> (frame, node, args, hint) -> its result; None where it takes no such arguments."""
+
+# ---- what only tensors need, and the evaluator asks for
+
+COERCIONS: list[Callable[..., Value | None]] = []
+"""(frame, value, its type, wanted type) -> the value as one of that type; None where the rule does not apply."""
+AFTER_CALLS: list[Callable[..., None]] = []
+"""(frame, call, callee, result): what a call changes in what is known about its arguments."""
+OWNERS: set[str] = set()
+"""Functions and methods that give a tensor which nothing else can see, by name."""
+ADDITIONS: list[Any] = []
+"""Functions that add their two arguments."""
+PAIRS: dict[str, int] = {}
+"""Names that the components of a pair have."""
+
+
+def handles(table: dict[Any, Any], *keys: Any) -> Callable[[Handler], Handler]:
+    """Decorates the handler of these keys of a table."""
+
+    def add(handler: Handler) -> Handler:
+        for key in keys:
+            assert key not in table, f"there are two handlers for {key}"
+            table[key] = handler
+        return handler
+
+    return add
+
+
+def lookup(table: dict[Any, Any], key: Any) -> Any:
+    """The entry of a key that may not be hashable; None if there is none."""
+    try:
+        return table.get(key)
+    except TypeError:
+        return None

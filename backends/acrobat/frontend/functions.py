@@ -1,0 +1,386 @@
+"""Functions of the model: each is compiled once for each set of argument types."""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Hashable, Sequence
+from functools import partial
+from typing import Any
+
+from backends.acrobat import library
+from backends.acrobat.core.types import ListT, TupleT, Type
+from backends.acrobat.errors import CompileError, Problem
+from backends.acrobat.frontend.evaluator.arguments import Call, Refused
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.outputs import changed_parameters
+from backends.acrobat.frontend.evaluator.tables import Exits
+from backends.acrobat.frontend.instances.annotations import AnnotationError, Datatypes, hints
+from backends.acrobat.frontend.instances.boundary import Symbols
+from backends.acrobat.frontend.reads import Reads
+from backends.acrobat.frontend.source import decorated, source_of, span_of, stripped
+from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_unknown, join_types
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Fixed,
+    Special,
+    Static,
+    TupleV,
+    Value,
+    guess,
+    is_container,
+    is_list,
+    is_unknown,
+    known,
+    type_of,
+    type_or_none,
+    unknown,
+)
+from backends.acrobat.ir import nodes as n
+
+
+class Functions:
+    """What was compiled so far. The program is compiled in rounds: a round knows the result types and fields found in the one
+    before."""
+
+    def __init__(self, datatypes: Datatypes) -> None:
+        self.datatypes = datatypes
+        self.results: dict[Any, Any] = {}  # function key -> result type found so far
+        self.problems: list[Problem] = []
+        self.reads = Reads()
+        self.changing: dict[Any, tuple[str, ...]] = {}  # function -> the parameters whose lists it changes
+        self.gives_new: dict[Any, bool] = {}  # function key -> whether nothing else can see a list that it gives
+        self.grown: dict[Any, Any] = {}  # (function, parameter) -> the type of such a list
+        self.symbols = Symbols()
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin a round."""
+        self.functions: dict[Any, n.Function | None] = {}
+        self.names: dict[str, Any] = {}
+        self.key_names: dict[Any, str] = {}
+        self.partial: set[Any] = set()  # functions that are not whole in this round, for lack of types
+        self.incomplete = False  # whether the function compiled now is one
+        self.lost: Problem | None = None  # a loop that could not be compiled in this round
+        self.changed = False
+        self.datatypes.changed = False
+
+    def problem(self, problem: Problem) -> None:
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    def wrap(self, value: Any) -> Value:
+        """A Python object met by name."""
+        raise NotImplementedError
+
+    def tensor_name(self, t: Any, name: str) -> str:
+        """The first name of a parameter or buffer in the model; `name` for one that it has not."""
+        raise NotImplementedError
+
+    def annotation(self, f: Frame, node: ast.expr) -> Any:
+        try:
+            value = eval(compile(ast.Expression(node), f.file, "eval"), dict(f.namespace))
+        except Exception as error:
+            raise AnnotationError(f"the annotation cannot be evaluated: {error}") from error
+        return self.datatypes.resolve(value)
+
+    # ---- calls
+
+    def call(self, f: Frame, node: ast.AST, function: Any, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
+        """A call of a Python function of the model."""
+        function = stripped(function)
+        if not isinstance(function, types.FunctionType):
+            return f.problem(node, f"a {type(function).__name__} cannot be compiled", "write a method or a function")
+        definition, file = source_of(function)
+        a = definition.args
+        if strange := decorated(definition):
+            return f.problem(node, strange, "write what it does into the function")
+        if a.vararg or a.kwarg or a.posonlyargs:
+            return f.problem(node, f"`{definition.name}` has parameters that are not in the language", "use plain parameters")
+        names = [x.arg for x in (*a.args, *a.kwonlyargs)]
+        defaults: dict[str, Value] = {}
+        for x, value in zip(reversed(a.args), reversed(function.__defaults__ or ()), strict=False):
+            defaults[x.arg] = Static(value)
+        for k, value in (function.__kwdefaults__ or {}).items():
+            defaults[k] = Static(value)
+        implicit = int("self" in names[:1])
+        values = Call(definition.name, args, kwargs, implicit).bind(*names, **defaults)
+        try:
+            annotated = hints(function)
+            for i, name in enumerate(names):
+                if name in annotated:
+                    values[i] = self._accept(f, values[i], annotated[name], definition.name, name)
+        except AnnotationError as error:
+            self.problem(Problem(span_of(definition, file), str(error)))
+            return unknown()
+        owner = _owner(values)
+        inout = [names.index(name) for name in changed_parameters(function, owner, self.changing)]
+        inout = [i for i in inout if is_container(values[i])]
+        for i in inout:
+            known_type = self.grown.get((function, names[i]))
+            if known_type is not None and is_unknown(values[i]):
+                values[i] = f.coerce(values[i], known_type)
+        if any(is_unknown(v) for i, v in enumerate(values) if i not in inout):
+            return unknown()
+        if function.__module__.startswith(library.__name__):  # PyTorch's flags and dimensions decide what is compiled
+            values = [Fixed(known(v)[1]) if isinstance(known(v)[1], (bool, int, float)) else v for v in values]
+        key = self.key(function, values)
+        if key not in self.functions:
+            self.compile(key, function, values)
+        result = self.results.get(key, UNKNOWN)
+        self.incomplete |= key in self.partial
+        if any(is_unknown(values[i]) for i in inout):  # compiled to see what it does to the list
+            self.incomplete = True
+            self._give_back(f, node, implicit, names, {i: guess(self.grown.get((function, names[i]), UNKNOWN)) for i in inout})
+            return guess(result.items[0]) if isinstance(result, TupleT) and not contains_unknown(result.items[0]) else unknown()
+        if contains_unknown(result):
+            self.incomplete = True
+            return unknown()
+        atoms = [atom for v in values for atom in self._flatten(f, v)]
+        made = f.bind(n.Call(self._name(key), tuple(atoms), result, span=f.span), definition.name)
+        first, *lists = [made] if not inout else f.components(made) or []
+        if self.gives_new.get(key) and isinstance(first, Dyn):
+            f.new_lists.add(getattr(first.atom, "name", ""))
+        if not inout:
+            return made
+        self._give_back(f, node, implicit, names, dict(zip(inout, lists, strict=True)))
+        return first
+
+    def _give_back(self, f: Frame, node: ast.AST, implicit: int, names: Sequence[str], lists: dict[int, Value]) -> None:
+        """The caller's names stand for the lists as the callee has left them. Raises Refused where others may see the list."""
+        if not isinstance(node, ast.Call):
+            raise Refused("a function that changes a list it is given is called by name here")
+        offset = implicit if not (isinstance(node.func, ast.Name) and implicit) else 0
+        for i, value in lists.items():
+            at = i - offset
+            written = (
+                node.args[at] if at < len(node.args) else next((k.value for k in node.keywords if k.arg == names[i]), None)
+            )
+            if not isinstance(written, ast.Name):
+                continue  # a list made for the call: nobody sees it again
+            if written.id not in f.lent:
+                raise Refused(
+                    f"this call changes a list that may be seen under another name than `{written.id}`",
+                    f"give it a list of its own: `{written.id} = list({written.id})`",
+                )
+            if isinstance(value, Dyn) and value.type == UNKNOWN:
+                continue
+            f.rebind(written.id, value)
+            f.owned.add(written.id)
+            f.mutated.add(written.id)
+
+    def _accept(self, f: Frame, value: Value, annotation: Any, function: str, name: str) -> Value:
+        """An argument as the parameter's annotation wants it."""
+        if isinstance(value, Special) or (
+            isinstance(value, Static) and not isinstance(value.value, (int, float, type(None), tuple))
+        ):
+            return value
+        try:
+            wanted = self.datatypes.resolve(annotation)
+        except AnnotationError:
+            if not self.datatypes.seen:
+                raise
+            return value  # annotations that the compiler has no use for: the sample tells more
+        if isinstance(value, Dyn) and isinstance(value.type, ListT) and contains_unknown(value.type):
+            return f.coerce(value, wanted) if not contains_unknown(wanted) else value
+        if contains_unknown(wanted):
+            return value
+        try:
+            return f.coerce(value, wanted)
+        except Mismatch as error:
+            raise Refused(f"the argument `{name}` of `{function}`: {error}") from error
+
+    def key(self, function: Any, values: Sequence[Value]) -> Any:
+        return (function, tuple(self._signature(v) for v in values))
+
+    def _signature(self, value: Value) -> Any:
+        """What of an argument a function is compiled for."""
+        match value:
+            case Fixed(v):
+                return ("fixed", type(v), v)
+            case Dyn():
+                return value.type
+            case TupleV(items):
+                return ("tuple", *(self._signature(v) for v in items))
+            case Static(v):
+                # Numbers become parameters, so that a loop's counter does not make a function per value.
+                if isinstance(v, (bool, int, float)):
+                    return type_of(value)
+                return "static", type(v), v if isinstance(v, Hashable) else id(v)
+            case Special():
+                return value.signature(self._signature)
+
+    def _flatten(self, f: Frame, value: Value) -> list[n.Atom]:
+        """The operands a value is passed as."""
+        match value:
+            case Fixed():
+                return []
+            case TupleV(items):
+                return [a for v in items for a in self._flatten(f, v)]
+            case Static(v) if not isinstance(v, (bool, int, float)):
+                return []
+            case Special():
+                return value.operands(partial(self._flatten, f))
+        return [f.atom(value)]
+
+    def _parameter(self, f: Frame, value: Value, name: str, params: list[n.Var]) -> Value:
+        """What the callee sees for an argument, and the parameters it comes in."""
+
+        def weight(tensor: str, type: Type) -> n.Var:
+            params.append(n.Var(f.names.fresh(f"{name}.{tensor}"), type))
+            f.weights.add(params[-1].name)
+            return params[-1]
+
+        match value:
+            case Fixed(v):
+                return Static(v)
+            case TupleV(items):
+                return TupleV(tuple(self._parameter(f, v, f"{name}_{i}", params) for i, v in enumerate(items)))
+            case Static(v) if not isinstance(v, (bool, int, float)):
+                return value
+            case Special():
+                return value.parameter(lambda inner: self._parameter(f, inner, name, params), weight)
+        params.append(n.Var(f.names.fresh(name), type_of(value)))
+        return Dyn(params[-1])
+
+    def _name(self, key: Any) -> str:
+        if key not in self.key_names:
+            base = key[0].__qualname__.split("<locals>.")[-1]
+            name, k = base, 1
+            while name in self.names:
+                k += 1
+                name = f"{base}_{k}"
+            self.names[name] = key
+            self.key_names[key] = name
+        return self.key_names[key]
+
+    # ---- functions
+
+    def compile(self, key: Any, function: types.FunctionType, values: Sequence[Value]) -> None:
+        outer, self.incomplete = self.incomplete, False
+        self._compile_body(key, function, values)
+        if self.incomplete:
+            self.partial.add(key)
+        self.incomplete |= outer
+
+    def _compile_body(self, key: Any, function: types.FunctionType, values: Sequence[Value]) -> None:
+        self.functions[key] = None
+        definition, file = source_of(function)
+        span = span_of(definition, file)
+        f = Frame(self, file, function.__globals__ | closure(function), definition.name)
+        f.function = function
+        params: list[n.Var] = []
+        arguments = [*definition.args.args, *definition.args.kwonlyargs]
+        for a, v in zip(arguments, values, strict=True):
+            f.env[a.arg] = self._parameter(f, v, a.arg, params)
+        owner = _owner(values)
+        inout = [p for p in changed_parameters(function, owner, self.changing) if is_container(f.env[p])]
+        f.owned |= set(inout)
+        speculative = any(is_unknown(f.env[p]) for p in inout)
+        self.incomplete |= speculative
+        try:
+            annotated = hints(function)
+            wanted = (
+                self.datatypes.resolve(annotated["return"])
+                if annotated.get("return", type(None)) is not type(None)
+                else UNKNOWN
+            )
+        except AnnotationError as error:
+            if not self.datatypes.seen:
+                self.problem(Problem(span, str(error)))
+            wanted = UNKNOWN
+
+        before = self.results.get(key, UNKNOWN)
+        if inout and isinstance(before, TupleT):
+            before = before.items[0]
+        try:
+            f.result = join_types(wanted, before)
+        except Mismatch:
+            f.result = wanted
+
+        self.gives_new[key] = True
+
+        def returns(at: ast.AST, value: Value) -> Value:
+            match at:
+                case ast.Return(ast.List() | ast.ListComp() | ast.BinOp()):
+                    pass
+                case ast.Return(ast.Name(name)) if name in f.owned and name not in inout:
+                    pass
+                case _:
+                    self.gives_new[key] = False
+            value = returned(at, value)
+            if not inout:
+                return value
+            for p in inout:
+                t = type_or_none(f.env[p])
+                if t is not None and not contains_unknown(t) and self.grown.get((function, p)) != t:
+                    self.grown[function, p] = t
+                    self.changed = True
+            return TupleV((value, *(f.env[p] for p in inout)))
+
+        def returned(at: ast.AST, value: Value) -> Value:
+            try:
+                type_of(value)
+                if contains_unknown(wanted) and not (is_list(value) and is_unknown(value)):
+                    return value
+                return f.coerce(value, wanted)
+            except Mismatch as error:
+                return f.problem(at, f"the result of `{definition.name}`: {error}")
+
+        def falls() -> Value:
+            if inout and not any(isinstance(x, ast.Return) and x.value is not None for x in ast.walk(definition)):
+                return returns(definition, Static(None))
+            if f.unmatched is not None:
+                statement, case = f.unmatched
+                return f.problem(statement, f"this `match` has no case for {case}", "add one, or `case _:`")
+            return f.problem(
+                span_of(definition.body[-1], file),
+                f"`{definition.name}` can end here without `return`",
+                "return a value on every path",
+            )
+
+        try:
+            value = f.value_of(definition.body, Exits(falls, returns))
+        except CompileError:
+            raise
+        except Exception as error:
+            error.add_note(f"while compiling `{definition.name}`, {file}:{f.span.line}")
+            raise
+        old = self.results.get(key, UNKNOWN)
+        try:
+            found = type_of(value)
+            if found is NONE:
+                found = UNKNOWN
+            result = join_types(old, found, numbers=True)
+        except Mismatch as error:
+            self.problem(Problem(span, f"the result of `{definition.name}`: {error}"))
+            return
+        if result != old:
+            self.results[key] = result
+            self.changed = True
+        if speculative:
+            return
+        if contains_unknown(result) or (
+            isinstance(value, Dyn) and isinstance(value.atom, n.Var) and value.atom.name in ("?", "[]")
+        ):
+            self.incomplete = True
+            return
+        body = f.builder.finish(f.try_atom(f.coerce(value, result), definition))
+        self.functions[key] = n.Function(self._name(key), tuple(params), result, body, span=span)
+
+
+def _owner(values: Sequence[Value]) -> Any:
+    """The module whose method is called, if it is one."""
+    return values[0].python_object if values and isinstance(values[0], Special) else None
+
+
+def closure(function: types.FunctionType) -> dict[str, Any]:
+    """The values of a function's free names."""
+    cells = function.__closure__ or ()
+    out = {}
+    for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
+        try:
+            out[name] = cell.cell_contents
+        except ValueError:
+            continue
+    return out

@@ -1,0 +1,42 @@
+"""All that the language consists of: importing these files fills the tables of the evaluator."""
+
+from __future__ import annotations
+
+from backends.acrobat.frontend.evaluator import (
+    attributes,
+    builtins,
+    calls,
+    comprehensions,
+    conditions,
+    containers,
+    expressions,
+    indexing,
+    lists,
+    markers,
+    mutation,
+    objects,
+    operators,
+    statements,
+    sums,
+)
+from backends.acrobat.frontend.tensors import indexing as tensor_indexing
+from backends.acrobat.frontend.tensors import kinds, lifting, making, modules, operations, parts, products, reductions, shapes
+
+PYTHON = (
+    attributes,
+    builtins,
+    calls,
+    comprehensions,
+    conditions,
+    containers,
+    expressions,
+    indexing,
+    lists,
+    markers,
+    mutation,
+    objects,
+    operators,
+    statements,
+    sums,
+)
+TORCH = (kinds, lifting, making, modules, operations, parts, products, reductions, shapes, tensor_indexing)

@@ -1,0 +1,212 @@
+"""Indexing tensors, and putting values into those that a function has made itself."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from backends.acrobat.core.types import INT, TensorT
+from backends.acrobat.frontend.evaluator import mutation
+from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant, is_constant
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.indexing import as_index
+from backends.acrobat.frontend.evaluator.lists import Array, mapped
+from backends.acrobat.frontend.evaluator.mutation import give
+from backends.acrobat.frontend.evaluator.tables import CHANGED, INDICES, ITEMS_PUT, SUBSCRIPTS, handles
+from backends.acrobat.frontend.tensors.host_tensors import element
+from backends.acrobat.frontend.tensors.lifting import in_place, item, of_rows, op, select, shape
+from backends.acrobat.frontend.tensors.operations import call_operation
+from backends.acrobat.frontend.tensors.parts import cut
+from backends.acrobat.frontend.tensors.shapes import move
+from backends.acrobat.frontend.tensors.values import HostTensor
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Held,
+    Static,
+    TupleV,
+    Value,
+    is_list,
+    is_ragged,
+    is_tensor,
+    is_unknown,
+    known,
+    type_or_none,
+    unknown,
+)
+from backends.acrobat.ir import nodes as n
+from backends.acrobat.ir.make import make_op
+
+
+@handles(SUBSCRIPTS, "tensor", "ragged")
+def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
+    """`x[...]`: constant indices and slices, None, `...`; as the first index of a weight also an int known at run time only."""
+    entries = index.elts if isinstance(index, ast.Tuple) else [index]
+    whole, dim = shape(value), 0
+    for k, e in enumerate(entries):
+        extents: tuple[Any, ...] = shape(value)
+        if isinstance(e, ast.Constant) and e.value is Ellipsis:
+            dim = len(extents) - sum(not (isinstance(x, ast.Constant) and x.value is None) for x in entries[k + 1 :])
+            continue
+        if isinstance(e, ast.Constant) and e.value is None:
+            value = move(f, value, "unsqueeze", dim)  # type: ignore[assignment]
+            dim += 1
+            continue
+        if dim >= len(extents):
+            return f.problem(node, f"too many indices for a tensor of shape {whole}")
+        if isinstance(e, ast.Slice) and (is_ragged(value) or not _constant_bounds(f, e)):
+            if e.step is not None:
+                return f.problem(e, "a slice of a tensor has step 1 here")
+            lower, upper = (f.expression(b) if b else None for b in (e.lower, e.upper))
+            value = cut(f, value, dim, lower, upper)  # type: ignore[assignment]
+            dim += 1
+            continue
+        if isinstance(e, ast.Slice):
+            bounds = [constant(f.expression(b), "a bound of a tensor slice") if b else None for b in (e.lower, e.upper, e.step)]
+            start, stop, step = slice(*bounds).indices(extents[dim])
+            if step != 1:
+                return f.problem(e, "a slice of a tensor has step 1 here")
+            if (start, stop) != (0, extents[dim]):
+                value = op(f, "slice", [value], {"dim": dim, "start": start, "stop": max(start, stop)})
+            dim += 1
+            continue
+        i = f.expression(e)
+        if is_tensor(i) and i.type == TensorT((), "int64"):  # type: ignore[union-attr]
+            i = item(f, i, "index")  # type: ignore[arg-type]
+        elif not is_tensor(i):
+            i = as_index(f, i)
+        if is_unknown(i):
+            return unknown()
+        if is_list(i) or is_ragged(i):
+            if dim or i.type.item != INT:  # type: ignore[union-attr]
+                return f.problem(e, "a list of ints chooses parts along the first dimension here")
+            value = _chosen_parts(f, value, i)  # type: ignore[assignment,arg-type]
+            dim += 1
+            continue
+        if is_ragged(value) or isinstance(i, Dyn) and not isinstance(i.atom, n.Lit) and not f.is_weight(value.atom):
+            value = select(f, value, dim, i)  # type: ignore[assignment]
+            continue
+        if isinstance(i, Dyn) and not isinstance(i.atom, n.Lit):
+            if dim or i.type != INT or not f.is_weight(value.atom):
+                advice = "index the first dimension of an embedding's weight, or keep the tensors in a list"
+                return f.problem(node, "only a row of a weight can be chosen at run time", advice)
+            value = f.bind(make_op("row", [value.atom, i.atom], {}, f.span), "row")
+            continue
+        at = constant(i, "the index")
+        if isinstance(at, bool) or not isinstance(at, int):
+            return f.problem(e, "a tensor is indexed with ints, slices, None and ... here")
+        if not -extents[dim] <= at < extents[dim]:
+            return f.problem(node, f"index {at} is out of range for shape {extents}")
+        value = op(f, "index", [value], {"dim": dim, "i": at % extents[dim]})
+    return value
+
+
+def _chosen_parts(f: Frame, table: Dyn, places: Any) -> Any:
+    """`table[places]` for a list of ints."""
+    return embedding(f, places, lambda at: _part(f, table, at))
+
+
+def _part(f: Frame, table: Dyn, i: Value) -> Value:
+    if f.is_weight(table.atom):
+        return f.bind(make_op("row", [table.atom, f.atom(i)], {}, f.span), "row")
+    return select(f, table, 0, i)
+
+
+def _constant_bounds(f: Frame, e: ast.Slice) -> bool:
+    with f.trial():
+        return all(b is None or is_constant(f.expression(b)) for b in (e.lower, e.upper, e.step))
+
+
+def embedding(f: Frame, ids: Array, row: Callable[[Value], Value]) -> Value:
+    """Rows of a table for a tensor of ints."""
+    return of_rows(mapped(f, [ids], row, "id"), 0)
+
+
+@handles(INDICES, "tensor")
+def _as_index(f: Frame, value: Dyn) -> Value:
+    """An int read from a tensor: the instance waits."""
+    return f.host("int", [item(f, value, "index")], INT)
+
+
+@handles(INDICES, Held)
+def _held_index(f: Frame, value: Held) -> Value:
+    return value.value if value.kind == "index" else value
+
+
+@handles(INDICES, HostTensor)
+def _constant_index(f: Frame, value: HostTensor) -> Value:
+    return value.index()
+
+
+@handles(SUBSCRIPTS, HostTensor)
+def _of_host_tensor(f: Frame, node: ast.AST, value: HostTensor, index: ast.expr) -> Value:
+    return element(f, value, index)
+
+
+@handles(SUBSCRIPTS, Held)
+def _of_ids(f: Frame, node: ast.AST, value: Held, index: ast.expr) -> Value:
+    if value.kind != "ids" or not isinstance(value.value, TupleV):
+        return f.problem(node, "this cannot be indexed")
+    items = value.value.items
+    is_known, at = known(f.expression(index))
+    if not is_known or not isinstance(at, int) or not -len(items) <= at < len(items):
+        return f.problem(node, "an int of this tensor is chosen by a constant index")
+    return Held("index", items[at])
+
+
+# ---- in place
+
+
+@handles(ITEMS_PUT, "tensor")
+def _put_item(f: Frame, s: ast.AST, name: str, x: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
+    give(f, name, _put(f, x, entries, value))
+
+
+def _put(f: Frame, x: Any, entries: Sequence[ast.expr], value: Value) -> Value:
+    """The tensor `x` with `value` at the place that constant indices and full slices name."""
+    assert isinstance(x.type, TensorT)
+    extents = x.type.shape
+    if not entries:
+        filled = value if is_tensor(value) else f.coerce(value, TensorT(()))
+        if is_ragged(filled):
+            raise Refused("a tensor whose extent varies cannot be put into one of fixed shape")
+        return op(f, "add", [op(f, "full", [], {"shape": extents, "value": 0.0}), filled])
+    first, *rest = entries
+    if isinstance(first, ast.Slice):
+        bounds = [None if b is None else constant(f.expression(b), "a bound") for b in (first.lower, first.upper, first.step)]
+        places = list(range(extents[0]))[slice(*bounds)]
+        whole = is_tensor(value) and len(shape(value)) == 1 + len(extents[1 + len(rest) :])
+
+        def inner(i: int) -> Value:
+            return select(f, value, 0, Static(places.index(i))) if whole else value  # type: ignore[arg-type]
+
+        rows = [
+            _put(f, select(f, x, 0, Static(i)), rest, inner(i)) if i in places else select(f, x, 0, Static(i))
+            for i in range(extents[0])
+        ]  # type: ignore[arg-type]
+        return op(f, "stack", rows, {"dim": 0})
+    at = constant(f.expression(first), "an index that is assigned to")
+    if isinstance(at, bool) or not isinstance(at, int) or not -extents[0] <= at < extents[0]:
+        raise Refused(f"index {at} is out of range for shape {extents}")
+    at %= extents[0]
+    new = _put(f, select(f, x, 0, Static(at)), rest, value)  # type: ignore[arg-type]
+    parts = [op(f, "slice", [x], {"dim": 0, "start": 0, "stop": at})] if at else []
+    parts.append(call_operation(f, "unsqueeze", Call("unsqueeze", [new, Static(0)], {})))  # type: ignore[arg-type]
+    if at + 1 < extents[0]:
+        parts.append(op(f, "slice", [x], {"dim": 0, "start": at + 1, "stop": extents[0]}))
+    return parts[0] if len(parts) == 1 else op(f, "cat", parts, {"dim": 0})
+
+
+@handles(CHANGED, "tensor", "ragged")
+def _tensor_changed(f: Frame, s: ast.AugAssign, name: str, before: Value, sum: ast.BinOp) -> None:
+    """`x += y` of a tensor, which changes it under all its names."""
+    if name in f.owned:
+        value = f.expression(sum, name)
+        if not is_unknown(value) and type_or_none(value) != type_or_none(before):
+            f.problem(s, "a tensor that is changed in place keeps its shape and type", f"write `{name} = {name} + ...`")
+        mutation.give(f, name, value)
+    elif isinstance(before, Dyn) and getattr(f.atom(before), "name", "") in f.builder.fresh:
+        in_place(f, before, lambda x: f.expression(sum, name))
+    else:
+        advice = f"write `{name} = {name} + ...` or the like, which makes a new tensor"
+        f.problem(s, "this changes a tensor in place that may be seen under other names", advice)

@@ -1,0 +1,343 @@
+"""What Python's operations do with tensors: attributes, methods, operators, loops, comparisons."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import torch
+import torch.nn.functional as functional
+from torch import nn
+
+from backends.acrobat import library
+from backends.acrobat.core.ops import float32
+from backends.acrobat.core.types import FLOAT, INT, ListT, TensorT
+from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant
+from backends.acrobat.frontend.evaluator.conditions import condition
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import iterable
+from backends.acrobat.frontend.evaluator.operators import SYMBOLS, as_int
+from backends.acrobat.frontend.evaluator.tables import (
+    ADDITIONS,
+    AFTER_CALLS,
+    ATTRIBUTES,
+    BINARY,
+    COMPARED,
+    FUNCTIONS,
+    ITERATION,
+    LENGTHS,
+    LIBRARIES,
+    METHODS,
+    NUMBERS,
+    OWNERS,
+    PAIRS,
+    TRUTHS,
+    UNARY,
+    handles,
+)
+from backends.acrobat.frontend.tensors import host_tensors
+from backends.acrobat.frontend.tensors.lifting import as_rows, extent_of, item, op, shape, shape_of
+from backends.acrobat.frontend.tensors.operations import call_operation
+from backends.acrobat.frontend.tensors.products import matmul
+from backends.acrobat.frontend.tensors.shapes import permute
+from backends.acrobat.frontend.tensors.values import HostTensor, Module, of_torch
+from backends.acrobat.frontend.types import Mismatch, describe
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Held,
+    Method,
+    Static,
+    TupleV,
+    Value,
+    is_number,
+    is_ragged,
+    is_tensor,
+    is_unknown,
+    known,
+    type_of,
+    unknown,
+)
+from backends.acrobat.library import words
+
+# ---- attributes and methods
+
+PAIRS |= {"values": 0, "indices": 1}  # of what torch.max and topk give
+
+
+@handles(ATTRIBUTES, "tensor", "ragged")
+def _tensor_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
+    rank = len(shape(value))
+    match name:
+        case "shape":
+            return TupleV(tuple(extent_of(f, value, d) for d in range(rank))) if is_ragged(value) else Static(shape_of(value))
+        case "ndim":
+            return Static(rank)
+        case "dtype":
+            t = value.type.item if isinstance(value.type, ListT) else value.type
+            return Static(torch.int64 if t == INT or getattr(t, "dtype", "") == "int64" else torch.float32)
+        case "device":
+            return Static(torch.device("cpu"))
+        case "T":
+            return permute(f, value, list(reversed(range(rank))))
+        case "mT" if rank > 1:
+            return permute(f, value, [*range(rank - 2), rank - 1, rank - 2])
+    if not callable(getattr(torch.Tensor, name, None)):
+        return f.problem(node, f"`{name}` of a tensor is not in the language", "LANGUAGE.md lists the operations")
+    return Method(value, name)
+
+
+@handles(ATTRIBUTES, HostTensor)
+def _host_attribute(f: Frame, node: ast.AST, value: HostTensor, name: str) -> Value:
+    return host_tensors.attribute(value, name) or Method(value, name)
+
+
+@handles(ATTRIBUTES, "number")
+def _number_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
+    if name in ("item", "long", "int"):
+        return Method(value, name)
+    return f.problem(node, f"{describe(value.type)} has no attribute `{name}`")
+
+
+@handles(METHODS, "tensor", "ragged")
+def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    name = method.name
+    if name in library.FUNCTIONS:
+        return f.program.call(f, node, library.FUNCTIONS[name], [method.owner, *args], kwargs)
+    return call_operation(f, name, Call(name, [method.owner, *args], kwargs))
+
+
+@handles(METHODS, Held)
+def _held_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    owner = method.owner
+    if owner.kind == "index" and method.name in ("item", "long", "int") and not args:
+        inner: Value = owner.value if method.name == "item" else owner
+        return inner
+    raise Mismatch(owner.refusal)
+
+
+@handles(METHODS, HostTensor)
+def _host_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    return host_tensors.method(method.owner, method.name, [*args, *kwargs.values()])
+
+
+@handles(METHODS, "number")
+def _number_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+    """Of a tensor of ints, whose values the program has."""
+    return method.owner if method.name in ("item", "long", "int") and not args else None
+
+
+# ---- functions of torch
+
+ADDITIONS += [torch.add]
+
+
+def torch_name(function: Any) -> str | None:
+    """The name under which `call_operation` knows a function object of torch, or None."""
+    for module in (torch, functional, torch.Tensor):
+        name = str(getattr(function, "__name__", ""))
+        if name and getattr(module, name, None) is function:
+            return name
+    return None
+
+
+def _of_torch(function: Any) -> Callable[..., Value] | None:
+    """The handler of a function object of torch."""
+    name = torch_name(function)
+    if name is None:
+        return _no_operation if isinstance(function, FunctionType) and of_torch(function) else None
+
+    def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+        if name in library.FUNCTIONS:
+            return f.program.call(f, node, library.FUNCTIONS[name], args, kwargs)
+        if args and isinstance(args[0], Held):
+            raise Mismatch(args[0].refusal)
+        return call_operation(f, name, Call(name, args, kwargs))
+
+    return work
+
+
+def _no_operation(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return f.problem(
+        node, f"`{ast.unparse(node.func)}` is not an operation of the language", "LANGUAGE.md lists the operations"
+    )
+
+
+LIBRARIES.append(_of_torch)
+
+
+@handles(FUNCTIONS, words.unrolled)
+def _unrolled(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    whole = args[0]
+    items: Value = f.static_list(Static(tuple(whole.value)) if isinstance(whole, Static) else iterable(f, whole))
+    return items
+
+
+@handles(FUNCTIONS, words.refuse)
+def _refuse(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    raise Refused(*(constant(a, "the message") for a in args))
+
+
+# ---- operators, loops, comparisons
+
+
+@handles(BINARY, "tensor", "ragged")
+def _binary(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value, b: Value) -> Value:
+    if name == "matmul" and (is_ragged(a) or is_ragged(b)):
+        return matmul(f, a, b)
+    if name in ("add", "sub", "mul", "div", "matmul"):
+        return op(f, name, [a, b])
+    if name == "pow" and known(b) == (True, 2):
+        return op(f, "mul", [a, a])
+    advice = "multiply, or take sqrt or exp of" if name == "pow" else "LANGUAGE.md lists the operations"
+    return f.problem(node, f"`{SYMBOLS[name]}` of tensors is not an operation of the language", advice)
+
+
+@handles(UNARY, "tensor", "ragged")
+def _unary(f: Frame, operator: ast.unaryop, a: Value) -> Value | None:
+    match operator:
+        case ast.USub():
+            return op(f, "neg", [a])
+        case ast.UAdd():
+            return a
+    return None
+
+
+@handles(ITERATION, "tensor")
+def rows(f: Frame, x: Dyn) -> TupleV:
+    """A tensor iterated over, or taken apart: its parts along the first dimension. Raises Refused."""
+    if not shape_of(x):
+        raise Refused("a tensor without dimensions cannot be iterated over")
+    return TupleV(tuple(op(f, "index", [x], {"dim": 0, "i": i}) for i in range(shape_of(x)[0])))
+
+
+@handles(ITERATION, "ragged")
+def _rows(f: Frame, x: Dyn) -> Value:
+    return unknown() if is_unknown(x) else as_rows(f, x, 0)
+
+
+@handles(LENGTHS, "ragged")
+def _varying(f: Frame, x: Dyn) -> Value:
+    return extent_of(f, x, 0)
+
+
+@handles(LENGTHS, "tensor")
+def _fixed(f: Frame, x: Dyn) -> Value | None:
+    return Static(shape_of(x)[0]) if shape_of(x) else None
+
+
+@handles(LENGTHS, HostTensor)
+def _host_length(f: Frame, x: HostTensor) -> Value | None:
+    return Static(len(x.tensor)) if x.tensor.ndim else None
+
+
+@handles(TRUTHS, "tensor")
+def _truth(f: Frame, x: Dyn, node: ast.AST) -> Value:
+    return condition(f, item(f, x, "value"), node)
+
+
+@handles(TRUTHS, HostTensor)
+def _host_truth(f: Frame, x: HostTensor, node: ast.AST) -> Value:
+    return Static(bool(x.read().value))
+
+
+@handles(NUMBERS, "tensor")
+def _number(f: Frame, x: Dyn) -> Value:
+    return item(f, x, "value")
+
+
+@handles(NUMBERS, Held)
+def _held_number(f: Frame, x: Held) -> Value:
+    return x.value if x.kind == "index" else x
+
+
+@handles(NUMBERS, HostTensor)
+def _host_number(f: Frame, x: HostTensor) -> Value:
+    return x.read()
+
+
+@handles(COMPARED, "tensor")
+def _of_one_type(f: Frame, a: Value, b: Value) -> tuple[Value, Value]:
+    """Operands of a comparison, of which one is a tensor, as the numbers that torch compares: of float32, unless both are
+    ints. A number of Python, or an int, that is compared with floats is rounded to float32 first."""
+    types = [type_of(v) for v in (a, b)]
+    floats = any(t == FLOAT or (isinstance(t, TensorT) and t.dtype == "float32") for t in types)
+
+    def number(v: Value) -> Value:
+        t = type_of(v)
+        if is_tensor(v):
+            v = item(f, v, "value")  # type: ignore[arg-type]
+            if t.dtype == "float32":
+                return v
+        if not floats or is_unknown(v) or not is_number(v):
+            return v
+        is_known, x = known(v)
+        return Static(float32(x)) if is_known else f.host("float32", [as_int(f, v)], FLOAT, "rounded")
+
+    return number(a), number(b)
+
+
+# ---- what is known of a tensor's memory
+
+OWNERS |= {"zeros", "ones", "full", "zeros_like", "ones_like", "new_zeros", "new_ones", "clone", "cat", "stack"}
+VIEWS = frozenset(
+    [
+        "view",
+        "reshape",
+        "unsqueeze",
+        "squeeze",
+        "transpose",
+        "t",
+        "permute",
+        "flatten",
+        "contiguous",
+        "detach",
+        "narrow",
+        "select",
+        "chunk",
+        "split",
+        "unbind",
+        "expand",
+        "expand_as",
+        "float",
+        "to",
+        "type",
+        "view_as",
+        "reshape_as",
+        "movedim",
+        "swapaxes",
+    ]
+)
+"""Operations whose result may share memory with the operand."""
+
+
+def _gives_new(callee: Value) -> bool:
+    """Whether the result of a call shares no memory with its operands."""
+    match callee:
+        case Method(owner, name, None) if is_tensor(owner) or is_ragged(owner):
+            return name not in VIEWS and not name.endswith("_")
+        case Static(value):
+            known_as = torch_name(value)
+            return known_as is not None and known_as not in VIEWS and not known_as.endswith("_")
+        case Module(module=nn.Linear() | nn.Embedding() | nn.LSTMCell() | nn.GRUCell()):
+            return True
+    return False
+
+
+def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value) -> None:
+    """After a call that may give a tensor which shares memory with an operand: that operand is seen under two names."""
+    if (
+        _gives_new(callee)
+        or is_number(result)
+        or isinstance(result, Dyn)
+        and getattr(result.atom, "name", "") in f.builder.fresh
+    ):
+        return
+    owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+    for a in (*owner, *node.args, *(k.value for k in node.keywords)):
+        if isinstance(a, ast.Name) and (is_tensor(f.env.get(a.id)) or is_ragged(f.env.get(a.id))):
+            f.owned.discard(a.id)
+
+
+AFTER_CALLS.append(_forget_aliases)

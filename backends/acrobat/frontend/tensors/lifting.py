@@ -1,0 +1,232 @@
+"""Operations of the IR on tensors, dense and ragged (CoRa: Fegade et al., MLSys 2022, with other means).
+
+A ragged tensor is a list in the program: its items are the tensor's parts along the dimension whose extent varies, dense
+tensors or, where a second extent varies, ragged ones; the dimension is `ListT.rows`. Work along the other dimensions is a map
+over the list, so that it joins the batch without padding; work along the varying one is a loop, of which sums become one
+kernel over the list (`passes.folds`). Dimensions that vary are nested in their order: the leftmost is the outermost list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from backends.acrobat.core.ops import OPS, Fusion, ShapeError
+from backends.acrobat.core.types import FLOAT, INT, ListT, ScalarT, TensorT
+from backends.acrobat.frontend.evaluator.arguments import Refused, constant
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import Array, Rows, at, item_type, length, mapped, transposed_lists
+from backends.acrobat.frontend.evaluator.tables import COERCIONS
+from backends.acrobat.frontend.tensors.values import HostTensor
+from backends.acrobat.frontend.types import extents
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Static,
+    Value,
+    is_ragged,
+    is_tensor,
+    is_unknown,
+    known,
+    retyped,
+    type_of,
+    unknown,
+)
+from backends.acrobat.ir import nodes as n
+from backends.acrobat.ir.make import make_op
+
+
+def op(f: Frame, name: str, args: Sequence[Any], attrs: dict[str, Any] | None = None, hint: str = "") -> Dyn:
+    """One operation; host scalars among the operands of element-wise ones become literals or one-element tensors."""
+    if any(is_unknown(a) for a in args if isinstance(a, Dyn)):
+        return unknown()
+    if any(is_ragged(a) for a in args):
+        if OPS[name].fusion is not Fusion.ELEMENTWISE:
+            raise Refused(f"`{name}` of a tensor whose extent varies between instances is not in the language here")
+        return elementwise(f, args, lambda parts: op(f, name, parts, attrs, hint))  # type: ignore[return-value]
+    atoms = [operand(f, a) for a in args]
+    try:
+        return f.bind(make_op(name, atoms, attrs, f.span), hint or name)
+    except ShapeError as error:
+        raise Refused(str(error)) from error
+
+
+def operand(f: Frame, a: Any) -> n.Atom:
+    match a:
+        case Dyn(n.Lit(v, ScalarT("bool"))):
+            return n.Lit(int(v), INT)
+        case Dyn(atom) if isinstance(atom.type, ScalarT) and not isinstance(atom, n.Lit):
+            return f.bind(make_op("scalar", [atom], {}, f.span), "scalar").atom
+        case Dyn(atom):
+            return atom
+        case Static(int() | float()) | HostTensor():
+            return f.atom(a)
+    raise Refused("expected a tensor or a number")
+
+
+def in_place(f: Frame, x: Value, make: Callable[[Dyn], Value]) -> Value:
+    """`x` changed in place to what `make` gives, under all its names. Raises Refused where these cannot all be known."""
+    if is_unknown(x) or not is_tensor(x):
+        return unknown()
+    builder = f.builder
+    before = f.atom(x)
+    if not isinstance(before, n.Var) or before.name not in builder.fresh:
+        raise Refused(
+            "this changes a tensor in place that may be seen elsewhere: it was not made here, or is part of another value",
+            "leave `inplace=True`, or the `_` of a method, out: the result is a new tensor then",
+        )
+    after = make(Dyn(before))
+    if not isinstance(after, Dyn) or not isinstance(after.atom, n.Var) or after.type != before.type:
+        raise Refused("a tensor that is changed in place keeps its shape and type", "assign the result to a name instead")
+    builder.change(before, after.atom)
+    return after
+
+
+def item(f: Frame, x: Dyn, kind: str = "float") -> Dyn:
+    """`x.item()`: the instance waits."""
+    if is_unknown(x):
+        return unknown()
+    if isinstance(x.type, ScalarT):
+        return x  # of a tensor of ints, whose values the program has
+    assert isinstance(x.type, TensorT)
+    if x.type.size != 1:
+        raise Refused(f"only a tensor of one element has a value to read; this one has shape {x.type.shape}")
+    return f.bind(n.Item(x.atom, ScalarT("int" if x.type.dtype == "int64" else "float"), span=f.span), kind)
+
+
+# ---- what a ragged tensor is made of
+
+
+def axis(value: Any) -> int:
+    """The outermost dimension whose extent varies; 0 for a list."""
+    assert isinstance(value.type, ListT)
+    return value.type.rows or 0
+
+
+def shape(value: Value) -> tuple[int | None, ...]:
+    """The extents of a tensor, ragged or not; a number has none."""
+    found = extents(type_of(value))
+    return () if found is None else found
+
+
+def shape_of(x: Dyn) -> tuple[int, ...]:
+    assert isinstance(x.type, TensorT)
+    return x.type.shape
+
+
+def dim_of(value: Any, rank: int, name: str, extra: int = 0) -> int:
+    d = constant(value, f"the dimension of `{name}`")
+    if isinstance(d, tuple) and len(d) == 1:
+        d = d[0]
+    if not isinstance(d, int) or not -rank - extra <= d < rank + extra:
+        raise Refused(f"`{name}`: there is no dimension {d} in a tensor of rank {rank}")
+    return d + rank + extra if d < 0 else d
+
+
+def as_rows(f: Frame, value: Array, k: int) -> Dyn:
+    """A tensor as the list of its parts along dimension `k`, which is the outermost that varies, or does not vary."""
+    if is_ragged(value):
+        if axis(value) == k:
+            return retyped(value, ListT(item_type(value)))
+        inner = mapped(f, [value], lambda row: as_rows(f, row, k - 1 if k > axis(value) else k))
+        return transposed_lists(f, inner)
+    extent = shape(value)[k]
+    assert extent is not None
+    parts = [op(f, "index", [value], {"dim": k, "i": i}) for i in range(extent)]
+    item = parts[0].type if parts else TensorT(tuple(e or 0 for i, e in enumerate(shape(value)) if i != k))
+    return f.bind(n.ListOf(tuple(f.atom(p) for p in parts), ListT(item), span=f.span), "rows")
+
+
+def of_rows(rows: Array, k: int) -> Value:
+    """The tensor whose parts along dimension `k` are the items of a list."""
+    if is_unknown(rows):
+        return unknown()
+    assert isinstance(rows, Dyn)
+    assert isinstance(rows.type, ListT)
+    return retyped(rows, ListT(item_type(rows), k))
+
+
+def extent_of(f: Frame, x: Array, dim: int) -> Value:
+    """`x.size(dim)`: an int known at compile time, or the instance's own."""
+    fixed = shape(x)[dim]
+    if fixed is not None:
+        return Static(fixed)
+    if axis(x) == dim:
+        return length(f, x)
+    return extent_of(f, at(f, x, Static(0)), dim - (dim > axis(x)))
+
+
+def elementwise(f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Value]], Value]) -> Value:
+    """`work` on tensors that broadcast, part by part along the dimensions that vary."""
+    if not any(is_ragged(v) for v in operands):
+        return work(operands)
+    shapes = [shape(v) if is_ragged(v) or is_tensor(v) else () for v in operands]
+    rank = max(map(len, shapes))
+
+    def aligned(v: Value, s: tuple[int | None, ...]) -> int:
+        return rank - len(s) + axis(v)
+
+    k = min(aligned(v, s) for v, s in zip(operands, shapes, strict=True) if is_ragged(v))
+    lists: list[Array] = []
+    parts: list[tuple[Array, int | None]] = []  # what is run over, and for each operand what one round has of it
+    for v, s in zip(operands, shapes, strict=True):
+        own = k - (rank - len(s))
+        if own < 0:
+            parts.append((v, None))
+        elif s[own] == 1:
+            parts.append((select(f, v, own, Static(0)), None))
+        else:
+            parts.append((None, len(lists)))
+            lists.append(as_rows(f, v, own))
+
+    def round(*items: Value) -> Value:
+        return elementwise(f, [v if at is None else items[at] for v, at in parts], work)
+
+    return of_rows(mapped(f, lists, round), k)
+
+
+def over_rows(f: Frame, x: Array, k: int, work: Rows) -> Value:
+    """The tensor whose parts along dimension `k` are what `work` makes of the parts of `x` along its own varying dimension."""
+    return of_rows(mapped(f, [x], work), k)
+
+
+def select(f: Frame, x: Array, dim: int, i: Value) -> Value:
+    """`x.select(dim, i)`; along the dimension that varies `i` may be known at run time only."""
+    if not is_ragged(x):
+        is_known, index = known(i)
+        if not is_known:
+            if isinstance(i, Dyn) and dim == 0 and not f.is_weight(x.atom):
+                return at(f, as_rows(f, x, 0), i)
+            raise Refused("only the first dimension of a tensor is indexed by an int known at run time")
+        extent = shape(x)[dim]
+        assert extent is not None
+        if not -extent <= index < extent:
+            raise Refused(f"index {index} is out of range for an extent of {extent}")
+        return op(f, "index", [x], {"dim": dim, "i": index % extent})
+    k = axis(x)
+    if dim == k:
+        return at(f, x, i)
+    return over_rows(f, x, k - (dim < k), lambda row: select(f, row, dim - (dim > k), i))
+
+
+# ---- for the evaluator
+
+
+def _as_ragged(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
+    """A tensor of fixed shape where one of the same shape with an extent that varies is wanted."""
+    if isinstance(wanted, ListT) and wanted.rows is not None and isinstance(have, TensorT):
+        return f.coerce(of_rows(as_rows(f, value, wanted.rows), wanted.rows), wanted)
+    return None
+
+
+def _as_tensor(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
+    """A tensor filled with a number."""
+    if not isinstance(wanted, TensorT) or have not in (INT, FLOAT):
+        return None
+    filled = op(f, "full", [], {"shape": wanted.shape, "value": 0.0}, "number")
+    is_known, number = known(value)
+    if is_known:
+        return op(f, "full", [], {"shape": wanted.shape, "value": float(number)}, "number")
+    return op(f, "add", [filled, value], hint="number")
+
+
+COERCIONS += [_as_ragged, _as_tensor]

@@ -1,0 +1,220 @@
+"""Tensors that are made: filled with a number, counted up, from numbers of Python; and their values read back."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import torch
+
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT
+from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant, is_constant
+from backends.acrobat.frontend.evaluator.choice import choose
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import item_type, list_of, mapped
+from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
+from backends.acrobat.frontend.tensors.lifting import as_rows, elementwise, item, of_rows, op, operand, shape, shape_of
+from backends.acrobat.frontend.tensors.operations import operation, ragged
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Held,
+    Static,
+    TupleV,
+    Value,
+    is_list,
+    is_number,
+    is_ragged,
+    is_tensor,
+    known,
+    nothing_known,
+    retyped,
+    type_of,
+    type_or_none,
+    unknown,
+)
+
+
+def full_of(f: Frame, shape: Any, value: float) -> Dyn:
+    if isinstance(shape, Dyn) or isinstance(shape, TupleV) and not all(is_constant(v) for v in shape.items):
+        entries = [shape] if isinstance(shape, Dyn) else list(shape.items)  # type: ignore[union-attr]
+        return _full_ragged(f, entries, value)
+    extent = constant(shape, "the shape")
+    return op(f, "full", [], {"shape": (extent,) if isinstance(extent, int) else tuple(extent), "value": value}, "constant")
+
+
+def _full_ragged(f: Frame, entries: list[Any], value: float) -> Dyn:
+    """A tensor of one number, some of whose extents are known at run time only."""
+    k = next((i for i, e in enumerate(entries) if not is_constant(e)), None)
+    if k is None:
+        return full_of(f, TupleV(tuple(entries)), value)
+    counts = f.host("range", [Static(0), entries[k], Static(1)], ListT(INT))
+    rest = entries[:k] + entries[k + 1 :]
+    return of_rows(mapped(f, [counts], lambda _: _full_ragged(f, rest, value), "i"), k)  # type: ignore[return-value]
+
+
+def _filled(f: Frame, call: Call, value: float) -> Dyn:
+    if call.kwargs.get("dtype") in (Static(torch.bool), Static(torch.int64), Static(torch.long)):
+        return _host_filled(f, call, value)
+    _placement(call)
+    if len(call.args) == 1:
+        return full_of(f, f.static_list(call.args[0]), value)
+    return full_of(f, TupleV(tuple(call.args)), value)
+
+
+def _host_filled(f: Frame, call: Call, value: float) -> Dyn:
+    """A tensor of ints or bools with one dimension, whose values the program has."""
+    sizes = f.spread(call.args)
+    if len(sizes) != 1:
+        raise Refused(f"`{call.name}` of ints or bools makes tensors of one dimension here")
+    item: Value = Static(bool(value)) if call.kwargs["dtype"] == Static(torch.bool) else Static(int(value))
+    counts = f.host("range", [Static(0), sizes[0], Static(1)], ListT(INT))
+    return of_rows(mapped(f, [counts], lambda _: item, "i"), 0)  # type: ignore[return-value]
+
+
+def _placement(call: Call) -> None:
+    """Take `dtype` and `device` off a call: there is one floating type, and one device."""
+    dtype = call.kwargs.pop("dtype", Static(None))
+    call.kwargs.pop("device", None)
+    if dtype != Static(None) and not constant(dtype, "dtype").is_floating_point:
+        raise Refused(f"`{call.name}` makes tensors of floats here")
+
+
+# ---- the operations
+
+
+@operation("zeros", of_tensor=False)
+def _zeros(f: Frame, call: Call) -> Dyn:
+    return _filled(f, call, 0.0)
+
+
+@operation("ones", of_tensor=False)
+def _ones(f: Frame, call: Call) -> Dyn:
+    return _filled(f, call, 1.0)
+
+
+@operation("full", of_tensor=False)
+def _full(f: Frame, call: Call) -> Dyn:
+    _placement(call)
+    shape, value = call.bind("size", "fill_value")
+    return full_of(f, f.static_list(shape), float(constant(value, "the value")))
+
+
+@operation("arange", of_tensor=False)
+def _arange(f: Frame, call: Call) -> Value:
+    """A tensor of ints, whose values the program has."""
+    _placement(Call(call.name, [], {k: v for k, v in call.kwargs.items() if k == "device"}))
+    bounds = [v for v in call.args if v is not None]
+    start, stop, step = ([Static(0), *bounds, Static(1)] if len(bounds) == 1 else [*bounds, Static(1)])[:3]
+    if not all(is_number(v) and type_or_none(v) == INT for v in (start, stop, step)):
+        raise Refused("`arange` takes ints here")
+    return of_rows(f.host("range", [start, stop, step], ListT(INT)), 0)
+
+
+@operation("zeros_like")
+def _zeros_like(f: Frame, call: Call) -> Dyn:
+    return _full_like(f, call, 0.0)
+
+
+@operation("ones_like")
+def _ones_like(f: Frame, call: Call) -> Dyn:
+    return _full_like(f, call, 1.0)
+
+
+def _full_like(f: Frame, call: Call, value: float) -> Dyn:
+    _placement(call)
+    (x,) = call.bind("input")
+    return full_of(f, Static(shape_of(x)), value)
+
+
+@ragged("zeros_like", "ones_like")
+def _like_ragged(f: Frame, c: Call) -> Value | None:
+    value = 0.0 if c.name == "zeros_like" else 1.0
+    return elementwise(f, c.args[:1], lambda v: op(f, "full", [], {"shape": shape(v[0]), "value": value}))
+
+
+@operation("new_zeros", of_tensor=False)
+def _new_zeros(f: Frame, call: Call) -> Dyn:
+    return _filled(f, Call(call.name, call.args[1:], call.kwargs), 0.0)
+
+
+@operation("new_ones", of_tensor=False)
+def _new_ones(f: Frame, call: Call) -> Dyn:
+    return _filled(f, Call(call.name, call.args[1:], call.kwargs), 1.0)
+
+
+@handles(FUNCTIONS, torch.tensor, torch.as_tensor, torch.LongTensor)
+def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """`torch.tensor`: of an int an index, of a float a tensor without dimensions, of a list of numbers a ragged one."""
+    kwargs = {k: v for k, v in kwargs.items() if k not in ("device", "dtype")}
+    if args and nothing_known(args[0]):
+        return unknown()
+    if len(args) != 1 or kwargs:
+        return f.problem(node, "`torch.tensor` takes a number or a list of numbers here")
+    (x,) = args
+    if is_number(x) and type_of(x) in (INT, FLOAT):
+        if type_of(x) == INT:
+            return Held("index", x)
+        is_known, value = known(x)
+        if is_known:
+            return op(f, "full", [], {"shape": (), "value": value}, "constant")
+        return Dyn(operand(f, x))
+    if is_ragged(x) or is_tensor(x):
+        return x
+    items = f.display(x)
+    if items is not None and len(items) == 1 and is_list(items[0]) and type_of(items[0]).item == INT:
+        return Held("batch", of_rows(items[0], 0))
+    if items is not None and items and all(is_number(v) for v in items):
+        if all(type_of(v) == INT for v in items):
+            return Held("ids", TupleV(tuple(items)))
+        numbers = [f.coerce(v, TensorT(())) for v in items]
+        return op(f, "stack", numbers, {"dim": 0})
+    if is_list(x) and isinstance(type_of(x).item, ScalarT):
+        t = type_of(x).item
+        if t == FLOAT:
+            return of_rows(mapped(f, [x], lambda v: Dyn(operand(f, v))), 0)  # type: ignore[list-item]
+        return of_rows(x, 0)
+    return f.problem(node, "`torch.tensor` takes a number or a list of numbers here", "make other tensors with torch.full")
+
+
+@operation("masked_fill")
+def _masked_fill(f: Frame, call: Call) -> Value:
+    """`x.masked_fill(mask, value)` with a mask of bools that the program has, one for each part along a dimension."""
+    x, mask, value = call.bind("input", "mask", "value")
+    if not is_ragged(mask) or mask.type.item != BOOL:
+        raise Refused("`masked_fill` takes a mask of bools made by the model here")
+    number = float(constant(value, "the value"))
+    parts = as_rows(f, x, len(shape(x)) - 1)
+
+    def kept(part: Value, masked: Value) -> Value:
+        return choose(f, ast.Pass(), masked, lambda: full_of(f, Static(shape(part)), number), lambda: part)
+
+    return of_rows(mapped(f, [parts, mask], kept), len(shape(x)) - 1)
+
+
+@ragged("masked_fill")
+def _masked_fill_ragged(f: Frame, c: Call) -> Value:
+    return _masked_fill(f, c)
+
+
+@operation("item")
+def _item(f: Frame, call: Call) -> Dyn:
+    (x,) = call.bind("input")
+    return item(f, x, "value")
+
+
+@operation("tolist")
+def _tolist(f: Frame, call: Call) -> Value:
+    (x,) = call.bind("input")
+    shape = shape_of(x)
+    if len(shape) != 1:
+        raise Refused("`tolist` takes a tensor of one dimension here")
+    items = [item(f, op(f, "index", [x], {"dim": 0, "i": i})) for i in range(shape[0])]
+    return list_of(f, ast.Pass(), [*items])
+
+
+@ragged("tolist")
+def _tolist_ragged(f: Frame, c: Call) -> Value | None:
+    x: Any = c.args[0]
+    if isinstance(item_type(x), ScalarT):
+        return retyped(x, ListT(item_type(x)))
+    return mapped(f, [x], lambda row: item(f, row)) if len(shape(x)) == 1 else None

@@ -1,0 +1,269 @@
+"""Parts of tensors: selecting, slicing, taking apart, joining, repeating."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from backends.acrobat.core.types import INT, ListT, ScalarT
+from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import Array, flattened, item_type, mapped
+from backends.acrobat.frontend.tensors.lifting import as_rows, axis, dim_of, of_rows, op, over_rows, select, shape, shape_of
+from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
+from backends.acrobat.frontend.tensors.shapes import move, permute
+from backends.acrobat.frontend.values import (
+    END,
+    Dyn,
+    Static,
+    TupleV,
+    Value,
+    is_list,
+    is_ragged,
+    is_tensor,
+    is_unknown,
+    known,
+    retyped,
+    type_of,
+    type_or_none,
+    unknown,
+)
+from backends.acrobat.ir import nodes as n
+
+
+def cut(f: Frame, x: Array, dim: int, start: Value | None, stop: Value | None) -> Value:
+    """`x[start:stop]` along one dimension."""
+    if start is None and stop is None:
+        return x
+    if not is_ragged(x):
+        bounds = [None if b is None else known(b) for b in (start, stop)]
+        if all(b is None or b[0] for b in bounds):
+            extent = shape(x)[dim]
+            assert extent is not None
+            first, last, _ = slice(*(None if b is None else b[1] for b in bounds)).indices(extent)
+            return op(f, "slice", [x], {"dim": dim, "start": first, "stop": max(first, last)})
+        rows = as_rows(f, x, dim)
+        return of_rows(f.host("list.slice", [rows, start or Static(0), stop or Static(END)], rows.type), dim)
+    k = axis(x)
+    if dim != k:
+        return over_rows(f, x, k, lambda row: cut(f, row, dim - (dim > k), start, stop))
+    plain = retyped(x, ListT(item_type(x)))
+    return of_rows(f.host("list.slice", [plain, start or Static(0), stop or Static(END)], plain.type), k)
+
+
+def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:
+    """Tensors written out, one after the other along `dim`, of which some are ragged."""
+    if all(not is_ragged(p) for p in parts):
+        return op(f, "cat", list(parts), {"dim": dim})
+    ragged = next(p for p in parts if is_ragged(p))
+    k = axis(ragged)
+    if any(shape(p)[dim] is None for p in parts):
+        lists = [as_rows(f, p, dim) for p in parts]
+        result = lists[0]
+        for other in lists[1:]:
+            t = f.common([type_of(result), type_of(other)])
+            result = f.host("list.concat", [f.coerce(result, t), f.coerce(other, t)], t)
+        return of_rows(result, dim)
+    rows = [as_rows(f, p, k) for p in parts]
+    return of_rows(mapped(f, rows, lambda *items: cat(f, items, dim - (dim > k))), k)
+
+
+def joined(f: Frame, xs: Array, dim: Value) -> Value:
+    """`torch.cat` of a list of run-time length: all parts of its tensors along `dim`, in order."""
+    item = Dyn(n.Var("?", item_type(xs)))
+    if not is_ragged(item) and not is_tensor(item):
+        raise Refused("`cat` takes a list of tensors")
+    k = dim_of(dim, len(shape(item)), "cat")
+    if shape(item)[k] == 1 and not is_ragged(item):
+        return of_rows(mapped(f, [xs], lambda x: select(f, x, k, Static(0))), k)
+    return of_rows(flattened(f, mapped(f, [xs], lambda x: as_rows(f, x, k))), k)
+
+
+def stack(f: Frame, xs: Array, dim: Value) -> Value:
+    """`torch.stack` of a list of run-time length."""
+    item = Dyn(n.Var("?", item_type(xs)))
+    if isinstance(item_type(xs), ScalarT) or not (is_ragged(item) or is_tensor(item)):
+        raise Refused("`stack` takes a list of tensors")
+    k = dim_of(dim, len(shape(item)), "stack", extra=1)
+    if is_ragged(item) and k > axis(item):
+        return permute(f, of_rows(xs, 0), [*range(1, k + 1), 0, *range(k + 1, len(shape(item)) + 1)])
+    return of_rows(xs, k)
+
+
+def repeat(f: Frame, x: Array, times: Sequence[Any], expand: bool) -> Value:
+    """`repeat`, and `expand` of extents of 1, by numbers of which some are known at run time only."""
+    for _ in range(len(times) - len(shape(x))):
+        x = move(f, x, "unsqueeze", 0)
+    for d, wanted in enumerate(times):
+        is_known, count = known(wanted)
+        extent = shape(x)[d]
+        if is_known and (count == -1 or (expand and count == extent) or (not expand and count == 1)):
+            continue
+        if expand and extent != 1:
+            if extent is None and not is_known:
+                continue  # the tensor's own extent
+            raise Refused("`expand` makes extents of 1 wider")
+        if is_known:
+            x = cat(f, [x] * count, d)
+            continue
+        rounds = f.host("range", [Static(0), wanted, Static(1)], ListT(INT))
+        if extent == 1:
+            row = select(f, x, d, Static(0))
+            x = of_rows(mapped(f, [rounds], lambda _, row=row: row, "i"), d)
+        else:
+            rows = as_rows(f, x, d)
+            x = of_rows(flattened(f, mapped(f, [rounds], lambda _, rows=rows: rows, "i")), d)
+    return x
+
+
+# ---- the operations
+
+
+@operation("cat", "concat", "concatenate", of_tensor=False)
+def _cat(f: Frame, call: Call) -> Dyn:
+    xs, dim = call.bind("tensors", "dim", dim=Static(0))
+    if is_unknown(xs):
+        return unknown()
+    if _running(f, xs):
+        return joined(f, xs, dim)  # type: ignore[return-value]
+    items = _tensors_of(f, xs, "cat")
+    if any(is_unknown(x) for x in items):
+        return unknown()
+    if any(is_ragged(x) for x in items):
+        return cat(f, items, dim_of(dim, len(shape(items[0])), "cat"))  # type: ignore[return-value]
+    return op(f, "cat", items, {"dim": dim_of(dim, len(shape_of(items[0])), "cat")})
+
+
+@operation("stack", of_tensor=False)
+def _stack(f: Frame, call: Call) -> Value:
+    xs, dim = call.bind("tensors", "dim", dim=Static(0))
+    if is_unknown(xs):
+        return unknown()
+    if _running(f, xs):
+        return stack(f, xs, dim)
+    items = _tensors_of(f, xs, "stack")
+    if any(is_unknown(x) for x in items):
+        return unknown()
+    if any(is_ragged(x) for x in items):
+        d = dim_of(dim, len(shape(items[0])), "stack", extra=1)
+        return cat(f, [move(f, x, "unsqueeze", d) for x in items], d)  # type: ignore[misc]
+    return op(f, "stack", items, {"dim": dim_of(dim, len(shape_of(items[0])), "stack", extra=1)})
+
+
+def _tensors_of(f: Frame, value: Any, name: str) -> list[Any]:
+    """The tensors of a tuple or list whose length is known at compile time."""
+    parts = f.components(value) if not isinstance(value, TupleV) else list(value.items)
+    items = parts or f.display(value)
+    if not items and isinstance(type_or_none(value), ListT) and not is_unknown(value):
+        raise Refused(
+            f"`{name}` of a list whose length is known at run time only",
+            "sum such a list, or take a list whose elements are written out",
+        )
+    if not items or not all(is_tensor(v) or is_ragged(v) or is_unknown(v) for v in items):
+        raise Refused(f"`{name}` takes a tuple or list of tensors")
+    return items
+
+
+def _running(f: Frame, xs: Any) -> bool:
+    """Whether a list's length is known at run time only, and its items are."""
+    return is_list(xs) and f.display(xs) is None and not is_unknown(xs)
+
+
+@operation("chunk")
+def _chunk(f: Frame, call: Call) -> Value:
+    x, chunks, dim = call.bind("input", "chunks", "dim", dim=Static(0))
+    d = dim_of(dim, len(shape_of(x)), "chunk")
+    extent = shape_of(x)[d]
+    size = -(-extent // constant(chunks, "the number of chunks"))
+    return _slices(f, x, d, [min(size, extent - at) for at in range(0, extent, size)])
+
+
+@operation("split")
+def _split(f: Frame, call: Call) -> Value:
+    x, sizes, dim = call.bind("input", "split_size_or_sections", "dim", dim=Static(0))
+    d = dim_of(dim, len(shape_of(x)), "split")
+    extent = shape_of(x)[d]
+    wanted = constant(f.static_list(sizes), "the split sizes")
+    if isinstance(wanted, int):
+        wanted = [min(wanted, extent - at) for at in range(0, extent, wanted)]
+    if sum(wanted) != extent:
+        raise Refused(f"`split`: the sizes {tuple(wanted)} do not add up to {extent}")
+    return _slices(f, x, d, list(wanted))
+
+
+def _slices(f: Frame, x: Dyn, dim: int, sizes: list[int]) -> TupleV:
+    out, at = [], 0
+    for size in sizes:
+        out.append(op(f, "slice", [x], {"dim": dim, "start": at, "stop": at + size}))
+        at += size
+    return TupleV(tuple(out))
+
+
+@operation("unbind")
+def _unbind(f: Frame, call: Call) -> Value:
+    x, dim = call.bind("input", "dim", dim=Static(0))
+    d = dim_of(dim, len(shape_of(x)), "unbind")
+    return TupleV(tuple(op(f, "index", [x], {"dim": d, "i": i}) for i in range(shape_of(x)[d])))
+
+
+@operation("select")
+def _select(f: Frame, call: Call) -> Dyn:
+    x, dim, index = call.bind("input", "dim", "index")
+    d = dim_of(dim, len(shape_of(x)), "select")
+    i = constant(index, "the index of `select`")
+    return op(f, "index", [x], {"dim": d, "i": i + shape_of(x)[d] if i < 0 else i})
+
+
+@ragged("select")
+def _select_ragged(f: Frame, c: Call) -> Value | None:
+    v, dim, i = c.bind("input", "dim", "index")
+    return select(f, v, dim_of(dim, len(shape(v)), c.name), i)
+
+
+@ragged("chunk", "split", "unbind")
+def _pieces_ragged(f: Frame, c: Call) -> Value | None:
+    return _pieces(f, c.name, c, len(shape(c.args[0])))
+
+
+def _pieces(f: Frame, name: str, c: Call, rank: int) -> Value:
+    """`chunk`, `split` and `unbind` along a dimension that does not vary; `unbind` along the one that does is its list."""
+    names = {"chunk": ("chunks", "dim"), "split": ("split_size_or_sections", "dim"), "unbind": ("dim",)}[name]
+    x, *rest, dim = c.bind("input", *names, dim=Static(0))
+    d = dim_of(dim, rank, name)
+    k = axis(x)
+    if d == k:
+        if name == "unbind":
+            return retyped(x, ListT(item_type(x)))
+        raise Refused(f"`{name}` along an extent that varies between instances")
+    inner = Static(d - (d > k))
+    whole = mapped(f, [x], lambda row: call_operation(f, name, Call(name, [row, *rest, inner], {})))
+    if is_unknown(whole):
+        return unknown()
+    count = len(item_type(whole).items)
+
+    def piece(i: int) -> Value:
+        return of_rows(mapped(f, [whole], lambda parts: (f.components(parts) or [])[i]), k - (name == "unbind" and d < k))
+
+    return TupleV(tuple(piece(i) for i in range(count)))
+
+
+@operation("narrow")
+def _narrow(f: Frame, call: Call) -> Dyn:
+    x, dim, start, length = call.bind("input", "dim", "start", "length")
+    d, at = dim_of(dim, len(shape_of(x)), "narrow"), constant(start, "start")
+    return op(f, "slice", [x], {"dim": d, "start": at, "stop": at + constant(length, "length")})
+
+
+@operation("repeat")
+def _repeat(f: Frame, call: Call) -> Value:
+    return repeat(f, call.args[0], f.spread([*call.args[1:], *call.kwargs.values()]), False)
+
+
+@operation("expand")
+def _expand(f: Frame, call: Call) -> Value:
+    return repeat(f, call.args[0], f.spread([*call.args[1:], *call.kwargs.values()]), True)
+
+
+@ragged("repeat", "expand")
+def _repeat_ragged(f: Frame, c: Call) -> Value | None:
+    return repeat(f, c.args[0], f.spread([*c.args[1:], *c.kwargs.values()]), c.name == "expand")

@@ -1,0 +1,278 @@
+"""Reductions: sums, extrema, softmax, normalisation, along a dimension that is fixed or varies."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from backends.acrobat.core.types import BOOL, INT, ListT, ScalarT, TupleT
+from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import Array, fold, head, item_type, length, mapped, transposed_lists
+from backends.acrobat.frontend.tensors.lifting import (
+    axis,
+    dim_of,
+    elementwise,
+    extent_of,
+    item,
+    of_rows,
+    op,
+    over_rows,
+    shape,
+    shape_of,
+)
+from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
+from backends.acrobat.frontend.tensors.shapes import move
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Held,
+    Static,
+    TupleV,
+    Value,
+    is_ragged,
+    is_tensor,
+    is_unknown,
+    retyped,
+    unknown,
+)
+from backends.acrobat.ir import nodes as n
+
+
+def reduce(f: Frame, how: str, xs: Array) -> Value:
+    """The sum, maximum or minimum of the items of a list, dense tensors or numbers. A sum of none is zero; of the others there
+    must be one; the "highest" of none is minus infinity."""
+    if is_unknown(xs):
+        return unknown()
+    t = item_type(xs)
+    if isinstance(t, ListT):  # a further extent varies: along that one first
+        turned = transposed_lists(f, mapped(f, [xs], lambda row: retyped(row, ListT(item_type(row)))))
+        return of_rows(mapped(f, [turned], lambda items: reduce(f, how, items)), t.rows or 0)
+    name = {"sum": "add", "max": "maximum", "min": "minimum", "highest": "maximum"}[how]
+    xs = retyped(xs, ListT(t))
+    if isinstance(t, ScalarT):
+        number = {"add": "add", "maximum": "max", "minimum": "min"}[name]
+        if how == "sum":
+            if t == BOOL:
+                xs, t = mapped(f, [xs], lambda x: f.host("int", [x], INT)), INT
+            return fold(f, xs, f.coerce(Static(0), t), lambda a, b: f.host(number, [a, b], t))
+        return fold(f, *head(f, xs), lambda a, b: f.host(number, [a, b], t))
+    if how in ("sum", "highest"):
+        start = op(f, "full", [], {"shape": t.shape, "value": 0.0 if how == "sum" else -math.inf}, "start")
+        return fold(f, xs, start, lambda a, b: op(f, name, [a, b]))
+    return fold(f, *head(f, xs), lambda a, b: op(f, name, [a, b]))
+
+
+def along(f: Frame, how: str, x: Array, dim: int, keep: bool) -> Value:
+    """A reduction, or a softmax, along one dimension of a ragged tensor."""
+    k = axis(x)
+    if dim != k:
+        shift = 0 if keep or dim > k or how in ("softmax", "log_softmax") else 1
+        return over_rows(f, x, k - shift, lambda row: _number(along_any(f, how, row, dim - (dim > k), keep)))
+    if how in ("softmax", "log_softmax"):
+        return _softmax(f, how, x, dim)
+    if how == "argmax":
+        return _argmax(f, x)
+    if how == "mean":
+        total = reduce(f, "sum", x)
+        result = elementwise(f, [total, length(f, x)], lambda v: op(f, "div", v))
+    else:
+        result = reduce(f, how, x)
+    return move(f, result, "unsqueeze", dim) if keep else result
+
+
+def _number(value: Value) -> Value:
+    """The int of a tensor that holds one."""
+    return value.value if isinstance(value, Held) and value.kind == "index" else value
+
+
+def along_any(f: Frame, how: str, x: Array, dim: int, keep: bool) -> Value:
+    if is_ragged(x):
+        return along(f, how, x, dim, keep)
+    if how in ("softmax", "log_softmax"):
+        return call_operation(f, how, Call(how, [x, Static(dim)], {}))
+    if how == "min":
+        negated = op(f, "max", [op(f, "neg", [x])], {"dim": dim, "keepdim": keep})
+        return op(f, "neg", [negated])
+    return op(f, how, [x], {"dim": dim, "keepdim": keep})
+
+
+def _softmax(f: Frame, how: str, x: Array, dim: int) -> Value:
+    """As PyTorch has it, a softmax over nothing is nothing."""
+
+    def each(name: str, *operands: Value) -> Value:
+        return elementwise(f, operands, lambda v: op(f, name, v))
+
+    highest = move(f, reduce(f, "highest", x), "unsqueeze", dim)
+    shifted = each("sub", x, highest)
+    powers = each("exp", shifted)
+    total = along(f, "sum", powers, dim, True)
+    return each("div", powers, total) if how == "softmax" else each("sub", shifted, each("log", total))
+
+
+def _argmax(f: Frame, x: Array) -> Any:
+    """Which of a list of scores is the highest, the first of several: the instance waits for them."""
+    row = shape(x)[1:] if axis(x) == 0 else tuple(e for i, e in enumerate(shape(x)) if i != axis(x))
+    if row and all(e is None for e in row[:1]) and isinstance(item_type(x), ListT):
+        turned = transposed_lists(f, mapped(f, [x], lambda part: retyped(part, ListT(item_type(part)))))
+        return of_rows(mapped(f, [turned], lambda scores: _argmax(f, of_rows(scores, 0)).value), 0)
+    if any(e != 1 for e in row):
+        raise Refused("`argmax` along an extent that varies takes one score for each part here")
+    numbers = x if isinstance(item_type(x), ScalarT) else mapped(f, [x], lambda score: item(f, score))
+    numbers = retyped(numbers, ListT(item_type(numbers)))
+    pairs = f.host("enumerate", [numbers], ListT(TupleT((INT, item_type(numbers)))))
+    each, best, where = f.var("item", item_type(pairs)), f.var("best", item_type(numbers)), f.var("where", INT)
+    first = f.host("list.get", [numbers, Static(0)], item_type(numbers), "first")
+    state = TupleT((item_type(numbers), INT))
+    with f.branch() as b:
+        i, score = f.components(Dyn(each)) or (unknown(), unknown())
+        higher = f.host("gt", [score, Dyn(best)], BOOL, "higher")
+        then = f.bind(n.Tuple((f.atom(score), f.atom(i)), state, span=f.span), "next")
+        with f.branch() as yes:
+            taken = yes.finish(then.atom)
+        with f.branch() as no:
+            kept = no.finish(f.bind(n.Tuple((best, where), state, span=f.span), "same").atom)
+        chosen = f.bind(n.If(f.atom(higher), taken, kept, state, span=f.span), "choice")
+        body = b.finish(chosen.atom)
+    folded = f.bind(
+        n.Fold(each, f.atom(pairs), (best, where), (f.atom(first), n.Lit(0, INT)), body, state, span=f.span), "highest"
+    )
+    return Held("index", f.bind(n.Field(folded.atom, 1, INT, span=f.span), "argmax"))
+
+
+def _reduced(f: Frame, how: str, x: Array, dim: Any, keep: bool) -> Value:
+    if dim is None or dim == Static(None):
+        if isinstance(x.type, ListT) and isinstance(item_type(x), ScalarT) and how != "argmax":
+            return reduce(f, how, x)
+        if how == "argmax" and all(e in (1, None) for e in shape(x)) and shape(x).count(None) == 1:
+            for d in reversed([d for d, e in enumerate(shape(x)) if e == 1]):
+                x = move(f, x, "squeeze", d)
+            return _argmax(f, x)
+        if how == "argmax":
+            raise Refused("`argmax` of a tensor whose extent varies needs a dimension here")
+        if how == "mean":
+            total = _reduced(f, "sum", x, dim, False)
+            count: Value = Static(1)
+            for e in range(len(shape(x))):
+                count = f.host("mul", [count, extent_of(f, x, e)], INT)
+            return op(f, "div", [total, count])
+        inner = mapped(f, [x], lambda row: _reduced_dense(f, how, row))
+        return reduce(f, how, inner)
+    return along(f, how, x, dim_of(dim, len(shape(x)), how), keep)
+
+
+def _reduced_dense(f: Frame, how: str, row: Value) -> Value:
+    if is_ragged(row):
+        return _reduced(f, how, row, None, False)
+    flat = op(f, "reshape", [row], {"shape": (math.prod(e or 1 for e in shape(row)),)})
+    return along_any(f, how, flat, 0, False)
+
+
+# ---- the operations
+
+
+def _dense(f: Frame, how: str, call: Call) -> Dyn:
+    x, dim, keepdim = call.bind("input", "dim", "keepdim", dim=None, keepdim=Static(False))
+    keep = bool(constant(keepdim, "keepdim"))
+    if dim is None or dim == Static(None):
+        fresh = set(f.builder.fresh)
+        x = op(f, "reshape", [x], {"shape": (math.prod(shape_of(x)),)})
+        f.builder.fresh = fresh  # nobody has this view
+        return op(f, how, [x], {"dim": 0, "keepdim": False})
+    return op(f, how, [x], {"dim": dim_of(dim, len(shape_of(x)), how), "keepdim": keep})
+
+
+@operation("sum")
+def _sum(f: Frame, call: Call) -> Value:
+    return _dense(f, "sum", call)
+
+
+@operation("mean")
+def _mean(f: Frame, call: Call) -> Dyn:
+    return _dense(f, "mean", call)
+
+
+@operation("argmax")
+def _argmax_dense(f: Frame, call: Call) -> Dyn:
+    return _dense(f, "argmax", call)
+
+
+@operation("amax")
+def _amax(f: Frame, call: Call) -> Dyn:
+    return _dense(f, "max", call)
+
+
+@operation("amin")
+def _amin(f: Frame, call: Call) -> Dyn:
+    x, *rest = call.args
+    return op(f, "neg", [_dense(f, "max", Call("amin", [op(f, "neg", [x]), *rest], call.kwargs))])
+
+
+@operation("max")
+def _max(f: Frame, call: Call) -> Value:
+    if len(call.args) == 2 and is_tensor(call.args[1]):
+        return op(f, "maximum", call.args)
+    if len(call.args) == 1 and not call.kwargs:
+        return _dense(f, "max", call)
+    return TupleV((_dense(f, "max", call), _dense(f, "argmax", call)))
+
+
+@ragged("sum", "mean", "amax", "amin", "argmax")
+def _reduced_ragged(f: Frame, c: Call) -> Value | None:
+    v, dim, keepdim = c.bind("input", "dim", "keepdim", dim=Static(None), keepdim=Static(False))
+    keep, how = bool(constant(keepdim, "keepdim")), {"amax": "max", "amin": "min"}.get(c.name, c.name)
+    return _reduced(f, how, v, dim, keep)
+
+
+@ragged("max", "min")
+def _extreme_ragged(f: Frame, c: Call) -> Value | None:
+    if len(c.args) == 1 and not c.kwargs:
+        return _reduced(f, c.name, c.args[0], Static(None), False)
+    if len(c.args) == 2 and (is_ragged(c.args[1]) or is_tensor(c.args[1])):
+        return elementwise(f, c.args, lambda v: call_operation(f, f"{c.name}imum", Call(c.name, list(v), {})))
+    if c.name == "min":
+        return None
+    v, dim, keepdim = c.bind("input", "dim", "keepdim", keepdim=Static(False))
+    k, keep = dim_of(dim, len(shape(v)), c.name), bool(constant(keepdim, "keepdim"))
+    try:
+        which = along(f, "argmax", v, k, keep)
+    except Refused:
+        which = Static(None)
+    return TupleV((along(f, "max", v, k, keep), which))
+
+
+@operation("softmax")
+def _softmax_dense(f: Frame, call: Call) -> Dyn:
+    x, dim, _ = call.bind("input", "dim", "dtype", dtype=None)
+    return op(f, "softmax", [x], {"dim": dim_of(dim, len(shape_of(x)), "softmax")})
+
+
+@operation("log_softmax")
+def _log_softmax(f: Frame, call: Call) -> Dyn:
+    x, dim, _ = call.bind("input", "dim", "dtype", dtype=None)
+    along = {"dim": dim_of(dim, len(shape_of(x)), "log_softmax"), "keepdim": True}
+    shifted = op(f, "sub", [x, op(f, "max", [x], along)])
+    return op(f, "sub", [shifted, op(f, "log", [op(f, "sum", [op(f, "exp", [shifted])], along)])])
+
+
+@ragged("softmax", "log_softmax")
+def _softmax_ragged(f: Frame, c: Call) -> Value | None:
+    v, dim, _ = c.bind("input", "dim", "dtype", dtype=None)
+    return along(f, c.name, v, dim_of(dim, len(shape(v)), c.name), True)
+
+
+@operation("layer_norm")
+def _layer_norm(f: Frame, call: Call) -> Dyn:
+    x, shape, w, b, eps = call.bind(
+        "input", "normalized_shape", "weight", "bias", "eps", weight=None, bias=None, eps=Static(1e-5)
+    )
+    if w is None or b is None:
+        raise Refused("`layer_norm` needs a weight and a bias here")
+    if len(constant(f.static_list(shape), "the normalised shape")) != 1:
+        raise Refused("`layer_norm` over more than the last dimension is not an operation of the language")
+    return op(f, "layer_norm", [x, w, b], {"eps": float(constant(eps, "eps"))})
+
+
+@ragged("layer_norm")
+def _layer_norm_ragged(f: Frame, c: Call) -> Value | None:
+    v, *rest = c.args
+    return over_rows(f, v, axis(v), lambda row: call_operation(f, c.name, Call(c.name, [row, *rest], c.kwargs)))

@@ -1,0 +1,288 @@
+"""Shapes: asking for extents, and operations that move dimensions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT
+from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import Array, item_type, length, mapped
+from backends.acrobat.frontend.tensors.lifting import (
+    as_rows,
+    axis,
+    dim_of,
+    extent_of,
+    of_rows,
+    op,
+    operand,
+    over_rows,
+    shape,
+    shape_of,
+)
+from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
+from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, is_ragged, is_tensor, known, retyped
+from backends.acrobat.ir import nodes as n
+
+
+def move(f: Frame, x: Array, how: str, dim: int) -> Value:
+    """`unsqueeze` or `squeeze` of one dimension (not negative) of a tensor or number."""
+    if isinstance(x, Held) or not is_ragged(x):
+        if is_tensor(x):
+            return call_operation(f, how, Call(how, [x, Static(dim)], {}))
+        return x if isinstance(x, Held) else call_operation(f, how, Call(how, [Dyn(operand(f, x)), Static(dim)], {}))
+    k = axis(x)
+    if how == "unsqueeze":
+        return over_rows(f, x, k + (dim <= k), lambda row: move(f, row, how, dim if dim <= k else dim - 1))
+    if dim == k:
+        raise Refused("`squeeze` of an extent that varies between instances", "index it: `x[0]`")
+    if shape(x)[dim] != 1:
+        return x
+    return over_rows(f, x, k - (dim < k), lambda row: move(f, row, how, dim if dim < k else dim - 1))
+
+
+def permute(f: Frame, x: Array, dims: Sequence[int]) -> Value:
+    if list(dims) == sorted(dims):
+        return x
+    if not is_ragged(x):
+        return op(f, "permute", [x], {"dims": tuple(dims)})
+    k: int = axis(x)
+    inner = [i for i, e in enumerate(shape(x)) if e is None and i != k]
+    if inner and dims.index(inner[0]) < dims.index(k):  # the other varying dimension comes to stand before this one
+        first = inner[0]
+        swapped = as_rows(f, x, first)
+        rest = [d - (d > first) for d in dims if d != first]
+        return of_rows(mapped(f, [swapped], lambda row: permute(f, row, rest)), dims.index(first))
+    rest = [d - (d > k) for d in dims if d != k]
+    if rest == sorted(rest):
+        return retyped(x, ListT(item_type(x), dims.index(k)))
+    return over_rows(f, x, dims.index(k), lambda row: permute(f, row, rest))
+
+
+def reshape(f: Frame, x: Array, wanted: Sequence[Any]) -> Value:
+    """`view`, `reshape`: elements stay on their side of the dimension that varies."""
+    have = shape(x)
+    if have.count(None) > 1:
+        raise Refused(
+            "a tensor of which several extents vary cannot be reshaped", "use transpose, unsqueeze or flatten its rows"
+        )
+    k = axis(x)
+    before, after = math.prod(e or 1 for e in have[:k]), math.prod(e or 1 for e in have[k + 1 :])
+    if isinstance(item_type(x), ScalarT):
+        sizes = [e for e in wanted if not _is_length(f, e)]
+        if len(wanted) == 1:
+            return x
+        raise Refused(f"a tensor of ints with one dimension cannot be reshaped to {len(sizes)} others")
+    runtime = [i for i, e in enumerate(wanted) if not known(e)[0]]
+    if len(runtime) > 1 or any(not _is_length(f, wanted[i]) for i in runtime):
+        raise Refused("an extent here is neither constant nor the tensor's own varying one", "write `x.size(0)` for that")
+    fixed = [known(e)[1] for e in wanted]
+    if runtime:
+        j = runtime[0]
+        rest = math.prod(e for i, e in enumerate(fixed) if i != j and e != -1)
+        fixed = [before * after // max(rest, 1) if e == -1 else e for e in fixed]
+    elif -1 in fixed:
+        j = fixed.index(-1)
+    else:
+        raise Refused("this shape has no place for the extent that varies", "write -1 for it")
+    left, right = math.prod(fixed[:j]), math.prod(fixed[j + 1 :])
+    if (left, right) != (before, after):
+        raise Refused("`view` cannot move elements across the dimension whose extent varies")
+    row = tuple(fixed[:j] + fixed[j + 1 :])
+    if row == shape(Dyn(n.Var("?", item_type(x)))):
+        return retyped(x, ListT(item_type(x), j))
+    return over_rows(f, x, j, lambda part: op(f, "reshape", [part], {"shape": row}))
+
+
+def _is_length(f: Frame, value: Any) -> bool:
+    return isinstance(value, Dyn) and getattr(value.atom, "name", "") in f.lengths
+
+
+# ---- the operations
+
+
+@operation("reshape", "view")
+def _reshape(f: Frame, call: Call) -> Dyn:
+    x: Any
+    x, *extent = [*call.args, *call.kwargs.values()]
+    wanted = [constant(e, "the shape") for e in f.spread(extent)]
+    known = math.prod([int(e) for e in wanted if e != -1])
+    total = x.type.size
+    shape = tuple(total // known if e == -1 and known else e for e in wanted)
+    return op(f, "reshape", [x], {"shape": shape})
+
+
+@ragged("view", "reshape")
+def _reshape_ragged(f: Frame, c: Call) -> Value | None:
+    return reshape(f, c.args[0], f.spread([*c.args[1:], *c.kwargs.values()]))
+
+
+@operation("flatten")
+def _flatten(f: Frame, call: Call) -> Dyn:
+    x, start, end = call.bind("input", "start_dim", "end_dim", start_dim=Static(0), end_dim=Static(-1))
+    shape = shape_of(x)
+    s, e = dim_of(start, len(shape), "flatten"), dim_of(end, len(shape), "flatten")
+    return op(f, "reshape", [x], {"shape": (*shape[:s], math.prod(shape[s : e + 1]), *shape[e + 1 :])})
+
+
+@operation("unsqueeze")
+def _unsqueeze(f: Frame, call: Call) -> Dyn:
+    x, dim = call.bind("input", "dim")
+    d = dim_of(dim, len(shape_of(x)), "unsqueeze", extra=1)
+    shape = shape_of(x)
+    return op(f, "reshape", [x], {"shape": (*shape[:d], 1, *shape[d:])})
+
+
+@ragged("unsqueeze")
+def _unsqueeze_ragged(f: Frame, c: Call) -> Value | None:
+    v, dim = c.bind("input", "dim")
+    return move(f, v, c.name, dim_of(dim, len(shape(v)), c.name, extra=1))
+
+
+@operation("squeeze")
+def _squeeze(f: Frame, call: Call) -> Dyn:
+    x, dim = call.bind("input", "dim", dim=None)
+    shape = shape_of(x)
+    if dim is None:
+        return op(f, "reshape", [x], {"shape": tuple(e for e in shape if e != 1)})
+    d = dim_of(dim, len(shape), "squeeze")
+    return op(f, "reshape", [x], {"shape": shape[:d] + shape[d + 1 :]}) if shape[d] == 1 else x
+
+
+@ragged("squeeze")
+def _squeeze_ragged(f: Frame, c: Call) -> Value | None:
+    v, dim = c.bind("input", "dim", dim=None)
+    if dim is None:
+        raise Refused("`squeeze()` of a tensor whose extent varies depends on that extent", "give it the dimension")
+    return move(f, v, c.name, dim_of(dim, len(shape(v)), c.name))
+
+
+@operation("transpose")
+def _transpose(f: Frame, call: Call) -> Dyn:
+    x, a, b = call.bind("input", "dim0", "dim1")
+    rank = len(shape_of(x))
+    i, j = dim_of(a, rank, "transpose"), dim_of(b, rank, "transpose")
+    dims = list(range(rank))
+    dims[i], dims[j] = dims[j], dims[i]
+    return op(f, "permute", [x], {"dims": tuple(dims)})
+
+
+@ragged("transpose")
+def _transpose_ragged(f: Frame, c: Call) -> Value | None:
+    v, a, b = c.bind("input", "dim0", "dim1")
+    rank = len(shape(v))
+    dims = list(range(rank))
+    i, j = dim_of(a, rank, c.name), dim_of(b, rank, c.name)
+    dims[i], dims[j] = dims[j], dims[i]
+    return permute(f, v, dims)
+
+
+@operation("t")
+def _t(f: Frame, call: Call) -> Dyn:
+    (x,) = call.bind("input")
+    return op(f, "permute", [x], {"dims": tuple(reversed(range(len(shape_of(x)))))})
+
+
+@ragged("t")
+def _t_ragged(f: Frame, c: Call) -> Value | None:
+    return permute(f, c.args[0], list(reversed(range(len(shape(c.args[0]))))))
+
+
+@operation("permute")
+def _permute(f: Frame, call: Call) -> Dyn:
+    x: Any
+    x, *dims = [*call.args, *call.kwargs.values()]
+    items = f.spread(dims)
+    rank = len(shape_of(x))
+    return op(f, "permute", [x], {"dims": tuple(dim_of(d, rank, "permute") for d in items)})
+
+
+@ragged("permute")
+def _permute_ragged(f: Frame, c: Call) -> Value | None:
+    x = c.args[0]
+    rank = len(shape(x))
+    return permute(f, x, [dim_of(d, rank, c.name) for d in f.spread([*c.args[1:], *c.kwargs.values()])])
+
+
+@operation("contiguous")
+def _contiguous(f: Frame, call: Call) -> Dyn:
+    x: Any = call.args[0]
+    f.builder.fresh -= {getattr(f.atom(x), "name", "")}  # the result may be the tensor or a copy of it
+    return x  # type: ignore[no-any-return]
+
+
+@operation("detach")
+def _detach(f: Frame, call: Call) -> Dyn:
+    return call.args[0]  # type: ignore[return-value]
+
+
+@operation("clone")
+def _clone(f: Frame, call: Call) -> Dyn:
+    """A tensor of its own: changes of the other in place do not reach it."""
+    x: Any = call.args[0]
+    fresh = set(f.builder.fresh)
+    copy = op(f, "reshape", [x], {"shape": shape_of(x)}, "clone")
+    f.builder.fresh = fresh | {getattr(copy.atom, "name", "")}
+    return copy
+
+
+@operation("float")
+def _float(f: Frame, call: Call) -> Value:
+    (x,) = call.bind("input")
+    return x  # type: ignore[no-any-return]
+
+
+@ragged("contiguous", "detach", "clone", "float")
+def _same_ragged(f: Frame, c: Call) -> Value | None:
+    x: Any = c.args[0]
+    return x if c.name != "float" or not isinstance(item_type(x), ScalarT) else numbers(f, x)
+
+
+def numbers(f: Frame, x: Array) -> Value:
+    """A tensor of ints or bools as one of floats."""
+    item = item_type(x)
+
+    def number(i: Value) -> Value:
+        if item == BOOL:
+            i = f.host("int", [i], INT)
+        return Dyn(operand(f, f.host("float", [i], FLOAT)))
+
+    return of_rows(mapped(f, [x], number), 0)
+
+
+@operation("size")
+def _size(f: Frame, call: Call) -> Value:
+    x, dim = call.bind("input", "dim", dim=None)
+    shape = shape_of(x)
+    return Static(tuple(shape)) if dim is None else Static(shape[dim_of(dim, len(shape), "size")])
+
+
+@ragged("size")
+def _size_ragged(f: Frame, c: Call) -> Value | None:
+    v, dim = c.bind("input", "dim", dim=None)
+    rank = len(shape(v))
+    if dim is not None:
+        return extent_of(f, v, dim_of(dim, rank, c.name))
+    return TupleV(tuple(extent_of(f, v, d) for d in range(rank)))
+
+
+@operation("numel")
+def _numel(f: Frame, call: Call) -> Value:
+    return Static(math.prod(shape_of(call.args[0])))  # type: ignore[arg-type]
+
+
+@ragged("numel")
+def _numel_ragged(f: Frame, c: Call) -> Value | None:
+    return length(f, c.args[0]) if len(shape(c.args[0])) == 1 else None
+
+
+@operation("dim")
+def _dim(f: Frame, call: Call) -> Value:
+    return Static(len(shape_of(call.args[0])))  # type: ignore[arg-type]
+
+
+@ragged("dim")
+def _dim_ragged(f: Frame, c: Call) -> Value | None:
+    return Static(len(shape(c.args[0])))

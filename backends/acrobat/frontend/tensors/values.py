@@ -1,0 +1,111 @@
+"""Values that only models of PyTorch have: modules, and tensors that kernels cannot read."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from backends.acrobat.core.types import Type
+from backends.acrobat.frontend.tensors.parameters import constants_of
+from backends.acrobat.frontend.types import Mismatch
+from backends.acrobat.frontend.values import HELD, Special, Static, Value
+from backends.acrobat.ir import nodes as n
+
+HELD["index"] = "a tensor of an int serves as an index, nothing else"
+HELD["ids"] = "a tensor of ints serves as the index of an embedding, nothing else"
+HELD["batch"] = "a batch of one sentence of ints serves as the index of an embedding, nothing else"
+
+
+def fingerprint(module: nn.Module) -> Any:
+    """What the compiled methods of a module depend on, but for its weights: two modules that agree share them."""
+    own = {
+        k: v if isinstance(v, Hashable) and not isinstance(v, Tensor) else id(v)
+        for k, v in vars(module).items()
+        if not k.startswith("_")
+    }
+    values = tuple((k, type(v), v) for k, v in sorted(own.items()))
+    children = tuple((k, fingerprint(m)) for k, m in module.named_children())
+    return type(module), values, constants_of(module), children
+
+
+def of_torch(function: types.FunctionType) -> bool:
+    """Whether torch defines the function. (Its `__module__` is what a wrapper has copied.)"""
+    return str(function.__globals__.get("__name__", "")).startswith("torch.")
+
+
+@dataclass(frozen=True, slots=True)
+class Module(Special):
+    """A module of the model. `tensors` gives the atoms of its parameters and buffers by name relative to it; `root` marks
+    the module being compiled, whose tensors are weights everywhere."""
+
+    module: nn.Module
+    tensors: tuple[tuple[str, n.Atom], ...]
+    root: bool = False
+    unrolled: ClassVar[bool] = True
+
+    @property
+    def refusal(self) -> str:
+        return f"a module ({type(self.module).__name__}) cannot be chosen at run time"
+
+    @property
+    def python_object(self) -> nn.Module:
+        return self.module
+
+    def signature(self, of: Callable[[Value], Any]) -> Any:
+        return "root" if self.root else (fingerprint(self.module), tuple((k, a.type) for k, a in self.tensors))
+
+    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
+        return [] if self.root else [a for _, a in self.tensors]
+
+    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
+        return self if self.root else Module(self.module, tuple((k, weight(k, a.type)) for k, a in self.tensors))
+
+    def tensor(self, name: str) -> n.Atom | None:
+        return dict(self.tensors).get(name)
+
+    def child(self, name: str) -> Module:
+        prefix = f"{name}."
+        inner = tuple((k.removeprefix(prefix), a) for k, a in self.tensors if k.startswith(prefix))
+        return Module(self.module.get_submodule(name), inner)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostTensor(Special):
+    """A parameter or buffer that kernels cannot read, since it is not float32, or a part of one. Its values are constants of
+    the program: the source may read them with `.item()`. `name` is how it is written, from the model on."""
+
+    tensor: Tensor
+    name: str
+
+    @property
+    def what(self) -> str:
+        dtype = str(self.tensor.dtype).removeprefix("torch.")
+        return f"{'an' if dtype[0] == 'i' else 'a'} {dtype} tensor"
+
+    @property
+    def refusal(self) -> str:
+        """Why it cannot be an operand."""
+        if self.tensor.is_floating_point():
+            return f"`{self.name}` is {self.what}, and models are compiled in float32 only: call `.float()` on the model first"
+        return (
+            f"`{self.name}` is {self.what}, of which only values can be read, as in `int({self.name.partition('[')[0]}[0])`: "
+            "make it float32 to compute with it"
+        )
+
+    def read(self) -> Static:
+        """`.item()`: its value, exactly. Raises Mismatch."""
+        if self.tensor.numel() != 1:
+            shape = tuple(self.tensor.shape)
+            raise Mismatch(f"only a tensor of one element has a value to read; `{self.name}` has shape {shape}")
+        return Static(self.tensor.item())
+
+    def index(self) -> Static:
+        """An int of it, as an index; PyTorch takes tensors of other dtypes for masks, or not at all. Raises Mismatch."""
+        if self.tensor.numel() != 1 or self.tensor.dtype not in (torch.int64, torch.int32):
+            raise Mismatch(f"`{self.name}`, {self.what} of shape {tuple(self.tensor.shape)}, is no index")
+        return self.read()

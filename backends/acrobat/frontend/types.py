@@ -1,0 +1,135 @@
+"""Types of values of the program, as far as they are known while it is compiled, and how they are named in messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from backends.acrobat.core.types import FLOAT, DataT, ListT, ScalarT, TensorT, TupleT
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownT:
+    """Not known yet (the result of a recursion whose base case was not seen) or not worth knowing (after an error)."""
+
+
+UNKNOWN: Any = UnknownT()
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolT:
+    """The type of a string or a member of an Enum: only compared, and a key of dictionaries. A finished program has numbers for
+    them (`boundary.Symbols`)."""
+
+
+SYMBOL: Any = SymbolT()
+
+
+@dataclass(frozen=True, slots=True)
+class NoneT:
+    """The type of `None` before it is known which optional it belongs to."""
+
+
+NONE: Any = NoneT()
+
+
+class Mismatch(Exception):
+    """Two values that must have one type do not."""
+
+
+def contains_unknown(type: Any) -> bool:
+    match type:
+        case UnknownT():
+            return True
+        case TupleT(items):
+            return any(contains_unknown(t) for t in items)
+        case ListT(item):
+            return contains_unknown(item)
+    return False
+
+
+def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
+    """The type that covers both. With `numbers` a number may be where a tensor is on another path, as in `total = 0` before a
+    loop that adds tensors: it is a tensor filled with it then. Raises Mismatch."""
+    match a, b:
+        case (UnknownT(), t) | (t, UnknownT()):
+            return t
+        case (ListT(rows=int()), TensorT()) | (TensorT(), ListT(rows=int())) if _covers(a, b) or _covers(b, a):
+            return a if isinstance(a, ListT) else b
+        case (TupleT(x), TupleT(y)) if len(x) == len(y):
+            return TupleT(tuple(join_types(s, t, numbers) for s, t in zip(x, y, strict=True)))
+        case ListT(x), ListT(y) if a.rows == b.rows and a.kind == b.kind:
+            return replace(a, item=join_types(x, y))
+        case (ScalarT("int" | "float"), TensorT(dtype="float32")) | (TensorT(dtype="float32"), ScalarT("int" | "float")) if (
+            numbers
+        ):
+            return a if isinstance(a, TensorT) else b
+        case ScalarT("int"), ScalarT("float"):
+            return FLOAT
+        case ScalarT("float"), ScalarT("int"):
+            return FLOAT
+    if a == b:
+        return a
+    raise Mismatch(f"{describe(a)} here, {describe(b)} there")
+
+
+def extents(type: Any) -> tuple[int | None, ...] | None:
+    """The extents of a tensor, None where each instance has its own; None for what is no tensor."""
+    match type:
+        case TensorT(shape):
+            return shape
+        case ListT(item, int() as k):
+            inner = () if isinstance(item, ScalarT) else extents(item)
+            return None if inner is None else (*inner[:k], None, *inner[k:])
+    return None
+
+
+def _covers(ragged: Any, dense: Any) -> bool:
+    """Whether a dense tensor is a special case of a ragged one: the extents that are fixed in both agree."""
+    wide, narrow = extents(ragged), extents(dense)
+    return (
+        isinstance(ragged, ListT)
+        and isinstance(dense, TensorT)
+        and dense.dtype == "float32"
+        and wide is not None
+        and narrow is not None
+        and len(wide) == len(narrow)
+        and all(w is None or w == e for w, e in zip(wide, narrow, strict=True))
+    )
+
+
+def describe(type: Any) -> str:
+    """A type as the source's author thinks of it."""
+    match type:
+        case ListT(rows=int()):
+            shape = ", ".join("n" if e is None else str(e) for e in extents(type) or ())
+            return f"a tensor of shape ({shape}), whose extent n varies"
+        case SymbolT():
+            return "a string"
+        case TensorT(shape, dtype):
+            return f"a tensor of shape {shape}" + ("" if dtype == "float32" else f" and dtype {dtype}")
+        case ScalarT(kind):
+            return f"{'an' if kind == 'int' else 'a'} {kind}"
+        case TupleT(items):
+            return f"a tuple of {len(items)} ({', '.join(map(describe, items))})" if items else "an empty tuple"
+        case ListT(kind="set" | "dict" as kind):
+            return f"a {kind}"
+        case ListT(UnknownT()):
+            return "an empty list"
+        case ListT(item):
+            return f"a list of {plural(item)}"
+        case DataT(name):
+            return name
+    return "a value of unknown type"
+
+
+def plural(type: Any) -> str:
+    """Several values of a type."""
+    match type:
+        case TensorT():
+            return describe(type).replace("a tensor", "tensors", 1)
+        case ScalarT(kind):
+            return f"{kind}s"
+        case TupleT() | ListT():
+            return describe(type).replace("a tuple", "tuples", 1).replace("a list", "lists", 1)
+    return describe(type)

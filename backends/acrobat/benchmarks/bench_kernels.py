@@ -1,6 +1,4 @@
-"""Kernels of the workloads as fractions of the FMA peak, one thread.
-
-    python -m pytest backends/acrobat/benchmarks/bench_kernels.py --benchmark-enable
+"""Kernels of the workloads as fractions of the FMA peak, one thread. `scripts/benchmark kernels` runs it.
 
 The fraction counts the operations of the matrix products only; it is a median over rounds, each beside a measurement of the
 peak, in time of this thread.

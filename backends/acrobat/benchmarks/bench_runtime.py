@@ -1,7 +1,5 @@
-"""What the runtime costs beside the kernels, in nanoseconds of one thread: recording an operation, resuming a waiting call.
-
-python -m pytest backends/acrobat/benchmarks/bench_runtime.py --benchmark-enable
-"""
+"""What the runtime costs beside the kernels, in nanoseconds of one thread: reading an instance from Python, recording an
+operation, scheduling a batch, resuming a waiting call, handing a result out. `scripts/benchmark runtime` runs it."""
 
 from __future__ import annotations
 
@@ -15,23 +13,33 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from backends.acrobat import compile
 from backends.acrobat.options import Codegen, Executor, Options
 from backends.acrobat.tests.models import Unequal, WideWaits
+from workloads.spec import loaded
+from workloads.treelstm.model import Leaf, Node
+from workloads.treelstm.spec import Spec
 
 CALLS = 20_000
 ROUNDS = 21
 
 
-def nanoseconds(executable: Any, instances: list[Any], count: str) -> float:
-    """The median over rounds of construction time by what was counted."""
+def nanoseconds(executable: Any, instances: list[Any], activity: str, count: str | float) -> float:
+    """The median over rounds of an activity's time by what was counted, or by a number."""
     found = []
     for _ in range(ROUNDS):
         executable(instances)
         counters = executable.counters()
-        found.append(counters["construct_ms"] * 1e6 / counters[count])
+        found.append(counters[activity] * 1e6 / (counters[count] if isinstance(count, str) else count))
     return float(median(found))
 
 
-def report(benchmark: BenchmarkFixture, executable: Any, instances: list[Any], count: str, name: str) -> None:
-    cost = nanoseconds(executable, instances, count)
+def report(
+    benchmark: BenchmarkFixture,
+    executable: Any,
+    instances: list[Any],
+    count: str | float,
+    name: str,
+    activity: str = "construct_ms",
+) -> None:
+    cost = nanoseconds(executable, instances, activity, count)
     benchmark.name = f"{benchmark.name}: {cost:.1f} ns a {name}"
     benchmark.extra_info[f"nanoseconds a {name}"] = round(cost, 1)
     benchmark.pedantic(executable, args=(instances,), rounds=5)
@@ -51,3 +59,29 @@ def test_resuming(benchmark: BenchmarkFixture, codegen: Codegen) -> None:
     torch.manual_seed(0)
     executable = compile(WideWaits(), options=Options(codegen=codegen))
     report(benchmark, executable, [[i % 7 for i in range(CALLS // 100)]] * 100, "waits", "wait")
+
+
+def nodes(tree: Leaf | Node) -> int:
+    return 1 if isinstance(tree, Leaf) else 1 + sum(nodes(child) for child in tree.children)
+
+
+@pytest.fixture(scope="module")
+def trees() -> tuple[Any, list[Any]]:
+    """TreeLSTM at its smallest size and 64 of its trees: little arithmetic, as much of everything else as at any size."""
+    workload = Spec()
+    return compile(loaded(workload, "tiny", 0)), workload.instances("tiny", 0, 64)
+
+
+def test_ingest(benchmark: BenchmarkFixture, trees: tuple[Any, list[Any]]) -> None:
+    executable, instances = trees
+    report(benchmark, executable, instances, float(sum(map(nodes, instances))), "node of a tree", "ingest_ms")
+
+
+def test_scheduling(benchmark: BenchmarkFixture, trees: tuple[Any, list[Any]]) -> None:
+    executable, instances = trees
+    report(benchmark, executable, instances, "batches", "batch", "schedule_ms")
+
+
+def test_fetch(benchmark: BenchmarkFixture, trees: tuple[Any, list[Any]]) -> None:
+    executable, instances = trees
+    report(benchmark, executable, instances, float(len(instances)), "result tensor", "fetch_ms")

@@ -5,20 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from backends.acrobat import versions
 from backends.acrobat.codegen.build import compile_model
+from backends.acrobat.codegen.device import Device, Target, by_symbol
+from backends.acrobat.codegen.devices import DEVICES
 from backends.acrobat.codegen.module import DOOR, Module, collect_units
 from backends.acrobat.codegen.vm_module import VmModule
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.printer import print_program
-from backends.acrobat.kernels.cpu.emit import Schedules, llvm_version, symbol, variants
-from backends.acrobat.kernels.cpu.target import CpuTarget
-from backends.acrobat.kernels.interface import Emitted, Request
+from backends.acrobat.kernels.interface import Request, Schedules
 from backends.acrobat.options import Options
 from backends.acrobat.passes.tables import projects
 from backends.acrobat.pipeline import schedule_of
@@ -31,10 +31,12 @@ runtime when the build is loaded."""
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A program before the C++ compiler has seen it: its translation unit, the kernels' objects by symbol, its manifest."""
+    """A program before the C++ compiler has seen it: its translation unit, the kernels' objects by symbol, further files of the
+    build by name, its manifest."""
 
     module: Module | VmModule
     objects: Mapping[str, bytes]
+    files: Mapping[str, bytes]
     manifest: Mapping[str, Any]
 
 
@@ -46,28 +48,35 @@ class Build:
     """Finished by all passes."""
     options: Options
     """As they are in effect."""
-    target: CpuTarget
+    target: Target
+    """The machine that kernels are made for; it says which device of the table it is."""
     schedules: Mapping[Request, Schedules] = field(default_factory=dict)
     """Those of the kernels that are tuned."""
     flags: tuple[str, ...] = ()
     """Further ones for the C++ compiler."""
-    emit: Emit = variants
+    emit: Emit | None = None
+    """In place of the device's own emitter."""
     door: str = DOOR
     """Begins the names of the functions that the shared object offers."""
 
     @property
+    def device(self) -> Device:
+        return DEVICES[self.target.device]
+
+    @property
     def inputs(self) -> str:
-        """A hash of this description and of the versions of this compiler, TVM, LLVM and Python: all but the C++ compiler."""
-        tuned = ((symbol(r.kernel, r.out_mode, self.target), repr(each)) for r, each in self.schedules.items())
+        """A hash of this description and of the versions of this compiler, of what makes kernels and of Python: all but the C++
+        compiler."""
+        emit = self.emit or self.device.emit
         text = "\n".join(
             [
                 print_program(self.program),
                 repr([(name, getattr(self.options, name)) for name in GENERATION]),
                 repr(self.target),
-                repr(sorted(tuned)),
-                repr((self.flags, self.emit.__module__, self.emit.__qualname__, self.door)),
+                repr(sorted((repr(request), repr(each)) for request, each in self.schedules.items())),
+                repr((self.flags, emit.__module__, emit.__qualname__, self.door)),
                 versions.source_hash(),
-                versions.code_generator(),
+                self.device.code_generator(),
                 sys.version,
             ]
         )
@@ -80,30 +89,25 @@ class Build:
 
     def generate(self) -> Generated:
         """Kernels, generated code and manifest."""
-        program, target, kind = self.program, self.target, self.options.kernels
+        program, target, kind, device = self.program, self.target, self.options.kernels, self.device
+        emit = self.emit or device.emit
         units = collect_units(program, self.options.merge_steps)
-        emitted = {r: self.emit(r.kernel, r.out_mode, target, self.schedules.get(r, ()), kind) for r in units.requests()}
-        kernels = by_symbol([v.emitted for each in emitted.values() for v in each])
+        emitted = {r: emit(r.kernel, r.out_mode, target, self.schedules.get(r, ()), kind) for r in units.requests()}
+        made = device.artefacts(by_symbol([v for each in emitted.values() for v in each]), target)
         module_of = VmModule if self.options.codegen == "vm" else Module
         schedule = schedule_of(program, self.options)
-        module = module_of(schedule, units, emitted, self.door)
+        module = module_of(schedule, units, device.writer(emitted), self.door)
         manifest = {
+            "device": device.name,
             "door": self.door,
             "weights": module.weights,
             "packed": [{"weight": w, "description": json.loads(packing)} for w, packing in module.packed],
             "outputs": [{"shape": t.shape, "dtype": t.dtype} for t in module.outputs],
-            "library": any(e.source for e in kernels.values()),
-            "instruction_set": target.instruction_set,
-            "second_level": target.second_level,
-            "llvm": llvm_version() if kernels else "",
             "projects": projects(program),
             "recursive": schedule.recursive,
-            "kernels": {
-                name: {"flops_per_row": e.flops_per_row, "parts": e.parts, "schedule": asdict(e.schedule)}
-                for name, e in kernels.items()
-            },
+            **made.manifest,
         }
-        return Generated(module, {e.symbol: e.object_bytes for e in kernels.values() if not e.source}, manifest)
+        return Generated(module, made.objects, made.files, manifest)
 
     def make(self, folder: Path) -> None:
         """Kernels, generated code, shared object and manifest, in `folder`. Raises BuildError."""
@@ -111,16 +115,9 @@ class Build:
         objects = [folder / f"{symbol}.o" for symbol in generated.objects]
         for path, content in zip(objects, generated.objects.values(), strict=True):
             path.write_bytes(content)
+        for name, content in generated.files.items():
+            (folder / name).write_bytes(content)
         (folder / "model.cpp").write_text(generated.module.source)
         (folder / "program.txt").write_text(print_program(self.program))
         compile_model(folder / "model.cpp", objects, folder / "model.so", self.flags)
         (folder / "manifest.json").write_text(json.dumps(generated.manifest, indent=1))
-
-
-def by_symbol(emitted: Sequence[Emitted]) -> dict[str, Emitted]:
-    """Kernels by their C names. Raises RuntimeError if two that differ have one name: the linker would take one for both."""
-    kernels: dict[str, Emitted] = {}
-    for e in emitted:
-        if kernels.setdefault(e.symbol, e) != e:
-            raise RuntimeError(f"two kernels have the symbol {e.symbol}: this is a defect of the compiler")
-    return kernels

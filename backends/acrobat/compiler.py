@@ -12,6 +12,8 @@ from torch import nn
 from backends.acrobat.analyses.importance import expected_runs
 from backends.acrobat.builds import Build
 from backends.acrobat.codegen.build import cache_folder, cached, newest
+from backends.acrobat.codegen.device import Device, Target
+from backends.acrobat.codegen.devices import DEVICES
 from backends.acrobat.codegen.executable import Executable
 from backends.acrobat.codegen.module import classes_of, collect_units
 from backends.acrobat.codegen.units import Units
@@ -20,14 +22,11 @@ from backends.acrobat.deep import as_deep_as_needed
 from backends.acrobat.frontend import build_with_reads, too_deep
 from backends.acrobat.frozen import Frozen
 from backends.acrobat.ir.nodes import Program
-from backends.acrobat.kernels.cpu.emit import Schedules, symbol
-from backends.acrobat.kernels.cpu.target import CpuTarget
-from backends.acrobat.kernels.interface import Request
+from backends.acrobat.kernels.interface import Request, Schedules
 from backends.acrobat.passes.constants import evaluate_derived
 from backends.acrobat.pipeline import optimise
 from backends.acrobat.settings import Settings, keywords_of
 from backends.acrobat.tuning.tune import Guide
-from backends.acrobat.tuning.tune import tune as tuned
 
 
 @keywords_of(Settings)
@@ -46,6 +45,7 @@ def compile(module: nn.Module, settings: Settings) -> Executable:
     the cache has does not need) or, with `Options(kernels="vendor")`, no library, UnsupportedCpu if the processor lacks the
     instructions that kernels need or that `Options(isa=...)` asks for, ValueError for keyword arguments that cannot be.
     """
+    DEVICES[settings.device].check(settings)
     program, reads = build_with_reads(module, sample=settings.sample)
     frozen = Frozen(module, reads, program)
     try:
@@ -58,10 +58,10 @@ def compile(module: nn.Module, settings: Settings) -> Executable:
 
 def compile_program(program: Program, frozen: Frozen, settings: Settings) -> Executable:
     """`compile` from the front end's result on; `frozen` is told what the passes have made of the weights."""
-    options = settings.options.effective()
+    device, options = DEVICES[settings.device], settings.options.effective()
     program = optimise(program, options, settings.observe)
     frozen.finish(program)
-    target = CpuTarget.detect(options.isa)
+    target = device.target(options)
 
     def build(schedules: Mapping[Request, Schedules]) -> Path:
         return built(Build(program, options, target, schedules, tuple(settings.flags), settings.emit), settings.cache_folder)
@@ -70,21 +70,23 @@ def compile_program(program: Program, frozen: Frozen, settings: Settings) -> Exe
     if settings.tune or settings.untuned:
         units = collect_units(program, options.merge_steps)
         measurements = (settings.cache_folder or cache_folder()) / "tuning"
-        guide = guide_of(program, units, target, settings, build) if settings.tune else Guide()
-        schedules = tuned(units.requests(), target, settings.tune, guide, settings.threads, measurements, settings.untuned)
+        guide = guide_of(program, units, device, target, settings, build) if settings.tune else Guide()
+        schedules = device.tuned(units.requests(), target, settings, guide, measurements)
     return load(program, build(schedules), settings)
 
 
 def guide_of(
     program: Program,
     units: Units,
-    target: CpuTarget,
+    device: Device,
+    target: Target,
     settings: Settings,
     build: Callable[[Mapping[Request, Schedules]], Path],
 ) -> Guide:
     """Where the trials of tuning go, as `settings.guide` says. A profile needs a build that is not tuned."""
     if settings.guided_by == "profile" and settings.sample is not None:
-        untuned = load(program, build({}), Settings(options=settings.options.effective(), memory_limit=settings.memory_limit))
+        plain = Settings(device=settings.device, options=settings.options.effective(), memory_limit=settings.memory_limit)
+        untuned = load(program, build({}), plain)
         profile = untuned.profile(settings.sample)
         untuned.close()
         return Guide(profile)
@@ -92,7 +94,7 @@ def guide_of(
         runs: defaultdict[str, float] = defaultdict(float)
         for launch, often in expected_runs(program):
             for call in units.of(launch).calls:
-                runs[symbol(call.request.kernel, call.request.out_mode, target)] += often * len(call.parts)
+                runs[device.symbol(call.request, target)] += often * len(call.parts)
         return Guide.static(runs)
     return Guide()
 

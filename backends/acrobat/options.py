@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Literal, TypeAlias, TypeVar, get_args, get_type_hints
 
+Device: TypeAlias = Literal["cpu", "cuda"]
 Executor: TypeAlias = Literal["inline", "dataflow", "agenda"]
 Codegen: TypeAlias = Literal["aot", "vm"]
 Kernels: TypeAlias = Literal["generated", "vendor"]

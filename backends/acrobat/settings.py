@@ -8,14 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar, get_args
 
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.ir.nodes import Program
-from backends.acrobat.kernels.cpu.emit import Schedules, variants
-from backends.acrobat.kernels.cpu.target import CpuTarget
-from backends.acrobat.kernels.interface import Variant
-from backends.acrobat.options import Kernels, Options
+from backends.acrobat.kernels.interface import Schedules, Variant
+from backends.acrobat.options import Device, Kernels, Options
 
 MEMORY_LIMIT = min(16 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
 """Bytes of each arena: where a mini-batch outgrows the machine it gets an error, not the machine."""
@@ -24,14 +22,16 @@ DEFAULT = Options()
 
 Observe: TypeAlias = Callable[[str, Program], None]
 """Is called after each pass, with the pass's name and its result."""
-Emit: TypeAlias = Callable[[Kernel, Mode, CpuTarget, Schedules, Kernels], tuple[Variant, ...]]
-"""What makes a kernel with its schedules: `kernels.cpu.emit.variants`, or a test's own."""
+Emit: TypeAlias = Callable[[Kernel, Mode, Any, Schedules, Kernels], tuple[Variant, ...]]
+"""What makes a kernel for a target with its schedules: `kernels.cpu.emit.variants` and its like, or a test's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The keyword arguments of `compile`. Raises ValueError for those that cannot be."""
 
+    device: Device = "cpu"
+    """What mini-batches run on: `cpu`, this machine's processor, or `cuda`, the first GPU that the CUDA driver names."""
     threads: int = 1
     """CPU threads that a mini-batch is run by."""
     options: Options = DEFAULT
@@ -62,8 +62,8 @@ class Settings:
     """Is called as `observe(name, program)` after each pass."""
     flags: Sequence[str] = ()
     """Further ones for the C++ compiler (for tests)."""
-    emit: Emit = variants
-    """Makes the kernels (for tests)."""
+    emit: Emit | None = None
+    """Makes the kernels, in place of the device's own emitter (for tests)."""
 
     def __post_init__(self) -> None:
         tune = self.tune
@@ -82,6 +82,8 @@ class Settings:
             raise ValueError(
                 f"{what} with kernels='vendor': a library's kernels have no schedules to try; leave one of them out"
             )
+        if self.device not in get_args(Device):
+            raise ValueError(f"device={self.device!r}: a model is compiled for one of {', '.join(get_args(Device))}")
         if self.threads < 1 or self.memory_limit < 1:
             raise ValueError(f"threads={self.threads} and memory_limit={self.memory_limit} must be at least 1")
 

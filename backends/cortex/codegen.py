@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from backends.acrobat.core.units import Mode
-from backends.acrobat.kernels.interface import Emitted
+from backends.acrobat.kernels.interface import CpuCode, Emitted
 from backends.cortex.lowering import Body, Call, Copy, Lowered, Place, Program, words
 from backends.cortex.recursion import Chain, Grid, Tree
 
@@ -34,7 +34,7 @@ class Tables:
 class Generator:
     """`emitted` are the kernels of the calls. `source()` also fills `shared`, the weights in the order of `s.weights`."""
 
-    def __init__(self, program: Program, emitted: Mapping[Call, Emitted]) -> None:
+    def __init__(self, program: Program, emitted: Mapping[Call, Emitted[CpuCode]]) -> None:
         self.program = program
         self.emitted = emitted
         self.options = program.options
@@ -55,7 +55,7 @@ class Generator:
                 functions.append(EITHER.format(i=i))
         functions.append(self._body("output", self.program.output, -1, None))
         loops = self._loops()
-        declarations = sorted({f'extern "C" {e.declaration}' for e in self.emitted.values()})
+        declarations = sorted({f'extern "C" {e.code.declaration}' for e in self.emitted.values()})
         return "\n".join(
             [
                 '#include "door.h"',
@@ -175,7 +175,7 @@ class Generator:
         rows = "e" if call.per_child else "n"
         return [
             *lines,
-            f"    s.call(w, split, {rows}, {emitted.parts}, {emitted.scratch_size}, "
+            f"    s.call(w, split, {rows}, {emitted.code.parts}, {emitted.code.scratch_size}, "
             "[&](int64_t begin, int64_t end, int32_t first, int32_t last, float* scratch) {",
             f"        {emitted.symbol}(s.base, begin, end, first, last, {', '.join(args)}, scratch);",
             "    });",

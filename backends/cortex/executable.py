@@ -74,7 +74,7 @@ def make(program: Program, target: CpuTarget, folder: Path) -> None:
     source = folder / SOURCE
     source.write_text(generator.source())
     objects = []
-    for symbol, code in {e.symbol: e.object_bytes for e in emitted.values()}.items():
+    for symbol, code in {e.symbol: e.code.object_bytes for e in emitted.values()}.items():
         objects.append(folder / f"{symbol}.o")
         objects[-1].write_bytes(code)
     packs = {e.symbol: e.packs for e in emitted.values()}

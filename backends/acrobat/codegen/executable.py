@@ -16,6 +16,7 @@ import torch
 from torch import nn
 
 from backends.acrobat.codegen import blas
+from backends.acrobat.codegen.devices import DEVICES
 from backends.acrobat.codegen.module import DOOR
 from backends.acrobat.errors import InstanceError, ModuleChanged, ResourceError, ScheduleError
 from backends.acrobat.frontend.instances.boundary import Boundary
@@ -42,7 +43,6 @@ COUNTERS = (
         "blocked_ms",
     ),
 )
-ALIGN = 64
 VIEWS = torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)
 """Where PyTorch makes a slice a view that autograd knows of. What is cut off in other ways is none, but has a dimension."""
 
@@ -73,8 +73,9 @@ class Executable:
         self._lib = library(folder / "model.so", self.manifest["door"])
         names = self.manifest["weights"]
         self.blas = blas.find() if self.manifest["library"] else None
-        self._raw = Buffers([np.ascontiguousarray(weights[name], np.float32) for name in names])
-        self._packed = Buffers([pack(p["description"], weights[p["weight"]]) for p in self.manifest["packed"]])
+        self._memory = DEVICES[self.manifest["device"]].memory(self.manifest)
+        self._raw = self._memory.arrays([np.ascontiguousarray(weights[name], np.float32) for name in names])
+        self._packed = self._memory.arrays([pack(p["description"], weights[p["weight"]]) for p in self.manifest["packed"]])
         base = self._raw.address(0) if names else self._packed.base
         self._session = self._lib.acrobat_create(
             self._lib.acrobat_model(),
@@ -168,11 +169,11 @@ class Executable:
         """
         shape, dtype = self._outputs[index]
         if not shape:
-            buffer = torch.empty(count, dtype=dtype, device="cpu")
+            buffer = torch.empty(count, dtype=dtype, device=self._memory.outputs)
             with torch._C._ExcludeDispatchKeyGuard(VIEWS):
                 return buffer.data_ptr(), buffer.unbind(0)
         rows, *rest = shape
-        buffer = torch.empty((count * rows, *rest), dtype=dtype, device="cpu")
+        buffer = torch.empty((count * rows, *rest), dtype=dtype, device=self._memory.outputs)
         return buffer.data_ptr(), torch.unsafe_split_with_sizes(buffer, [rows] * count)
 
     def counters(self) -> dict[str, float]:
@@ -218,29 +219,6 @@ class Executable:
             "an executable cannot be copied or pickled: share this one, or call compile(module) again, "
             "which takes what is built from the cache"
         )
-
-
-class Buffers:
-    """Arrays side by side in one allocation, each on a cache line."""
-
-    def __init__(self, arrays: Sequence[np.ndarray]) -> None:
-        sizes = [-(-a.nbytes // ALIGN) * ALIGN for a in arrays]
-        self._memory = np.empty(sum(sizes) + ALIGN, np.uint8)
-        self.base = -(-self._memory.ctypes.data // ALIGN) * ALIGN
-        start = self.base - self._memory.ctypes.data
-        self._starts: list[int] = []
-        for i, (array, size) in enumerate(zip(arrays, sizes, strict=True)):
-            self._starts.append(start)
-            self.fill(i, array)
-            start += size
-
-    def fill(self, index: int, array: np.ndarray) -> None:
-        """Put an array of the same size in place of one."""
-        start = self._starts[index]
-        self._memory[start : start + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-
-    def address(self, index: int) -> int:
-        return self._memory.ctypes.data + self._starts[index]
 
 
 def library(path: Path, door: str = DOOR) -> SimpleNamespace:

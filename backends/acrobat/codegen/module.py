@@ -3,17 +3,17 @@ them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from backends.acrobat.codegen.cpp import Names, Types, c_string, width
 from backends.acrobat.codegen.functions import FunctionWriter
 from backends.acrobat.codegen.readers import Readers
-from backends.acrobat.codegen.units import Units, UnitWriter
+from backends.acrobat.codegen.unit_writer import UnitWriter
+from backends.acrobat.codegen.units import Units
 from backends.acrobat.codegen.writers import Writers
 from backends.acrobat.core.types import TensorT
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import walk
-from backends.acrobat.kernels.interface import Request, Variant
 from backends.acrobat.schedule.nodes import Schedule
 
 
@@ -37,20 +37,19 @@ DOOR = "acrobat"
 
 
 class Module:
-    """`source` is the C++ text, `body` what it has after the includes; `packed` lists the (weight, JSON of its packing) that
+    """`source` is the C++ text, `body` what it has after the `includes`; `packed` lists the (weight, JSON of its packing) that
     the loader must supply, `weights` the names of the weights in the order of `Context::weights`, `outputs` the types of the
     result tensors."""
-
-    includes = ("model.h", "cpu/executor.h")
 
     def __init__(
         self,
         schedule: Schedule,
         units: Units,
-        emitted: Mapping[Request, Sequence[Variant]],
+        unit_writer: UnitWriter,
         door: str = DOOR,
     ) -> None:
         program = schedule.program
+        self.includes = ("model.h", *unit_writer.includes)
         types, classes = Types(program.datatypes), classes_of(program)
         self.weights = list(program.weights)
         readers, writers = Readers(types, classes), Writers(types, classes)
@@ -64,10 +63,9 @@ class Module:
         collect, build = writers.collect(entry.result, "r"), writers.build(entry.result, "r")
         result, instance = types.cpp(entry.result), types.cpp(entry.params[0].type)
         self.outputs: list[TensorT] = writers.tensors
-        unit_writer = UnitWriter(emitted)
         self.body = "\n".join(
             [
-                *opening(units, emitted),
+                *opening(unit_writer),
                 "// ---- structures",
                 types.declarations(),
                 "",
@@ -104,7 +102,7 @@ class Module:
                 "    }",
                 "};",
                 "",
-                *model_table(schedule, units, self.outputs, COMPILED, door),
+                *model_table(schedule, units, self.outputs, unit_writer.maker, COMPILED, door),
             ]
         )
         self.packed = list(unit_writer.packed)
@@ -117,21 +115,9 @@ def source(title: str, includes: Sequence[str], body: str) -> str:
     return "\n".join([*lines, *(f'#include "{name}"' for name in includes), "", body])
 
 
-def opening(units: Units, emitted: Mapping[Request, Sequence[Variant]]) -> list[str]:
-    """The start of a generated unit, up to the namespace of everything that is the model's own."""
-    kernels = {v.emitted.symbol: v.emitted for r in units.requests() for v in emitted[r]}
-    return [
-        "// ---- kernels",
-        'extern "C" {',
-        *(k.declaration for k in kernels.values() if not k.source),
-        "}",
-        "",
-        "using namespace acrobat;",
-        "",
-        "namespace {",
-        "",
-        *(f"{k.source}\n" for k in kernels.values() if k.source),
-    ]
+def opening(writer: UnitWriter) -> list[str]:
+    """The start of a generated unit, with the beginning of the namespace of everything that is the model's own."""
+    return [*writer.opening(), "", "using namespace acrobat;", "", "namespace {", "", *writer.definitions()]
 
 
 def unit_section(units: Units, writer: UnitWriter) -> list[str]:
@@ -140,7 +126,9 @@ def unit_section(units: Units, writer: UnitWriter) -> list[str]:
     return ["// ---- units of scheduling", functions, "", writer.table(units), ""]
 
 
-def model_table(schedule: Schedule, units: Units, outputs: Sequence[TensorT], functions: Sequence[str], door: str) -> list[str]:
+def model_table(
+    schedule: Schedule, units: Units, outputs: Sequence[TensorT], maker: str, functions: Sequence[str], door: str
+) -> list[str]:
     """The end of a generated unit: all that the runtime must know of the model, as a `Model`, and the function that gives it.
     `functions` are the last entries of the table."""
     program = schedule.program
@@ -156,7 +144,7 @@ def model_table(schedule: Schedule, units: Units, outputs: Sequence[TensorT], fu
         f"static const int64_t kOutgoing[] = {{{', '.join(str(width(t)) for t in outputs) or '0'}}};",
         "static const Model kModel = {",
         f"    .waits = {str(schedule.functions[program.entry].waits).lower()},",
-        "    .device = cpu_device,",
+        f"    .device = {maker},",
         "    .units = kUnits,",
         *(f"    .{name} = {value}," for name, value in numbers.items()),
         "    .fields = kFields,",

@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from pathlib import PurePath
 
 from backends.acrobat.codegen.bytecode import Bytecode, Function, Instruction
 from backends.acrobat.codegen.cpp import Types, c_string
 from backends.acrobat.codegen.descriptors import Descriptors
 from backends.acrobat.codegen.module import DOOR, classes_of, model_table, opening, source, unit_section
-from backends.acrobat.codegen.units import UnitCode, Units, UnitWriter
-from backends.acrobat.kernels.interface import Request, Variant
+from backends.acrobat.codegen.unit_writer import UnitWriter
+from backends.acrobat.codegen.units import UnitCode, Units
 from backends.acrobat.schedule.nodes import Schedule
 
 
 class VmModule:
-    """`source`, `body`, `packed`, `weights` and `outputs` as of `Module`."""
-
-    includes = ("model.h", "cpu/executor.h", "vm/interpreter.h")
+    """`source`, `body`, `includes`, `packed`, `weights` and `outputs` as of `Module`."""
 
     def __init__(
         self,
         schedule: Schedule,
         units: Units,
-        emitted: Mapping[Request, Sequence[Variant]],
+        unit_writer: UnitWriter,
         door: str = DOOR,
     ) -> None:
         program = schedule.program
+        self.includes = ("model.h", *unit_writer.includes, "vm/interpreter.h")
         code = Bytecode(schedule, units)
         descriptors = Descriptors(Types(program.datatypes), classes_of(program))
         entry = schedule.functions[program.entry]
         result, instance = descriptors.result(entry.result), descriptors.of(entry.params[0].type)
-        unit_writer = UnitWriter(emitted)
         self.weights = list(program.weights)
         self.outputs = descriptors.tensors
         records = [f"thunk_{unit.name}" for unit in units] or ["nullptr"]
         self.body = "\n".join(
             [
-                *opening(units, emitted),
+                *opening(unit_writer),
                 *unit_section(units, unit_writer),
                 "// ---- the same of registers",
                 *map(thunk, units),
@@ -56,7 +54,7 @@ class VmModule:
                 f"    {code.entry}, {instance}, {result},",
                 "};",
                 "",
-                *model_table(schedule, units, self.outputs, INTERPRETED, door),
+                *model_table(schedule, units, self.outputs, unit_writer.maker, INTERPRETED, door),
             ]
         )
         self.packed = list(unit_writer.packed)

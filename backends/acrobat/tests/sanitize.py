@@ -22,10 +22,10 @@ from backends.acrobat.codegen.build import cache_folder
 from backends.acrobat.core.toolchain import BuildError, compiler
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels import reference
-from backends.acrobat.kernels.cpu.emit import Schedules, flops, variants
+from backends.acrobat.kernels.cpu.emit import variants
 from backends.acrobat.kernels.cpu.schedule import Schedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
-from backends.acrobat.kernels.interface import Emitted, Variant
+from backends.acrobat.kernels.interface import CpuCode, Emitted, Schedules, Variant, flops
 from backends.acrobat.kernels.packing import PLAIN
 from backends.acrobat.options import Kernels
 
@@ -52,12 +52,9 @@ def emit_reference(
         symbol=name,
         kernel=name,
         schedule=Schedule.default(kernel, target),
-        object_bytes=code,
-        parts=1,
-        scratch_size=reference.scratch_size(kernel),
         packs=packs,
         flops_per_row=flops(kernel),
-        declaration=reference.declaration(kernel, out_mode),
+        code=CpuCode(code, 1, reference.scratch_size(kernel), reference.declaration(kernel, out_mode)),
     )
     return (Variant(0, emitted),)
 

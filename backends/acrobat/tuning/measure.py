@@ -22,7 +22,7 @@ from backends.acrobat.core.units import Kernel, Mode, displacements
 from backends.acrobat.kernels.cpu.emit import emit
 from backends.acrobat.kernels.cpu.schedule import Schedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
-from backends.acrobat.kernels.interface import Emitted
+from backends.acrobat.kernels.interface import CpuCode, Emitted
 from backends.acrobat.kernels.packing import Packing, aligned, pack
 from backends.acrobat.tuning.search import Timing
 
@@ -72,11 +72,11 @@ def clock() -> ctypes.CDLL:
 class Loaded:
     """A compiled kernel in this process."""
 
-    def __init__(self, emitted: Emitted) -> None:
-        self.parts, self.scratch_size, self.packs = emitted.parts, emitted.scratch_size, emitted.packs
+    def __init__(self, emitted: Emitted[CpuCode]) -> None:
+        self.parts, self.scratch_size, self.packs = emitted.code.parts, emitted.code.scratch_size, emitted.packs
         with tempfile.TemporaryDirectory(prefix="acrobat-") as folder:
             obj = Path(folder) / f"{emitted.symbol}.o"
-            obj.write_bytes(emitted.object_bytes)
+            obj.write_bytes(emitted.code.object_bytes)
             self.function = getattr(shared_object(obj, obj.with_suffix(".so")), emitted.symbol)
 
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from backends.acrobat.kernels.cpu.emit import Schedules
 from backends.acrobat.kernels.cpu.schedule import Schedule
+from backends.acrobat.kernels.interface import Schedules
 
 MARGIN = 0.03
 """A schedule is taken if it saves this part of the default's time in its range of rows."""

@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from backends.acrobat.kernels.cpu.emit import Schedules, symbol
+from backends.acrobat.kernels.cpu.emit import symbol
 from backends.acrobat.kernels.cpu.schedule import Schedule, grid
 from backends.acrobat.kernels.cpu.target import CpuTarget
-from backends.acrobat.kernels.interface import Request
+from backends.acrobat.kernels.interface import Request, Schedules
 from backends.acrobat.tuning.cache import Measurements, path_for
 from backends.acrobat.tuning.measure import Bench
 from backends.acrobat.tuning.search import Task, Timing, extents, search

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from backends.acrobat.kernels.interface import Emitted
+from backends.acrobat.kernels.interface import CpuCode, Emitted
 from backends.cortex.codegen import Generator
 from backends.cortex.executable import bodies
 from backends.cortex.lowering import Call, lower
@@ -62,9 +62,9 @@ def source(workload: str, options: Options) -> str:
     program = lower(trace(importlib.import_module(f"backends.cortex.{workload}").program(weights), weights), options)
     calls = [s for b in bodies(program) for s in b.steps if isinstance(s, Call)]
 
-    def emitted(call: Call) -> Emitted:
+    def emitted(call: Call) -> Emitted[CpuCode]:
         name = "_".join(i.op for i in call.kernel.body)
-        return Emitted(name, name, None, b"", 1, 0, {}, 0, f"int32_t {name}(...);")
+        return Emitted(name, name, None, {}, 0, CpuCode(b"", 1, 0, f"int32_t {name}(...);"))
 
     return Generator(program, {call: emitted(call) for call in calls}).source()
 

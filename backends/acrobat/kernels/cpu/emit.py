@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
-from typing import TypeAlias
 
-from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu import vendor
 from backends.acrobat.kernels.cpu.schedule import Schedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
-from backends.acrobat.kernels.interface import Emitted, Variant
+from backends.acrobat.kernels.interface import CpuCode, Emitted, Schedules, Variant, flops
 from backends.acrobat.kernels.reference import parameters
 from backends.acrobat.options import Kernels
 
-Schedules: TypeAlias = tuple[tuple[int, Schedule], ...]
-"""The schedules of a kernel's variants, each with the number of rows it begins at; the first begins at 0."""
-
 
 @cache
-def emit(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: Schedule | None = None) -> Emitted:
+def emit(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: Schedule | None = None) -> Emitted[CpuCode]:
     """Compile a kernel for the way its results are placed, by default with the default schedule. The first call in a process
     imports TVM."""
     from backends.acrobat.kernels.cpu import templates  # imports TVM, which takes seconds
@@ -33,12 +28,9 @@ def emit(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: Schedule |
         symbol=name,
         kernel=symbol(kernel, out_mode, target),
         schedule=schedule,
-        object_bytes=templates.compile_kernel(name, made, target),
-        parts=made.parts,
-        scratch_size=made.scratch_size,
         packs=made.packs,
         flops_per_row=flops(kernel),
-        declaration=declaration,
+        code=CpuCode(templates.compile_kernel(name, made, target), made.parts, made.scratch_size, declaration),
     )
 
 
@@ -51,7 +43,7 @@ def llvm_version() -> str:
 
 def variants(
     kernel: Kernel, out_mode: Mode, target: CpuTarget, schedules: Schedules = (), kernels: Kernels = "generated"
-) -> tuple[Variant, ...]:
+) -> tuple[Variant[CpuCode], ...]:
     """A kernel compiled with each of its schedules, by default with the default one; with `kernels="vendor"`, calls of a
     library if it is a product."""
     called = _call(kernel, out_mode, target) if kernels == "vendor" else None
@@ -61,7 +53,7 @@ def variants(
     return tuple(Variant(rows, emit(kernel, out_mode, target, schedule)) for rows, schedule in wanted)
 
 
-def _call(kernel: Kernel, out_mode: Mode, target: CpuTarget) -> Emitted | None:
+def _call(kernel: Kernel, out_mode: Mode, target: CpuTarget) -> Emitted[CpuCode] | None:
     """The kernel as calls of a library, if it is a product."""
     name = "vendor" + symbol(kernel, out_mode, target).removeprefix("k")
     made = vendor.call(kernel, out_mode, name)
@@ -71,14 +63,9 @@ def _call(kernel: Kernel, out_mode: Mode, target: CpuTarget) -> Emitted | None:
         symbol=name,
         kernel=symbol(kernel, out_mode, target),
         schedule=Schedule.default(kernel, target),
-        object_bytes=b"",
-        parts=made.parts,
-        scratch_size=0,
         packs=dict(made.packs),
         flops_per_row=flops(kernel),
-        declaration="",
-        source=made.source,
-        adjacent=made.adjacent,
+        code=CpuCode(b"", made.parts, 0, "", made.source, made.adjacent),
     )
 
 
@@ -87,12 +74,3 @@ def symbol(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: Schedule
     tuned = () if schedule in (None, Schedule.default(kernel, target)) else (schedule,)
     digest = hashlib.sha256(repr((kernel, out_mode, target, *tuned)).encode()).hexdigest()[:16]
     return "k_" + "".join(c if c.isalnum() else "_" for c in kernel.name) + f"_{digest}"
-
-
-def flops(kernel: Kernel) -> int:
-    """Floating-point operations of the products for one row."""
-    total = 0
-    for instr in kernel.body:
-        if OPS[instr.op].fusion is Fusion.PRODUCT:
-            total += 2 * instr.type.size * kernel.type_of(str(instr.args[0])).shape[-1]
-    return total

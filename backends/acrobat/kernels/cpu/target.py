@@ -6,6 +6,7 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from backends.acrobat.options import Isa
 
@@ -67,6 +68,8 @@ class CpuTarget:
     mcpu: str
     lanes: int
     second_level: int = SECOND_LEVEL
+
+    device: ClassVar[str] = "cpu"
 
     @property
     def registers(self) -> Registers:

@@ -61,7 +61,7 @@ def compiled(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: Schedu
     emitted = emit(kernel, out_mode, target, schedule)
     with tempfile.TemporaryDirectory(prefix="acrobat-kernel-") as name:  # what is loaded needs its file no more
         folder = Path(name)
-        (folder / "k.o").write_bytes(emitted.object_bytes)
+        (folder / "k.o").write_bytes(emitted.code.object_bytes)
         subprocess.run([compiler(), "-shared", "-o", str(folder / "k.so"), str(folder / "k.o")], check=True)
         return emitted, getattr(ctypes.CDLL(str(folder / "k.so")), emitted.symbol)
 
@@ -180,9 +180,9 @@ def execute(
     else:
         arguments += [ctypes.c_int64(start - origin), ctypes.c_int64(stride)]
     before = base.copy()
-    scratch = address(np.zeros(emitted.scratch_size + 1, np.float32))
+    scratch = address(np.zeros(emitted.code.scratch_size + 1, np.float32))
     head = ctypes.c_void_p(base.ctypes.data + 4 * origin)
-    for row_begin, row_end, part_begin, part_end in pieces or [(0, rows, 0, emitted.parts)]:
+    for row_begin, row_end, part_begin, part_end in pieces or [(0, rows, 0, emitted.code.parts)]:
         assert (
             function(head, ctypes.c_int64(row_begin), ctypes.c_int64(row_end), part_begin, part_end, *arguments, scratch) == 0
         )

@@ -132,7 +132,7 @@ def test_results_placed_contiguously():
 def test_rows_and_parts_in_pieces(target):
     kernel = plain(24, 300)
     run = prepared(kernel, 21)
-    parts = compiled(kernel, G, target)[0].parts
+    parts = compiled(kernel, G, target)[0].code.parts
     assert parts > 2
     pieces = [(0, 5, 1, parts), (5, 21, 0, 2), (0, 5, 0, 1), (5, 21, 2, 3), (5, 21, 3, parts)]
     check(run, execute(run, target=target, pieces=pieces))
@@ -197,7 +197,7 @@ def test_gates_meet_in_one_lane():
     plan = plan_gemm(models.leaf(256), 16)
     assert plan is not None
     assert (plan.epilogue.gates, plan.epilogue.units, plan.rows, plan.depth) == (3, 256, 1, 256)
-    assert compiled(models.leaf(256), G, HERE)[0].parts == 4 * 16 // HERE.lanes
+    assert compiled(models.leaf(256), G, HERE)[0].code.parts == 4 * 16 // HERE.lanes
 
 
 @pytest.mark.parametrize("lanes", [8, 16])

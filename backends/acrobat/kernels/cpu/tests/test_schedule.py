@@ -106,7 +106,7 @@ def test_the_default_tiles_fit_the_registers(registers: Registers) -> None:
 def test_several_threads_keep_their_parts() -> None:
     kernel = models.leaf(256)
     one, four = ([panel_count(256, HERE.lanes) // s.group for s in grid(kernel, HERE, {8: 1.0}, threads)] for threads in (1, 4))
-    assert min(one) < min(four) == emit(kernel, G, HERE).parts
+    assert min(one) < min(four) == emit(kernel, G, HERE).code.parts
 
 
 def test_what_is_no_product_has_no_grid() -> None:

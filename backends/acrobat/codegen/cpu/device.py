@@ -1,0 +1,94 @@
+"""The processor: kernels are object files by TVM or calls of a library; weights and results lie in memory of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from backends.acrobat import versions
+from backends.acrobat.codegen.cpu.units import CpuUnitWriter
+from backends.acrobat.codegen.device import Artefacts, Device, Memory
+from backends.acrobat.kernels.cpu.emit import llvm_version, symbol, variants
+from backends.acrobat.kernels.cpu.target import CpuTarget
+from backends.acrobat.kernels.interface import CpuCode, Emitted, Request, Schedules
+from backends.acrobat.options import Options
+from backends.acrobat.settings import Settings
+from backends.acrobat.tuning.tune import Guide, tune
+
+ALIGN = 64
+"""Bytes of a cache line."""
+
+
+class Cpu(Device):
+    name = "cpu"
+    emit = staticmethod(variants)
+    writer = CpuUnitWriter
+
+    def check(self, settings: Settings) -> None:
+        """There is a meaning for all."""
+
+    def target(self, options: Options) -> CpuTarget:
+        return CpuTarget.detect(options.isa)
+
+    def code_generator(self) -> str:
+        return versions.code_generator()
+
+    def artefacts(self, kernels: Mapping[str, Emitted[CpuCode]], target: CpuTarget) -> Artefacts:
+        manifest = {
+            "library": any(e.code.source for e in kernels.values()),
+            "instruction_set": target.instruction_set,
+            "second_level": target.second_level,
+            "llvm": llvm_version() if kernels else "",
+            "kernels": {
+                name: {"flops_per_row": e.flops_per_row, "parts": e.code.parts, "schedule": asdict(e.schedule)}
+                for name, e in kernels.items()
+            },
+        }
+        return Artefacts(manifest, {e.symbol: e.code.object_bytes for e in kernels.values() if not e.code.source})
+
+    def symbol(self, request: Request, target: CpuTarget) -> str:
+        return symbol(request.kernel, request.out_mode, target)
+
+    def tuned(
+        self, requests: Sequence[Request], target: CpuTarget, settings: Settings, guide: Guide, folder: Path
+    ) -> Mapping[Request, Schedules]:
+        return tune(requests, target, settings.tune, guide, settings.threads, folder, settings.untuned)
+
+    def memory(self, manifest: Mapping[str, Any]) -> Memory:
+        return HostMemory()
+
+
+class HostMemory(Memory):
+    outputs = "cpu"
+
+    def arrays(self, arrays: Sequence[np.ndarray]) -> HostArrays:
+        return HostArrays(arrays)
+
+    def stream(self) -> int:
+        return 0
+
+
+class HostArrays:
+    """Arrays side by side in one allocation, each on a cache line."""
+
+    def __init__(self, arrays: Sequence[np.ndarray]) -> None:
+        sizes = [-(-a.nbytes // ALIGN) * ALIGN for a in arrays]
+        self._memory = np.empty(sum(sizes) + ALIGN, np.uint8)
+        self.base = -(-self._memory.ctypes.data // ALIGN) * ALIGN
+        start = self.base - self._memory.ctypes.data
+        self._starts: list[int] = []
+        for i, (array, size) in enumerate(zip(arrays, sizes, strict=True)):
+            self._starts.append(start)
+            self.fill(i, array)
+            start += size
+
+    def fill(self, index: int, array: np.ndarray) -> None:
+        start = self._starts[index]
+        self._memory[start : start + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+    def address(self, index: int) -> int:
+        return self._memory.ctypes.data + self._starts[index]

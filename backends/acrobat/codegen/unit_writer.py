@@ -1,0 +1,114 @@
+"""Units of scheduling in C++: how a call is recorded, which is the same for every device, and what a device adds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Generic
+
+from backends.acrobat.codegen.cpp import c_string, identifier
+from backends.acrobat.codegen.units import Call, UnitCode, Units
+from backends.acrobat.core.units import Mode, Param
+from backends.acrobat.kernels.interface import C, Emitted, Request, Variant
+
+
+class UnitWriter(ABC, Generic[C]):
+    """C++ for recording and running units, given the emitted kernels. A device's own writer says what stands before all units
+    and how a bucket of calls is run."""
+
+    runner: str
+    """The prefix of the functions that `run` writes."""
+    maker: str
+    """The runtime's function that makes the device."""
+    includes: tuple[str, ...]
+    """What generated code includes of the runtime for this device."""
+
+    def __init__(self, emitted: Mapping[Request, Sequence[Variant[C]]]) -> None:
+        self.emitted = emitted
+        self.packed: dict[tuple[str, str], int] = {}  # (weight, JSON of its packing) -> index of the packed weight
+
+    def kernels(self) -> Iterable[Emitted[C]]:
+        """Each kernel once, in the order of the units."""
+        return {v.emitted.symbol: v.emitted for each in self.emitted.values() for v in each}.values()
+
+    @abstractmethod
+    def opening(self) -> list[str]:
+        """What stands before the model's own namespace."""
+
+    @abstractmethod
+    def definitions(self) -> list[str]:
+        """What stands within that namespace before all else."""
+
+    @abstractmethod
+    def run(self, code: UnitCode) -> str:
+        """The function that runs all recorded calls of one bucket."""
+
+    def record(self, code: UnitCode) -> str:
+        """The function that records one call and gives the address of its result row."""
+        params = [f"Tensor {operand(p.name)}" for p in code.gathered]
+        params += [f"const List<Tensor>& {operand(p.name)}" for p in code.lists]
+        lines = [f"static inline Tensor record_{code.name}({', '.join(['Context& cx', 'int64_t depth', *params])}) {{"]
+        for p in code.lists:
+            if p.name in code.requires:
+                lines += [f"    if ({operand(p.name)}.size == 0) empty_sum();"]
+        tensors = ", ".join(operand(p.name) for p in code.gathered)
+        lists = ", ".join(f"&{operand(p.name)}" for p in code.lists)
+        lines += [
+            f"    if (cx.tracks()) [[unlikely]] depth = cx.track({code.index}, {{{tensors}}}, {{{lists}}});",
+            f"    Bucket& bucket = cx.stage->bucket(depth, {code.index});",
+            "    const int64_t row = bucket.open();",
+        ]
+        lines += [f"    bucket.operands[{i}].data[row] = {operand(p.name)};" for i, p in enumerate(code.gathered)]
+        for i, p in enumerate(code.lists):
+            lines += [f"    for (const Tensor t : {operand(p.name)}) bucket.items[{i}].push(t);"]
+        for g, group in enumerate(code.groups):
+            first = next(i for i, p in enumerate(code.lists) if code.group_of(p.name) == group)
+            lines += [f"    bucket.starts[{g}].data[row + 1] = bucket.items[{first}].size;"]
+        lines += [
+            f"    const Tensor result = bucket.out.data[row] = cx.place({code.row_size});",
+            f"    if (cx.tracks()) [[unlikely]] cx.tracked(result, {code.row_size}, row);",
+            "    return result;",
+            "}",
+        ]
+        return "\n".join(lines)
+
+    def table(self, units: Units) -> str:
+        """The `Unit` descriptions the scheduler works from."""
+        lines = []
+        for code in units:
+            groups = {g: i for i, g in enumerate(code.groups)}
+            of_list = ", ".join(str(groups[code.group_of(p.name)]) for p in code.lists) or "0"
+            lines.append(f"static const int kGroups_{code.name}[] = {{{of_list}}};")
+        lines.append("static const Unit kUnits[] = {")
+        for code in units:
+            lines.append(
+                f"    {{{c_string(code.name)}, {len(code.gathered)}, {len(code.groups)}, {len(code.lists)}, "
+                f"kGroups_{code.name}, {code.row_size}, {self.runner}_{code.name}}},"
+            )
+        if not len(units):
+            lines.append('    {"", 0, 0, 0, nullptr, 0, nullptr},')
+        return "\n".join([*lines, "};"])
+
+    @staticmethod
+    def weights(code: UnitCode, call: Call) -> dict[str, str]:
+        """The weights that a call's shared parameters are."""
+        params = zip(call.request.kernel.params, call.args, strict=True)
+        return {p.name: code.shared[str(arg)].name for p, arg in params if p.mode is Mode.SHARED}
+
+    def packed_index(self, variant: Variant[C], param: str, weight: str) -> int:
+        """Which of the packed weights a shared parameter is: the weight in the variant's packing. Equal packings are one."""
+        key = (weight, json.dumps(variant.emitted.packs[param], sort_keys=True))
+        return self.packed.setdefault(key, len(self.packed))
+
+
+def operand(param: str) -> str:
+    """The C++ name of a unit's parameter, apart from all other names of the generated functions and from other parameters'."""
+    text = identifier(param)
+    return f"arg_{text}" if text == param else f"arg_{text}_{hashlib.sha256(param.encode()).hexdigest()[:8]}"
+
+
+def elements(p: Param) -> int:
+    """4-byte elements of the operand."""
+    return p.type.size * (2 if p.type.dtype == "int64" else 1)

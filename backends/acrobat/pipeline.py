@@ -26,6 +26,7 @@ from backends.acrobat.passes import (
     inline,
     invariants,
     markers,
+    segments,
     simplify,
     specialise,
     tables,
@@ -61,6 +62,8 @@ def passes(options: Options) -> list[Pass]:
         # Sums over lists become operations, which fusion can take into a kernel.
         Pass("fold_sums", folds.run, options.fold_sums),
         Pass("simplify again", simplify.run),
+        # Softmax and attention over lists, which is seen once maps over maps are one.
+        Pass("segments", segments.run, options.fold_sums),
         # Rows and sums of weights are weights from here on.
         Pass("constant work", constants.run, options.constant_work),
         # Gates of one input: packed before tables and invariants, which then make one table, or one product, of all of them.

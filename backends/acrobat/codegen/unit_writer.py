@@ -52,7 +52,7 @@ class UnitWriter(ABC, Generic[C]):
         lines = [f"static inline Tensor record_{code.name}({', '.join(['Context& cx', 'int64_t depth', *params])}) {{"]
         for p in code.lists:
             if p.name in code.requires:
-                lines += [f"    if ({operand(p.name)}.size == 0) empty_sum();"]
+                lines += [f"    if ({operand(p.name)}.size == 0) empty_list({c_string(code.requires[p.name])});"]
         tensors = ", ".join(operand(p.name) for p in code.gathered)
         lists = ", ".join(f"&{operand(p.name)}" for p in code.lists)
         lines += [
@@ -62,7 +62,7 @@ class UnitWriter(ABC, Generic[C]):
         ]
         lines += [f"    bucket.operands[{i}].data[row] = {operand(p.name)};" for i, p in enumerate(code.gathered)]
         for i, p in enumerate(code.lists):
-            lines += [f"    for (const Tensor t : {operand(p.name)}) bucket.items[{i}].push(t);"]
+            lines += [f"    bucket.items[{i}].push({operand(p.name)}.data, {operand(p.name)}.size);"]
         for g, group in enumerate(code.groups):
             first = next(i for i, p in enumerate(code.lists) if code.group_of(p.name) == group)
             lines += [f"    bucket.starts[{g}].data[row + 1] = bucket.items[{first}].size;"]

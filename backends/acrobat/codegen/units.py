@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from backends.acrobat.codegen.cpp import Names
+from backends.acrobat.core.ops import ITEMWISE
 from backends.acrobat.core.units import Block, Kernel, Mode, Param, StepArg, StepResult
 from backends.acrobat.ir.nodes import Launch, Weight
 from backends.acrobat.kernels.interface import Request
@@ -50,7 +51,7 @@ class UnitCode:
     calls: list[Call]
     rows: dict[int, int] = field(default_factory=dict)  # call -> displacement of its row within the unit's row
     row_size: int = 0
-    requires: set[str] = field(default_factory=set)  # list params that may not be empty
+    requires: dict[str, str] = field(default_factory=dict)  # list params that may not be empty: what is taken of them
 
     @property
     def gathered(self) -> list[Param]:
@@ -113,7 +114,7 @@ def plan(code: UnitCode, merge: bool = True) -> None:
     if isinstance(unit, Kernel):
         code.calls = [Call(Request(unit, Mode.GATHERED), (Part(0, tuple(p.name for p in unit.params)),), "", True)]
         code.rows, code.row_size = {0: 0}, unit.row_size
-        code.requires = required_lists(unit, {p.name: p.name for p in unit.params})
+        code.requires = dict(required_lists(unit, {p.name: p.name for p in unit.params}))
         return
     leaving = {r.step for r in unit.results}
     for k, step in enumerate(unit.steps):
@@ -133,12 +134,12 @@ def plan(code: UnitCode, merge: bool = True) -> None:
         kernel = replace(step.kernel, params=tuple(params))
         out_mode = Mode.GATHERED if k in leaving else Mode.CONTIGUOUS
         code.calls.append(Call(Request(kernel, out_mode), (Part(k, step.args),), over, k in leaving))
-        for arg in required_lists(step.kernel, dict(zip((p.name for p in step.kernel.params), step.args, strict=True))):
+        for arg, what in required_lists(step.kernel, dict(zip((p.name for p in step.kernel.params), step.args, strict=True))):
             # Per-item results are as many as the list they were made over.
             source = unit.steps[arg.step].over if isinstance(arg, StepResult) else arg
-            assert source is not None, "what a kernel sums up is a list"
-            code.requires.add(source)
-    code.requires &= {p.name for p in unit.params}
+            assert source is not None, "what a kernel reduces is a list"
+            if any(p.name == source for p in unit.params):
+                code.requires[source] = what
     if merge:
         code.calls = merged(unit, code.calls)
 
@@ -173,10 +174,10 @@ def merged(block: Block, calls: Sequence[Call]) -> list[Call]:
     return out
 
 
-def required_lists(kernel: Kernel, args: Mapping[str, X]) -> set[X]:
-    """The arguments a kernel sums over that must not be empty (`reduce` without a start)."""
-    return {
-        args[str(i.args[0])]
+def required_lists(kernel: Kernel, args: Mapping[str, X]) -> list[tuple[X, str]]:
+    """The lists that a kernel reduces and that must not be empty (`reduce` without a start), each with what is taken of it."""
+    return [
+        (args[str(i.args[0])], ITEMWISE[i.op])
         for i in kernel.body
-        if i.op == "list_sum" and dict(i.attrs).get("nonempty") and str(i.args[0]) in args
-    }
+        if i.op in ITEMWISE and dict(i.attrs).get("nonempty") and str(i.args[0]) in args
+    ]

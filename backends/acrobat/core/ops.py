@@ -34,7 +34,7 @@ class Fusion(Enum):
 @dataclass(frozen=True, slots=True)
 class OpDef:
     """`infer(arg types, attrs)` raises ShapeError; `evaluate(args, attrs)` works on float64 and int64 arrays of one instance
-    (a list of them for `list_sum`). Use them through `infer` and `evaluate` below, which check more."""
+    (a list of them for an operand of `LISTS`). Use them through `infer` and `evaluate` below, which check more."""
 
     name: str
     fusion: Fusion
@@ -273,19 +273,81 @@ def _layer_norm(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
     return np.asarray(centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + attrs["eps"]) * w + b)
 
 
-def _list_sum_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
-    _only(types, 1, "list_sum")
-    if not isinstance(types[0], ListT) or not isinstance(types[0].item, TensorT):
-        raise ShapeError(f"list_sum needs a list of tensors, got ({text(types)})")
-    return floating([types[0].item], 0, "list_sum")
+def _items(types: Sequence[Type], i: int, op: str) -> TensorT:
+    """The type of the tensors in a list operand."""
+    found = types[i] if i < len(types) else None
+    if not isinstance(found, ListT) or not isinstance(found.item, TensorT):
+        raise ShapeError(f"{op} needs a list of tensors as operand {i + 1}, got ({text(types)})")
+    return floating([found.item], 0, op)
 
 
-def _list_sum(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
-    """Of an empty list: a zero without dimensions, since the items' shape is not known here."""
-    (items,) = args
-    if not items and attrs.get("nonempty"):
-        raise ValueError("the sum of an empty list has no value")
-    return np.sum(np.stack(items), axis=0) if items else np.zeros(())
+def _of_list(op: str) -> Callable[[Sequence[Type], Attrs], TensorT]:
+    def infer(types: Sequence[Type], attrs: Attrs) -> TensorT:
+        _only(types, 1, op)
+        return _items(types, 0, op)
+
+    return infer
+
+
+def _list_reduced(what: str, combine: Callable[..., Any], of_none: float) -> Callable[[Sequence[Any], Attrs], np.ndarray]:
+    """Of an empty list: one number without dimensions, since the items' shape is not known here."""
+
+    def evaluate(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
+        (items,) = args
+        if not items and attrs.get("nonempty"):
+            raise ValueError(f"the {what} of an empty list has no value")
+        return np.asarray(combine(np.stack(items), axis=0) if items else of_none)
+
+    return evaluate
+
+
+def _list_softmax_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    _only(types, 2, "list_softmax")
+    scores, values = (_items(types, i, "list_softmax") for i in range(2))
+    lead = without_trailing_ones(scores.shape)
+    if lead != values.shape[: len(lead)]:
+        raise ShapeError(
+            f"list_softmax: scores of shape {scores.shape} are not one for each of the first dimensions of {values.shape}"
+        )
+    return values
+
+
+def without_trailing_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
+    while shape and shape[-1] == 1:
+        shape = shape[:-1]
+    return shape
+
+
+def _list_softmax(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
+    """The sum of the values, each with its score's share of a softmax; of none zero, as PyTorch's product of nothing is."""
+    scores, values = args
+    if len(scores) != len(values):
+        raise ValueError(f"list_softmax: there are {len(scores)} scores for {len(values)} values")
+    if not values:
+        return np.zeros(())
+    with np.errstate(invalid="ignore"):
+        shares = _softmax([np.stack(scores)], {"dim": 0})
+    lead = without_trailing_ones(np.shape(scores[0]))
+    shares = shares.reshape(len(scores), *lead, *[1] * (np.ndim(values[0]) - len(lead)))
+    return np.asarray((shares * np.stack(values)).sum(axis=0))
+
+
+def _list_attention_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
+    _only(types, 3, "list_attention")
+    query = floating(types, 0, "list_attention").shape
+    keys, values = (_items(types, i, "list_attention").shape for i in (1, 2))
+    if not query or query != keys or len(values) != len(keys) or values[:-1] != keys[:-1]:
+        raise ShapeError(f"list_attention: a query of shape {query} does not fit keys of {keys} and values of {values}")
+    if not isinstance(attrs["scale"], (int, float)):
+        raise ShapeError("list_attention: the scale must be a number")
+    return TensorT(values)
+
+
+def _list_attention(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
+    """Attention of one query for each of the leading dimensions (heads): the sum of the values, each with its share of
+    softmax(scale * query . key) over the list (Vaswani et al. 2017, equation 1)."""
+    query, keys, values = args
+    return _list_softmax([[(query * key).sum(axis=-1, keepdims=True) * attrs["scale"] for key in keys], values], {})
 
 
 # ---- addresses and constants
@@ -352,13 +414,25 @@ OPS: dict[str, OpDef] = {
         OpDef("sum", Fusion.REDUCTION, _along("sum"), lambda a, k: a[0].sum(axis=k["dim"], keepdims=bool(k.get("keepdim")))),
         OpDef("mean", Fusion.REDUCTION, _along("mean"), lambda a, k: a[0].mean(axis=k["dim"], keepdims=bool(k.get("keepdim")))),
         OpDef("max", Fusion.REDUCTION, _along("max"), lambda a, k: a[0].max(axis=k["dim"], keepdims=bool(k.get("keepdim")))),
-        OpDef("list_sum", Fusion.REDUCTION, _list_sum_type, _list_sum),
+        OpDef("list_sum", Fusion.REDUCTION, _of_list("list_sum"), _list_reduced("sum", np.sum, 0.0)),
+        OpDef("list_max", Fusion.REDUCTION, _of_list("list_max"), _list_reduced("maximum", np.max, -math.inf)),
+        OpDef("list_min", Fusion.REDUCTION, _of_list("list_min"), _list_reduced("minimum", np.min, math.inf)),
+        OpDef("list_softmax", Fusion.REDUCTION, _list_softmax_type, _list_softmax),
+        OpDef("list_attention", Fusion.REDUCTION, _list_attention_type, _list_attention),
         OpDef("row", Fusion.ADDRESS, _row_type, _row),
         OpDef("lookup", Fusion.ADDRESS, _lookup_type, _lookup),
         OpDef("scalar", Fusion.ADDRESS, _scalar_type, lambda a, k: np.asarray(float(a[0]))),
         OpDef("full", Fusion.CONSTANT, _full_type, lambda a, k: np.full(k["shape"], float(k["value"]))),
     ]
 }
+
+
+ITEMWISE = {"list_sum": "sum", "list_max": "maximum", "list_min": "minimum"}
+"""Reductions of a list of tensors element by element, and what they give; with the attribute `nonempty` the list must have an
+item."""
+
+LISTS = frozenset({*ITEMWISE, "list_softmax", "list_attention"})
+"""Operations over lists of any length: their list operands are tables of addresses in a kernel."""
 
 
 def _argmax(x: np.ndarray, attrs: Attrs) -> np.ndarray:
@@ -377,10 +451,10 @@ def infer(op: str, types: Sequence[Type], attrs: Attrs) -> TensorT:
 
 
 def evaluate(op: str, args: Sequence[Any], attrs: Attrs, result: TensorT) -> np.ndarray:
-    """The value of an operation whose result type is `result`: float64, or int64. Raises ValueError for the sum of an empty
-    list that must not be empty, IndexError for a row outside its table."""
+    """The value of an operation whose result type is `result`: float64, or int64. Raises ValueError for the sum, maximum or
+    minimum of an empty list that must not be empty, IndexError for a row outside its table."""
     value = np.asarray(OPS[op].evaluate(args, attrs))
-    if op == "list_sum":
+    if op in LISTS:
         value = np.broadcast_to(value, result.shape)
     assert value.shape == result.shape, f"{op} gave shape {value.shape}, its rule says {result.shape}"
     return value

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, TypeAlias
 
+from backends.acrobat.core.ops import ITEMWISE
 from backends.acrobat.core.units import Instr, Kernel, Mode, displacements
 
 Operand: TypeAlias = tuple[str, Any]
@@ -104,13 +105,8 @@ def compute(kernel: Kernel, instr: Instr, out: str, names: dict[str, str]) -> li
         (names.get(a, ""), kernel.type_of(a).shape) if isinstance(a, str) else (f"{float(a)!r}f", None) for a in instr.args
     ]
     match instr.op:
-        case "list_sum":
-            i = next(j for j, p in enumerate(kernel.params) if p.name == instr.args[0])
-            return [
-                f"for (int64_t e = 0; e < {instr.type.size}; ++e) {out}[e] = 0.0f;",
-                f"for (int64_t k = p{i}_starts[row]; k < p{i}_starts[row + 1]; ++k)",
-                f"    for (int64_t e = 0; e < {instr.type.size}; ++e) {out}[e] += base[p{i}_items[k] + e];",
-            ]
+        case "list_sum" | "list_max" | "list_min" | "list_softmax" | "list_attention":
+            return over_list(kernel, instr, out, names)
         case "linear":
             rows, n, k = prod(shape[:-1]), shape[-1], args[0][1][-1]
             start = f"{args[2][0]}[j]" if len(args) > 2 else "0.0f"
@@ -143,6 +139,53 @@ def compute(kernel: Kernel, instr: Instr, out: str, names: dict[str, str]) -> li
         case "full":
             return [f"for (int64_t e = 0; e < {instr.type.size}; ++e) {out}[e] = {float(attrs['value'])!r}f;"]
     return elementwise(kernel, instr, out, args, attrs)
+
+
+def over_list(kernel: Kernel, instr: Instr, out: str, names: dict[str, str]) -> list[str]:
+    """Loops over the items of lists."""
+    lists = [next((j for j, p in enumerate(kernel.params) if p.name == a), -1) for a in instr.args]
+    size = instr.type.size
+    if instr.op in ITEMWISE:
+        (i,) = lists
+        start, step = {
+            "list_sum": ("0.0f", "{0} + {1}"),
+            "list_max": ("-INFINITY", "{1} > {0} || {1} != {1} ? {1} : {0}"),
+            "list_min": ("INFINITY", "{1} < {0} || {1} != {1} ? {1} : {0}"),
+        }[instr.op]
+        return [
+            f"for (int64_t e = 0; e < {size}; ++e) {out}[e] = {start};",
+            f"for (int64_t k = p{i}_starts[row]; k < p{i}_starts[row + 1]; ++k)",
+            f"    for (int64_t e = 0; e < {size}; ++e) {{",
+            f"        const float item = base[p{i}_items[k] + e];",
+            f"        {out}[e] = {step.format(f'{out}[e]', 'item')};",
+            "    }",
+        ]
+    scores, values = lists[-2:]
+    if instr.op == "list_softmax":
+        each = kernel.params[scores].type.size
+        score = f"base[p{scores}_items[k] + h]"
+    else:
+        query, d = names[str(instr.args[0])], kernel.params[scores].type.shape[-1]
+        each = kernel.params[scores].type.size // d
+        scale = f"{float(dict(instr.attrs)['scale'])!r}f"
+        score = f"[&] {{ float s = 0; for (int64_t e = 0; e < {d}; ++e) "
+        score += f"s += {query}[h * {d} + e] * base[p{scores}_items[k] + h * {d} + e]; return s * {scale}; }}()"
+    width = size // each
+    other = f"p{values}_items[p{values}_starts[row] + k - p{scores}_starts[row]]"
+    items = f"for (int64_t k = p{scores}_starts[row]; k < p{scores}_starts[row + 1]; ++k)"
+    return [
+        f"for (int64_t h = 0; h < {each}; ++h) {{",
+        "    float highest = -INFINITY, total = 0;",
+        f"    for (int64_t e = 0; e < {width}; ++e) {out}[h * {width} + e] = 0;",
+        f"    {items} highest = std::fmax(highest, {score});",
+        f"    {items} {{",
+        f"        const float share = std::exp({score} - highest);",
+        "        total += share;",
+        f"        for (int64_t e = 0; e < {width}; ++e) {out}[h * {width} + e] += share * base[{other} + h * {width} + e];",
+        "    }",
+        f"    if (total != 0) for (int64_t e = 0; e < {width}; ++e) {out}[h * {width} + e] /= total;",
+        "}",
+    ]
 
 
 def loops(shape: Sequence[int]) -> tuple[list[str], list[str], str]:

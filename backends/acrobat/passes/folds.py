@@ -1,13 +1,15 @@
-"""Sums over a list: a loop that only adds something to its variable is one reduction, `list_sum`, not a chain of additions.
+"""Reductions of a list: a loop that only adds something to its variable is one operation, `list_sum`, not a chain of additions;
+likewise `list_max` and `list_min` in place of chains of `maximum` and `minimum`.
 
-What is added for each item becomes a `Map`, whose elements are independent of each other. A loop that does other things as well
-keeps them and loses the sum, if nothing is then computed twice.
+What is added (compared) for each item becomes a `Map`, whose elements are independent of each other. A loop that does other
+things as well keeps them and loses the reduction, if nothing is then computed twice.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from backends.acrobat.core.types import ListT, TensorT, TupleT
 from backends.acrobat.ir.make import make_op
@@ -31,13 +33,22 @@ from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, le
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.grouping import works
 from backends.acrobat.passes.normal import normalise
+from backends.acrobat.passes.simplify import MAX_LENGTH
 
-MAX_LENGTH = 1 << 62
-"""Longer than any list: a slice that stops here or later goes to the end."""
+REDUCTIONS = {"add": ("list_sum", 0.0), "maximum": ("list_max", -math.inf), "minimum": ("list_min", math.inf)}
+"""What a chain of each operation is over a list, and the number that it does not change anything to begin with."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    """What a loop adds to a variable, or compares it with, for each item."""
+
+    op: str
+    atoms: list[Atom]
 
 
 def run(program: Program) -> Program:
-    """`program` (in normal form) with its sums over lists as `list_sum`."""
+    """`program` (in normal form) with its reductions of lists as operations."""
     functions = {name: normalise(_Sums(program, f).function()) for name, f in program.functions.items()}
     return remove_dead(replace(program, functions=functions))
 
@@ -67,24 +78,22 @@ class _Sums:
             return fold
         body = {var.name: value for var, value in bindings}
         terms = {i: _terms(var, item, fold, body) for i, (var, item) in enumerate(zip(fold.vars, tail.items, strict=True))}
-        added = {i: found for i, found in terms.items() if found}
+        added = {i: found for i, found in terms.items() if found is not None}
         carried = {v.name for v in fold.vars}
         blocked: int | None = -1
         while blocked is not None:  # what stays in the loop may need what a sum needs
             blocked = None
             for i, own in added.items():
-                names = _needed(own, body)
-                others = [a for j, item in enumerate(tail.items) if j != i for a in added.get(j, [item])]
-                dependent = carried & (_names(own) | names.union(*(free_vars(body[name]) for name in names)))
+                names = _needed(own.atoms, body)
+                others = [a for j, item in enumerate(tail.items) if j != i for a in (added[j].atoms if j in added else [item])]
+                dependent = carried & (_names(own.atoms) | names.union(*(free_vars(body[name]) for name in names)))
                 if dependent or any(works(body[name]) for name in names & _needed(others, body)):
                     blocked = i
             if blocked is not None:
                 del added[blocked]
         return self._split(fold, bindings, tail, added, out) if added else fold
 
-    def _split(
-        self, fold: Fold, bindings: list[Binding], tail: Tuple, added: Mapping[int, list[Atom]], out: list[Binding]
-    ) -> Expr:
+    def _split(self, fold: Fold, bindings: list[Binding], tail: Tuple, added: Mapping[int, _Terms], out: list[Binding]) -> Expr:
         rest = [i for i in range(len(fold.vars)) if i not in added]
         items: dict[int, Atom] = {}
         for i, terms in added.items():
@@ -101,24 +110,25 @@ class _Sums:
                 items[i] = self._bind(fold.vars[i].name, Field(short, k, fold.vars[i].type, span=fold.span), out)
         return Tuple(tuple(items[i] for i in range(len(fold.vars))), fold.type, span=fold.span)
 
-    def _sum(self, fold: Fold, bindings: list[Binding], i: int, terms: list[Atom], out: list[Binding]) -> Atom:
+    def _sum(self, fold: Fold, bindings: list[Binding], i: int, terms: _Terms, out: list[Binding]) -> Atom:
         name, init = fold.vars[i].name, fold.init[i]
+        op, neutral = REDUCTIONS[terms.op]
         whole = self._all_but_first(fold, init)
-        if whole is not None and terms == [fold.var]:
-            return self._bind(name, replace(make_op("list_sum", (whole,), {"nonempty": True}), span=fold.span), out)
-        summed: Atom = self._added(fold, bindings, terms, out) if terms != [fold.var] else fold.iterable
-        total = self._bind(name, replace(make_op("list_sum", (summed,), {"nonempty": False}), span=fold.span), out)
-        if self._zero(init) and total.type == fold.vars[i].type:
+        if whole is not None and terms.atoms == [fold.var]:
+            return self._bind(name, replace(make_op(op, (whole,), {"nonempty": True}), span=fold.span), out)
+        summed: Atom = self._added(fold, bindings, terms, out) if terms.atoms != [fold.var] else fold.iterable
+        total = self._bind(name, replace(make_op(op, (summed,), {"nonempty": False}), span=fold.span), out)
+        if self._filled(init, neutral) and total.type == fold.vars[i].type:
             return total
-        return self._bind(name, replace(make_op("add", (init, total)), span=fold.span), out)
+        return self._bind(name, replace(make_op(terms.op, (init, total)), span=fold.span), out)
 
-    def _added(self, fold: Fold, bindings: list[Binding], terms: list[Atom], out: list[Binding]) -> Var:
-        """The list of what is added for each item."""
-        wanted = _needed(terms, {v.name: e for v, e in bindings})
+    def _added(self, fold: Fold, bindings: list[Binding], terms: _Terms, out: list[Binding]) -> Var:
+        """The list of what is added, or compared, for each item."""
+        wanted = _needed(terms.atoms, {v.name: e for v, e in bindings})
         inner = [b for b in bindings if b[0].name in wanted]
-        value = terms[0]
-        for term in terms[1:]:
-            value = self._bind("added", replace(make_op("add", (value, term)), span=fold.span), inner)
+        value = terms.atoms[0]
+        for term in terms.atoms[1:]:
+            value = self._bind("added", replace(make_op(terms.op, (value, term)), span=fold.span), inner)
         made = Map(fold.var, fold.iterable, from_lets(inner, value), ListT(value.type), span=fold.span)
         return self._bind("added", rename(made, self._names), out)
 
@@ -141,43 +151,49 @@ class _Sums:
         whole = xs == same and isinstance(start, Lit) and start.value == 1 and isinstance(index, Lit) and index.value == 0
         return xs if whole and to_the_end else None
 
-    def _zero(self, atom: Atom) -> bool:
+    def _filled(self, atom: Atom, number: float) -> bool:
+        """Whether a tensor is known to be full of a number."""
         value = self._definition(atom)
         if isinstance(atom, Weight) and atom.name in self._program.derived:
             derived = self._program.derived[atom.name]
-            return derived.op == "full" and dict(derived.attrs)["value"] == 0
-        return isinstance(value, Op) and value.op == "full" and dict(value.attrs)["value"] == 0
+            return derived.op == "full" and dict(derived.attrs)["value"] == number
+        return isinstance(value, Op) and value.op == "full" and dict(value.attrs)["value"] == number
 
     def _definition(self, atom: Atom) -> Expr | None:
         return self._defined.get(atom.name) if isinstance(atom, Var) else None
 
 
-def _terms(var: Var, item: Atom, fold: Fold, body: Mapping[str, Expr]) -> list[Atom]:
-    """What the loop adds to `var`, whose next value is `item`, if it does nothing else with it; else []."""
+def _terms(var: Var, item: Atom, fold: Fold, body: Mapping[str, Expr]) -> _Terms | None:
+    """What the loop adds to `var` (or compares it with), whose next value is `item`, if it does nothing else with it; else
+    None."""
+    last = body.get(item.name) if isinstance(item, Var) else None
+    if not isinstance(last, Op) or last.op not in REDUCTIONS:
+        return None
+    op = last.op
     tail = lets(fold.body)[1]
     nodes = [node for e in (*body.values(), tail) for node in walk(e) if not isinstance(node, Var)]
     uses = [a.name for node in nodes for a in operands(node) if isinstance(a, Var)]
 
     def leads(atom: Atom) -> bool:
-        """Whether additions lead from `atom` to `var`."""
+        """Whether operations `op` lead from `atom` to `var`."""
         value = body.get(atom.name) if isinstance(atom, Var) else None
         return isinstance(atom, Var) and (
-            atom.name == var.name or isinstance(value, Op) and value.op == "add" and any(map(leads, value.args))
+            atom.name == var.name or isinstance(value, Op) and value.op == op and any(map(leads, value.args))
         )
 
     terms: list[Atom] = []
     while not (isinstance(item, Var) and item.name == var.name):
         value = body.get(item.name) if isinstance(item, Var) else None
         if not leads(item) or uses.count(item.name) != 1:  # type: ignore[union-attr]
-            return []
+            return None
         assert isinstance(value, Op)
         left, right = value.args
         if leads(left) and leads(right):
-            return []
+            return None
         item, term = (left, right) if leads(left) else (right, left)
         terms.append(term)
     plain = uses.count(var.name) == 1 and isinstance(var.type, TensorT) and all(isinstance(t.type, TensorT) for t in terms)
-    return terms[::-1] if plain else []
+    return _Terms(op, terms[::-1]) if plain else None
 
 
 def _names(atoms: list[Atom]) -> set[str]:

@@ -21,7 +21,9 @@ def fits(kernel: Kernel) -> bool:
         return True
     if Fusion.PRODUCT in kinds:
         return is_gemm(kernel) or is_product(kernel)
-    reductions = [i for i in kernel.body if OPS[i.op].fusion is Fusion.REDUCTION and i.op != "list_sum"]
+    if any(i.op in ops.LISTS - ops.ITEMWISE.keys() for i in kernel.body):
+        return False
+    reductions = [i for i in kernel.body if OPS[i.op].fusion is Fusion.REDUCTION and i.op not in ops.ITEMWISE]
     return _rows(kernel, reductions) if reductions else _computed_once(kernel)
 
 

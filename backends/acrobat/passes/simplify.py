@@ -1,7 +1,8 @@
 """Small rewrites that leave less to do, or the same in a form that later passes see through.
 
 Copies, fields of known tuples and arms of known cases go (normal form), then items of known lists, computations made twice,
-lists that are only there to be mapped over again, and additions of a bias to a product. What is then unused is removed.
+lists that are only there to be mapped over again, additions of a bias to a product, views that show a tensor as it is, and
+comparisons of a list's length with itself. What is then unused is removed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import replace
 
 from backends.acrobat.analyses.callgraph import call_graph
 from backends.acrobat.analyses.phases import marked_phases
-from backends.acrobat.core.types import TensorT
+from backends.acrobat.core.types import INT, TensorT
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import (
     Atom,
@@ -50,7 +51,11 @@ from backends.acrobat.ir.visitor import (
 )
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.grouping import works
+from backends.acrobat.passes.legal import is_view
 from backends.acrobat.passes.normal import normalise
+
+MAX_LENGTH = 1 << 62
+"""Longer than any list: a slice that stops here or later goes to the end."""
 
 
 def run(program: Program) -> Program:
@@ -90,6 +95,8 @@ class _Simplifier:
         self._defined = {node.var.name: node.value for node in walk(function.body) if isinstance(node, Let)}
         self._uses: dict[str, int] = {}
         self._gone: set[str] = set()  # variables whose only use has taken over what they do
+        self._loops: dict[str, int] = {}  # for each variable which of the loops it stands in; 0 for none
+        self._find_loops(function.body, 0)
         for node in walk(function.body):
             if not isinstance(node, Var):
                 for atom in operands(node):
@@ -98,6 +105,13 @@ class _Simplifier:
 
     def function(self) -> Function:
         return replace(self._function, body=self._chain(self._function.body, []))
+
+    def _find_loops(self, expr: Expr, loop: int) -> None:
+        bindings, tail = lets(expr)
+        self._loops.update((var.name, loop) for var, _ in bindings)
+        for value in (*(value for _, value in bindings), tail):
+            for body in bodies(value):
+                self._find_loops(body, id(value) if isinstance(value, Map | Fold | Loop) else loop)
 
     def _use(self, atom: Expr, times: int = 1) -> None:
         if isinstance(atom, Var):
@@ -140,9 +154,12 @@ class _Simplifier:
     def _definition(self, atom: Atom) -> Expr | None:
         return self._defined.get(atom.name) if isinstance(atom, Var) else None
 
-    def _only_use(self, atom: Atom) -> Expr | None:
-        """The definition of a variable that is used just once."""
-        return self._definition(atom) if isinstance(atom, Var) and self._uses.get(atom.name) == 1 else None
+    def _only_use(self, atom: Atom, by: Var) -> Expr | None:
+        """The definition of a variable that is used just once, for `by`, which is computed as often: not in each round of a
+        loop."""
+        if not isinstance(atom, Var) or self._uses.get(atom.name) != 1:
+            return None
+        return self._definition(atom) if self._loops.get(atom.name) == self._loops.get(by.name) else None
 
     def _take_over(self, atom: Atom) -> None:
         if isinstance(atom, Var):
@@ -154,12 +171,41 @@ class _Simplifier:
                 known = self._definition(xs)
                 if isinstance(known, ListOf) and -len(known.items) <= index < len(known.items):
                     return known.items[index]
+                if isinstance(known, Host) and known.op == "range" and known.args == (Lit(0, INT), Lit(1, INT), Lit(1, INT)):
+                    return Lit(0, INT) if index == 0 else value
+            case Host("list.len", (xs,)):
+                known = self._definition(xs)
+                if isinstance(known, Map):
+                    return replace(value, args=(known.iterable,))
+            case Host("sub", (a, b)) if a == b and a.type == INT:
+                return Lit(0, INT)
+            case Host("mul", (Lit(0), b) | (b, Lit(0))) if b.type == INT and value.type == INT:
+                return Lit(0, INT)
+            case Host("list.slice", (xs, Lit(0), Lit(int(end)))) if end >= MAX_LENGTH:
+                return xs
+            case Op("reshape" | "index" | "slice" | "permute"):
+                return self._viewed(value)
             case Op("list_sum", (xs,)):
                 return self._sum_of_few(value, xs)
             case Op("add", (a, b)):
                 return self._biased(var, value, a, b) or self._biased(var, value, b, a) or value
+            case Map(item, xs, body) if body == item:
+                return xs
             case Map():
                 return self._mapped_twice(var, value)
+        return value
+
+    def _viewed(self, value: Op) -> Expr:
+        """What a view of all of a tensor is a view of, if that has the same shape."""
+        view: Expr | None = value
+        while isinstance(view, Op) and is_view(view):
+            (source,) = view.args
+            whole, part = source.type, view.type
+            if not isinstance(whole, TensorT) or not isinstance(part, TensorT) or whole.size != part.size:
+                break
+            if whole == value.type:
+                return source
+            view = self._definition(source)
         return value
 
     def _sum_of_few(self, value: Op, xs: Atom) -> Expr:
@@ -174,7 +220,7 @@ class _Simplifier:
 
     def _biased(self, var: Var, value: Op, product: Atom, bias: Atom) -> Expr | None:
         """`linear(x, W) + b` with the bias in the product."""
-        linear = self._only_use(product)
+        linear = self._only_use(product, var)
         if not isinstance(linear, Op) or linear.op != "linear" or len(linear.args) != 2 or not isinstance(bias, Weight):
             return None
         if self._apart(var, product):
@@ -188,7 +234,7 @@ class _Simplifier:
     def _mapped_twice(self, var: Var, value: Map) -> Expr:
         """`[g(y) for y in [f(x) for x in xs]]` with one loop, if f calls nothing: its depth is then the same for all x. Markers
         may put f and g in different phases."""
-        inner = self._only_use(value.iterable)
+        inner = self._only_use(value.iterable, var)
         if not isinstance(inner, Map) or not _straight(inner.body) or self._apart(var, value.iterable):
             return value
         bindings, tail = lets(inner.body)
@@ -202,7 +248,10 @@ class _Simplifier:
 
 
 def _straight(body: Expr) -> bool:
-    """Whether a body has no control flow and calls nothing."""
+    """Whether a body has no control flow but maps and calls nothing."""
     bindings, tail = lets(body)
     nodes = [tail, *(value for _, value in bindings)]
-    return all(isinstance(e, Op | Host | Field | Tuple | ListOf | Var | Lit | Weight) for e in nodes)
+    return all(
+        isinstance(e, Op | Host | Field | Tuple | ListOf | Var | Lit | Weight) or (isinstance(e, Map) and _straight(e.body))
+        for e in nodes
+    )

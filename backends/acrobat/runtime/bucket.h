@@ -38,6 +38,12 @@ struct Column {
             reserve(size + 1);
         data[size++] = value;
     }
+    void push(const int64_t* values, int64_t count) {
+        if (size + count > capacity) [[unlikely]]
+            reserve(size + count);
+        std::copy_n(values, count, data + size);
+        size += count;
+    }
     // Throws std::bad_alloc.
     void reserve(int64_t wanted);
 };

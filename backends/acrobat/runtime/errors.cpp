@@ -16,6 +16,6 @@ void list_index_out_of_range(int64_t index, int64_t size) {
 
 void negative_shift() { throw InstanceError("negative shift count"); }
 
-void empty_sum() { throw InstanceError("the sum of an empty list has no value"); }
+void empty_list(const char* what) { throw InstanceError(std::string("the ") + what + " of an empty list has no value"); }
 
 }  // namespace acrobat

@@ -31,6 +31,6 @@ struct PythonError {};
 [[noreturn]] void too_large();
 [[noreturn]] void list_index_out_of_range(int64_t index, int64_t size);
 [[noreturn]] void negative_shift();
-[[noreturn]] void empty_sum();
+[[noreturn]] void empty_list(const char* what);
 
 }  // namespace acrobat

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backends.acrobat.core.ops import HOST, OPS, Fusion, ShapeError, evaluate, infer, infer_host, is_view
+from backends.acrobat.core.ops import HOST, LISTS, OPS, Fusion, ShapeError, evaluate, infer, infer_host, is_view
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Lit, Var, Weight
@@ -101,7 +101,7 @@ def test_meaning_and_type(op: str, shapes: Shapes, attrs: dict[str, Any], meanin
 
 
 def test_every_operation_is_tested() -> None:
-    assert set(OPS) == {op for op, *_ in OTHERS} | {"row", "lookup", "scalar", "list_sum"}
+    assert set(OPS) == {op for op, *_ in OTHERS} | {"row", "lookup", "scalar"} | LISTS
     assert all(name == d.name for name, d in OPS.items())
 
 
@@ -146,14 +146,39 @@ def test_scalars() -> None:
         assert t == TensorT(()) and evaluate("scalar", [value], {}, t) == float(value)
 
 
-def test_sums_of_lists() -> None:
-    t = infer("list_sum", [ListT(TensorT((2, 2)))], {"nonempty": True})
+@pytest.mark.parametrize(
+    ("op", "meaning", "of_none", "word"),
+    [
+        ("list_sum", torch.sum, 0.0, "sum"),
+        ("list_max", torch.amax, -math.inf, "maximum"),
+        ("list_min", torch.amin, math.inf, "minimum"),
+    ],
+)
+def test_reductions_of_lists(op: str, meaning: Meaning, of_none: float, word: str) -> None:
+    t = infer(op, [ListT(TensorT((2, 2)))], {"nonempty": True})
     assert t == TensorT((2, 2))
-    items = tensors("list_sum", ((2, 2),) * 3)
-    np.testing.assert_allclose(evaluate("list_sum", [items], {"nonempty": True}, t), items[0] + items[1] + items[2])
-    np.testing.assert_array_equal(evaluate("list_sum", [[]], {"nonempty": False}, t), np.zeros((2, 2)))
-    with pytest.raises(ValueError, match="the sum of an empty list"):
-        evaluate("list_sum", [[]], {"nonempty": True}, t)
+    items = tensors(op, ((2, 2),) * 3)
+    wanted = meaning(torch.from_numpy(np.stack(items)), 0)
+    np.testing.assert_allclose(evaluate(op, [items], {"nonempty": True}, t), wanted.numpy())
+    np.testing.assert_array_equal(evaluate(op, [[]], {"nonempty": False}, t), np.full((2, 2), of_none))
+    with pytest.raises(ValueError, match=f"the {word} of an empty list"):
+        evaluate(op, [[]], {"nonempty": True}, t)
+
+
+@pytest.mark.parametrize("size", [0, 1, 5])
+def test_attention_over_a_list(size: int) -> None:
+    query, *rows = tensors("list_attention", ((2, 3),) + ((2, 3), (2, 4)) * size)
+    keys, values = rows[::2], rows[1::2]
+    t = infer("list_attention", [TensorT((2, 3)), ListT(TensorT((2, 3))), ListT(TensorT((2, 4)))], {"scale": 0.5})
+    assert t == TensorT((2, 4))
+    k = torch.from_numpy(np.array(keys).reshape(size, 2, 3)).transpose(0, 1)
+    v = torch.from_numpy(np.array(values).reshape(size, 2, 4)).transpose(0, 1)
+    scores = 0.5 * (torch.from_numpy(query).unsqueeze(1) @ k.transpose(1, 2))
+    wanted = (torch.softmax(scores, -1) @ v).squeeze(1)
+    np.testing.assert_allclose(evaluate("list_attention", [query, keys, values], {"scale": 0.5}, t), wanted.numpy())
+    alone = [s.numpy().reshape(2, 1) for s in scores[:, 0].unbind(1)]
+    u = infer("list_softmax", [ListT(TensorT((2, 1))), ListT(TensorT((2, 4)))], {})
+    np.testing.assert_allclose(evaluate("list_softmax", [alone, values], {}, u), wanted.numpy())
 
 
 def test_extremes_do_not_warn() -> None:
@@ -208,6 +233,8 @@ V, M, I8 = TensorT((4,)), TensorT((3, 4)), TensorT((4,), "int64")
         ("layer_norm", [M, V], {"eps": 1e-5}, "takes 3 operands"),
         ("list_sum", [V], {}, "needs a list of tensors"),
         ("list_sum", [ListT(INT)], {}, "needs a list of tensors"),
+        ("list_softmax", [ListT(V), ListT(TensorT((3, 4)))], {}, "not one for each of the first dimensions"),
+        ("list_attention", [V, ListT(V), ListT(M)], {"scale": 1.0}, "does not fit keys"),
         ("row", [V, FLOAT], {}, r"row needs a table and an int, got \(\(4,\), float\)"),
         ("row", [TensorT(()), INT], {}, "needs a table"),
         ("scalar", [V], {}, "needs a host number"),

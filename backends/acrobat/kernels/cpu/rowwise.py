@@ -13,13 +13,14 @@ from typing import Any
 
 from tvm import tirx
 
-from backends.acrobat.core.ops import OPS, Fusion
+from backends.acrobat.core.ops import ITEMWISE, LISTS, OPS, Fusion
 from backends.acrobat.core.units import Instr, Kernel, Mode
-from backends.acrobat.kernels.cpu.activations import exp, maximum, sqrt
+from backends.acrobat.kernels.cpu.activations import exp, maximum, minimum, sqrt
 from backends.acrobat.kernels.cpu.code import Code, Expr, load, plus, times
-from backends.acrobat.kernels.cpu.loops import fill, nest, position, reduce, reduce_line, sweep
+from backends.acrobat.kernels.cpu.loops import Combine, fill, nest, position, reduce, reduce_line, sweep
 from backends.acrobat.kernels.cpu.operands import Interface
-from backends.acrobat.kernels.cpu.values import Formula, Index, ListSum, Strided, Value, contiguous
+from backends.acrobat.kernels.cpu.segments import CHUNK, GROUP, SegmentWriter
+from backends.acrobat.kernels.cpu.values import Formula, Index, ListItems, ListReduced, Strided, Value, contiguous
 from backends.acrobat.kernels.cpu.vectors import Bundle, splat
 
 INFINITY = float("inf")
@@ -34,6 +35,14 @@ Function = Callable[[Bundle], Bundle]
 
 def add(a: Bundle, b: Bundle) -> Bundle:
     return a + b
+
+
+REDUCTIONS: dict[str, tuple[Combine, float]] = {
+    "list_sum": (add, 0.0),
+    "list_max": (maximum, -INFINITY),
+    "list_min": (minimum, INFINITY),
+}
+"""How a list's items are combined, and what there is for none."""
 
 
 def words(t: Any) -> tuple[int, ...]:
@@ -61,7 +70,7 @@ class RowWriter:
             for p in self.kernel.params:
                 if p.mode is Mode.LIST:
                     first, count, items = interface.items(p.name, row)
-                    values[p.name] = ListSum(interface.base, code.let(first), code.let(count), items, p.type.shape)
+                    values[p.name] = ListItems(interface.base, code.let(first), code.let(count), items, p.type.shape)
                 else:
                     buffer, start = interface.operand(p.name, row)
                     values[p.name] = Strided(buffer, code.let(start), words(p.type))
@@ -82,15 +91,17 @@ class RowWriter:
     def _fetch_ahead(self, row: Expr) -> None:
         """Have the operands of the row that comes next fetched into the cache. They lie anywhere, which the processor's own
         prefetching does not see coming. (Measured with 1024 instances, too many for the caches: 12 % off TreeLSTM's leaves.
-        What remains of their cost is the memory's bandwidth. The same for a product's rows won nothing.)"""
+        What remains of their cost is the memory's bandwidth. The same for a product's rows won nothing, and the lists that a
+        segment kernel goes through are long, and mostly the same for several rows.)"""
         code, base = self.code, self.interface.base
+        segments = any(i.op in LISTS - ITEMWISE.keys() for i in self.kernel.body)
         for p in self.kernel.params:
             lines = min(AHEAD, -(-prod(words(p.type)) // LINE))
             if p.mode is Mode.GATHERED:
                 start = code.let(self.interface.operand(p.name, row)[1])
                 with code.loop(lines, "line") as line:
                     code.prefetch(base, plus(start, times(line, LINE)))
-            elif p.mode is Mode.LIST:
+            elif p.mode is Mode.LIST and not segments:
                 first, count, items = self.interface.items(p.name, row)
                 with code.loop(code.let(count), "item") as i:
                     start = code.let(load(items, plus(first, i)))
@@ -126,10 +137,8 @@ class RowWriter:
                 return moved if place is None or moved is place else self._stored(moved, place)
             case Fusion.PRODUCT:
                 return self._product(instr, [self._stored(a) for a in args if isinstance(a, Value)], place)
-        if instr.op == "list_sum":
-            summed = args[0]
-            assert isinstance(summed, Value)
-            return self._stored(summed, place) if place or self.uses.get(instr.name, 0) > 1 else summed
+        if instr.op in LISTS:
+            return self._over_list(instr, args, place)
         source = args[0]
         assert isinstance(source, Value)
         place = place or self._room(words(instr.type))
@@ -149,6 +158,25 @@ class RowWriter:
                 reduce(self.code, kept(place, source, attrs["dim"]), source, attrs["dim"], maximum, -INFINITY, self.lanes)
             case _:
                 raise AssertionError(instr.op)
+        return place
+
+    def _over_list(self, instr: Instr, args: Sequence[Value | float], place: Strided | None) -> Value:
+        if instr.op in ITEMWISE:
+            (xs,) = args
+            assert isinstance(xs, ListItems)
+            value = ListReduced(xs, *REDUCTIONS[instr.op])
+            return self._stored(value, place) if place or self.uses.get(instr.name, 0) > 1 else value
+        place = place or self._room(instr.type.shape)
+        writer = SegmentWriter(self.code, self.lanes, self._room((CHUNK + GROUP,)))
+        *rest, scores, values = args
+        assert isinstance(scores, ListItems) and isinstance(values, ListItems)
+        if instr.op == "list_softmax":
+            writer.softmax(scores, values, place)
+        else:
+            (query,) = (self._stored(a) for a in rest if isinstance(a, Value))
+            if not query.is_contiguous:
+                query = self._stored(query, self._room(query.shape))
+            writer.attention(query, scores, values, place, float(dict(instr.attrs)["scale"]))
         return place
 
     def _move(self, instr: Instr, args: list[Value], attrs: dict[str, Any], place: Strided | None) -> Strided:

@@ -1,4 +1,4 @@
-"""Vectors as rows of a square: transposing it, and summing each row into one lane."""
+"""Vectors as rows of a rectangle: transposing a square, and summing each row into one lane."""
 
 from __future__ import annotations
 
@@ -37,3 +37,22 @@ def row_sums(code: Code, rows: Sequence[Expr]) -> Expr:
             for a, b in zip(rows[::2], rows[1::2], strict=True)
         ]
     return rows[0]
+
+
+def lane_sums(code: Code, rows: Sequence[Expr], lanes: int) -> Expr:
+    """At most as many vectors as lanes, both powers of two: lane i of the result, which has as many lanes as there are vectors,
+    is the sum of vector i."""
+    count = len(rows)
+    even, odd = range(0, 2 * lanes, 2), range(1, 2 * lanes, 2)
+    while len(rows) > 1:
+        rows = [
+            code.let(select(code, a, b, even) + select(code, a, b, odd), typed("float32", lanes))
+            for a, b in zip(rows[::2], rows[1::2], strict=True)
+        ]
+    total = rows[0]
+    while lanes > count:
+        halves = [tirx.Shuffle([total], [i32(i) for i in range(first, lanes, 2)]) for first in (0, 1)]
+        lanes //= 2
+        a, b = (code.let(half, typed("float32", lanes)) for half in halves)
+        total = code.let(a + b, typed("float32", lanes))
+    return total

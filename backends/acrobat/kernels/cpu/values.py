@@ -1,4 +1,4 @@
-"""Tensors of one row while a kernel is written: strided memory, sums over lists, and formulas over both that are computed
+"""Tensors of one row while a kernel is written: strided memory, reductions of lists, and formulas over both that are computed
 when needed.
 
 An int64 tensor is kept as 4-byte words, with one more dimension of 2 at the end.
@@ -6,7 +6,7 @@ An int64 tensor is kept as 4-byte words, with one more dimension of 2 at the end
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -95,12 +95,24 @@ class Strided(Value):
         return Strided(self.buffer, self.start, shape)
 
 
-class ListSum(Value):
-    """The sum over a list's items, each contiguous; zero if there are none."""
+class ListItems(Value):
+    """The items of a list operand, each contiguous. What kernels compute with is a reduction of them."""
 
     def __init__(self, base: Any, first: Expr, count: Expr, items: Any, shape: Sequence[int]) -> None:
         self.base, self.first, self.count, self.items = base, first, count, items
         self.shape = tuple(shape)
+
+    def item(self, i: Expr) -> Expr:
+        """Where item `i` starts."""
+        return load(self.items, plus(self.first, i))
+
+
+class ListReduced(Value):
+    """A list's items combined element by element; `neutral` if there are none."""
+
+    def __init__(self, xs: ListItems, combine: Callable[[Bundle, Bundle], Bundle], neutral: float) -> None:
+        self.xs, self.combine, self.neutral = xs, combine, neutral
+        self.shape = xs.shape
 
     def steps(self, axis: int) -> set[int]:
         return {contiguous(self.shape)[axis] if self.shape[axis] > 1 else 0} if self.shape else {0}
@@ -108,11 +120,13 @@ class ListSum(Value):
     def vectors(self, code: Code, index: Index, axis: int, starts: Sequence[Expr], lanes: int, mask: Expr | None) -> Bundle:
         total = code.local(len(starts) * lanes)
         for v in range(len(starts)):
-            store_vector(code, total, v * lanes, splat(0.0, lanes), lanes)
-        with code.loop(self.count, "item") as i:
-            item = Strided(self.base, code.let(load(self.items, plus(self.first, i))), self.shape)
-            for v, value in enumerate(item.vectors(code, index, axis, starts, lanes, mask).items):
-                store_vector(code, total, v * lanes, load_vector(total, v * lanes, lanes) + value, lanes)
+            store_vector(code, total, v * lanes, splat(self.neutral, lanes), lanes)
+        with code.loop(self.xs.count, "item") as i:
+            item = Strided(self.xs.base, code.let(self.xs.item(i)), self.shape)
+            values = item.vectors(code, index, axis, starts, lanes, mask)
+            before = values.with_items([load_vector(total, v * lanes, lanes) for v in range(len(starts))])
+            for v, value in enumerate(self.combine(before, values).items):
+                store_vector(code, total, v * lanes, value, lanes)
         return Bundle(code, (), lanes).with_items([load_vector(total, v * lanes, lanes) for v in range(len(starts))])
 
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from backends.acrobat.core.ops import OPS
+from backends.acrobat.core.ops import OPS, evaluate
 from backends.acrobat.core.toolchain import compiler
-from backends.acrobat.core.types import FLOAT, TensorT
+from backends.acrobat.core.types import FLOAT, ListT, TensorT
 from backends.acrobat.core.units import Instr, Kernel, Mode, Param, displacements
 from backends.acrobat.kernels.cpu.emit import emit
 from backends.acrobat.kernels.cpu.schedule import Schedule
@@ -44,10 +44,9 @@ class Builder:
 
     def __call__(self, op: str, *args: str | float, **attrs: Any) -> str:
         name = f"t{len(self.body)}"
-        if op == "list_sum":
-            result = self.types[str(args[0])]
-        else:
-            result = OPS[op].infer([self.types[a] if isinstance(a, str) else FLOAT for a in args], attrs)
+        lists = {p.name for p in self.params if p.mode is Mode.LIST}
+        types = {n: ListT(t) if n in lists else t for n, t in self.types.items()}
+        result = OPS[op].infer([types[a] if isinstance(a, str) else FLOAT for a in args], attrs)
         self.body.append(Instr(name, op, args, tuple(sorted(attrs.items())), result))
         self.types[name] = result
         return name
@@ -86,10 +85,7 @@ class Run:
                 env[name] = [v.astype(np.float64) for v in value] if isinstance(value, list) else value.astype(np.float64)
             for instr in self.kernel.body:
                 args = [env[a] if isinstance(a, str) else a for a in instr.args]
-                if instr.op == "list_sum":
-                    env[instr.name] = sum(env[str(instr.args[0])], np.zeros(instr.type.shape))
-                else:
-                    env[instr.name] = OPS[instr.op].evaluate(args, dict(instr.attrs))
+                env[instr.name] = evaluate(instr.op, args, dict(instr.attrs), instr.type)
             out.append([env[r] for r in self.kernel.results])
         return out
 

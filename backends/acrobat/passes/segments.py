@@ -1,0 +1,320 @@
+"""Softmax and weighted sum along a list become one operation, `list_softmax`, and with the products that give the scores
+`list_attention`: over the rows of a ragged tensor a segment kernel each, in place of kernels for every item and lists of what
+they give (the idea is CoRa's: Fegade et al., MLSys 2022).
+
+What is looked for is what `torch.softmax(x, 0)` and a product with it, or a user's own loop, have become by now:
+
+    highest = list_max(scores)
+    powers  = [exp(score - highest) for score in scores]
+    total   = list_sum(powers)
+    shares  = [power / total for power in powers]
+    result  = list_sum([share * value for share, value in zip(shares, values)])
+
+and for the scores `[scale * (query . key) for key in keys]`. Lists that are used elsewhere too are left as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from backends.acrobat.core.ops import ShapeError, without_trailing_ones
+from backends.acrobat.core.types import ListT, TensorT
+from backends.acrobat.ir.make import make_op
+from backends.acrobat.ir.nodes import Atom, Expr, Field, Fold, Function, Host, Let, Lit, Loop, Map, Op, Program, Var, Weight
+from backends.acrobat.ir.visitor import Binding, Names, bodies, from_lets, lets, map_bodies, names_of, operands, walk
+from backends.acrobat.passes.dead import remove_dead
+from backends.acrobat.passes.legal import is_view
+from backends.acrobat.passes.simplify import MAX_LENGTH
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An item of a list."""
+
+    xs: Var
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What an operation makes of items and of values that are the same for all of them."""
+
+    op: Op
+    args: tuple[Term, ...]
+
+
+Term: TypeAlias = Item | Made | Var | Lit | Weight
+
+
+def run(program: Program) -> Program:
+    """`program` (simplified, with its reductions of lists as operations) with segment operations."""
+    functions = {name: _Segments(f).function() for name, f in program.functions.items()}
+    if all(new is old for new, old in zip(functions.values(), program.functions.values(), strict=True)):
+        return program
+    return remove_dead(replace(program, functions=functions))
+
+
+class _Segments:
+    def __init__(self, function: Function) -> None:
+        self._function = function
+        self._names = Names(names_of(function))
+        self._defined: dict[str, Expr] = {}
+        self._loop: dict[str, int] = {}  # for each variable which of the loops it stands in; 0 for none
+        self._uses: dict[str, int] = {}
+        for node in walk(function.body):
+            if isinstance(node, Let):
+                self._defined[node.var.name] = node.value
+            if not isinstance(node, Var):
+                for atom in operands(node):
+                    self._use(atom)
+        self._scan(function.body, 0)
+
+    def _scan(self, expr: Expr, loop: int) -> None:
+        bindings, tail = lets(expr)
+        self._loop.update((var.name, loop) for var, _ in bindings)
+        self._use(tail)
+        for value in (*(value for _, value in bindings), tail):
+            for body in bodies(value):
+                self._scan(body, id(value) if isinstance(value, Map | Fold | Loop) else loop)
+
+    def _use(self, atom: Expr) -> None:
+        if isinstance(atom, Var):
+            self._uses[atom.name] = self._uses.get(atom.name, 0) + 1
+
+    def function(self) -> Function:
+        body = self._chain(self._function.body)
+        return self._function if body is self._function.body else replace(self._function, body=body)
+
+    def _chain(self, expr: Expr) -> Expr:
+        bindings, tail = lets(expr)
+        out: list[Binding] = []
+        for var, value in bindings:
+            value = map_bodies(value, self._chain)
+            found = self._segment(var, value)
+            if found is not None and found.type != value.type:
+                bound = Var(self._names.fresh(var.name), found.type, span=value.span)
+                out.append((bound, found))
+                found = replace(make_op("reshape", (bound,), {"shape": _shape(value.type)}), span=value.span)
+            out.append((var, found or value))
+        new_tail = map_bodies(tail, self._chain)
+        same = len(out) == len(bindings) and all(new is old for (_, new), (_, old) in zip(out, bindings, strict=True))
+        return expr if same and new_tail is tail else from_lets(out, new_tail)
+
+    # ---- what a list's items are
+
+    def _definition(self, atom: Term) -> Expr | None:
+        return self._defined.get(atom.name) if isinstance(atom, Var) else None
+
+    def _item(self, xs: Atom) -> Term | None:
+        """What each item of a list is, if a map has made it by one or a few operations."""
+        made = self._definition(xs)
+        if not isinstance(made, Map):
+            return None
+        terms: dict[str, Term | tuple[Term, ...]] = {made.var.name: self._items_of(made.iterable)}
+        bindings, tail = lets(made.body)
+
+        def term(atom: Atom) -> Term | tuple[Term, ...]:
+            return terms.get(atom.name, atom) if isinstance(atom, Var) else atom
+
+        for var, value in bindings:
+            match value:
+                case Field(of, index) if isinstance(parts := term(of), tuple):
+                    terms[var.name] = parts[index]
+                case Op():
+                    args = [term(a) for a in value.args]
+                    if any(isinstance(a, tuple) for a in args):
+                        return None
+                    terms[var.name] = Made(value, tuple(a for a in args if not isinstance(a, tuple)))
+                case _:
+                    return None
+        found = term(tail) if isinstance(tail, Var) else None
+        return None if isinstance(found, tuple) else found
+
+    def _items_of(self, iterable: Atom) -> Term | tuple[Term, ...]:
+        zipped = self._definition(iterable)
+        if isinstance(zipped, Host) and zipped.op == "zip":
+            return tuple(Item(xs) for xs in zipped.args if isinstance(xs, Var))
+        assert isinstance(iterable, Var)
+        return Item(iterable)
+
+    def _own(self, xs: Var, uses: int, by: Var) -> bool:
+        """Whether a list has so many uses, and is made as often as `by` is."""
+        return self._uses.get(xs.name) == uses and self._loop.get(xs.name) == self._loop.get(by.name)
+
+    # ---- the patterns
+
+    def _segment(self, result: Var, value: Expr) -> Op | None:
+        """The segment operation that gives the same as a sum over a list, perhaps in another shape."""
+        if not isinstance(value, Op) or value.op != "list_sum" or not isinstance(value.args[0], Var):
+            return None
+        summed = value.args[0]
+        product = self._item(summed)
+        if not isinstance(product, Made) or product.op.op != "mul" or not self._own(summed, 1, result):
+            return None
+        for i in (0, 1):
+            share, weighted = _shown(product.args[i]), _shown(product.args[1 - i])
+            if not isinstance(share, Item) or not isinstance(weighted, Item):
+                continue
+            if not _for_lines(product.op.args[i].type, product.op.type) or _size(product.op.args[1 - i]) != _size(product.op):
+                continue
+            scores = self._scores(share.xs, result)
+            if scores is None or not self._equally_long(share.xs, weighted.xs):
+                continue
+            attention = self._attention(scores, weighted.xs, result)
+            found = attention or _made("list_softmax", (scores, weighted.xs), {})
+            if found is not None and _size(found) == _size(value):
+                return replace(found, span=value.span)
+        return None
+
+    def _scores(self, shares: Var, result: Var) -> Var | None:
+        """The list of which `shares` is the softmax, if nothing else uses the shares."""
+        share = _shown(self._item(shares))
+        if not isinstance(share, Made) or share.op.op != "div" or not self._own(shares, 1, result):
+            return None
+        power, total = share.args
+        if not isinstance(power, Item) or not isinstance(total, Var) or self._uses.get(total.name) != 1:
+            return None
+        if not self._is(total, "list_sum", power.xs) or not self._own(power.xs, 2, result):
+            return None
+        powers = self._item(power.xs)
+        if not isinstance(powers, Made) or powers.op.op != "exp" or not isinstance(powers.args[0], Made):
+            return None
+        shifted = powers.args[0]
+        if shifted.op.op != "sub" or not isinstance(shifted.args[0], Item) or not isinstance(shifted.args[1], Var):
+            return None
+        scores, highest = shifted.args[0].xs, shifted.args[1]
+        same = self._is(highest, "list_max", scores) and self._loop.get(scores.name) == self._loop.get(result.name)
+        return scores if same and highest.type == _item_type(scores) else None
+
+    def _is(self, value: Var, op: str, xs: Var) -> bool:
+        made = self._definition(value)
+        return isinstance(made, Op) and made.op == op and made.args == (xs,)
+
+    def _attention(self, scores: Var, values: Var, result: Var) -> Op | None:
+        """Attention, if the scores are scaled products of one query with a list of keys."""
+        if not self._own(scores, 2, result):
+            return None
+        scale = 1.0
+        term = _shown(self._item(scores))
+        while isinstance(term, Made) and term.op.op in ("mul", "div"):
+            left, right = term.args
+            if isinstance(left, Lit) and term.op.op == "mul":
+                left, right = right, left
+            if not isinstance(right, Lit) or right.value == 0:
+                break
+            scale = scale * right.value if term.op.op == "mul" else scale / right.value
+            term = _shown(left)
+        if not isinstance(term, Made):
+            return None
+        factors = _line_by_line(term)
+        if factors is None:
+            return None
+        for i in (0, 1):
+            query, key = _shown(factors[i]), _shown(factors[1 - i])
+            if not isinstance(key, Item) or not self._equally_long(key.xs, values):
+                continue
+            while isinstance(query, Var | Weight):
+                found = _made("list_attention", (query, key.xs, values), {"scale": float(scale)})
+                lead = _shape(query.type)[:-1]
+                if found is not None and without_trailing_ones(_shape(_item_type(scores))) == without_trailing_ones(lead):
+                    return found
+                view = self._definition(query)
+                query = view.args[0] if isinstance(view, Op) and is_view(view) and _size(view.args[0]) == _size(view) else None
+        return None
+
+    # ---- lengths
+
+    def _equally_long(self, a: Var, b: Var) -> bool:
+        """Whether two lists are known to be as long as each other."""
+        roots: list[str] = []
+        equal: list[set[str]] = []
+        for xs in (a, b):
+            root, checked = self._root(xs)
+            roots.append(root)
+            equal += checked
+        return roots[0] == roots[1] or set(roots) in equal
+
+    def _root(self, xs: Atom) -> tuple[str, list[set[str]]]:
+        """The list of which `xs` has been made item by item, and pairs of lists that an error is raised for if their lengths
+        differ (`frontend.ragged.of_length`)."""
+        checked: list[set[str]] = []
+        while isinstance(xs, Var):
+            made = self._definition(xs)
+            if isinstance(made, Map):
+                xs = made.iterable
+                continue
+            if isinstance(made, Host) and made.op == "list.slice" and isinstance(made.args[2], Lit):
+                lengths = self._compared(made.args[1])
+                if lengths is not None and made.args[2].value >= MAX_LENGTH:
+                    checked.append({self._root(each)[0] for each in lengths})
+                    xs = made.args[0]
+                    continue
+            if isinstance(made, Host) and made.op == "zip":
+                roots = [self._root(each) for each in made.args]
+                if len({root for root, _ in roots}) == 1 or {root for root, _ in roots} in [p for _, c in roots for p in c]:
+                    checked += [pair for _, found in roots for pair in found]
+                    xs = made.args[0]
+                    continue
+            return xs.name, checked
+        return "", checked
+
+    def _compared(self, start: Atom) -> tuple[Atom, Atom] | None:
+        """The two lists whose lengths are equal where this number, which is then 0, does not raise."""
+        match self._definition(start):
+            case Host("list.get", (numbers, index)):
+                match self._definition(numbers), self._definition(index):
+                    case Host("range", (Lit(0), Lit(1), Lit(1))), Host("mul", (a, b)) if a == b:
+                        match self._definition(a):
+                            case Host("sub", (first, second)):
+                                found = [self._definition(each) for each in (first, second)]
+                                if all(isinstance(f, Host) and f.op == "list.len" for f in found):
+                                    return found[0].args[0], found[1].args[0]  # type: ignore[union-attr]
+        return None
+
+
+def _line_by_line(term: Made) -> tuple[Term, Term] | None:
+    """The factors of products of one line with one line each, which stand one after the other in both."""
+    if term.op.op == "sum" and isinstance(product := term.args[0], Made) and product.op.op == "mul":
+        last = len(_shape(product.op.type)) - 1
+        sizes = {_size(a) for a in (*product.op.args, product.op)}
+        return product.args[:2] if dict(term.op.attrs)["dim"] == last and len(sizes) == 1 else None  # type: ignore[return-value]
+    if term.op.op != "matmul":
+        return None
+    left, right = (_shape(a.type) for a in term.op.args)
+    vectors = left[-2:-1] in ((), (1,)) and (len(right) == 1 or right[-1] == 1)
+    return term.args[:2] if vectors and math.prod(left) == math.prod(right) else None  # type: ignore[return-value]
+
+
+def _for_lines(share: object, result: object) -> bool:
+    """Whether a tensor that is multiplied has one element for each of the result's first extents."""
+    s, r = _shape(share), _shape(result)
+    lead = without_trailing_ones((*[1] * (len(r) - len(s)), *s))
+    return lead == r[: len(lead)] and math.prod(s) == math.prod(lead)
+
+
+def _shown(term: Term | None) -> Term | None:
+    """What a term is a view of, if it shows all of it."""
+    while isinstance(term, Made) and is_view(term.op) and _size(term.op.args[0]) == _size(term.op):
+        term = term.args[0]
+    return term
+
+
+def _size(e: Op | Atom) -> int | None:
+    return e.type.size if isinstance(e.type, TensorT) else None
+
+
+def _item_type(xs: Var) -> object:
+    return xs.type.item if isinstance(xs.type, ListT) else None
+
+
+def _shape(t: object) -> tuple[int, ...]:
+    return t.shape if isinstance(t, TensorT) else ()
+
+
+def _made(op: str, args: tuple[Atom, ...], attrs: Mapping[str, float]) -> Op | None:
+    try:
+        return make_op(op, args, attrs)
+    except ShapeError:
+        return None

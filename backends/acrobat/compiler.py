@@ -11,12 +11,13 @@ from torch import nn
 
 from backends.acrobat.analyses.importance import expected_runs
 from backends.acrobat.builds import Build
-from backends.acrobat.codegen.build import cache_folder, cached, newest
+from backends.acrobat.codegen.build import cached, newest
 from backends.acrobat.codegen.device import Device, Target
 from backends.acrobat.codegen.devices import DEVICES
 from backends.acrobat.codegen.executable import Executable
 from backends.acrobat.codegen.module import classes_of, collect_units
 from backends.acrobat.codegen.units import Units
+from backends.acrobat.core.folders import cache_folder
 from backends.acrobat.core.toolchain import BuildError
 from backends.acrobat.deep import as_deep_as_needed
 from backends.acrobat.frontend import build_with_reads, too_deep

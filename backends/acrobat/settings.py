@@ -56,8 +56,8 @@ class Settings:
     memory_limit: int = MEMORY_LIMIT
     """Bytes that each arena of a mini-batch may have."""
     cache_folder: Path | None = None
-    """Where builds and measurements are kept; by default `$ACROBAT_CACHE`, or `acrobat` in the user's cache folder. The
-    runtime, which all models are linked to, is always kept in the default one."""
+    """Where builds and measurements are kept; by default `$ACROBAT_CACHE`, or `acrobat` in the user's cache folder. What models
+    share, compiled kernels and the runtime, is always kept in the default one."""
     observe: Observe | None = None
     """Is called as `observe(name, program)` after each pass."""
     flags: Sequence[str] = ()

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from backends.acrobat.core.folders import cache_folder
 from backends.acrobat.core.toolchain import BuildError, compiler, compiler_version
 
 RUNTIME = Path(__file__).parent.parent / "runtime"
@@ -35,13 +36,6 @@ HEADER, LIBRARY = "model.hpp", "runtime.obj"
 COMPLETE = "complete"
 UNUSABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EEXIST)
 """What a cache folder fails with that cannot be written, or (the last two) is no folder."""
-
-
-def cache_folder() -> Path:
-    """`$ACROBAT_CACHE`, or `acrobat` in the user's cache folder."""
-    if folder := os.environ.get("ACROBAT_CACHE"):
-        return Path(folder)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "acrobat"
 
 
 def cached(key: str, make: Callable[[Path], None], folder: Path | None = None) -> Path:

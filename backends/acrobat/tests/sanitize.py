@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from backends.acrobat.codegen.build import cache_folder
+from backends.acrobat.core.folders import cache_folder
 from backends.acrobat.core.toolchain import BuildError, compiler
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels import reference

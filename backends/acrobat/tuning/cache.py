@@ -15,11 +15,11 @@ from pathlib import Path
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu.emit import symbol
 from backends.acrobat.kernels.cpu.schedule import Schedule
+from backends.acrobat.kernels.cpu.stored import sources_hash
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.tuning.search import Timing
 
 FORMAT = 1
-TEMPLATES = Path(__file__).parent.parent / "kernels"
 
 
 class Measurements:
@@ -72,18 +72,9 @@ class Measurements:
 
 def path_for(folder: Path, kernel: Kernel, out_mode: Mode, target: CpuTarget, start: Schedule) -> Path:
     """Where a kernel's measurements on this machine lie, which compare other schedules with `start`."""
-    text = "\n".join([repr((kernel, out_mode, target, start)), templates_hash(), processor()])
+    text = "\n".join([repr((kernel, out_mode, target, start)), sources_hash(), processor()])
     name = symbol(kernel, out_mode, target).rpartition("_")[0]
     return folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
-
-
-@cache
-def templates_hash() -> str:
-    digest = hashlib.sha256()
-    for path in sorted(TEMPLATES.rglob("*.py")):
-        if "tests" not in path.parts:
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 @cache

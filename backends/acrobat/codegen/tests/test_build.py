@@ -22,6 +22,7 @@ from backends.acrobat.codegen import build
 from backends.acrobat.codegen.build import COMPLETE, cached
 from backends.acrobat.codegen.module import collect_units
 from backends.acrobat.core import toolchain
+from backends.acrobat.core.folders import cache_folder
 from backends.acrobat.core.toolchain import BuildError
 from backends.acrobat.frontend import build as build_program
 from backends.acrobat.kernels.cpu.emit import variants
@@ -185,10 +186,10 @@ def test_a_failing_compiler_shows_its_message(tmp_path: Path) -> None:
 
 def test_the_environment_names_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACROBAT_CACHE", "/somewhere")
-    assert build.cache_folder() == Path("/somewhere")
+    assert cache_folder() == Path("/somewhere")
     monkeypatch.delenv("ACROBAT_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", "/elsewhere")
-    assert build.cache_folder() == Path("/elsewhere/acrobat")
+    assert cache_folder() == Path("/elsewhere/acrobat")
 
 
 @pytest.mark.parametrize("name", ["model.so", "manifest.json", COMPLETE])

@@ -8,6 +8,7 @@ from functools import cache
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu import vendor
 from backends.acrobat.kernels.cpu.schedule import Schedule
+from backends.acrobat.kernels.cpu.stored import Entry, stored
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.interface import CpuCode, Emitted, Schedules, Variant, flops
 from backends.acrobat.kernels.reference import parameters
@@ -16,29 +17,44 @@ from backends.acrobat.options import Kernels
 
 @cache
 def emit(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: Schedule | None = None) -> Emitted[CpuCode]:
-    """Compile a kernel for the way its results are placed, by default with the default schedule. The first call in a process
-    imports TVM."""
-    from backends.acrobat.kernels.cpu import templates  # imports TVM, which takes seconds
-
+    """A kernel compiled for the way its results are placed, by default with the default schedule. The first one that is not on
+    the disk yet imports TVM."""
     schedule = schedule or Schedule.default(kernel, target)
     name = symbol(kernel, out_mode, target, schedule)
-    made = templates.write_kernel(kernel, out_mode, name, target, schedule)
+
+    def make() -> Entry:
+        from backends.acrobat.kernels.cpu import templates  # imports TVM, which takes seconds
+
+        made = templates.write_kernel(kernel, out_mode, name, target, schedule)
+        facts = {
+            "parts": made.parts,
+            "scratch_size": made.scratch_size,
+            "packs": {p: dict(how) for p, how in made.packs.items()},
+        }
+        return facts, templates.compile_kernel(name, made, target)
+
+    facts, object_bytes = stored(name, repr((kernel, out_mode, target, schedule)), make)
     declaration = f"int32_t {name}({', '.join(parameters(kernel, out_mode))});"
     return Emitted(
         symbol=name,
         kernel=symbol(kernel, out_mode, target),
         schedule=schedule,
-        packs=made.packs,
+        packs=facts["packs"],
         flops_per_row=flops(kernel),
-        code=CpuCode(templates.compile_kernel(name, made, target), made.parts, made.scratch_size, declaration),
+        code=CpuCode(object_bytes, facts["parts"], facts["scratch_size"], declaration),
     )
 
 
+@cache
 def llvm_version() -> str:
-    """The major version of the LLVM that TVM has kernels compiled by. Imports TVM."""
-    from backends.acrobat.kernels.cpu import templates
+    """The major version of the LLVM that TVM has kernels compiled by."""
 
-    return templates.llvm_version()
+    def make() -> Entry:
+        from backends.acrobat.kernels.cpu import templates
+
+        return {"llvm": templates.llvm_version()}, b""
+
+    return str(stored("llvm", "", make)[0]["llvm"])
 
 
 def variants(

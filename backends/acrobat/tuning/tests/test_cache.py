@@ -100,5 +100,5 @@ def test_a_file_is_for_one_kernel_target_template_and_processor(tmp_path: Path, 
     assert paths() == found
     monkeypatch.setattr(cache, "processor", lambda: "another one")
     found += paths()
-    monkeypatch.setattr(cache, "templates_hash", lambda: "others")
+    monkeypatch.setattr(cache, "sources_hash", lambda: "others")
     assert len({*found, *paths()}) == 15

@@ -1,0 +1,125 @@
+"""Builds a module's text: by NVRTC, which comes with CUDA PyTorch, to a cubin for one architecture; for an emulated device by
+the C++ compiler, to a shared object that stands in for it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from backends.acrobat.core.toolchain import BuildError, compiler
+from backends.acrobat.kernels.cuda.module import HEADERS
+from backends.acrobat.kernels.cuda.target import CudaTarget
+
+HERE = Path(__file__).parent
+EMULATION = "emulate.h"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What one entry of a cubin needs: registers of a thread, bytes of local memory that registers are spilled to (stores and
+    loads), bytes of its stack, and of static shared memory."""
+
+    registers: int
+    spilled: int
+    stack: int
+    shared: int
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    content: bytes
+    usage: Mapping[str, Usage] = field(default_factory=dict)
+    """By entry; empty for an emulated device."""
+
+
+def cubin(text: str, target: CudaTarget) -> Image:
+    """The module of `text` for the target. Raises BuildError."""
+    return emulated(text) if target.emulated else compiled(text, target.arch)
+
+
+def compiled(text: str, arch: str) -> Image:
+    """By NVRTC, without a device."""
+    nvrtc = _nvrtc()
+    headers = [(HERE / name).read_bytes() for name in HEADERS]
+    names = [name.encode() for name in HEADERS]
+    program = _checked(nvrtc, nvrtc.nvrtcCreateProgram(text.encode(), b"kernels.cu", len(headers), headers, names))
+    options = [f"--gpu-architecture={arch}".encode(), b"-std=c++17", b"-lineinfo", b"--ptxas-options=-v"]
+    (result,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
+    log = b" " * _checked(nvrtc, nvrtc.nvrtcGetProgramLogSize(program))
+    _checked(nvrtc, nvrtc.nvrtcGetProgramLog(program, log))
+    said = log.decode(errors="replace").rstrip("\0 \n")
+    if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+        raise BuildError(f"NVRTC does not compile the kernels for {arch}:\n{said}")
+    content = b" " * _checked(nvrtc, nvrtc.nvrtcGetCUBINSize(program))
+    _checked(nvrtc, nvrtc.nvrtcGetCUBIN(program, content))
+    _checked(nvrtc, nvrtc.nvrtcDestroyProgram(program))
+    return Image(content, usage_of(said))
+
+
+def version() -> tuple[int, int]:
+    """NVRTC's version, such as (13, 0). Raises BuildError if there is none."""
+    nvrtc = _nvrtc()
+    result, major, minor = nvrtc.nvrtcVersion()
+    _checked(nvrtc, (result,))
+    return int(major), int(minor)
+
+
+def _nvrtc() -> Any:
+    try:
+        from cuda.bindings import nvrtc
+
+        nvrtc.nvrtcVersion()
+    except (ImportError, RuntimeError) as error:
+        raise BuildError(
+            f"NVRTC is missing ({error}): install PyTorch for CUDA, which brings it, or this project's extra 'nvrtc'"
+        ) from None
+    return nvrtc
+
+
+def _checked(nvrtc: Any, outcome: tuple[Any, ...]) -> Any:
+    result, *values = outcome
+    if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+        _, text = nvrtc.nvrtcGetErrorString(result)
+        raise BuildError(f"NVRTC fails: {text.decode()}")
+    return values[0] if values else None
+
+
+def usage_of(log: str) -> dict[str, Usage]:
+    """What `--ptxas-options=-v` says of each entry."""
+    found = {}
+    for part in log.split("Compiling entry function")[1:]:
+        name = re.search(r"'(\w+)'", part)
+        numbers = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", part)
+        registers = re.search(r"Used (\d+) registers", part)
+        shared = re.search(r"(\d+) bytes smem", part)
+        if name and numbers and registers:
+            stack, stores, loads = map(int, numbers.groups())
+            found[name[1]] = Usage(int(registers[1]), stores + loads, stack, int(shared[1]) if shared else 0)
+    return found
+
+
+def emulated(text: str, flags: Sequence[str] = ("-O1",)) -> Image:
+    """By the C++ compiler, against the emulation."""
+    with tempfile.TemporaryDirectory(prefix="acrobat-emulated-") as name:
+        folder = Path(name)
+        (folder / "kernels.cpp").write_text(text)
+        command = [
+            compiler(),
+            "-std=c++20",
+            *flags,
+            "-fPIC",
+            "-shared",
+            "-DACROBAT_EMULATE",
+            "-Wno-unknown-pragmas",
+            f"-I{HERE}",
+        ]
+        command += [str(folder / "kernels.cpp"), "-o", str(folder / "kernels.so")]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            raise BuildError(f"the C++ compiler does not compile the emulated kernels:\n{done.stderr[-4000:]}")
+        return Image((folder / "kernels.so").read_bytes())

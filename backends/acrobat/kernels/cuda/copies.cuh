@@ -1,0 +1,42 @@
+// The kernels that every module has: copies of rows, and telling the host.
+#pragma once
+#include "device.cuh"
+
+// Row i of a table, base + from[i] + by, is copied to `to + i * stride`: `elements` words of 4 bytes. One warp for each row.
+struct copy_rows_args {
+    float* base;
+    int64_t rows;
+    const int64_t* from;
+    int64_t by, elements;
+    float* to;
+    int64_t stride;
+};
+constexpr int copy_rows_blocks = 0x7fffffff;
+
+ACROBAT_DEVICE void copy_rows_tile(const copy_rows_args& a, int tile, char*) {
+    const int row = tile * kWarps + threadIdx.x / 32, lane = threadIdx.x % 32;
+    if (row >= a.rows) return;
+    const float* const from = a.base + a.from[row] + a.by;
+    float* const to = a.to + row * a.stride;
+    const int elements = int(a.elements);
+    int done = 0;
+    if (aligned16(from) && aligned16(to)) {
+        for (int e = lane; e < elements / 4; e += 32)
+            reinterpret_cast<float4*>(to)[e] = reinterpret_cast<const float4*>(from)[e];
+        done = elements / 4 * 4;
+    }
+    // As integers: words of an int64 tensor may look like signalling NaNs.
+    for (int e = done + lane; e < elements; e += 32)
+        reinterpret_cast<uint32_t*>(to)[e] = reinterpret_cast<const uint32_t*>(from)[e];
+}
+
+// Tells the host that what it waits for is there; to be called after a barrier.
+struct flag_args {
+    int64_t* where;
+    int64_t value;
+};
+constexpr int flag_blocks = 0x7fffffff;
+
+ACROBAT_DEVICE void flag_tile(const flag_args& a, int, char*) {
+    if (threadIdx.x == 0) tell_host(a.where, a.value);
+}

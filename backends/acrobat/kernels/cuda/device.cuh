@@ -1,0 +1,140 @@
+// What kernels may use of the device, and nothing else. On a GPU these are thin names for intrinsics and need no header (NVRTC has
+// none). With ACROBAT_EMULATE defined, g++ compiles the same kernels against the same names on fibres of the processor; see
+// emulate.h.
+#pragma once
+#ifdef ACROBAT_EMULATE
+#include "emulate.h"
+#else
+using int32_t = int;
+using uint32_t = unsigned;
+using int64_t = long long;
+using uint64_t = unsigned long long;
+#define INFINITY __int_as_float(0x7f800000)
+#define ACROBAT_DEVICE __device__ __forceinline__
+#define ACROBAT_KERNEL extern "C" __global__
+#define ACROBAT_GLOBAL __device__
+
+ACROBAT_DEVICE char* shared_memory() {
+    extern __shared__ __align__(128) char memory[];
+    return memory;
+}
+
+// All threads of the block have come here, and see what the others wrote before.
+ACROBAT_DEVICE void block_sync() { __syncthreads(); }
+
+// The value that the lane of the warp has whose number differs in the bits `by`. All lanes have to call it.
+ACROBAT_DEVICE float lane_xor(float value, int by) { return __shfl_xor_sync(0xffffffffu, value, by); }
+ACROBAT_DEVICE int32_t lane_xor(int32_t value, int by) { return __shfl_xor_sync(0xffffffffu, value, by); }
+
+// Copies from global to shared memory that take place in the background (cp.async). They are there after copies_commit, then
+// copies_wait, then a barrier of those who read them. Where not `valid`, zeros are written and nothing is read.
+ACROBAT_DEVICE void copy16(void* to, const void* from, bool valid = true) {
+    const uint32_t at = (uint32_t)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(valid ? 16 : 0) : "memory");
+}
+ACROBAT_DEVICE void copy4(void* to, const void* from, bool valid = true) {
+    const uint32_t at = (uint32_t)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(at), "l"(from), "r"(valid ? 4 : 0) : "memory");
+}
+ACROBAT_DEVICE void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// Waits until all committed groups of copies are there but for the `left` newest.
+template <int left>
+ACROBAT_DEVICE void copies_wait() {
+    asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
+}
+
+// Weights never change while a kernel runs, so they may come by the read-only path. Nothing else may: rows of the arena are written
+// by other multiprocessors within the same launch.
+ACROBAT_DEVICE float weight(const float* from) { return __ldg(from); }
+ACROBAT_DEVICE float4 weight4(const float* from) { return __ldg(reinterpret_cast<const float4*>(from)); }
+
+// All blocks of a cooperative launch have come here, and see what the others wrote before. `bar` is 0 at first; its sign bit
+// turns when the last has come.
+ACROBAT_DEVICE void grid_sync(uint32_t* bar) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const uint32_t add = blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1u;
+        uint32_t old, now;
+        __threadfence();
+        asm volatile("atom.add.release.gpu.u32 %0, [%1], %2;" : "=r"(old) : "l"(bar), "r"(add) : "memory");
+        do {
+            asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(now) : "l"(bar) : "memory");
+        } while (((old ^ now) & 0x80000000u) == 0);
+    }
+    __syncthreads();
+}
+
+// Writes a value that the host polls, after everything that this thread has seen.
+ACROBAT_DEVICE void tell_host(int64_t* where, int64_t value) {
+    __threadfence_system();
+    asm volatile("st.release.sys.global.s64 [%0], %1;" ::"l"(where), "l"(value) : "memory");
+}
+#endif
+
+constexpr int kThreads = 256;  // of every block
+constexpr int kWarps = kThreads / 32;
+
+ACROBAT_DEVICE bool aligned16(const void* p) { return reinterpret_cast<uint64_t>(p) % 16 == 0; }
+constexpr ACROBAT_DEVICE int ceil_div(int a, int b) { return (a + b - 1) / b; }
+ACROBAT_DEVICE int smaller(int a, int b) { return a < b ? a : b; }
+
+// V elements that lie next to each other: 1 or 4.
+template <int V>
+ACROBAT_DEVICE void load(float (&to)[V], const float* from) {
+    if (V == 4 && aligned16(from)) {
+        const float4 v = *reinterpret_cast<const float4*>(from);
+        to[0] = v.x, to[V / 4] = v.y, to[V / 2] = v.z, to[V - 1] = v.w;
+        return;
+    }
+#pragma unroll
+    for (int j = 0; j < V; ++j) to[j] = from[j];
+}
+template <int V>
+ACROBAT_DEVICE void store(float* to, const float (&from)[V]) {
+    if (V == 4 && aligned16(to)) {
+        *reinterpret_cast<float4*>(to) = float4{from[0], from[V / 4], from[V / 2], from[V - 1]};
+        return;
+    }
+#pragma unroll
+    for (int j = 0; j < V; ++j) to[j] = from[j];
+}
+
+ACROBAT_DEVICE float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
+ACROBAT_DEVICE float gelu(float x) { return 0.5f * x * (1.0f + erff(x * 0.70710678118654752f)); }
+ACROBAT_DEVICE float relu(float x) { return fmaxf(x, 0.0f); }
+
+// Over all lanes of a warp, each lane gets the outcome.
+ACROBAT_DEVICE float warp_sum(float v) {
+#pragma unroll
+    for (int by = 16; by; by /= 2) v += lane_xor(v, by);
+    return v;
+}
+ACROBAT_DEVICE float warp_max(float v) {
+#pragma unroll
+    for (int by = 16; by; by /= 2) v = fmaxf(v, lane_xor(v, by));
+    return v;
+}
+
+// The sums over groups of L neighbouring lanes (a power of two) of N values each (another one), by exchanging halves: lane l of a
+// group gets those of the values l * N / L and following, N / L of them, in v[0] and following; or, if N < L, that of the value
+// l / (L / N). This takes about N exchanges, where summing each value for all lanes would take N * log2(L).
+template <int L, int N>
+ACROBAT_DEVICE void lane_sums(float (&v)[N]) {
+    int left = N;
+#pragma unroll
+    for (int by = L / 2; by; by /= 2) {
+        if (left > 1) {
+            left /= 2;
+            const bool upper = threadIdx.x & by;
+#pragma unroll
+            for (int i = 0; i < N / 2; ++i) {
+                if (i < left) {
+                    const float give = upper ? v[i] : v[i + left], keep = upper ? v[i + left] : v[i];
+                    v[i] = keep + lane_xor(give, by);
+                }
+            }
+        } else {
+            v[0] += lane_xor(v[0], by);
+        }
+    }
+}

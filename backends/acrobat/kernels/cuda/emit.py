@@ -1,0 +1,88 @@
+"""From a kernel to CUDA text: chooses the template, writes the kernel's arguments and the function of one tile."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+
+from backends.acrobat.core.units import Kernel, Mode
+from backends.acrobat.kernels.cuda import gemm, product, rowwise
+from backends.acrobat.kernels.cuda.gemm import Written
+from backends.acrobat.kernels.cuda.schedule import Schedule, gemm_variants, product_schedule
+from backends.acrobat.kernels.cuda.target import CudaTarget
+from backends.acrobat.kernels.cuda.text import indented, members
+from backends.acrobat.kernels.interface import CudaCode, Emitted, Schedules, Variant, flops
+from backends.acrobat.options import Kernels
+
+SHARED_HEADER = 1024
+"""Bytes of shared memory that the walker keeps for itself: the arguments of two steps."""
+MOST_ARGUMENTS = SHARED_HEADER // 16
+"""Members that a kernel's arguments may have."""
+
+
+@cache
+def default_schedules(kernel: Kernel, target: CudaTarget) -> tuple[tuple[int, Schedule], ...]:
+    """The schedules of a kernel that is not tuned, each with the number of rows it begins at."""
+    if found := gemm.plan_of(kernel):
+        return gemm_variants(found[0], target.sms)
+    if two := product.plan_of(kernel):
+        return ((0, product_schedule(two[0], target.sms)),)
+    return ((0, rowwise.schedule_of(kernel)),)
+
+
+@cache
+def emit(kernel: Kernel, out_mode: Mode, target: CudaTarget, schedule: Schedule | None = None) -> Emitted[CudaCode]:
+    """The kernel's text for the way its results are placed, by default with the schedule for the fewest rows."""
+    schedule = schedule or default_schedules(kernel, target)[0][1]
+    name = symbol(kernel, out_mode, target, schedule)
+    written = _write(kernel, out_mode, name, target, schedule)
+    declared = members(kernel, out_mode)
+    if len(declared) > MOST_ARGUMENTS:
+        raise NotImplementedError(f"{kernel.name} has {len(kernel.params)} operands, too many for one step of the device")
+    text = [
+        f"// {kernel.name}: {', '.join(i.op for i in kernel.body)}",
+        f"struct {name}_args {{",
+        *indented([f"{m};" for m in declared]),
+        "};",
+        *written.definitions,
+        f"constexpr int {name}_blocks = {written.blocks};",
+        f"ACROBAT_DEVICE void {name}_tile(const {name}_args& a, int tile, char* shared) {{",
+        "    (void)a, (void)tile, (void)shared;",
+        *indented(written.body),
+        "}",
+    ]
+    return Emitted(
+        symbol=name,
+        kernel=symbol(kernel, out_mode, target),
+        schedule=schedule,
+        packs=written.packs,
+        flops_per_row=flops(kernel),
+        code=CudaCode("\n".join(text), written.tile_rows, written.tile_columns, written.product_rows, written.shared_bytes),
+    )
+
+
+def _write(kernel: Kernel, out_mode: Mode, name: str, target: CudaTarget, schedule: Schedule) -> Written:
+    match schedule.template:
+        case "few" | "many":
+            return gemm.write(kernel, out_mode, name, schedule)
+        case "both" | "dots":
+            return product.write(kernel, out_mode, name, schedule)
+    return rowwise.write(kernel, out_mode, name, schedule, target.shared - SHARED_HEADER, target.sms)
+
+
+def variants(
+    kernel: Kernel, out_mode: Mode, target: CudaTarget, schedules: Schedules = (), kernels: Kernels = "generated"
+) -> tuple[Variant[CudaCode], ...]:
+    """A kernel with each of its schedules, by default with those that are predicted to be best for so many rows. All kernels
+    are generated: calls of a library cannot be steps of a walk."""
+    if kernels != "generated":
+        raise ValueError("kernels=vendor is for device=cpu: on a CUDA device all kernels are generated")
+    wanted = schedules or default_schedules(kernel, target)
+    return tuple(Variant(rows, emit(kernel, out_mode, target, schedule)) for rows, schedule in wanted)
+
+
+def symbol(kernel: Kernel, out_mode: Mode, target: CudaTarget, schedule: Schedule | None = None) -> str:
+    """A C name, the same for equal kernels only; without a schedule that of the default one."""
+    schedule = schedule or default_schedules(kernel, target)[0][1]
+    digest = hashlib.sha256(repr((kernel, out_mode, target, schedule)).encode()).hexdigest()[:16]
+    return "k_" + "".join(c if c.isalnum() else "_" for c in kernel.name) + f"_{digest}"

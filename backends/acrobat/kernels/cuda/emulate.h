@@ -1,0 +1,258 @@
+// CUDA's execution model on one thread of the processor, for tests: every CUDA thread is a fibre, a barrier is where fibres take
+// turns. What a GPU would leave to chance is made to show:
+// - Between two barriers the threads of a block run one after the other, and blocks too: forwards (order 1), backwards (-1) or in a
+//   random order (any other number is its seed), so a missing barrier gives other results.
+// - Shared memory starts as NaN, in every block.
+// - Copies in the background take place only when they are waited for.
+// - Threads of one block that stand at different barriers, or lanes of one warp at different exchanges, end the process.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <random>
+#include <vector>
+
+#define ACROBAT_DEVICE inline
+#define ACROBAT_KERNEL static
+#define ACROBAT_GLOBAL static
+#define __launch_bounds__(...)
+
+struct Dimension {
+    int x = 1;
+};
+struct alignas(8) float2 {
+    float x, y;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+
+namespace emulate {
+
+extern "C" void acrobat_switch(void** from, void* to);
+// Keeps what a call has to keep, on the stack that is left, and goes on with the other one (System V, x86-64).
+asm(R"(
+.pushsection .text
+.weak acrobat_switch
+.type acrobat_switch,@function
+acrobat_switch:
+    pushq %rbp
+    pushq %rbx
+    pushq %r12
+    pushq %r13
+    pushq %r14
+    pushq %r15
+    movq %rsp, (%rdi)
+    movq %rsi, %rsp
+    popq %r15
+    popq %r14
+    popq %r13
+    popq %r12
+    popq %rbx
+    popq %rbp
+    ret
+.size acrobat_switch, .-acrobat_switch
+.popsection
+)");
+
+enum class At { Start, Block, Warp, Grid, Done };
+
+struct Copy {
+    void* to;
+    const void* from;
+    int bytes;
+    bool valid;
+    int group;
+};
+
+struct Fibre {
+    void* stack = nullptr;
+    std::unique_ptr<char[]> memory;
+    At at = At::Start;
+    int64_t given[2] = {};  // in turns, so that nobody overwrites what others have still to read
+    int turn = 0;
+    std::vector<Copy> copies;
+    int group = 0;
+};
+
+struct Grid {
+    int threads = 0;
+    std::vector<Fibre> fibres;
+    std::vector<std::vector<char>> shared;  // of the blocks that run together
+    std::function<void()> body;
+    void* scheduler = nullptr;
+    int now = 0;  // the running fibre
+
+    Fibre& running() { return fibres[size_t(now)]; }
+};
+
+static Grid* grid = nullptr;
+static int order = std::getenv("ACROBAT_ORDER") ? std::atoi(std::getenv("ACROBAT_ORDER")) : 1;
+static constexpr size_t kStack = 64 << 10;
+
+inline void fail(const char* what) {
+    std::fprintf(stderr, "emulated grid: %s\n", what);
+    std::abort();
+}
+
+inline void pause(At at) {
+    Fibre& f = grid->running();
+    f.at = at;
+    acrobat_switch(&f.stack, grid->scheduler);
+}
+
+inline void entry() {
+    grid->body();
+    if (!grid->running().copies.empty()) fail("a thread ended before its copies were waited for");
+    pause(At::Done);
+    std::abort();
+}
+
+template <class Value>
+inline Value exchange(Value value, int by) {
+    static_assert(sizeof(Value) <= 8);
+    const int me = grid->now, turn = grid->running().turn;
+    std::memcpy(&grid->running().given[turn], &value, sizeof(Value));
+    grid->running().turn ^= 1;
+    pause(At::Warp);
+    Value got;
+    std::memcpy(&got, &grid->fibres[size_t(me ^ by)].given[turn], sizeof(Value));
+    return got;
+}
+
+inline std::vector<int> turns(int count, std::mt19937& random) {
+    std::vector<int> out(static_cast<size_t>(count));
+    for (int i = 0; i < count; ++i) out[size_t(i)] = order == -1 ? count - 1 - i : i;
+    if (order != 1 && order != -1) std::shuffle(out.begin(), out.end(), random);
+    return out;
+}
+
+}  // namespace emulate
+
+static Dimension threadIdx, blockIdx, blockDim, gridDim;
+
+namespace emulate {
+
+inline void resume(Grid& g, int fibre, int first_block) {
+    g.now = fibre;
+    threadIdx.x = fibre % g.threads;
+    blockIdx.x = first_block + fibre / g.threads;
+    acrobat_switch(&g.scheduler, g.fibres[size_t(fibre)].stack);
+}
+
+// Runs the threads of one block, the first of which is `of`, until all stand at the same place.
+inline void run_block(Grid& g, int of, int first_block, std::mt19937& random) {
+    const std::vector<int> turn = turns(g.threads, random);
+    for (int t : turn) resume(g, of + t, first_block);
+    for (bool again = true; again;) {
+        again = false;
+        for (int warp = 0; warp < g.threads; warp += 32) {
+            const auto begin = g.fibres.begin() + of + warp;
+            const auto waiting = std::count_if(begin, begin + 32, [](const Fibre& f) { return f.at == At::Warp; });
+            if (!waiting) continue;
+            if (waiting != 32) fail("lanes of one warp stand at different places");
+            again = true;
+            for (int t : turn)
+                if (t / 32 == warp / 32) resume(g, of + t, first_block);
+        }
+    }
+    for (int t = 1; t < g.threads; ++t)
+        if (g.fibres[size_t(of + t)].at != g.fibres[size_t(of)].at) fail("threads of one block stand at different barriers");
+}
+
+// Runs a grid to its end. Blocks of a cooperative one run together, others one after the other.
+template <class Body>
+void launch(int blocks, int threads, size_t shared_bytes, bool cooperative, Body&& body) {
+    if (threads % 32) fail("a block is no whole number of warps");
+    static Grid kept;  // with its stacks, from launch to launch
+    Grid& g = kept;
+    std::mt19937 random{unsigned(order)};
+    const int together = cooperative ? blocks : 1;
+    g.threads = threads;
+    g.body = body;
+    if (g.fibres.size() < size_t(together * threads)) g.fibres.resize(size_t(together * threads));
+    g.shared.resize(size_t(together));
+    grid = &g;
+    blockDim.x = threads;
+    gridDim.x = blocks;
+    const std::vector<int> first_blocks = turns(blocks / together, random);
+    for (int group : first_blocks) {
+        const int first = group * together;
+        for (auto& s : g.shared) {
+            s.resize(0);
+            s.shrink_to_fit();
+            s.resize(shared_bytes, char(0xff));
+        }
+        for (int i = 0; i < together * threads; ++i) {
+            Fibre& f = g.fibres[size_t(i)];
+            if (!f.memory) f.memory.reset(new char[kStack]);
+            auto* top = reinterpret_cast<uintptr_t*>((reinterpret_cast<uintptr_t>(f.memory.get()) + kStack) & ~uintptr_t(15));
+            *--top = 0;  // where a call would have left its return address: keeps the stack aligned
+            *--top = reinterpret_cast<uintptr_t>(entry);
+            for (int r = 0; r < 6; ++r) *--top = 0;
+            f.stack = top;
+            f.at = At::Start;
+            f.copies.clear();
+            f.group = 0;
+        }
+        for (;;) {
+            int waiting = 0, done = 0;
+            for (int b : turns(together, random)) {
+                const At at = g.fibres[size_t(b * threads)].at;
+                if (at == At::Grid) ++waiting;
+                else if (at == At::Done) ++done;
+                else run_block(g, b * threads, first, random);
+            }
+            if (done == together) break;
+            if (waiting + done < together) continue;
+            if (done) fail("some blocks have ended, others wait for them");
+            for (int i = 0; i < together * threads; ++i) g.fibres[size_t(i)].at = At::Start;
+        }
+    }
+    grid = nullptr;
+}
+
+}  // namespace emulate
+
+extern "C" __attribute__((visibility("default"))) void acrobat_order(int order) { emulate::order = order; }
+
+ACROBAT_DEVICE char* shared_memory() {
+    char* const at = emulate::grid->shared[size_t(emulate::grid->now / emulate::grid->threads)].data();
+    if (reinterpret_cast<uintptr_t>(at) % 16) emulate::fail("shared memory is not aligned");
+    return at;
+}
+ACROBAT_DEVICE void block_sync() { emulate::pause(emulate::At::Block); }
+ACROBAT_DEVICE void grid_sync(uint32_t*) { emulate::pause(emulate::At::Grid); }
+ACROBAT_DEVICE float lane_xor(float value, int by) { return emulate::exchange(value, by); }
+ACROBAT_DEVICE int32_t lane_xor(int32_t value, int by) { return emulate::exchange(value, by); }
+ACROBAT_DEVICE void add_copy(void* to, const void* from, int bytes, bool valid) {
+    if (reinterpret_cast<uintptr_t>(to) % uintptr_t(bytes) || reinterpret_cast<uintptr_t>(from) % uintptr_t(bytes))
+        emulate::fail("a copy in the background is not aligned");
+    emulate::Fibre& f = emulate::grid->running();
+    f.copies.push_back({to, from, bytes, valid, f.group});
+}
+ACROBAT_DEVICE void copy16(void* to, const void* from, bool valid = true) { add_copy(to, from, 16, valid); }
+ACROBAT_DEVICE void copy4(void* to, const void* from, bool valid = true) { add_copy(to, from, 4, valid); }
+ACROBAT_DEVICE void copies_commit() { ++emulate::grid->running().group; }
+template <int left>
+ACROBAT_DEVICE void copies_wait() {
+    emulate::Fibre& f = emulate::grid->running();
+    size_t kept = 0;
+    for (const emulate::Copy& c : f.copies) {
+        if (c.group >= f.group - left) f.copies[kept++] = c;
+        else if (c.valid) std::memcpy(c.to, c.from, size_t(c.bytes));
+        else std::memset(c.to, 0, size_t(c.bytes));
+    }
+    f.copies.resize(kept);
+}
+ACROBAT_DEVICE float weight(const float* from) { return *from; }
+ACROBAT_DEVICE float4 weight4(const float* from) {
+    if (reinterpret_cast<uintptr_t>(from) % 16) emulate::fail("a load of four weights is not aligned");
+    return *reinterpret_cast<const float4*>(from);
+}
+ACROBAT_DEVICE void tell_host(int64_t* where, int64_t value) { __atomic_store_n(where, value, __ATOMIC_RELEASE); }

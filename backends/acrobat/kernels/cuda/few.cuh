@@ -1,0 +1,155 @@
+// A product with a shared weight for few rows: the reduction is divided among lanes and warps, so that there are many small tiles,
+// each multiprocessor reads little of the weight, and what is left to each thread is short.
+//
+// A tile has R rows and WP * 32 / L panels of four units (each with all gates). L lanes of a warp share a panel, each takes every
+// L-th element of the reduction (times the number of warps that share it), for all R rows. Reads of the weight
+// ([panel][k][gate][4]) are coalesced, those of the input (in shared memory) free of conflicts. The lanes' sums meet by exchanges
+// within the warp, the warps' through shared memory.
+//
+// K describes the kernel: kRows (product rows of an instance), kDepth, kGates, kUnits, kLanes, Args, and
+//   weights(a)             the packed weight
+//   runs(a, row, f)        calls f(k, from, count): the input's elements k .. k + count of this row lie at `from`
+//   finish<V>(a, row, unit, gates)   bias, epilogue and stores for V units of a row from their product elements [gate][V];
+//                                    V is 1, or 4 if kLanes is 4
+#pragma once
+#include "device.cuh"
+
+template <class K, int R, int WP, int L>
+struct Few {
+    static constexpr int kSlices = kWarps / WP;    // warps that share a panel
+    static constexpr int kSide = 32 / L;           // panels of a warp
+    static constexpr int kWidth = WP * kSide * 4;  // units of a tile
+    static constexpr int kColumns = (K::kUnits + kWidth - 1) / kWidth;
+    static constexpr int kPanels = (K::kUnits + 3) / 4;
+    static constexpr int kChunk = K::kDepth * R <= 16384 ? K::kDepth : 16384 / R / 32 * 32;  // of the input, in shared memory
+    static constexpr int kStride = (kChunk + 3) / 4 * 4;
+    static constexpr int kStep = L * kSlices;
+    static constexpr int kValues = R * 4;                                                // sums of a lane for one gate
+    static constexpr int kHeld = kValues > L ? kValues / L : 1;                          // sums that a lane has in the end
+    static constexpr int kHolders = kValues > L ? 1 : L / kValues;                       // lanes that have the same
+    static constexpr int kSteps = (kChunk + kStep - 1) / kStep;
+    static constexpr int kReady = K::kGates > 8 ? 1 : 8 / K::kGates;
+    static constexpr int kAhead = kSteps < kReady ? kSteps : kReady;  // steps whose weights are read before the input is there
+    static constexpr int kSharedBytes = 4 * (R * kStride + (kSlices > 1 ? kSlices * K::kGates * R * kWidth : 0));
+    static_assert(kValues <= 32 && kWarps % WP == 0 && 32 % L == 0);
+};
+
+template <class K, int R, int WP, int L>
+ACROBAT_DEVICE void few_rows(const typename K::Args& a, int tile, char* shared) {
+    using F = Few<K, R, WP, L>;
+    constexpr int G = K::kGates;
+    float* const x = reinterpret_cast<float*>(shared);
+    float* const sums = x + R * F::kStride;
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % L, slice = warp / WP;
+    const int total = int(a.rows) * K::kRows, row0 = tile / F::kColumns * R;
+    const int panel_in_tile = warp % WP * F::kSide + threadIdx.x % 32 / L;
+    const int panel = tile % F::kColumns * (WP * F::kSide) + panel_in_tile;
+    // Beyond the last panel: the last, and its outcome is dropped.
+    const float* const column = K::weights(a) + int64_t(smaller(panel, F::kPanels - 1)) * (K::kDepth * G * 4);
+    float acc[G][F::kValues] = {};
+    const auto add = [&](int k, const float4(&w)[G]) {  // k within the chunk
+#pragma unroll
+        for (int r = 0; r < R; ++r) {
+            const float v = x[r * F::kStride + k];
+#pragma unroll
+            for (int g = 0; g < G; ++g) {
+                acc[g][r * 4] += v * w[g].x;
+                acc[g][r * 4 + 1] += v * w[g].y;
+                acc[g][r * 4 + 2] += v * w[g].z;
+                acc[g][r * 4 + 3] += v * w[g].w;
+            }
+        }
+    };
+    const auto read = [&](int k, float4(&w)[G]) {
+#pragma unroll
+        for (int g = 0; g < G; ++g) w[g] = weight4(column + (k * G + g) * 4);
+    };
+#pragma unroll 1
+    for (int begin = 0; begin < K::kDepth; begin += F::kChunk) {
+        const int end = smaller(begin + F::kChunk, K::kDepth);
+        constexpr int kEach = kThreads / R;  // threads that copy a row
+        const int r = threadIdx.x / kEach, first = threadIdx.x % kEach;
+        if (begin) block_sync();
+        K::runs(a, smaller(row0 + r, total - 1), [&](int at, const float* from, int count) {
+            const int lower = at < begin ? begin - at : 0, upper = smaller(count, end - at);
+            float* const to = x + r * F::kStride + at - begin;
+            if (aligned16(from) && at % 4 == 0 && lower % 4 == 0 && (upper - lower) % 4 == 0) {
+#pragma unroll 1
+                for (int k = lower + first * 4; k < upper; k += kEach * 4) copy16(to + k, from + k);
+            } else {
+#pragma unroll 1
+                for (int k = lower + first; k < upper; k += kEach) copy4(to + k, from + k);
+            }
+        });
+        copies_commit();
+        const int k0 = begin + slice * L + lane;
+        float4 ahead[F::kAhead][G];
+#pragma unroll
+        for (int i = 0; i < F::kAhead; ++i)
+            if (k0 + i * F::kStep < end) read(k0 + i * F::kStep, ahead[i]);
+        copies_wait<0>();
+        block_sync();
+#pragma unroll
+        for (int i = 0; i < F::kAhead; ++i)
+            if (k0 + i * F::kStep < end) add(k0 + i * F::kStep - begin, ahead[i]);
+#pragma unroll 2
+        for (int k = k0 + F::kAhead * F::kStep; k < end; k += F::kStep) {
+            float4 w[G];
+            read(k, w);
+            add(k - begin, w);
+        }
+    }
+#pragma unroll
+    for (int g = 0; g < G; ++g) lane_sums<L>(acc[g]);
+    const int value = F::kValues > L ? lane * F::kHeld : lane / F::kHolders;  // the first that this lane has: [row][unit of four]
+    const int in_row = value / 4, in_panel = value % 4;
+    if constexpr (F::kSlices == 1) {
+        const int row = row0 + in_row, unit = panel * 4 + in_panel;
+        if (lane % F::kHolders || row >= total) return;
+        if constexpr (F::kHeld == 4 && K::kLanes == 4) {
+            if (unit + 4 <= K::kUnits) {
+                float gates[G][4];
+#pragma unroll
+                for (int g = 0; g < G; ++g)
+#pragma unroll
+                    for (int i = 0; i < 4; ++i) gates[g][i] = acc[g][i];
+                K::template finish<4>(a, row, unit, gates);
+                return;
+            }
+        }
+#pragma unroll 1
+        for (int i = 0; i < F::kHeld; ++i) {
+            float gates[G][1];
+#pragma unroll
+            for (int g = 0; g < G; ++g) {
+                gates[g][0] = acc[g][0];
+#pragma unroll
+                for (int h = 1; h < F::kHeld; ++h)
+                    if (i == h) gates[g][0] = acc[g][h];
+            }
+            if (unit + i < K::kUnits) K::template finish<1>(a, row, unit + i, gates);
+        }
+    } else {
+        if (lane % F::kHolders == 0) {
+#pragma unroll
+            for (int g = 0; g < G; ++g)
+#pragma unroll
+                for (int i = 0; i < F::kHeld; ++i)
+                    sums[((slice * G + g) * R + in_row) * F::kWidth + panel_in_tile * 4 + in_panel + i] = acc[g][i];
+        }
+        block_sync();
+#pragma unroll 1
+        for (int i = threadIdx.x; i < R * F::kWidth; i += kThreads) {
+            const int row = row0 + i / F::kWidth, unit = tile % F::kColumns * F::kWidth + i % F::kWidth;
+            if (row >= total || unit >= K::kUnits) continue;
+            float gates[G][1];
+#pragma unroll
+            for (int g = 0; g < G; ++g) {
+                gates[g][0] = 0.0f;
+#pragma unroll
+                for (int s = 0; s < F::kSlices; ++s) gates[g][0] += sums[(s * G + g) * (R * F::kWidth) + i];
+            }
+            K::template finish<1>(a, row, unit, gates);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+"""Products with a shared weight: the description of a kernel that the templates `few_rows` and `many_rows` are instantiated
+with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from backends.acrobat.core.units import Kernel, Mode
+from backends.acrobat.kernels.cuda.epilogue import EpilogueWriter
+from backends.acrobat.kernels.cuda.schedule import LANES, THREADS, Schedule, gemm_tile, panel_count
+from backends.acrobat.kernels.cuda.text import Addresses, indented, walk
+from backends.acrobat.kernels.packing import PLAIN, Packing, panels
+from backends.acrobat.kernels.plan import Gemm, plan_gemm
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A kernel's text, definitions and the body of its tile function, and the shape of its tiles as CudaCode explains it."""
+
+    definitions: list[str]
+    body: list[str]
+    tile_rows: int
+    tile_columns: int
+    product_rows: int
+    shared_bytes: int
+    packs: dict[str, Packing]
+    blocks: int = 0x7FFFFFFF
+    """Blocks that may compute tiles at once: fewer if each has memory of its own."""
+
+
+def plan_of(kernel: Kernel) -> tuple[Gemm, int] | None:
+    """The plan for vectors of four units, or else of one; and which."""
+    for lanes in (LANES, 1):
+        plan = plan_gemm(kernel, lanes)
+        if plan:
+            return plan, lanes
+    return None
+
+
+def packs(kernel: Kernel, plan: Gemm) -> dict[str, Packing]:
+    packing = panels(plan.epilogue.gates, LANES, panel_count(plan.epilogue.units))
+    shared = [p.name for p in kernel.params if p.mode is Mode.SHARED]
+    return {name: packing if name in (plan.weight, plan.bias) else PLAIN for name in shared}
+
+
+def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: Schedule) -> Written:
+    found = plan_of(kernel)
+    assert found
+    plan, lanes = found
+    addresses = Addresses(kernel, out_mode)
+    gates, units = plan.epilogue.gates, plan.epilogue.units
+    bias = ""
+    if plan.bias:
+        bias = f"weight(a.p{addresses.number[plan.bias]} + (unit / {LANES} * {gates} + g) * {LANES} + unit % {LANES} + j)"
+    fields = {
+        "kRows": plan.rows,
+        "kDepth": plan.depth,
+        "kGates": gates,
+        "kUnits": units,
+        "kLanes": lanes,
+        "kSegments": len(plan.segments),
+    }
+    lines = [
+        f"struct {symbol} {{",
+        f"    using Args = {symbol}_args;",
+        *(f"    static constexpr int {name} = {value};" for name, value in fields.items()),
+        f"    static ACROBAT_DEVICE const float* weights(const Args& a) {{ return a.p{addresses.number[plan.weight]}; }}",
+        *indented(_starts(plan, addresses)),
+        *indented(_place(plan)),
+        *indented(_runs(plan)),
+        *indented(EpilogueWriter(addresses, plan.epilogue, plan.rows, lanes).write(bias)),
+        "};",
+    ]
+    height, across = gemm_tile(schedule, units)
+    if schedule.template == "few":
+        call = f"few_rows<{symbol}, {schedule.rows}, {schedule.panels}, {schedule.lanes}>(a, tile, shared);"
+        shared = few_shared(plan, schedule)
+        check = f"Few<{symbol}, {schedule.rows}, {schedule.panels}, {schedule.lanes}>"
+    else:
+        call = f"many_rows<{symbol}, {schedule.rows}, {schedule.panels}>(a, tile, shared);"
+        shared = ring_bytes(schedule, gates) + 8 * len(plan.segments) * 16 * schedule.rows
+        check = f"Many<{symbol}, {schedule.rows}, {schedule.panels}>"
+    agree = [f"static_assert({check}::kSharedBytes == {shared} && {check}::kColumns == {across});"]
+    return Written(lines + agree, [call], height, across, plan.rows, shared, packs(kernel, plan))
+
+
+def few_shared(plan: Gemm, schedule: Schedule) -> int:
+    """Few::kSharedBytes of few.cuh."""
+    chunk = plan.depth if plan.depth * schedule.rows <= 16384 else 16384 // schedule.rows // 32 * 32
+    slices = 8 // schedule.panels
+    width = schedule.panels * 32 // schedule.lanes * LANES
+    sums = slices * plan.epilogue.gates * schedule.rows * width if slices > 1 else 0
+    return 4 * (schedule.rows * (-(-chunk // 4) * 4) + sums)
+
+
+def ring_bytes(schedule: Schedule, gates: int) -> int:
+    """Tiled::kRingBytes of tiled.cuh."""
+    ring = 3 * 16 * (16 * schedule.rows + 4 + gates * (64 * schedule.panels + 4))
+    return 4 * max(ring, 4 * schedule.rows * schedule.panels * gates * THREADS)
+
+
+def _instance(rows: int) -> str:
+    return "const int instance = row, part = 0;" if rows == 1 else f"const int instance = row / {rows}, part = row % {rows};"
+
+
+def _starts(plan: Gemm, addresses: Addresses) -> list[str]:
+    lines = ["static ACROBAT_DEVICE int64_t start(const Args& a, int segment, int row) {"]
+    lines += [f"    {_instance(plan.rows)}", "    (void)part;"]
+    for i, s in enumerate(plan.segments):
+        condition = "" if i + 1 == len(plan.segments) else f"if (segment == {i}) "
+        lines.append(f"    {condition}return {addresses.offset(s.param, 'instance')} + {walk(s.rows, 'part')};")
+    return [*lines, "}"]
+
+
+def _place(plan: Gemm) -> list[str]:
+    lines, begin = ["static ACROBAT_DEVICE void place(int k, int& segment, int& at) {"], 0
+    for i, s in enumerate(plan.segments):
+        within = f"k - {begin}" if begin else "k"
+        at = within if s.count == 1 else f"({within}) / {s.width} * {s.step} + ({within}) % {s.width}"
+        begin += s.count * s.width
+        condition = "" if i + 1 == len(plan.segments) else f"if (k < {begin}) "
+        lines.append(f"    {condition}{{ segment = {i}, at = {at}; return; }}")
+    return [*lines, "}"]
+
+
+def _runs(plan: Gemm) -> list[str]:
+    lines, begin = ["template <class F>", "static ACROBAT_DEVICE void runs(const Args& a, int row, F&& f) {"], 0
+    for i, s in enumerate(plan.segments):
+        start = f"a.base + start(a, {i}, row)"
+        if s.count == 1:
+            lines.append(f"    f({begin}, {start}, {s.width});")
+        else:
+            lines += [
+                f"    for (int s = 0; s < {s.count}; ++s)",
+                f"        f({begin} + s * {s.width}, {start} + s * {s.step}, {s.width});",
+            ]
+        begin += s.count * s.width
+    return [*lines, "}"]

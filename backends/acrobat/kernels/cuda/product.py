@@ -1,0 +1,71 @@
+"""Products of two row operands: the description of a kernel that the templates `both_rows` and `few_dots` are instantiated
+with."""
+
+from __future__ import annotations
+
+from backends.acrobat.core.units import Kernel, Mode
+from backends.acrobat.kernels.cuda.epilogue import EpilogueWriter
+from backends.acrobat.kernels.cuda.gemm import Written, ring_bytes
+from backends.acrobat.kernels.cuda.schedule import LANES, Schedule
+from backends.acrobat.kernels.cuda.text import Addresses, indented, walk
+from backends.acrobat.kernels.packing import PLAIN
+from backends.acrobat.kernels.plan import Operand, Product, plan_product
+
+
+def plan_of(kernel: Kernel) -> tuple[Product, int] | None:
+    """The plan for vectors of four columns, or else of one; and which."""
+    for lanes in (LANES, 1):
+        plan = plan_product(kernel, lanes)
+        if plan:
+            return plan, lanes
+    return None
+
+
+def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: Schedule) -> Written:
+    found = plan_of(kernel)
+    assert found
+    plan, lanes = found
+    addresses = Addresses(kernel, out_mode)
+    rows = plan.heads * plan.rows
+    bias = f"*({addresses.operand(plan.bias, 'instance')} + unit + j)" if plan.bias else ""
+    fields = {
+        "kHeads": plan.heads,
+        "kRows": plan.rows,
+        "kDepth": plan.depth,
+        "kColumns": plan.columns,
+        "kUnits": plan.columns,
+        "kLanes": lanes,
+        "kLeftStep": plan.left.stride,
+        "kRightStep": plan.right.stride,
+    }
+    definitions = [
+        f"struct {symbol} {{",
+        f"    using Args = {symbol}_args;",
+        *(f"    static constexpr int {name} = {value};" for name, value in fields.items()),
+        *indented(_operand("left", plan.left, addresses)),
+        *indented(_operand("right", plan.right, addresses)),
+        *indented(EpilogueWriter(addresses, plan.epilogue, rows, lanes).write(bias)),
+        "};",
+    ]
+    packs = {p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED}
+    if schedule.template == "dots":
+        across = plan.heads * -(-plan.columns // 32)
+        definitions.append(f"static_assert(Dots<{symbol}>::kTiles == {across});")
+        return Written(definitions, [f"few_dots<{symbol}, {schedule.rows}>(a, tile, shared);"], 1, across, 1, 0, packs)
+    height, width = 16 * schedule.rows, 64 * schedule.panels
+    across = plan.heads * -(-plan.rows // height) * -(-plan.columns // width)
+    shared = ring_bytes(schedule, 1) + 8 * (height + width)
+    both = f"Both<{symbol}, {schedule.rows}, {schedule.panels}>"
+    definitions.append(f"static_assert({both}::kSharedBytes == {shared} && {both}::kTiles == {across});")
+    call = f"both_rows<{symbol}, {schedule.rows}, {schedule.panels}>(a, tile, shared);"
+    return Written(definitions, [call], 1, across, 1, shared, packs)
+
+
+def _operand(name: str, operand: Operand, addresses: Addresses) -> list[str]:
+    start = addresses.operand(operand.param, "instance")
+    return [
+        f"static ACROBAT_DEVICE const float* {name}(const Args& a, int instance, int head, int i) {{",
+        "    (void)instance, (void)head, (void)i;",
+        f"    return {start} + {walk(operand.heads, 'head')} + {walk(operand.outer, 'i')};",
+        "}",
+    ]

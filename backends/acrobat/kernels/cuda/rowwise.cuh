@@ -1,0 +1,59 @@
+// What the row-wise templates use: reductions by a group of W threads, a warp (32) or the whole block (256). All threads of the
+// group have to call them, and each gets the outcome. `words` is shared memory, 2 * kWarps words of it, for whole blocks.
+#pragma once
+#include "device.cuh"
+
+constexpr int kGroupBytes = 2 * kWarps * 4;
+
+template <int W>
+ACROBAT_DEVICE float group_sum(float v, float* words) {
+    v = warp_sum(v);
+    if constexpr (W > 32) {
+        block_sync();  // the words may still be read
+        if (threadIdx.x % 32 == 0) words[threadIdx.x / 32] = v;
+        block_sync();
+        v = 0.0f;
+        for (int w = 0; w < W / 32; ++w) v += words[w];
+    }
+    return v;
+}
+
+template <int W>
+ACROBAT_DEVICE float group_max(float v, float* words) {
+    v = warp_max(v);
+    if constexpr (W > 32) {
+        block_sync();
+        if (threadIdx.x % 32 == 0) words[threadIdx.x / 32] = v;
+        block_sync();
+        v = words[0];
+        for (int w = 1; w < W / 32; ++w) v = fmaxf(v, words[w]);
+    }
+    return v;
+}
+
+// Whether value a at index i comes before b at j as the largest: NaN before all, of equals the first.
+ACROBAT_DEVICE bool leads(float a, int i, float b, int j) {
+    const bool a_nan = a != a, b_nan = b != b;
+    if (a_nan || b_nan) return a_nan && (!b_nan || i < j);
+    return a > b || (a == b && i < j);
+}
+
+template <int W>
+ACROBAT_DEVICE int group_first_max(float v, int index, float* words) {
+#pragma unroll
+    for (int by = 16; by; by /= 2) {
+        const float other = lane_xor(v, by);
+        const int32_t at = lane_xor(int32_t(index), by);
+        if (leads(other, at, v, index)) v = other, index = at;
+    }
+    if constexpr (W > 32) {
+        block_sync();
+        int32_t* const indices = reinterpret_cast<int32_t*>(words) + kWarps;
+        if (threadIdx.x % 32 == 0) words[threadIdx.x / 32] = v, indices[threadIdx.x / 32] = index;
+        block_sync();
+        v = words[0], index = indices[0];
+        for (int w = 1; w < W / 32; ++w)
+            if (leads(words[w], indices[w], v, index)) v = words[w], index = indices[w];
+    }
+    return index;
+}

@@ -1,0 +1,72 @@
+"""Kernels without a product that a template takes, in three forms, each for what the one before leaves:
+
+- elements: no reduction, one thread for each element of the results;
+- slices: reductions along the last dimension, and what is element-wise around them: one warp or block for each slice, its
+  elements in registers;
+- general: one block for each row, its intermediates in shared memory, or in the device's memory if they do not fit.
+"""
+
+from __future__ import annotations
+
+from backends.acrobat.core.units import Kernel, Mode
+from backends.acrobat.kernels.cuda.gemm import Written
+from backends.acrobat.kernels.cuda.schedule import THREADS, WARPS, Schedule
+from backends.acrobat.kernels.cuda.slices import Slices, plan_slices
+from backends.acrobat.kernels.cuda.stages import write_general
+from backends.acrobat.kernels.cuda.text import Addresses, indented
+from backends.acrobat.kernels.cuda.values import Index, Values, is_pure
+from backends.acrobat.kernels.packing import PLAIN
+
+ELEMENTS_EACH = 2
+"""Elements of a thread, where a row has many."""
+
+
+def schedule_of(kernel: Kernel) -> Schedule:
+    if all(is_pure(i) for i in kernel.body):
+        return Schedule("elements")
+    return Schedule("slices") if plan_slices(kernel) else Schedule("general")
+
+
+def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: Schedule, shared: int, blocks: int) -> Written:
+    """`shared`: bytes of shared memory that a tile may take; `blocks`: how many there are at most at once."""
+    packs = {p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED}
+    match schedule.template:
+        case "elements":
+            body, rows, columns = write_elements(kernel, out_mode)
+            return Written([], body, rows, columns, 1, 0, packs)
+        case "slices":
+            slices = plan_slices(kernel)
+            assert slices
+            body = Slices(kernel, out_mode, slices).write()
+            each = WARPS if slices.width == 32 else 1
+            return Written([], body, each, 1, slices.outer, 0 if slices.width == 32 else 2 * WARPS * 4, packs)
+    definitions, body, bytes_wanted = write_general(kernel, out_mode, symbol, shared, blocks)
+    return Written(definitions, body, 1, 1, 1, bytes_wanted, packs, blocks if definitions else 0x7FFFFFFF)
+
+
+def write_elements(kernel: Kernel, out_mode: Mode) -> tuple[list[str], int, int]:
+    """The body, rows of a tile, and tiles side by side."""
+    addresses = Addresses(kernel, out_mode)
+    values = Values(kernel, addresses)
+    most = max(t.size for t in kernel.result_types)
+    lanes = next(n for n in (1, 2, 4, 8, 16, 32, 64, 128, 256) if n >= min(most, THREADS))
+    columns = max(1, -(-most // (THREADS * ELEMENTS_EACH)))
+    rows = THREADS // lanes
+    where = f"tile / {columns}" if columns > 1 else "tile"
+    first = f"threadIdx.x % {lanes}" + (f" + tile % {columns} * {lanes}" if columns > 1 else "")
+    body = [
+        f"const int row = {where} * {rows} + threadIdx.x / {lanes};" if rows > 1 else f"const int row = {where};",
+        *(["if (row >= a.rows) return;"] if rows > 1 else []),
+        f"float* const result = {addresses.result('row')};",
+    ]
+    sizes = list(dict.fromkeys(t.size for t in kernel.result_types))
+    for size in sizes:
+        lines = values.begin()
+        stores = []
+        for name, at, t in zip(kernel.results, kernel.displacements, kernel.result_types, strict=True):
+            if t.size == size:
+                value = values.element(name, Index(t.shape, "e"))
+                to = f"result + {at}" if t.dtype == "float32" else f"reinterpret_cast<int64_t*>(result + {at})"
+                stores.append(f"({to})[e] = {value};")
+        body += [f"for (int e = {first}; e < {size}; e += {lanes * columns}) {{", *indented([*lines, *stores]), "}"]
+    return body, rows, columns

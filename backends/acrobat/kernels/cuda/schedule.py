@@ -1,0 +1,118 @@
+"""Schedules: which template a kernel is an instance of, and the sizes of its tiles, by the number of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil, log
+from typing import Literal
+
+from backends.acrobat.kernels.plan import Gemm, Product
+
+THREADS = 256
+WARPS = 8
+LANES = 4
+"""Units of a panel: what one load of four weights brings."""
+FEW_VALUES = 128
+"""Sums of a thread at most, in registers."""
+VARIANTS = 3
+"""At most so many tile shapes of one kernel: each is code of its own in the walker."""
+WORTH = 0.05
+"""What a further variant must save on average over all numbers of rows (natural logarithm of the time)."""
+
+Template = Literal["few", "many", "both", "dots", "elements", "slices", "general"]
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """`rows`, `panels` and `lanes` are the sizes that the template's header explains: few (R, WP, L), many and both (RT, PT),
+    dots (R)."""
+
+    template: Template
+    rows: int = 1
+    panels: int = 1
+    lanes: int = 0
+
+
+def panel_count(units: int) -> int:
+    return ceil(units / LANES)
+
+
+def gemm_schedules(plan: Gemm) -> Iterator[Schedule]:
+    """All that a product with a shared weight may run by."""
+    gates = plan.epilogue.gates
+    for rows in (1, 2, 4, 8):
+        if rows * LANES * gates <= FEW_VALUES:
+            for warps, lanes in ((1, 32), (1, 16), (1, 8), (2, 8), (4, 8), (8, 8)):
+                yield Schedule("few", rows, warps, lanes)
+    for rows in (2, 4, 8):
+        for panels in (1, 2):
+            if panels * gates <= 4:
+                yield Schedule("many", rows, panels)
+
+
+def gemm_tile(schedule: Schedule, units: int) -> tuple[int, int]:
+    """Rows of a tile, and tiles side by side."""
+    if schedule.template == "few":
+        width = schedule.panels * 32 // schedule.lanes
+        return schedule.rows, ceil(panel_count(units) / width)
+    return 16 * schedule.rows, ceil(panel_count(units) / (16 * schedule.panels))
+
+
+def gemm_cycles(schedule: Schedule, plan: Gemm, rows: int, sms: int) -> float:
+    """A rough prediction of the cycles for `rows` product rows, to choose by; not measured on any device yet. Of each tile: a
+    fixed time for its tables, the latency of its operands and its stores; its multiplications at 128 a cycle, at a share of
+    that which the template can keep up; its share of the weight and the input at 64 bytes a cycle; and the exchanges of
+    sums."""
+    gates, depth = plan.epilogue.gates, plan.depth
+    height, across = gemm_tile(schedule, plan.epilogue.units)
+    tiles = ceil(rows / height) * across
+    if schedule.template == "few":
+        width = schedule.panels * 32 // schedule.lanes * LANES * gates
+        values = schedule.rows * LANES
+        exchanges = gates * (max(values - 1, 0) + max(schedule.lanes.bit_length() - values.bit_length(), 0)) * WARPS
+        slices = WARPS // schedule.panels
+        # A thread reads one element of the input from shared memory for each row and step: four products for each gate.
+        work = max(height * width * depth / 128 / 0.8, height * (width / LANES / gates) * depth / 32)
+        each = 1000 + work + exchanges + (100 if slices > 1 else 0)
+    else:
+        width = 64 * schedule.panels * gates
+        share = {2: 0.35, 4: 0.55, 8: 0.75}[schedule.rows] * (1.0 if schedule.panels * gates > 1 else 0.8)
+        each = 1400 + height * width * depth / 128 / share
+    each += (width + height) * depth * 4 / 64 * (1.0 if schedule.template == "few" else 0.25)
+    return ceil(tiles / sms) * each
+
+
+ROWS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 4096, 8192, 16384)
+
+
+def gemm_variants(plan: Gemm, sms: int) -> tuple[tuple[int, Schedule], ...]:
+    """The schedules by the number of instances from which on each is used, the first from 0. Of all sets of so few schedules
+    the one is looked for, one schedule after another, that loses least to the best schedule for each number of rows."""
+    candidates = list(gemm_schedules(plan))
+    times = {s: [gemm_cycles(s, plan, n * plan.rows, sms) for n in ROWS] for s in candidates}
+    chosen: list[Schedule] = []
+    best = [float("inf")] * len(ROWS)
+    while len(chosen) < VARIANTS:
+        promise = {s: sum(log(min(t, b)) for t, b in zip(times[s], best, strict=True)) for s in candidates}
+        found = min(candidates, key=promise.__getitem__)
+        if chosen and sum(map(log, best)) - promise[found] < WORTH * len(ROWS):
+            break
+        chosen.append(found)
+        best = [min(t, b) for t, b in zip(times[found], best, strict=True)]
+    out: list[tuple[int, Schedule]] = []
+    for i, instances in enumerate(ROWS):
+        fastest = min(chosen, key=lambda s: times[s][i])
+        if not out or times[fastest][i] < times[out[-1][1]][i]:
+            out.append((instances if out else 0, fastest))
+    return tuple(out)
+
+
+def product_schedule(plan: Product, sms: int) -> Schedule:
+    """Tiles of a product of two row operands: as large as the operands fill, but for few rows."""
+    if plan.rows <= 8 and (plan.right.stride == 1 or plan.rows == 1):
+        rows = next(r for r in (1, 2, 4, 8) if r >= plan.rows)
+        return Schedule("dots", rows)
+    rows = 8 if plan.rows > 64 else 4 if plan.rows > 32 else 2
+    panels = 2 if plan.columns > 64 and rows == 8 else 1
+    return Schedule("both", rows, panels)

@@ -1,0 +1,223 @@
+"""Kernels that reduce along the last dimension only: softmax, layer norm, sums and the like, with what is element-wise around
+them. Each slice is the work of one warp, or of one block if it is long, and lies in its registers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from backends.acrobat.core.ops import OPS, Fusion
+from backends.acrobat.core.units import Instr, Kernel, Mode
+from backends.acrobat.kernels.cuda.schedule import THREADS, WARPS
+from backends.acrobat.kernels.cuda.text import ELEMENTWISE, Addresses, indented, number
+from backends.acrobat.kernels.cuda.values import Index, Values, is_pure
+
+EACH = 32
+"""Elements of a slice that a thread has at most."""
+ALONG = ("softmax", "layer_norm", "sum", "mean", "max", "argmax")
+"""The reductions that this template and the general one know."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlicePlan:
+    leading: tuple[int, ...]
+    """The dimensions that the slices are numbered by."""
+    length: int
+    width: int
+    """Threads for each slice."""
+    kinds: dict[str, str]
+    """Of each value that is not pure: "vector" (an element of the slice to each) or "scalar" (one for the slice)."""
+
+    @property
+    def outer(self) -> int:
+        return prod(self.leading)
+
+    @property
+    def each(self) -> int:
+        return -(-self.length // self.width)
+
+
+def reduced_along(instr: Instr, kernel: Kernel) -> int | None:
+    """The dimension that an operation reduces; None if it is no reduction."""
+    if instr.op not in ALONG:
+        return None
+    rank = len(kernel.type_of(str(instr.args[0])).shape)
+    return rank - 1 if instr.op == "layer_norm" else int(dict(instr.attrs)["dim"])
+
+
+def plan_slices(kernel: Kernel) -> SlicePlan | None:
+    """The plan, or None if the kernel is of another form."""
+    reductions = [i for i in kernel.body if i.op in ALONG]
+    if not reductions:
+        return None
+    whole = kernel.type_of(str(reductions[0].args[0])).shape
+    leading, length = whole[:-1], whole[-1]
+    kinds: dict[str, str] = {}
+    for instr in kernel.body:
+        named = [a for a in instr.args if isinstance(a, str)]
+        if is_pure(instr) and not any(a in kinds for a in named):
+            continue
+        kind = _kind(instr, kernel, kinds, leading, length)
+        if kind is None:
+            return None
+        kinds[instr.name] = kind
+    for name, t in zip(kernel.results, kernel.result_types, strict=True):
+        if name not in kinds and (t.shape != whole or t.dtype != "float32"):
+            return None
+    width = 32 if length <= 32 * EACH else THREADS
+    if length > width * EACH:
+        return None
+    return SlicePlan(leading, length, width, kinds)
+
+
+def _kind(instr: Instr, kernel: Kernel, kinds: dict[str, str], leading: tuple[int, ...], length: int) -> str | None:
+    """The kind of a value that is not pure, or None if it cannot be computed slice by slice."""
+    along = reduced_along(instr, kernel)
+    if along is not None:
+        first = str(instr.args[0])
+        fits = kernel.type_of(first).shape == (*leading, length) and along == len(leading)
+        if not fits or kinds.get(first) == "scalar" or any(a in kinds for a in instr.args[1:]):
+            return None
+        return "vector" if instr.op in ("softmax", "layer_norm") else "scalar"
+    if OPS[instr.op].fusion is not Fusion.ELEMENTWISE:
+        return None
+    shape = instr.type.shape
+    for arg in instr.args:
+        if isinstance(arg, str) and kinds.get(arg) == "scalar":
+            own = kernel.type_of(arg).shape
+            if own not in ((*leading, 1), shape) and prod(own) > 1:
+                return None
+            if own == leading and leading and shape != leading:
+                return None  # a value for each slice, spread along another dimension
+    if any(kinds.get(str(a)) == "vector" for a in instr.args) or shape == (*leading, length):
+        return "vector" if shape == (*leading, length) else None
+    return "scalar" if shape in ((*leading, 1), leading) else None
+
+
+class Slices:
+    def __init__(self, kernel: Kernel, out_mode: Mode, plan: SlicePlan) -> None:
+        self.kernel = kernel
+        self.plan = plan
+        self.addresses = Addresses(kernel, out_mode)
+        self.values = Values(kernel, self.addresses)
+        self.lines: list[str] = []
+        self.names: dict[str, str] = {}
+
+    def write(self) -> list[str]:
+        """The body of the tile function."""
+        p = self.plan
+        slice_number = f"tile * {WARPS} + threadIdx.x / 32" if p.width == 32 else "tile"
+        self.lines = [
+            f"const int slice = {slice_number}, lane = threadIdx.x % {p.width};",
+            f"if (slice >= int(a.rows) * {p.outer}) return;",
+            f"const int row = slice / {p.outer}, outer = slice % {p.outer};",
+            "float* const words = reinterpret_cast<float*>(shared);",
+            f"float* const result = {self.addresses.result('row')};",
+            "(void)outer, (void)words;",
+        ]
+        for instr in self.kernel.body:
+            if instr.name in p.kinds:
+                self._compute(instr)
+        for name, at, t in zip(self.kernel.results, self.kernel.displacements, self.kernel.result_types, strict=True):
+            if p.kinds.get(name) == "scalar":
+                to = f"result + {at}" if t.dtype == "float32" else f"reinterpret_cast<int64_t*>(result + {at})"
+                self.lines.append(f"if (lane == 0) ({to})[outer] = {self.names[name]};")
+            else:
+                self._each(lambda name=name, at=at: f"result[{at} + outer * {p.length} + j] = {self._at(name)};")
+        return self.lines
+
+    def _each(self, text: object) -> None:
+        """A loop over a thread's elements of the slice: element i of its own, j of the slice. `text` makes the last line."""
+        p = self.plan
+        inner = self.values.begin()
+        last = text()  # type: ignore[operator]
+        self.lines += [
+            "#pragma unroll",
+            f"for (int i = 0; i < {p.each}; ++i) {{",
+            f"    const int j = i * {p.width} + lane;",
+            f"    if (j >= {p.length}) continue;" if p.length % p.width else "    (void)j;",
+            *indented([*inner, str(last)]),
+            "}",
+        ]
+
+    def _at(self, name: str | float, shape: tuple[int, ...] | None = None) -> str:
+        """Element j of the slice of a value; for values that are pure, spread to the result's `shape`."""
+        p = self.plan
+        if not isinstance(name, str):
+            return number(float(name))
+        if name in self.names:
+            return f"{self.names[name]}[i]" if p.kinds[name] == "vector" else self.names[name]
+        whole = (*p.leading, p.length) if shape is None else shape
+        own = self.kernel.type_of(name).shape
+        if own == whole == (*p.leading, p.length):
+            return self.values.element(name, Index(own, f"(outer * {p.length} + j)"))
+        indices = Index(p.leading, "outer").indices if p.leading else ()
+        index = Index(whole, "", (*indices, "j") if len(whole) > len(p.leading) else indices)
+        if len(whole) > len(p.leading) and whole[-1] == 1:
+            index = Index(whole, "", (*indices, "0"))
+        return self.values.element(name, self.values.broadcast(name, index))
+
+    def _compute(self, instr: Instr) -> None:
+        p = self.plan
+        out = self.names.get(instr.name) or self.values.fresh("s")
+        if p.kinds[instr.name] == "vector":
+            self.lines.append(f"float {out}[{p.each}] = {{}};")
+        if instr.op in ALONG:
+            self._reduce(instr, out)
+        elif p.kinds[instr.name] == "vector":
+            self._each(
+                lambda: f"{out}[i] = {ELEMENTWISE[instr.op].format(*(self._at(a, instr.type.shape) for a in instr.args))};"
+            )
+        else:
+            inner = self.values.begin()
+            text = ELEMENTWISE[instr.op].format(*(self._at(a, instr.type.shape) for a in instr.args))
+            self.lines += [*inner, f"const float {out} = {text};"]
+        self.names[instr.name] = out
+
+    def _reduce(self, instr: Instr, out: str) -> None:
+        p = self.plan
+        x, w = self.values.fresh("x"), p.width
+        operand = str(instr.args[0])
+        if operand in self.names:
+            x = self.names[operand]
+        else:
+            self.lines.append(f"float {x}[{p.each}];")
+            self._each(lambda: f"{x}[i] = {self._at(operand)};")
+        match instr.op:
+            case "sum" | "mean":
+                by = f" / {p.length}.0f" if instr.op == "mean" else ""
+                self.lines.append(f"float {out} = 0.0f;")
+                self._each(lambda: f"{out} += {x}[i];")
+                self.lines.append(f"{out} = group_sum<{w}>({out}, words){by};")
+            case "max":
+                self.lines.append(f"float {out} = -INFINITY;")
+                self._each(lambda: f"{out} = fmaxf({out}, {x}[i]);")
+                self.lines.append(f"{out} = group_max<{w}>({out}, words);")
+            case "argmax":
+                self.lines += [f"float {out}_most = -INFINITY;", f"int {out}_at = 0x7fffffff;"]
+                self._each(lambda: f"if (leads({x}[i], j, {out}_most, {out}_at)) {out}_most = {x}[i], {out}_at = j;")
+                self.lines.append(f"const int64_t {out} = group_first_max<{w}>({out}_most, {out}_at, words);")
+            case "softmax":
+                self.lines.append(f"float {out}_most = -INFINITY, {out}_sum = 0.0f;")
+                self._each(lambda: f"{out}_most = fmaxf({out}_most, {x}[i]);")
+                self.lines.append(f"{out}_most = group_max<{w}>({out}_most, words);")
+                self._each(lambda: f"{out}_sum += {out}[i] = expf({x}[i] - {out}_most);")
+                self.lines.append(f"{out}_sum = group_sum<{w}>({out}_sum, words);")
+                self._each(lambda: f"{out}[i] = {out}[i] / {out}_sum;")
+            case "layer_norm":
+                eps = number(float(dict(instr.attrs)["eps"]))
+                self.lines.append(f"float {out}_mean = 0.0f, {out}_square = 0.0f;")
+                self._each(lambda: f"{out}_mean += {x}[i];")
+                self.lines.append(f"{out}_mean = group_sum<{w}>({out}_mean, words) / {p.length}.0f;")
+                self._each(lambda: f"{out}_square += ({x}[i] - {out}_mean) * ({x}[i] - {out}_mean);")
+                self.lines += [
+                    f"{out}_square = group_sum<{w}>({out}_square, words) / {p.length}.0f;",
+                    f"const float {out}_scale = 1.0f / sqrtf({out}_square + {eps});",
+                ]
+                scale, shift = str(instr.args[1]), str(instr.args[2])
+                self._each(
+                    lambda: (
+                        f"{out}[i] = ({x}[i] - {out}_mean) * {out}_scale * {self._at(scale, instr.type.shape)} "
+                        f"+ {self._at(shift, instr.type.shape)};"
+                    )
+                )

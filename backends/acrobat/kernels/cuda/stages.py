@@ -1,0 +1,156 @@
+"""The general form: one block computes one row, instruction by instruction, with the values that have to be kept in shared
+memory (or, if they do not fit, in memory of the device that belongs to the block)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import prod
+
+from backends.acrobat.core.units import ALIGN, Instr, Kernel, Mode
+from backends.acrobat.kernels.cuda.schedule import THREADS, WARPS
+from backends.acrobat.kernels.cuda.text import Addresses, indented, number
+from backends.acrobat.kernels.cuda.values import Index, Values, c_type, is_pure
+
+
+def write_general(kernel: Kernel, out_mode: Mode, symbol: str, shared: int, blocks: int) -> tuple[list[str], list[str], int]:
+    """Definitions, the body of the tile function, and the bytes of shared memory that it needs; `shared` are there at most."""
+    addresses = Addresses(kernel, out_mode)
+    values = Values(kernel, addresses)
+    kept = to_keep(kernel)
+    at, starts = 0, {}
+    for instr in kept:
+        starts[instr.name] = at
+        words = instr.type.size * (2 if instr.type.dtype == "int64" else 1)
+        at += -(-words // ALIGN) * ALIGN
+    fits = at * 4 <= shared
+    definitions = [] if fits else [f"ACROBAT_GLOBAL float {symbol}_kept[{blocks}ll * {at}];"]
+    where = "reinterpret_cast<float*>(shared)" if fits else f"{symbol}_kept + int64_t(blockIdx.x) * {at}"
+    body = ["const int row = tile;", f"float* const kept = {where};", "(void)kept;"]
+    for instr in kept:
+        name = values.fresh("t")
+        to = f"kept + {starts[instr.name]}"
+        if instr.type.dtype == "int64":
+            to = f"reinterpret_cast<int64_t*>({to})"
+        body += [
+            f"{c_type(instr.type)}* const {name} = {to};  // {instr.name}: {instr.op}",
+            *stage(kernel, instr, name, values),
+        ]
+        body.append("block_sync();")
+        values.stored[instr.name] = name
+    body.append(f"float* const result = {addresses.result('row')};")
+    for name, displacement, t in zip(kernel.results, kernel.displacements, kernel.result_types, strict=True):
+        lines = values.begin()
+        value = values.element(name, Index(t.shape, "e"))
+        to = f"result + {displacement}" if t.dtype == "float32" else f"reinterpret_cast<int64_t*>(result + {displacement})"
+        body += [*each(t.size), *indented([*lines, f"({to})[e] = {value};"]), "}"]
+    return definitions, body, at * 4 if fits else 0
+
+
+def to_keep(kernel: Kernel) -> list[Instr]:
+    """What is computed once and kept: reductions, products, and element-wise work that is not used just once."""
+    uses = Counter(a for i in kernel.body for a in i.args if isinstance(a, str))
+    feeds_many = {a for i in kernel.body if not is_pure(i) for a in i.args if isinstance(a, str)}
+    return [i for i in kernel.body if not is_pure(i) or i.name in feeds_many or uses[i.name] > 1]
+
+
+def each(size: int) -> list[str]:
+    return [f"for (int e = threadIdx.x; e < {size}; e += {THREADS}) {{"]
+
+
+def stage(kernel: Kernel, instr: Instr, out: str, values: Values) -> list[str]:
+    """Fills `out` with the result of one instruction."""
+    t = instr.type
+    shapes = [kernel.type_of(a).shape for a in instr.args if isinstance(a, str)]
+    lines = values.begin()
+    if is_pure(instr):
+        value = values.element(instr.name, Index(t.shape, "e"))
+        return [*each(t.size), *indented([*lines, f"{out}[e] = {value};"]), "}"]
+    index = Index(t.shape, "e").indices
+    if instr.op == "linear":
+        depth = shapes[0][-1]
+        start = values.element(str(instr.args[2]), Index(shapes[2], index[-1])) if len(instr.args) > 2 else "0.0f"
+        begin, inner = [*lines, f"float sum = {start};"], values.begin()
+        x = values.element(str(instr.args[0]), Index(shapes[0], "", (*index[:-1], "k")))
+        w = values.element(str(instr.args[1]), Index(shapes[1], "", (index[-1], "k")))
+        return _sum(t.size, depth, begin, inner, x, w, out)
+    if instr.op == "matmul":
+        return _matmul(instr, shapes[0], shapes[1], index, out, values)
+    return _reduction(instr, shapes, out, values)
+
+
+def _sum(size: int, depth: int, begin: list[str], inner: list[str], x: str, w: str, out: str) -> list[str]:
+    loop = [f"for (int k = 0; k < {depth}; ++k) {{", *indented([*inner, f"sum += {x} * {w};"]), "}"]
+    return [*each(size), *indented([*begin, *loop, f"{out}[e] = sum;"]), "}"]
+
+
+def _matmul(
+    instr: Instr, left: tuple[int, ...], right: tuple[int, ...], index: tuple[str, ...], out: str, values: Values
+) -> list[str]:
+    index_left = list(index)
+    column = index_left.pop() if len(right) > 1 else None
+    row = index_left.pop() if len(left) > 1 else None
+    batch = index_left
+
+    def own(shape: tuple[int, ...], *last: str | None) -> Index:
+        outer = shape[:-2]
+        mine = batch[len(batch) - len(outer) :]
+        leading = ["0" if n == 1 else i for n, i in zip(outer, mine, strict=True)]
+        return Index(shape, "", (*leading, *(i for i in last if i is not None)))
+
+    inner = values.begin()
+    x = values.element(str(instr.args[0]), own(left, row, "k"))
+    w = values.element(str(instr.args[1]), own(right, "k", column))
+    return _sum(instr.type.size, left[-1], ["float sum = 0.0f;"], inner, x, w, out)
+
+
+def _reduction(instr: Instr, shapes: list[tuple[int, ...]], out: str, values: Values) -> list[str]:
+    """One warp for each slice; neighbouring lanes take neighbouring elements of it."""
+    shape = shapes[0]
+    dim = len(shape) - 1 if instr.op == "layer_norm" else int(dict(instr.attrs)["dim"])
+    length, inner = shape[dim], prod(shape[dim + 1 :])
+    place = f"((slice / {inner} * {length} + j) * {inner} + slice % {inner})" if inner > 1 else f"(slice * {length} + j)"
+    lines: list[str] = []
+
+    def loop(text: str) -> None:
+        inside = values.begin()
+        x = values.element(str(instr.args[0]), Index(shape, place))
+        more = {}
+        if instr.op == "layer_norm" and "{scale}" in text:
+            more = {k: values.element(str(a), Index(shapes[i], "j")) for i, (k, a) in enumerate(
+                zip(("scale", "shift"), instr.args[1:], strict=True), 1)}  # fmt: skip
+        head = f"for (int j = lane; j < {length}; j += 32) {{"
+        lines.extend([head, *indented([*inside, text.format(x=x, at=f"{out}[{place}]", **more)]), "}"])
+
+    match instr.op:
+        case "sum" | "mean":
+            lines.append("float total = 0.0f;")
+            loop("total += {x};")
+            by = f" / {length}.0f" if instr.op == "mean" else ""
+            lines += ["total = warp_sum(total);", f"if (lane == 0) {out}[slice] = total{by};"]
+        case "max":
+            lines.append("float most = -INFINITY;")
+            loop("most = fmaxf(most, {x});")
+            lines += ["most = warp_max(most);", f"if (lane == 0) {out}[slice] = most;"]
+        case "argmax":
+            lines += ["float most = -INFINITY;", "int place = 0x7fffffff;"]
+            loop("if (leads({x}, j, most, place)) most = {x}, place = j;")
+            lines += ["place = group_first_max<32>(most, place, nullptr);", f"if (lane == 0) {out}[slice] = place;"]
+        case "softmax":
+            lines.append("float most = -INFINITY, total = 0.0f;")
+            loop("most = fmaxf(most, {x});")
+            lines.append("most = warp_max(most);")
+            loop("total += {at} = expf({x} - most);")
+            lines += ["total = warp_sum(total);", f"for (int j = lane; j < {length}; j += 32) {out}[{place}] /= total;"]
+        case "layer_norm":
+            eps = number(float(dict(instr.attrs)["eps"]))
+            lines.append("float mean = 0.0f, square = 0.0f;")
+            loop("mean += {x};")
+            lines.append(f"mean = warp_sum(mean) / {length}.0f;")
+            loop("square += ({x} - mean) * ({x} - mean);")
+            lines.append(f"const float scale = 1.0f / sqrtf(warp_sum(square) / {length}.0f + {eps});")
+            loop("{at} = ({x} - mean) * scale * {scale} + {shift};")
+        case _:
+            raise NotImplementedError(f"there is no CUDA kernel for the operation {instr.op}")
+    count = prod(shape) // length if length else 0
+    head = f"for (int slice = threadIdx.x / 32; slice < {count}; slice += {WARPS}) {{"
+    return ["{", "    const int lane = threadIdx.x % 32;", f"    {head}", *indented(lines, 2), "    }", "}"]

@@ -1,0 +1,171 @@
+"""Runs emitted kernels on the emulated device, on rows scattered over memory."""
+
+from __future__ import annotations
+
+import ctypes
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from backends.acrobat.core.units import Kernel, Mode, displacements
+from backends.acrobat.kernels.cpu.tests.support import UNTOUCHED, Run
+from backends.acrobat.kernels.cuda.build import emulated
+from backends.acrobat.kernels.cuda.emit import emit, variants
+from backends.acrobat.kernels.cuda.module import MODES, kernel_index, module_text, walk_shared
+from backends.acrobat.kernels.cuda.schedule import Schedule
+from backends.acrobat.kernels.cuda.target import CudaTarget
+from backends.acrobat.kernels.interface import CudaCode, Emitted
+from backends.acrobat.kernels.packing import pack
+
+EMULATED = CudaTarget("emulated device", "emulated", 6, 227 << 10, 50 << 20)
+H200 = CudaTarget("H200", "sm_90a", 132, 227 << 10, 50 << 20)
+ORDERS = (1, -1, 7)
+ADDRESS = np.int64
+
+
+class Module:
+    """Kernels built together."""
+
+    def __init__(
+        self,
+        kernels: Sequence[Emitted[CudaCode]],
+        replaced: Sequence[tuple[str, str]] = (),
+        flags: Sequence[str] = ("-O1",),
+        modes: Sequence[str] = MODES,
+    ) -> None:
+        """`replaced`: faults to plant in the text, each a piece that has to be there and what is put in its place."""
+        self.kernels = list({e.symbol: e for e in kernels}.values())
+        text = module_text(self.kernels, modes)
+        for old, new in replaced:
+            assert old in text
+            text = text.replace(old, new)
+        with tempfile.TemporaryDirectory(prefix="acrobat-kernels-") as name:  # what is loaded needs its file no more
+            path = Path(name) / "kernels.so"
+            path.write_bytes(emulated(text, flags).content)
+            self.library = ctypes.CDLL(str(path))
+
+    def order(self, order: int) -> None:
+        self.library.acrobat_order(order)
+
+    def launch(self, entry: str, blocks: int, shared: int, *parameters: int) -> None:
+        held = [ctypes.c_int64(p) for p in parameters]
+        pointers = (ctypes.c_void_p * len(held))(*(ctypes.addressof(h) for h in held))
+        getattr(self.library, f"emulated_{entry}")(blocks, 256, ctypes.c_size_t(shared), pointers)
+
+    def call(self, emitted: Emitted[CudaCode], arguments: np.ndarray, rows: int, blocks: int) -> None:
+        """A launch of one kernel."""
+        tiles = emitted.code.tiles(rows)
+        if tiles:
+            grid = min(blocks, tiles)
+            self.launch(f"launch_{emitted.symbol}", grid, emitted.code.shared_bytes, arguments.ctypes.data, tiles)
+
+    def walk(self, steps: Sequence[tuple[Emitted[CudaCode], np.ndarray, int, bool]], blocks: int) -> None:
+        """A launch that walks calls: kernel, arguments, rows, whether a barrier follows."""
+        out = np.zeros((len(steps), 3), np.int64)
+        halves = out.view(np.int32).reshape(len(steps), 6)
+        first = 0
+        for i, (emitted, arguments, rows, barrier) in enumerate(steps):
+            number = kernel_index([e.symbol for e in self.kernels].index(emitted.symbol))
+            tiles = emitted.code.tiles(rows)
+            halves[i, :4] = number, barrier, first % blocks, tiles
+            out[i, 2] = arguments.ctypes.data
+            first += tiles
+        bar = np.zeros(1, np.uint32)
+        self.launch("walk", blocks, walk_shared(self.kernels), out.ctypes.data, len(steps), bar.ctypes.data)
+
+
+class Operands:
+    """A run's operands and results in memory, as a call of the kernel takes them.
+
+    They lie shuffled before and after the base, which is aligned to 16 bytes; most operands are not. Rows that are one object
+    share their place. All that is no operand is NaN, and has to stay so.
+    """
+
+    def __init__(self, run: Run, emitted: Emitted[CudaCode], out_mode: Mode, odd: int = 3) -> None:
+        """`odd`: how many elements lie between neighbouring operands at most."""
+        kernel, rows = run.kernel, run.rows
+        self.run = run
+        rng = np.random.default_rng(rows)
+        arrays = {id(a): a for values in run.operands.values() for v in values for a in (v if isinstance(v, list) else [v])}
+        self.stride = -(-kernel.row_size // 16) * 16 + 16
+        room = 128 + sum(a.size + odd for a in arrays.values()) + 2 * rows * self.stride
+        room += sum(rows * (p.type.size + odd) for p in kernel.params if p.mode is Mode.CONTIGUOUS)
+        memory = np.full(room + 16, UNTOUCHED, np.float32)
+        self.base = memory[-memory.ctypes.data % 64 // 4 :]
+        self.origin = room // 2 // 16 * 16
+        self.keep: list[np.ndarray] = []
+        end = 16
+
+        where: dict[int, int] = {}
+        for key in rng.permutation(np.array(list(arrays), np.int64)):
+            array = arrays[int(key)]
+            where[int(key)] = end - self.origin
+            self.base[end : end + array.size] = array.reshape(-1)
+            end += array.size + int(rng.integers(0, odd + 1))
+        words: list[int] = [self.base.ctypes.data + 4 * self.origin, rows]
+        by = 5  # tables say less by so much, as if they were of a larger value
+        for p in kernel.params:
+            if p.mode is Mode.SHARED:
+                words.append(self._address(pack(emitted.packs[p.name], run.weights[p.name])))
+            elif p.mode is Mode.CONTIGUOUS:
+                stride = p.type.size + odd
+                for i, a in enumerate(run.operands[p.name]):
+                    self.base[end + i * stride : end + i * stride + a.size] = a.reshape(-1)
+                words += [end - self.origin, stride]
+                end += rows * stride
+            elif p.mode is Mode.GATHERED:
+                words += [self._address(np.array([where[id(a)] - by for a in run.operands[p.name]], np.int64)), by]
+            else:
+                lists = run.operands[p.name]
+                words.append(self._address(np.cumsum([0, *map(len, lists)], dtype=np.int64)))
+                words += [self._address(np.array([where[id(a)] - by for items in lists for a in items], np.int64)), by]
+        end = -(-end // 16) * 16
+        order = rng.permutation(rows) if out_mode is Mode.GATHERED else np.arange(rows)
+        self.outs = end + order * self.stride
+        if out_mode is Mode.GATHERED:
+            words += [self._address(self.outs - self.origin - by), by]
+        else:
+            words += [end - self.origin, self.stride]
+        self.arguments = np.array(words, np.int64)
+        self.before = self.base.copy()
+
+    def _address(self, array: np.ndarray) -> int:
+        self.keep.append(np.ascontiguousarray(array))
+        return int(self.keep[-1].ctypes.data)
+
+    def results(self) -> list[list[np.ndarray]]:
+        """Results of each row. Checks that nothing else was written."""
+        kernel = self.run.kernel
+        out = []
+        written = np.zeros(len(self.base), bool)
+        for start in self.outs:
+            row = []
+            for at, t in zip(kernel.displacements, kernel.result_types, strict=True):
+                width = t.size * (2 if t.dtype == "int64" else 1)
+                written[start + at : start + at + displacements((t,))[1]] = True
+                value = self.base[start + at : start + at + width].copy()
+                row.append(value.view(np.int64).reshape(t.shape) if t.dtype == "int64" else value.reshape(t.shape))
+            out.append(row)
+        np.testing.assert_array_equal(self.base[~written], self.before[~written], "written outside the results")
+        return out
+
+
+def emitted_for(kernel: Kernel, out_mode: Mode, schedule: Schedule | None = None) -> Emitted[CudaCode]:
+    return emit(kernel, out_mode, EMULATED, schedule)
+
+
+def execute(
+    module: Module, run: Run, emitted: Emitted[CudaCode], out_mode: Mode, blocks: int = 4, order: int = 1, odd: int = 3
+) -> list[list[np.ndarray]]:
+    """Results of each row of one launch."""
+    operands = Operands(run, emitted, out_mode, odd)
+    module.order(order)
+    module.call(emitted, operands.arguments, run.rows, blocks)
+    return operands.results()
+
+
+def all_variants(kernel: Kernel, out_mode: Mode, target: CudaTarget = EMULATED) -> list[Any]:
+    return [v.emitted for v in variants(kernel, out_mode, target)]

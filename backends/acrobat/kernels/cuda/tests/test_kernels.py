@@ -1,0 +1,183 @@
+"""Every template's kernels on the emulated device, against float64: shapes, operand modes, numbers of rows, thread orders."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from backends.acrobat.benchmarks import models
+from backends.acrobat.core.units import Kernel, Mode
+from backends.acrobat.kernels.cpu.tests import test_gemm, test_product, test_rowwise
+from backends.acrobat.kernels.cpu.tests.support import Builder, Run, check, param, random_run
+from backends.acrobat.kernels.cuda import gemm, product
+from backends.acrobat.kernels.cuda.schedule import Schedule, gemm_schedules
+from backends.acrobat.kernels.cuda.tests.support import ORDERS, Module, Operands, emitted_for, execute
+
+G, S, C, L = Mode.GATHERED, Mode.SHARED, Mode.CONTIGUOUS, Mode.LIST
+
+
+def deep() -> Kernel:
+    """An input that is longer than what few rows hold of it at once."""
+    b = Builder(param("x", G, 2500), param("y", C, 2503), param("w", S, 9, 5003), param("b", S, 9))
+    return b.kernel(b("tanh", b("linear", b("cat", "x", "y", dim=0), "w", "b")))
+
+
+def long_slices() -> Kernel:
+    """Slices that a whole block shares, and arithmetic around their sums."""
+    b = Builder(param("x", G, 2, 1500), param("w", S, 1500), param("v", S, 1500))
+    y = b("layer_norm", "x", "w", "v", eps=1e-5)
+    share = b("div", y, b("add", b("sum", b("mul", y, y), dim=1, keepdim=True), 1.0))
+    return b.kernel(b("softmax", share, dim=1), b("argmax", y, dim=1), b("max", "x", dim=1), share)
+
+
+def reductions_of_inner() -> Kernel:
+    """Along a dimension that is not the last, of what is computed twice."""
+    b = Builder(param("x", G, 7, 5, 3), param("w", S, 5, 1))
+    y = b("mul", b("exp", "x"), "w")
+    moved = b("permute", y, dims=(2, 0, 1))
+    return b.kernel(b("softmax", y, dim=1), b("mean", y, dim=0, keepdim=True), b("argmax", y, dim=1), moved)
+
+
+def large_intermediate() -> Kernel:
+    """Two products, the first of which does not fit into shared memory."""
+    b = Builder(param("q", G, 250, 4), param("k", G, 250, 4))
+    scores = b("matmul", "q", b("permute", "k", dims=(1, 0)))
+    return b.kernel(b("matmul", b("softmax", scores, dim=1), "k"))
+
+
+GEMMS = {**test_gemm.KERNELS, "deep": deep()}
+PRODUCTS = test_product.KERNELS
+ROWWISE = {
+    **test_rowwise.SINGLE,
+    "attention": test_rowwise.attention(),
+    "mixed": test_rowwise.mixed(),
+    "long slices": long_slices(),
+    "reductions of inner": reductions_of_inner(),
+    "large intermediate": large_intermediate(),
+}
+
+
+def schedules(kernel: Kernel, number: int) -> list[Schedule]:
+    """Three of the kernel's possible schedules: over the kernels all are among them."""
+    plan = gemm.plan_of(kernel)
+    if plan:
+        possible = list(gemm_schedules(plan[0]))
+        few = [s for s in possible if s.template == "few"]
+        many = [s for s in possible if s.template == "many"]
+        found = [few[number * 2 % len(few)], few[(number * 2 + 1) % len(few)]]
+        return [*found, *([many[number % len(many)]] if many else [])]
+    two = product.plan_of(kernel)
+    if two and two[0].rows <= 8:
+        rows = next(r for r in (1, 2, 4, 8) if r >= two[0].rows)
+        return [Schedule("dots", rows), Schedule("both", 2, 1 + number % 2)]
+    if two:
+        return [Schedule("both", (2, 4, 8)[number % 3], 1), Schedule("both", (8, 2, 4)[number % 3], 2)]
+    return [emitted_for(kernel, G).schedule]
+
+
+@cache
+def module(kind: str) -> tuple[Module, dict[str, list]]:
+    """All kernels of a kind, built together."""
+    kernels = {"gemm": GEMMS, "product": PRODUCTS, "rowwise": ROWWISE}[kind]
+    made = {
+        name: [
+            (emitted_for(kernel, out_mode, s), out_mode) for s, out_mode in zip(schedules(kernel, i), (G, C, G), strict=False)
+        ]
+        for i, (name, kernel) in enumerate(kernels.items())
+    }
+    return Module([e for each in made.values() for e, _ in each], modes=("launches",)), made
+
+
+@pytest.mark.parametrize("kind", ["gemm", "product", "rowwise"])
+def test_results(kind: str) -> None:
+    kernels = {"gemm": GEMMS, "product": PRODUCTS, "rowwise": ROWWISE}[kind]
+    built, made = module(kind)
+    tried = set()
+    for number, (name, kernel) in enumerate(kernels.items()):
+        for k, (emitted, out_mode) in enumerate(made[name]):
+            tried.add((emitted.schedule.template, emitted.schedule.rows, emitted.schedule.panels, emitted.schedule.lanes))
+            for rows in (0, 1, 2 + (number + k) % 12, *([40] if number % 5 == 0 else [])):
+                run = test_gemm.prepared(kernel, rows) if kind == "gemm" else random_run(kernel, rows)
+                order, odd = ORDERS[(number + rows) % 3], 3 * (rows % 2)
+                try:
+                    check(run, execute(built, run, emitted, out_mode, blocks=3 + rows % 3, order=order, odd=odd), 5e-5)
+                except AssertionError as error:
+                    raise AssertionError(f"{name}, {emitted.schedule}, {rows} rows, order {order}: {error}") from None
+    if kind == "gemm":
+        few = {(r, p, lanes) for t, r, p, lanes in tried if t == "few"}
+        assert {r for r, _, _ in few} == {1, 2, 4, 8} and {(p, lanes) for _, p, lanes in few} == {
+            (1, 32), (1, 16), (1, 8), (2, 8), (4, 8), (8, 8)}  # fmt: skip
+        assert {(r, p) for t, r, p, _ in tried if t == "many"} == {(r, p) for r in (2, 4, 8) for p in (1, 2)}
+    if kind == "product":
+        assert {t for t, *_ in tried} == {"both", "dots"}
+    if kind == "rowwise":
+        assert {t for t, *_ in tried} == {"elements", "slices", "general", "dots", "both"}
+
+
+def test_intermediates_that_do_not_fit_lie_in_memory_of_the_block() -> None:
+    text = emitted_for(large_intermediate(), G).code
+    assert "ACROBAT_GLOBAL" in text.text
+    assert text.shared_bytes == 0
+    assert "ACROBAT_GLOBAL" not in emitted_for(test_rowwise.attention(), G).code.text
+
+
+def test_argmax_takes_the_first_of_equals_and_the_first_nan() -> None:
+    """By warps and by blocks."""
+    kernels = [test_rowwise.one("argmax", (width,), dim=0) for width in (5, 1400)]
+    emitted = [emitted_for(kernel, G) for kernel in kernels]
+    built = Module(emitted, modes=("launches",))
+    for kernel, each in zip(kernels, emitted, strict=True):
+        run = random_run(kernel, 3)
+        for x in run.operands["x0"]:
+            x[:] = np.minimum(x, 1)
+        run.operands["x0"][0][[2, 3, -1]] = 7
+        run.operands["x0"][1][[3, -1]] = np.nan
+        results = execute(built, run, each, G, order=7)
+        assert [int(r[0]) for r in results[:2]] == [2, 3]
+
+
+WORDS = {S: 1, G: 2, C: 2, L: 3}
+"""Members of the arguments for a parameter of a mode."""
+
+
+def test_a_walk_runs_steps_in_order() -> None:
+    """Levels of a chain: the state of each row is made of that of the level before, by two calls that share a barrier. Without
+    barriers the answer differs."""
+    rows, width, levels = 9, 32, 4
+    kernel = models.birnn(width)
+    emitted = emitted_for(kernel, G)
+    built = Module([emitted], modes=("walk",))
+    run = random_run(kernel, rows)
+    where = {p.name: 2 + sum(WORDS[q.mode] for q in kernel.params[:i]) for i, p in enumerate(kernel.params)}
+    state = next(p.name for p in kernel.params if p.mode is G and p.type.shape == (width,))
+    wanted = run
+    for _ in range(levels - 1):
+        states = [row[0].astype(np.float32) for row in wanted.expected()]
+        wanted = Run(kernel, rows, run.weights, {**run.operands, state: states})
+    for blocks, order, barriers in ((1, 1, True), (5, -1, True), (4, 7, True), (4, -1, False)):
+        operands = Operands(run, emitted, G)
+        room = np.full(levels * rows * width + 16, np.nan, np.float32)
+        room = room[-room.ctypes.data % 64 // 4 :]
+        first = (room.ctypes.data - int(operands.arguments[0])) // 4
+        places = first + np.arange(levels * rows, dtype=np.int64).reshape(levels, rows) * width
+        steps = []
+        for level in range(levels):
+            for begin, end in ((0, 4), (4, rows)):
+                arguments = operands.arguments.copy()
+                arguments[1] = end - begin
+                for p in kernel.params:
+                    arguments[where[p.name]] += 8 * begin if p.mode is G else 0
+                if level:
+                    arguments[where[state] : where[state] + 2] = places[level - 1, begin:].ctypes.data, 0
+                arguments[-2:] = places[level, begin:].ctypes.data, 0
+                steps.append((emitted, arguments, end - begin, barriers and end == rows))
+        built.order(order)
+        built.walk(steps, blocks)
+        got = [[row] for row in room[(levels - 1) * rows * width :][: rows * width].reshape(rows, width)]
+        if barriers:
+            check(wanted, got, 5e-5)
+        else:
+            with pytest.raises(AssertionError):
+                check(wanted, got, 5e-5)

@@ -1,0 +1,110 @@
+"""Pieces of CUDA text that all templates share: a kernel's arguments, where operands and results lie, element-wise
+operations."""
+
+from __future__ import annotations
+
+import math
+
+from backends.acrobat.core.units import Kernel, Mode
+from backends.acrobat.kernels.walks import Walk
+
+ELEMENTWISE = {
+    "add": "{0} + {1}",
+    "sub": "{0} - {1}",
+    "mul": "{0} * {1}",
+    "div": "{0} / {1}",
+    "maximum": "fmaxf({0}, {1})",
+    "minimum": "fminf({0}, {1})",
+    "neg": "-{0}",
+    "sigmoid": "sigmoid({0})",
+    "tanh": "tanhf({0})",
+    "relu": "relu({0})",
+    "gelu": "gelu({0})",
+    "exp": "expf({0})",
+    "log": "logf({0})",
+    "sqrt": "sqrtf({0})",
+}
+"""C++ for the element-wise operations, in float32, of expressions in brackets."""
+
+OVER_LISTS = {"list_sum": ("0.0f", "{0} + {1}")}
+"""The operations that make one tensor of a list of tensors, element by element: what they begin with, and how an item joins."""
+
+
+def members(kernel: Kernel, out_mode: Mode) -> list[str]:
+    """The members of the kernel's arguments, declarations of 8 bytes each, in order."""
+    out = ["float* base", "int64_t rows"]
+    for i, p in enumerate(kernel.params):
+        match p.mode:
+            case Mode.SHARED:
+                out.append(f"const float* p{i}")
+            case Mode.GATHERED:
+                out += [f"const int64_t* p{i}", f"int64_t p{i}_by"]
+            case Mode.CONTIGUOUS:
+                out += [f"int64_t p{i}_start", f"int64_t p{i}_stride"]
+            case Mode.LIST:
+                out += [f"const int64_t* p{i}_starts", f"const int64_t* p{i}_items", f"int64_t p{i}_by"]
+    out += (
+        ["const int64_t* out", "int64_t out_by"] if out_mode is Mode.GATHERED else ["int64_t out_start", "int64_t out_stride"]
+    )
+    return out
+
+
+class Addresses:
+    """Where a kernel's operands and results lie, as C++ expressions over the arguments `a`."""
+
+    def __init__(self, kernel: Kernel, out_mode: Mode) -> None:
+        self.kernel = kernel
+        self.out_mode = out_mode
+        self.number = {p.name: i for i, p in enumerate(kernel.params)}
+        self.modes = {p.name: p.mode for p in kernel.params}
+
+    def offset(self, param: str, instance: str) -> str:
+        """How far from the base the row operand of one instance begins."""
+        i = self.number[param]
+        if self.modes[param] is Mode.GATHERED:
+            return f"a.p{i}[{instance}] + a.p{i}_by"
+        assert self.modes[param] is Mode.CONTIGUOUS
+        return f"a.p{i}_start + {instance} * a.p{i}_stride"
+
+    def operand(self, param: str, instance: str) -> str:
+        """The operand of one instance: a pointer."""
+        if self.modes[param] is Mode.SHARED:
+            return f"a.p{self.number[param]}"
+        return f"a.base + {self.offset(param, instance)}"
+
+    def items(self, param: str, instance: str, item: str = "item") -> tuple[str, str]:
+        """The head of a loop over an instance's items of a list, and a pointer to the item within it."""
+        i = self.number[param]
+        head = f"for (int64_t {item} = a.p{i}_starts[{instance}]; {item} < a.p{i}_starts[{instance} + 1]; ++{item})"
+        return head, f"a.base + a.p{i}_items[{item}] + a.p{i}_by"
+
+    def result(self, instance: str) -> str:
+        """Where the results of one instance begin: a pointer."""
+        if self.out_mode is Mode.GATHERED:
+            return f"a.base + a.out[{instance}] + a.out_by"
+        return f"a.base + a.out_start + {instance} * a.out_stride"
+
+
+def walk(w: Walk, index: str) -> str:
+    """The value of a walk for an index, an expression that can be part of a product or a quotient."""
+    terms = [str(w.start)] if w.start else []
+    for d in w.digits:
+        term = index if d.divisor == 1 else f"{index} / {d.divisor}"
+        if d.modulus:
+            term = f"{term} % {d.modulus}"
+        terms.append(term if d.stride == 1 else f"({term}) * {d.stride}")
+    return " + ".join(terms) or "0"
+
+
+def number(value: float) -> str:
+    """A literal in float32."""
+    if math.isnan(value):
+        return "(INFINITY - INFINITY)"
+    if math.isinf(value):
+        return "INFINITY" if value > 0 else "(-INFINITY)"
+    text = repr(float(value))
+    return f"{text}f" if value >= 0 else f"({text}f)"
+
+
+def indented(lines: list[str], by: int = 1) -> list[str]:
+    return ["    " * by + line for line in lines]

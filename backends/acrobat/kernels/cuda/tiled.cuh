@@ -1,0 +1,249 @@
+// Products in tiles of 16 * RT rows and 64 * PT columns (of each gate): every thread has RT rows and PT groups of four columns in
+// registers; both operands come through shared memory, kDepthStep steps of the reduction at a time, in a ring of kStages, so that
+// the next ones are on their way while this one is multiplied.
+//
+// In shared memory both operands lie with the reduction outermost, so a thread reads four rows or columns at once. The strides
+// are 4 modulo 32, which keeps the copies' writes free of bank conflicts.
+#pragma once
+#include "device.cuh"
+
+constexpr int kDepthStep = 16;
+constexpr int kStages = 3;
+
+template <int RT, int PT, int G>
+struct Tiled {
+    static constexpr int kRows = 16 * RT, kColumns = 64 * PT;
+    static constexpr int kLeftStride = kRows + 4, kRightStride = kColumns + 4;
+    static constexpr int kLeft = kDepthStep * kLeftStride, kRight = kDepthStep * G * kRightStride;
+    static constexpr int kSums = 4 * RT * PT * G * kThreads;  // of all threads, for the epilogue
+    static constexpr int kRingBytes = 4 * (kStages * (kLeft + kRight) > kSums ? kStages * (kLeft + kRight) : kSums);
+    static_assert(RT == 2 || RT == 4 || RT == 8);
+    static_assert(PT * G <= 4, "the sums would not fit the registers");
+};
+
+// The place of a thread within a tile: four times eight threads to a warp, so that its reads of either operand are one to two
+// wavefronts.
+struct Place {
+    int row, column;
+
+    ACROBAT_DEVICE Place() {
+        const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+        row = warp / 2 * 4 + lane / 8;
+        column = warp % 2 * 8 + lane % 8;
+    }
+    // Row `i` of the thread, within the tile.
+    template <int RT>
+    ACROBAT_DEVICE int row_of(int i) const {
+        return RT == 8 ? i / 4 * 64 + row * 4 + i % 4 : row * RT + i;
+    }
+};
+
+template <int RT, int PT, int G>
+ACROBAT_DEVICE void multiply(const float* left, const float* right, const Place& place, float (&acc)[PT][G][RT][4]) {
+    using T = Tiled<RT, PT, G>;
+#pragma unroll 8
+    for (int k = 0; k < kDepthStep; ++k) {
+        float x[RT];
+        if constexpr (RT == 2) {
+            const float2 v = *reinterpret_cast<const float2*>(left + k * T::kLeftStride + place.row * 2);
+            x[0] = v.x, x[1] = v.y;
+        } else {
+#pragma unroll
+            for (int i = 0; i < RT; i += 4) {
+                const float4 v = *reinterpret_cast<const float4*>(left + k * T::kLeftStride + i * 16 + place.row * 4);
+                x[i] = v.x, x[i + 1] = v.y, x[i + 2] = v.z, x[i + 3] = v.w;
+            }
+        }
+#pragma unroll
+        for (int p = 0; p < PT; ++p)
+#pragma unroll
+            for (int g = 0; g < G; ++g) {
+                const float4 w =
+                    *reinterpret_cast<const float4*>(right + (k * G + g) * T::kRightStride + (p * 16 + place.column) * 4);
+#pragma unroll
+                for (int i = 0; i < RT; ++i) {
+                    acc[p][g][i][0] += x[i] * w.x;
+                    acc[p][g][i][1] += x[i] * w.y;
+                    acc[p][g][i][2] += x[i] * w.z;
+                    acc[p][g][i][3] += x[i] * w.w;
+                }
+            }
+    }
+}
+
+// The ring: fetch(step, left, right) starts the copies of one step.
+template <int RT, int PT, int G, class Fetch>
+ACROBAT_DEVICE void reduce(int steps, float* ring, const Place& place, float (&acc)[PT][G][RT][4], Fetch&& fetch) {
+    using T = Tiled<RT, PT, G>;
+    const auto stage = [&](int step) { return ring + step % kStages * (T::kLeft + T::kRight); };
+#pragma unroll
+    for (int s = 0; s < kStages - 1; ++s) {
+        if (s < steps) fetch(s, stage(s), stage(s) + T::kLeft);
+        copies_commit();
+    }
+#pragma unroll 1
+    for (int s = 0; s < steps; ++s) {
+        copies_wait<kStages - 2>();
+        block_sync();  // this step is there for all, and all are done with the one before, whose place the next copies take
+        if (s + kStages - 1 < steps) fetch(s + kStages - 1, stage(s + kStages - 1), stage(s + kStages - 1) + T::kLeft);
+        copies_commit();
+        multiply<RT, PT, G>(stage(s), stage(s) + T::kLeft, place, acc);
+    }
+    copies_wait<0>();
+    block_sync();  // from here on the ring's memory may be used for other things
+}
+
+// The epilogue of four neighbouring columns; K::kLanes says how many of them lie next to each other in memory (1 or 4).
+template <class K, int G>
+ACROBAT_DEVICE void finish_four(const typename K::Args& a, int row, int unit, float (&gates)[G][4]) {
+    if constexpr (K::kLanes == 4) {
+        if (unit + 4 <= K::kUnits) {
+            K::template finish<4>(a, row, unit, gates);
+            return;
+        }
+    }
+#pragma unroll 1
+    for (int j = 0; j < 4 && unit + j < K::kUnits; ++j) {
+        float one[G][1];
+#pragma unroll
+        for (int g = 0; g < G; ++g) one[g][0] = j == 0 ? gates[g][0] : j == 1 ? gates[g][1] : j == 2 ? gates[g][2] : gates[g][3];
+        K::template finish<1>(a, row, unit + j, one);
+    }
+}
+
+// The epilogue of all sums of a thread. They go through shared memory, to places of the thread's own, so that the epilogue's code
+// is there once and not for each of them. finish(i, p, gates) is called for four columns of row i in group p.
+template <int RT, int PT, int G, class Finish>
+ACROBAT_DEVICE void finish_all(float (&acc)[PT][G][RT][4], float* shared, Finish&& finish) {
+    float4* const own = reinterpret_cast<float4*>(shared) + threadIdx.x;
+#pragma unroll
+    for (int i = 0; i < RT; ++i)
+#pragma unroll
+        for (int p = 0; p < PT; ++p)
+#pragma unroll
+            for (int g = 0; g < G; ++g)
+                own[((i * PT + p) * G + g) * kThreads] = float4{acc[p][g][i][0], acc[p][g][i][1], acc[p][g][i][2], acc[p][g][i][3]};
+#pragma unroll 1
+    for (int e = 0; e < RT * PT; ++e) {
+        float gates[G][4];
+#pragma unroll
+        for (int g = 0; g < G; ++g) {
+            const float4 v = own[(e * G + g) * kThreads];
+            gates[g][0] = v.x, gates[g][1] = v.y, gates[g][2] = v.z, gates[g][3] = v.w;
+        }
+        finish(e / PT, e % PT, gates);
+    }
+}
+
+// A product with a shared weight. K: kRows, kDepth, kGates, kUnits, kSegments, kLanes, Args, and
+//   weights(a), finish<V>(a, row, unit, gates)   as in few.cuh
+//   start(a, segment, row)   where the input's segment of this row begins, in elements from the base
+//   place(k, segment, at)    which segment element k of the reduction lies in, and how far from its start
+template <class K, int RT, int PT>
+struct Many {
+    using T = Tiled<RT, PT, K::kGates>;
+    static constexpr int kPanels = (K::kUnits + 3) / 4;
+    static constexpr int kColumns = (kPanels + 16 * PT - 1) / (16 * PT);
+    static constexpr int kSharedBytes = T::kRingBytes + 8 * K::kSegments * T::kRows;
+};
+
+template <class K, int RT, int PT>
+ACROBAT_DEVICE void many_rows(const typename K::Args& a, int tile, char* shared) {
+    using M = Many<K, RT, PT>;
+    using T = typename M::T;
+    constexpr int G = K::kGates;
+    float* const ring = reinterpret_cast<float*>(shared);
+    int64_t* const starts = reinterpret_cast<int64_t*>(shared + T::kRingBytes);
+    const int total = int(a.rows) * K::kRows, row0 = tile / M::kColumns * T::kRows;
+    const int panel0 = tile % M::kColumns * 16 * PT;
+    for (int i = threadIdx.x; i < K::kSegments * T::kRows; i += kThreads) {
+        starts[i] = K::start(a, i / T::kRows, smaller(row0 + i % T::kRows, total - 1));
+    }
+    block_sync();
+    const float* const weights = K::weights(a);
+    float acc[PT][G][RT][4] = {};
+    const Place place;
+    reduce<RT, PT, G>(ceil_div(K::kDepth, kDepthStep), ring, place, acc, [&](int step, float* left, float* right) {
+#pragma unroll
+        for (int half = 0; half < kDepthStep; half += 8) {
+            const int in_step = half + threadIdx.x % 8, k = step * kDepthStep + in_step;
+            const bool valid = k < K::kDepth;
+            int segment = 0, at = 0;
+            K::place(valid ? k : 0, segment, at);
+            const int64_t* const from = starts + segment * T::kRows;
+#pragma unroll
+            for (int r = threadIdx.x / 8; r < T::kRows; r += kThreads / 8)
+                copy4(left + in_step * T::kLeftStride + r, a.base + from[r] + at, valid);
+        }
+        constexpr int kEach = kDepthStep * G;  // pieces of a panel: four units of a step and gate each
+        for (int c = threadIdx.x; c < 16 * PT * kEach; c += kThreads) {
+            const int panel = c / kEach, piece = c % kEach;
+            const bool valid = step * kDepthStep + piece / G < K::kDepth;
+            const int row = smaller(panel0 + panel, M::kPanels - 1) * (K::kDepth * G);
+            copy16(right + piece * T::kRightStride + panel * 4, weights + int64_t(row + (valid ? step * kEach + piece : 0)) * 4, valid);
+        }
+    });
+    finish_all<RT, PT, G>(acc, ring, [&](int i, int p, float(&gates)[G][4]) {
+        const int row = row0 + place.template row_of<RT>(i), unit = (panel0 + p * 16 + place.column) * 4;
+        if (row < total && unit < K::kUnits) finish_four<K>(a, row, unit, gates);
+    });
+}
+
+// A product of two row operands, instance by instance. K: kHeads, kRows, kDepth, kColumns, kUnits (= kColumns), kLanes, Args, and
+//   left(a, instance, head, row), right(a, instance, head, column)   the address of the operand's element at k = 0
+//   kLeftStep, kRightStep   from one k to the next
+//   finish<V>(a, row, column, gates)   row: of all heads of all instances
+template <class K, int RT, int PT>
+struct Both {
+    using T = Tiled<RT, PT, 1>;
+    static constexpr int kDown = (K::kRows + T::kRows - 1) / T::kRows;
+    static constexpr int kAcross = (K::kColumns + T::kColumns - 1) / T::kColumns;
+    static constexpr int kTiles = K::kHeads * kDown * kAcross;  // of an instance
+    static constexpr int kSharedBytes = T::kRingBytes + 8 * (T::kRows + T::kColumns);
+};
+
+// One operand's elements of a step. Neighbouring threads read neighbouring addresses: along the reduction if it is contiguous,
+// else along the rows (or columns), of which there are Count.
+template <int Count, int Stride, int Step, int Depth>
+ACROBAT_DEVICE void fetch_operand(int step, float* to, const float* const* from) {
+    if constexpr (Step == 1) {
+#pragma unroll
+        for (int half = 0; half < kDepthStep; half += 8) {
+            const int in_step = half + threadIdx.x % 8, k = step * kDepthStep + in_step;
+#pragma unroll
+            for (int i = threadIdx.x / 8; i < Count; i += kThreads / 8)
+                copy4(to + in_step * Stride + i, from[i] + (k < Depth ? k : 0), k < Depth);
+        }
+    } else {
+        for (int c = threadIdx.x; c < Count * kDepthStep; c += kThreads) {
+            const int i = c % Count, k = step * kDepthStep + c / Count;
+            copy4(to + c / Count * Stride + i, from[i] + int64_t(k < Depth ? k : 0) * Step, k < Depth);
+        }
+    }
+}
+
+template <class K, int RT, int PT>
+ACROBAT_DEVICE void both_rows(const typename K::Args& a, int tile, char* shared) {
+    using B = Both<K, RT, PT>;
+    using T = typename B::T;
+    float* const ring = reinterpret_cast<float*>(shared);
+    const float** const lefts = reinterpret_cast<const float**>(shared + T::kRingBytes);
+    const float** const rights = lefts + T::kRows;
+    const int instance = tile / B::kTiles, head = tile % B::kTiles / (B::kDown * B::kAcross);
+    const int row0 = tile / B::kAcross % B::kDown * T::kRows, column0 = tile % B::kAcross * T::kColumns;
+    for (int i = threadIdx.x; i < T::kRows; i += kThreads) lefts[i] = K::left(a, instance, head, smaller(row0 + i, K::kRows - 1));
+    for (int i = threadIdx.x; i < T::kColumns; i += kThreads)
+        rights[i] = K::right(a, instance, head, smaller(column0 + i, K::kColumns - 1));
+    block_sync();
+    float acc[PT][1][RT][4] = {};
+    const Place place;
+    reduce<RT, PT, 1>(ceil_div(K::kDepth, kDepthStep), ring, place, acc, [&](int step, float* left, float* right) {
+        fetch_operand<T::kRows, T::kLeftStride, K::kLeftStep, K::kDepth>(step, left, lefts);
+        fetch_operand<T::kColumns, T::kRightStride, K::kRightStep, K::kDepth>(step, right, rights);
+    });
+    finish_all<RT, PT, 1>(acc, ring, [&](int i, int p, float(&gates)[1][4]) {
+        const int r = row0 + place.template row_of<RT>(i), column = column0 + (p * 16 + place.column) * 4;
+        if (r < K::kRows && column < K::kColumns)
+            finish_four<K>(a, (instance * K::kHeads + head) * K::kRows + r, column, gates);
+    });
+}

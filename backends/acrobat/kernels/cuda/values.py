@@ -1,0 +1,192 @@
+"""Elements of a kernel's values as C++ expressions: element-wise operations and moves are computed where an element is asked
+for, in registers, from operands and from what has been computed before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from backends.acrobat.core.ops import OPS, Fusion
+from backends.acrobat.core.types import TensorT
+from backends.acrobat.core.units import Instr, Kernel
+from backends.acrobat.kernels.cuda.text import ELEMENTWISE, OVER_LISTS, Addresses, number
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An element of a value of `shape`: `flat`, or one expression per dimension."""
+
+    shape: tuple[int, ...]
+    flat: str = ""
+    each: tuple[str, ...] = ()
+
+    @property
+    def position(self) -> str:
+        """Its place in memory, as an expression in brackets or a name."""
+        if self.flat:
+            return self.flat
+        text = ""
+        for index, extent in zip(self.each, self.shape, strict=True):
+            if extent == 1:
+                continue
+            text = f"({text} * {extent} + {index})" if text else index
+        return text or "0"
+
+    @property
+    def indices(self) -> tuple[str, ...]:
+        if not self.flat:
+            return self.each
+        out: list[str] = []
+        below = 1
+        for d in reversed(range(len(self.shape))):
+            quotient = f"{self.flat} / {below}" if below > 1 else self.flat
+            outermost = prod(self.shape[:d]) == 1
+            out.append("0" if self.shape[d] == 1 else f"({quotient})" if outermost else f"({quotient} % {self.shape[d]})")
+            below *= self.shape[d]
+        return tuple(reversed(out))
+
+
+def c_type(t: TensorT) -> str:
+    return "int64_t" if t.dtype == "int64" else "float"
+
+
+def is_pure(instr: Instr) -> bool:
+    """Whether an element of the operation's result depends on one element of each operand only."""
+    return OPS[instr.op].fusion in (Fusion.ELEMENTWISE, Fusion.MOVE, Fusion.CONSTANT) or instr.op in OVER_LISTS
+
+
+class Values:
+    """Writes what is needed for the elements that are asked for as lines of C++."""
+
+    def __init__(self, kernel: Kernel, addresses: Addresses, instance: str = "row") -> None:
+        self.kernel = kernel
+        self.addresses = addresses
+        self.instance = instance
+        self.instrs = {i.name: i for i in kernel.body}
+        self.stored: dict[str, str] = {}
+        """Values that are in memory: a pointer to their elements."""
+        self.lines: list[str] = []
+        self.known: dict[tuple[str, str], str] = {}
+        self.count = 0
+
+    def begin(self, known: Mapping[tuple[str, str], str] | None = None) -> list[str]:
+        """Begins a new scope, whose lines are handed out; `known` are elements that have a name in it."""
+        self.lines = []
+        self.known = dict(known or {})
+        return self.lines
+
+    def fresh(self, mark: str = "v") -> str:
+        self.count += 1
+        return f"{mark}{self.count}"
+
+    def element(self, name: str | float, index: Index) -> str:
+        """A name (or literal) for one element of a value. `index` has the value's own shape."""
+        if not isinstance(name, str):
+            return number(float(name))
+        index = self._named(index)
+        key = (name, index.position)
+        if key not in self.known:
+            self.known[key] = self._element(name, index)
+        return self.known[key]
+
+    def _named(self, index: Index) -> Index:
+        """The same index with names for its expressions, so that what is made of them stays short."""
+        if index.flat:
+            return Index(index.shape, self._name(index.flat))
+        return Index(index.shape, "", tuple(self._name(i) for i in index.each))
+
+    def _name(self, text: str) -> str:
+        if text.isidentifier() or text.isdecimal():
+            return text
+        if ("", text) not in self.known:
+            self.known["", text] = self.fresh("n")
+            self.lines.append(f"const int {self.known['', text]} = {text};")
+        return self.known["", text]
+
+    def _declare(self, t: TensorT, text: str) -> str:
+        name = self.fresh()
+        self.lines.append(f"const {c_type(t)} {name} = {text};")
+        return name
+
+    def _element(self, name: str, index: Index) -> str:
+        t = self.kernel.type_of(name)
+        if name in self.stored:
+            return self._declare(t, f"{self.stored[name]}[{index.position}]")
+        if name in self.addresses.modes:
+            start = self.addresses.operand(name, self.instance)
+            if t.dtype == "int64":
+                start = f"reinterpret_cast<const int64_t*>({start})"
+            return self._declare(t, f"({start})[{index.position}]")
+        instr = self.instrs[name]
+        if instr.op in OVER_LISTS:
+            start, join = OVER_LISTS[instr.op]
+            total, item = self.fresh(), self.fresh("i")
+            head, pointer = self.addresses.items(str(instr.args[0]), self.instance, item)
+            joined = join.format(total, f"({pointer})[{index.position}]")
+            self.lines += [f"float {total} = {start};", f"{head} {total} = {joined};"]
+            return total
+        match OPS[instr.op].fusion:
+            case Fusion.ELEMENTWISE:
+                args = [self.element(a, self.broadcast(a, index)) for a in instr.args]
+                return self._declare(t, ELEMENTWISE[instr.op].format(*args))
+            case Fusion.CONSTANT:
+                return number(float(dict(instr.attrs)["value"]))
+            case Fusion.MOVE:
+                return self._moved(instr, index)
+        raise AssertionError(instr)
+
+    def broadcast(self, arg: str | float, index: Index) -> Index:
+        """The index of an operand of an element-wise operation for that of the result."""
+        if not isinstance(arg, str):
+            return index
+        shape = self.kernel.type_of(arg).shape
+        if shape == index.shape:
+            return index
+        if prod(shape) == 1:
+            return Index(shape, "0")
+        own = index.indices[len(index.shape) - len(shape) :]
+        return Index(shape, "", tuple("0" if n == 1 else i for n, i in zip(shape, own, strict=True)))
+
+    def _moved(self, instr: Instr, index: Index) -> str:
+        attrs = dict(instr.attrs)
+        sources = [self.kernel.type_of(str(a)).shape for a in instr.args]
+        first, shape = str(instr.args[0]), sources[0]
+        match instr.op:
+            case "reshape":
+                return self.element(first, Index(shape, index.position))
+            case "slice":
+                at = list(index.indices)
+                if attrs["start"]:
+                    at[attrs["dim"]] = f"({at[attrs['dim']]} + {attrs['start']})"
+                return self.element(first, Index(shape, "", tuple(at)))
+            case "index":
+                d = attrs["dim"]
+                return self.element(first, Index(shape, "", (*index.indices[:d], str(attrs["i"]), *index.indices[d:])))
+            case "permute":
+                dims = list(attrs["dims"])
+                return self.element(first, Index(shape, "", tuple(index.indices[dims.index(d)] for d in range(len(dims)))))
+            case "cat":
+                return self._piece(instr, index, sources, attrs["dim"], [s[attrs["dim"]] for s in sources])
+            case "stack":
+                return self._piece(instr, index, sources, attrs["dim"], [1] * len(sources))
+        raise AssertionError(instr)
+
+    def _piece(self, instr: Instr, index: Index, shapes: Sequence[tuple[int, ...]], d: int, extents: Sequence[int]) -> str:
+        """The element of that operand which the index along dimension `d` points into."""
+        out, at = self.fresh(), index.indices[d]
+        outer, outer_known = self.lines, self.known
+        outer.append(f"{c_type(instr.type)} {out};")
+        begin = 0
+        for k, (arg, shape, extent) in enumerate(zip(instr.args, shapes, extents, strict=True)):
+            within = (f"({at} - {begin})" if begin else at,) if instr.op == "cat" else ()
+            self.lines, self.known = [], dict(outer_known)
+            value = self.element(str(arg), Index(shape, "", (*index.indices[:d], *within, *index.indices[d + 1 :])))
+            begin += extent
+            last = k + 1 == len(instr.args)
+            head = "{" if not k and last else f"if ({at} < {begin}) {{" if not last else "{"
+            outer.append(("} else " if k else "") + head)
+            outer += [f"    {line}" for line in [*self.lines, f"{out} = {value};"]]
+        outer.append("}")
+        self.lines, self.known = outer, outer_known
+        return out

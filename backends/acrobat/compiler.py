@@ -116,4 +116,4 @@ def load(program: Program, folder: Path, settings: Settings) -> Executable:
     """A finished program from its build in `folder`."""
     cases = {(d.name, c.name): c.cls for d in program.datatypes.values() for c in d.cases}
     weights = {**program.values, **evaluate_derived(program)}
-    return Executable(folder, weights, [cases[c] for c in classes_of(program)], settings, program.boundary)
+    return Executable(folder, weights, [cases[c] for c in classes_of(program)], settings, program.boundary, program.messages)

@@ -19,7 +19,7 @@ from backends.acrobat.codegen.cpp import width
 from backends.acrobat.codegen.units import Units
 from backends.acrobat.core.ops import is_view
 from backends.acrobat.core.span import NOWHERE, Span
-from backends.acrobat.core.types import FLOAT, INT, DataT, TensorT, TupleT, Type
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, TensorT, TupleT, Type
 from backends.acrobat.core.units import Mode
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.schedule import nodes as s
@@ -31,7 +31,7 @@ Opcode = Enum(
     "SubInt MulInt FloorDivInt ModInt NegInt AbsInt MinInt MaxInt AddFloat SubFloat MulFloat DivInt DivFloat "
     "FloorDivFloat ModFloat NegFloat SquareFloat AbsFloat MinFloat MaxFloat BitAnd BitOr BitXor ShiftLeft ShiftRight Not "
     "ToInt ToFloat Float32OfInt Float32 FromStart EqInt NeInt LtInt LeInt EqFloat NeFloat LtFloat LeFloat EqMixed "
-    "NeMixed LtMixed LeMixed GtMixed GeMixed Size Get Slice Reverse Concat Append Range Zip Enumerate",
+    "NeMixed LtMixed LeMixed GtMixed GeMixed Size Get Slice Reverse Concat Append Range Fail Zip Enumerate",
 )
 """The instructions, as `runtime/vm/code.h` has and explains them, in its order."""
 
@@ -416,6 +416,10 @@ class _Body:
             self.emit(Opcode.Move, to, self.as_float(args[0]))
         elif op == "phase":  # the marker itself does nothing: what uses it stands in a later phase
             self.emit(Opcode.Move, to, self.atom(args[0]))
+        elif op == "fail":
+            kinds = [1 if a.type == FLOAT else 2 if a.type == BOOL else 0 for a in args]
+            pairs = [x for a, kind in zip(args, kinds, strict=True) for x in (self.atom(a), kind)]
+            self.emit(Opcode.Fail, to, len(args), 0, self.code.pool(pairs))
         elif op == "zip":
             self.made_of(Opcode.Zip, to, args)
         else:

@@ -18,6 +18,7 @@ from torch import nn
 from backends.acrobat.codegen import blas
 from backends.acrobat.codegen.devices import DEVICES
 from backends.acrobat.codegen.module import DOOR
+from backends.acrobat.core.messages import Messages
 from backends.acrobat.errors import InstanceError, ModuleChanged, ResourceError, ScheduleError
 from backends.acrobat.frontend.instances.boundary import Boundary
 from backends.acrobat.frozen import MISSING, Frozen
@@ -57,13 +58,15 @@ class Executable:
         classes: Sequence[type],
         settings: Settings,
         boundary: Boundary | None = None,
+        messages: Messages | None = None,
     ) -> None:
         """`folder` is a finished build, `weights` all weights of the program (float32), `classes` those of its manifest.
-        Of the settings, those count that say how a build is run. `boundary` is the program's.
+        Of the settings, those count that say how a build is run. `boundary` and `messages` are the program's.
 
         Raises RuntimeError if the system has not as many threads, BuildError if the kernels call a library and there is none.
         """
         self.boundary = boundary
+        self.messages = messages or Messages()
         self._session: int | None = None
         self._frozen: Frozen | None = None
         self._module: weakref.ref[nn.Module] | None = None
@@ -108,11 +111,16 @@ class Executable:
         during a call of its own or after `close`."""
         if self.boundary is not None:
             instances = self.boundary.all_inward(instances)
-        outputs: list[Any] | None = self._lib.acrobat_run(self._open(), instances, self._allocate, 0)
-        if outputs is None:
-            self._look_again()
-            outputs = self._lib.acrobat_run(self._open(), instances, self._allocate, 1)
-            assert outputs is not None
+        try:
+            outputs: list[Any] | None = self._lib.acrobat_run(self._open(), instances, self._allocate, 0)
+            if outputs is None:
+                self._look_again()
+                outputs = self._lib.acrobat_run(self._open(), instances, self._allocate, 1)
+                assert outputs is not None
+        except InstanceError as error:
+            if (told := self.messages.decoded(str(error))) != str(error):
+                raise InstanceError(told) from None
+            raise
         return outputs if self.boundary is None else [self.boundary.outward(value) for value in outputs]
 
     # ---- the module

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from backends.acrobat.core.messages import encoded
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DType, ListT, ScalarT, TensorT, TupleT, Type
 
 Attrs = Mapping[str, Any]
@@ -587,6 +588,8 @@ _HOST: list[tuple[str, str, Callable[[Sequence[Type]], Type], Callable[..., Any]
     ("range", "iii", lambda t: ListT(INT), lambda start, stop, step: list(range(start, stop, step))),
     ("zip", "l*", _zip_type, lambda *lists: list(zip(*lists, strict=False))),
     ("enumerate", "l", lambda t: ListT(TupleT((INT, _item(t)))), lambda xs: list(enumerate(xs))),
+    # An error that the model raises: the number of its text and the values that this shows.
+    ("fail", "s*", lambda t: INT, encoded),
     # The language's annotations: identities, which say when work runs and what is independent.
     ("phase", "x", lambda t: t[0], lambda x: x),
     ("parallel", "x*", _parallel_type, lambda *xs: xs[0] if len(xs) == 1 else xs),

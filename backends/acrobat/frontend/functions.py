@@ -9,7 +9,8 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat import library
-from backends.acrobat.core.types import ListT, TupleT, Type
+from backends.acrobat.core.messages import Messages
+from backends.acrobat.core.types import INT, ListT, TupleT, Type
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.evaluator.arguments import Call, Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -19,7 +20,7 @@ from backends.acrobat.frontend.instances.annotations import AnnotationError, Dat
 from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.source import decorated, source_of, span_of, stripped
-from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_unknown, join_types
+from backends.acrobat.frontend.types import NEVER, NONE, UNKNOWN, Mismatch, contains_unknown, join_types
 from backends.acrobat.frontend.values import (
     Dyn,
     Fixed,
@@ -32,6 +33,7 @@ from backends.acrobat.frontend.values import (
     is_list,
     is_unknown,
     known,
+    retyped,
     type_of,
     type_or_none,
     unknown,
@@ -52,6 +54,7 @@ class Functions:
         self.gives_new: dict[Any, bool] = {}  # function key -> whether nothing else can see a list that it gives
         self.grown: dict[Any, Any] = {}  # (function, parameter) -> the type of such a list
         self.symbols = Symbols()
+        self.messages = Messages(lambda number: self.symbols.values[number])
         self.reset()
 
     def reset(self) -> None:
@@ -136,6 +139,9 @@ class Functions:
         if contains_unknown(result):
             self.incomplete = True
             return unknown()
+        if result is NEVER:  # of a function that always raises
+            atoms = [atom for v in values for atom in self._flatten(f, v)]
+            return retyped(f.bind(n.Call(self._name(key), tuple(atoms), INT, span=f.span), definition.name), NEVER)
         atoms = [atom for v in values for atom in self._flatten(f, v)]
         made = f.bind(n.Call(self._name(key), tuple(atoms), result, span=f.span), definition.name)
         first, *lists = [made] if not inout else f.components(made) or []
@@ -366,7 +372,7 @@ class Functions:
             self.incomplete = True
             return
         body = f.builder.finish(f.try_atom(f.coerce(value, result), definition))
-        self.functions[key] = n.Function(self._name(key), tuple(params), result, body, span=span)
+        self.functions[key] = n.Function(self._name(key), tuple(params), INT if result is NEVER else result, body, span=span)
 
 
 def _owner(values: Sequence[Value]) -> Any:

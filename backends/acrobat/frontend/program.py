@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,7 @@ class ProgramBuilder(Functions):
             weights={k: t for k, t in self.weights.items() if k in used},
             values={k: v for k, v in self.values.items() if k in used},
         )
-        return plain(program, self.symbols)
+        return replace(plain(program, self.symbols), messages=self.messages)
 
     def _instance(self, annotated: dict[str, Any], name: str, sample: Sequence[Any] | None) -> Any:
         """The type of what `forward` takes: what its annotation says, or else what the sample shows."""

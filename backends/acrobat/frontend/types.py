@@ -33,6 +33,14 @@ class NoneT:
 NONE: Any = NoneT()
 
 
+@dataclass(frozen=True, slots=True)
+class NeverT:
+    """The type of what is never there, since the model raises an error in its place."""
+
+
+NEVER: Any = NeverT()
+
+
 class Mismatch(Exception):
     """Two values that must have one type do not."""
 
@@ -52,7 +60,7 @@ def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
     """The type that covers both. With `numbers` a number may be where a tensor is on another path, as in `total = 0` before a
     loop that adds tensors: it is a tensor filled with it then. Raises Mismatch."""
     match a, b:
-        case (UnknownT(), t) | (t, UnknownT()):
+        case (UnknownT(), t) | (t, UnknownT()) | (NeverT(), t) | (t, NeverT()):
             return t
         case (ListT(rows=int()), TensorT()) | (TensorT(), ListT(rows=int())) if _covers(a, b) or _covers(b, a):
             return a if isinstance(a, ListT) else b
@@ -106,6 +114,8 @@ def describe(type: Any) -> str:
             return f"a tensor of shape ({shape}), whose extent n varies"
         case SymbolT():
             return "a string"
+        case NeverT():
+            return "a value that is never there"
         case TensorT(shape, dtype):
             return f"a tensor of shape {shape}" + ("" if dtype == "float32" else f" and dtype {dtype}")
         case ScalarT(kind):

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, ClassVar, TypeAlias
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
-from backends.acrobat.frontend.types import NONE, SYMBOL, UNKNOWN, Mismatch, UnknownT, contains_unknown
+from backends.acrobat.frontend.types import NEVER, NONE, SYMBOL, UNKNOWN, Mismatch, UnknownT, contains_unknown
 from backends.acrobat.ir import nodes as n
 
 END = 2**62
@@ -218,6 +218,16 @@ def is_tensor(value: Any) -> bool:
 def is_array(value: Any) -> bool:
     """Whether the value is a tensor, of fixed shape or ragged."""
     return is_tensor(value) or is_ragged(value)
+
+
+def is_staged(value: Value) -> bool:
+    """Whether a value is one of the program, or a tuple that holds such: an only arm may have bound it."""
+    return isinstance(value, Dyn) or (isinstance(value, TupleV) and any(map(is_staged, value.items)))
+
+
+def is_never(value: Any) -> bool:
+    """Whether an error of the model stands in the place of the value."""
+    return isinstance(value, Dyn) and value.type is NEVER
 
 
 def is_object(value: Any) -> bool:

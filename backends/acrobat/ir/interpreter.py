@@ -152,6 +152,8 @@ class Interpreter:
         return _located(op.span, evaluate, op.op, self._atoms(op.args, env), dict(op.attrs), op.type)
 
     def _host(self, host: Host, env: Env) -> Any:
+        if host.op == "fail":
+            raise InstanceError(self.program.messages.told(*_told(self._atoms(host.args, env))))
         value = _located(host.span, HOST[host.op].evaluate, *self._atoms(host.args, env))
         if host.type == INT and not -(2**63) <= value < 2**63:
             raise InstanceError(f"{_where(host.span)}the integer {value} does not fit into 64 bits")
@@ -323,6 +325,11 @@ def _path(path: Path) -> str:
 
 
 # ---- errors and stack
+
+
+def _told(values: Sequence[Any]) -> tuple[int, Sequence[Any]]:
+    """The number of a text, and the values that it shows."""
+    return values[0], values[1:]
 
 
 def _where(span: Span) -> str:

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from backends.acrobat.core.messages import Messages
 from backends.acrobat.core.span import NOWHERE, Span
 from backends.acrobat.core.types import DataType, ScalarT, TensorT, Type
 from backends.acrobat.core.units import Block, Kernel
@@ -257,5 +258,7 @@ class Program:
     entry: str = "forward"
     boundary: Any = field(default=None, compare=False, repr=False)
     """How Python's instances and results differ from the program's (`boundary.Boundary`); None where they do not."""
+    messages: Messages = field(default_factory=Messages, compare=False, repr=False)
+    """The texts of the errors that the model raises itself."""
     known: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
     """What `analyses.once` has found of the program. A changed copy begins without it."""

@@ -2,7 +2,7 @@
 
 The language is pure, so what is not used need not be computed. A wait is kept, though: that an instance waits for a tensor is
 part of what its model says, and simulated decisions read no number from it. So is a phase marker: one alone says where phases
-begin in all of the model.
+begin in all of the model. And so is what may raise an error of the model's own: an assertion has no result.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from backends.acrobat.analyses.callgraph import call_graph
 from backends.acrobat.analyses.phases import is_marker
 from backends.acrobat.analyses.waits import Waits, waits_of
-from backends.acrobat.ir.nodes import Call, Expr, Program, Weight
+from backends.acrobat.ir.nodes import Call, Expr, Host, Program, Weight
 from backends.acrobat.ir.visitor import free_vars, from_lets, lets, map_bodies, walk
 
 
@@ -22,8 +22,9 @@ def remove_dead(program: Program) -> Program:
     needed = {name: frozenset[int]() for name in program.functions}
     needed[program.entry] = frozenset(range(len(program.functions[program.entry].params)))
     waits = waits_of(program, call_graph(program))
+    failing = _failing(program)
     while True:
-        bodies = {name: _live(f.body, needed, waits) for name, f in program.functions.items()}
+        bodies = {name: _live(f.body, needed, waits, failing) for name, f in program.functions.items()}
         found = {
             name: needed[name] | {i for i, p in enumerate(f.params) if p.name in free_vars(bodies[name])}
             for name, f in program.functions.items()
@@ -58,17 +59,31 @@ def remove_unused_weights(program: Program) -> Program:
     )
 
 
-def _live(expr: Expr, needed: Mapping[str, frozenset[int]], waits: Waits) -> Expr:
+def _failing(program: Program) -> frozenset[str]:
+    """The functions in which the model may raise an error of its own."""
+    calls = {name: {e.function for e in walk(f.body) if isinstance(e, Call)} for name, f in program.functions.items()}
+    found = {name for name, f in program.functions.items() if any(isinstance(e, Host) and e.op == "fail" for e in walk(f.body))}
+    while more := {name for name, called in calls.items() if name not in found and called & found}:
+        found |= more
+    return frozenset(found)
+
+
+def _may_fail(expr: Expr, failing: frozenset[str]) -> bool:
+    return any(isinstance(e, Host) and e.op == "fail" or isinstance(e, Call) and e.function in failing for e in walk(expr))
+
+
+def _live(expr: Expr, needed: Mapping[str, frozenset[int]], waits: Waits, failing: frozenset[str]) -> Expr:
     """`expr` without unused bindings and without the arguments that its callees do not need."""
     bindings, result = lets(expr)
     if isinstance(result, Call):
         result = replace(result, args=tuple(a for i, a in enumerate(result.args) if i in needed[result.function]))
-    result = map_bodies(result, lambda body: _live(body, needed, waits))
+    result = map_bodies(result, lambda body: _live(body, needed, waits, failing))
     used = set(free_vars(result))
+    failing_here = bool(failing)  # nearly no program fails by itself
     kept = []
     for var, value in reversed(bindings):
-        if var.name in used or waits.may_wait(value) or is_marker(value):
-            value = _live(value, needed, waits)
+        if var.name in used or waits.may_wait(value) or is_marker(value) or failing_here and _may_fail(value, failing):
+            value = _live(value, needed, waits, failing)
             used |= free_vars(value)
             kept.append((var, value))
     return from_lets(kept[::-1], result)

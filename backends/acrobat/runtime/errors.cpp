@@ -1,5 +1,7 @@
 #include "errors.h"
 
+#include <cstdio>
+
 namespace acrobat {
 
 void full(const std::string& what, size_t used, size_t more, size_t limit) {
@@ -15,6 +17,15 @@ void list_index_out_of_range(int64_t index, int64_t size) {
 }
 
 void negative_shift() { throw InstanceError("negative shift count"); }
+
+std::string shown(bool value) { return value ? " b1" : " b0"; }
+std::string shown(int64_t value) { return " i" + std::to_string(value); }
+std::string shown(double value) {
+    char text[64];
+    std::snprintf(text, sizeof text, " f%a", value);
+    return text;
+}
+void raised(const std::string& values) { throw InstanceError("raised" + values); }
 
 void empty_list(const char* what) { throw InstanceError(std::string("the ") + what + " of an empty list has no value"); }
 

@@ -33,4 +33,17 @@ struct PythonError {};
 [[noreturn]] void negative_shift();
 [[noreturn]] void empty_list(const char* what);
 
+// A value that the text of an error shows, as the one who puts the text together reads it (`core/messages.py`).
+std::string shown(bool value);
+std::string shown(int64_t value);
+std::string shown(double value);
+[[noreturn]] void raised(const std::string& values);
+
+// An error that the model raises itself: the number of its text and the values that this shows. What would go on with the
+// result is never reached.
+template <class... T>
+int64_t fail(T... values) {
+    raised((shown(values) + ...));
+}
+
 }  // namespace acrobat

@@ -27,7 +27,6 @@ REFUSED = {
     "copy_generator": "scatter_add",
     "soft_decision_tree": "strings put together at run time",
     "directed_acyclic": "id",
-    "spinn": "raise",
     "small_gpt": "masks of whole tensors",
 }
 NATIVE = ("tree_gru", "bilstm_tagger", "character_word_tagger")

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backends.acrobat.core.messages import Message, Messages
 from backends.acrobat.core.ops import HOST, LISTS, OPS, Fusion, ShapeError, evaluate, infer, infer_host, is_view
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.ir.make import make_op
@@ -374,7 +375,20 @@ def type_of(value: Any) -> Type:
 
 def test_every_host_operation_is_tested() -> None:
     tested = {case[0] for case in test_host_operations.pytestmark[0].args[1]}
-    assert set(HOST) == tested
+    assert set(HOST) == tested | {"fail"}
+
+
+def test_fail_tells_its_values_exactly() -> None:
+    """The host operation that raises: what compiled code says is read back by the same rules, with the model's text."""
+    messages = Messages(lambda number: ["add", "mul"][number])
+    text = Message("model.py:3: ", "ValueError: {0!r} at {1:>4} of {2!r}, {3}", frozenset({0}))
+    assert messages.number(Message("", "other")) == 0
+    assert messages.number(text) == messages.number(text) == 1
+    with pytest.raises(ValueError, match=r"^raised i1 i1 i-2 f0x1") as raised:
+        HOST["fail"].evaluate(1, 1, -2, 0.1, True)
+    assert messages.decoded(f"instance 4: {raised.value}") == "instance 4: model.py:3: ValueError: 'mul' at   -2 of 0.1, True"
+    assert messages.decoded("instance 4: raised by nobody") == "instance 4: raised by nobody"
+    assert infer_host("fail", [INT, INT, FLOAT]) == INT
 
 
 def test_appending_and_joining_leave_the_lists_as_they_are() -> None:

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, DataT
+from backends.acrobat.core.types import BOOL, INT, DataT
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import Dyn, Static, Value, is_unknown, unknown
+from backends.acrobat.frontend.types import NEVER, contains_unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, is_never, is_staged, is_unknown, retyped, unknown
 from backends.acrobat.ir import nodes as n
 
 Arm = Callable[[], Value]
@@ -37,6 +37,15 @@ def one_of(
     if lost:
         return unknown()
     values = [v for _, v in branches]
+    there = [v for v in values if not is_never(v)]
+    if len(there) < len(values) and (not there or not is_staged(there[0]) and all(v == there[0] for v in there)):
+        bodies: list[n.Expr] = []
+        for b, v in branches:  # nothing is chosen: what matters is whether the model raises its error
+            outer, f.builder = f.builder, b
+            bodies.append(b.finish(f.atom(v if is_never(v) else Static(0))))
+            f.builder = outer
+        check = f.bind(build(INT, bodies), "check")
+        return there[0] if there else retyped(check, NEVER)
     if not isinstance(values[0], Dyn) and all(v == values[0] for v in values):
         return values[0]
     type, bodies = f.merge(branches, node)

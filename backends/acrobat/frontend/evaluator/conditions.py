@@ -12,7 +12,7 @@ from backends.acrobat.core.types import BOOL, INT, DataT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator import constants
 from backends.acrobat.frontend.evaluator.choice import Arm, choose, is_none, negation, one_of, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, tests_none
 from backends.acrobat.frontend.evaluator.tables import COMPARED, EXPRESSIONS, MEMBERSHIP, TRUTHS, handles
 from backends.acrobat.frontend.types import SYMBOL, contains_unknown, describe
 from backends.acrobat.frontend.values import (
@@ -207,20 +207,6 @@ def path_of(node: ast.expr) -> str | None:
                 inner = inner.value
             return HIDDEN + text if isinstance(inner, ast.Name) else None
     return None
-
-
-def tests_none(test: ast.expr) -> bool:
-    """Whether `test` compares a name, or a field, with None, or asks for its class."""
-    match test:
-        case ast.Call(ast.Name("isinstance"), [ast.Name() | ast.Attribute(), _], []):
-            return True
-        case ast.BoolOp(values=values):
-            return any(map(tests_none, values))
-        case ast.UnaryOp(ast.Not(), operand):
-            return tests_none(operand)
-        case ast.Compare(ast.Name() | ast.Attribute(), [ast.Is() | ast.IsNot()], [ast.Constant(None)]):
-            return True
-    return False
 
 
 # ---- comparison

@@ -11,6 +11,7 @@ from enum import Enum
 from types import FunctionType
 from typing import Any, Protocol
 
+from backends.acrobat.core.messages import Messages
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT, Type
 from backends.acrobat.errors import Problem
@@ -22,7 +23,17 @@ from backends.acrobat.frontend.instances.annotations import AnnotationError, Dat
 from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.source import span_of
-from backends.acrobat.frontend.types import NONE, SYMBOL, Mismatch, UnknownT, contains_unknown, describe, join_types
+from backends.acrobat.frontend.types import (
+    NEVER,
+    NONE,
+    SYMBOL,
+    Mismatch,
+    NeverT,
+    UnknownT,
+    contains_unknown,
+    describe,
+    join_types,
+)
 from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess, is_unknown, type_of, type_or_none, unknown
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import Names
@@ -45,6 +56,7 @@ class Program(Protocol):
 
     datatypes: Datatypes
     symbols: Symbols
+    messages: Messages
     reads: Reads
     incomplete: bool
     lost: Problem | None
@@ -226,6 +238,8 @@ class Frame:
     def atom(self, value: Value) -> n.Atom:
         """The value as an operand. Raises Mismatch if it cannot be one."""
         match value:
+            case Dyn(n.Var(type=NeverT()) as atom):
+                return replace(atom, type=INT)
             case Dyn(atom):
                 return self.builder.now(atom)
             case Static(bool() as v):
@@ -252,6 +266,7 @@ class Frame:
 
     def common(self, types: Sequence[Any], numbers: bool = False) -> Any:
         """The type that covers all of `types`; `numbers` as in `join_types`. Raises Mismatch."""
+        types = [t for t in types if t is not NEVER] or types
         some = [t for t in types if t is not NONE]
         joined: Any = UnknownT()
         optional = next((t for t in some if isinstance(t, DataT) and t.name in self.program.datatypes.optionals), None)
@@ -275,6 +290,11 @@ class Frame:
         have = type_of(value)
         if have == type:
             return value
+        if have is NEVER:
+            if contains_unknown(type):
+                return value
+            none = self.bind(n.ListOf((), ListT(type), span=self.span), "none")
+            return self.host("list.get", [none, Dyn(self.atom(value))], type, "never")
         if isinstance(type, DataT) and type.name in self.program.datatypes.optionals:
             if have is NONE:
                 return self.bind(n.Construct("None", (), type, span=self.span), "none")

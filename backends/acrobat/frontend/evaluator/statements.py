@@ -12,22 +12,23 @@ from backends.acrobat import markers
 from backends.acrobat.core.types import DataT, TupleT
 from backends.acrobat.frontend.evaluator import containers, loops, mutation
 from backends.acrobat.frontend.evaluator.conditions import decide
+from backends.acrobat.frontend.evaluator.failures import raised_if
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.markers import PURE, marker_of
 from backends.acrobat.frontend.evaluator.mutation import put_item
 from backends.acrobat.frontend.evaluator.outputs import LIST_CHANGES, SET_CHANGES
 from backends.acrobat.frontend.evaluator.patterns import match_rows
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in, own
-from backends.acrobat.frontend.evaluator.syntax import ends, hint_of, leaves
+from backends.acrobat.frontend.evaluator.syntax import ends, hint_of, leaves, raises, tests_none
 from backends.acrobat.frontend.evaluator.tables import CHANGED, LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.source import harmless
 from backends.acrobat.frontend.types import Mismatch, contains_unknown
 from backends.acrobat.frontend.values import (
-    Dyn,
     Static,
     TupleV,
     Value,
     is_list,
+    is_staged,
     is_unknown,
     kind,
     nothing_known,
@@ -100,7 +101,7 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
 # ---- expressions that stand as statements
 
 
-@handles(STATEMENTS, ast.Pass, ast.Assert)
+@handles(STATEMENTS, ast.Pass)
 def _nothing(f: Frame, s: ast.stmt) -> None:
     pass
 
@@ -152,6 +153,9 @@ def _with(f: Frame, s: ast.With) -> None:
 
 @handles(STATEMENTS, ast.If)
 def _if(f: Frame, s: ast.If) -> None:
+    if raises(s.body) and not s.orelse and not tests_none(s.test):
+        raised_if(f, s)
+        return
     _merging(f, s, lambda arm: decide(f, s, s.test, lambda: arm(s.body), lambda: arm(s.orelse)))
 
 
@@ -171,11 +175,6 @@ def _loop(f: Frame, s: ast.For | ast.While) -> None:
         for element in xs.items:
             assign(f, s.target, element)  # type: ignore[union-attr]
             f.straight(s.body)
-
-
-def _computed(value: Value) -> bool:
-    """Whether a value is one of the program, or a tuple that holds such: an only arm may have bound it."""
-    return isinstance(value, Dyn) or (isinstance(value, TupleV) and any(map(_computed, value.items)))
 
 
 def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], Value]) -> None:
@@ -211,7 +210,7 @@ def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], 
         if not some:
             continue
         same = all(v == some[0] for v in some)
-        if same and (some[0] == before.get(name) or not _computed(some[0])):
+        if same and (some[0] == before.get(name) or not is_staged(some[0])):
             fixed[name] = some[0]
             continue
         try:

@@ -65,8 +65,12 @@ def leaves(node: ast.AST, in_loop: bool = False) -> bool:
     match node:
         case ast.Return():
             return True
-        case ast.Break() | ast.Continue():
+        case ast.Break() | ast.Continue() | ast.Raise():
             return not in_loop
+        case ast.Assert(test):
+            return not in_loop and tests_none(test)  # what follows knows more of what was tested
+        case ast.If(test, body, []) if raises(body) and not tests_none(test):
+            return False
         case ast.For() | ast.While():
             return any(leaves(s, True) for s in node.body)
         case ast.FunctionDef() | ast.ClassDef() | ast.Lambda():
@@ -87,3 +91,22 @@ def ends(node: ast.AST) -> bool:
 def returns(node: ast.AST) -> bool:
     """Whether a statement may leave its function."""
     return any(isinstance(sub, ast.Return) for sub in ast.walk(node))
+
+
+def raises(body: Sequence[ast.stmt]) -> bool:
+    """Whether a body does nothing but raise an error."""
+    return len(body) == 1 and isinstance(body[0], ast.Raise)
+
+
+def tests_none(test: ast.expr) -> bool:
+    """Whether `test` compares a name, or a field, with None, or asks for its class."""
+    match test:
+        case ast.Call(ast.Name("isinstance"), [ast.Name() | ast.Attribute(), _], []):
+            return True
+        case ast.BoolOp(values=values):
+            return any(map(tests_none, values))
+        case ast.UnaryOp(ast.Not(), operand):
+            return tests_none(operand)
+        case ast.Compare(ast.Name() | ast.Attribute(), [ast.Is() | ast.IsNot()], [ast.Constant(None)]):
+            return True
+    return False

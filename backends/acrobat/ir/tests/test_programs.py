@@ -81,7 +81,7 @@ def test_everything_is_drawn() -> None:
     # A lookup is made by a pass, and needs a row of one table as its operand.
     assert set(OPS) - {"argmax", "lookup"} <= {k[1] for k in seen if isinstance(k, tuple) and k[0] is Op}
     # Rounding, squares and indices of embeddings are what `tests.test_numbers` and the front end's tests are about.
-    elsewhere = {"float", "bool", "phase", "parallel", "float32", "square", "from_start"}
+    elsewhere = {"float", "bool", "phase", "parallel", "float32", "square", "from_start", "fail"}
     assert set(HOST) - elsewhere <= {k[1] for k in seen if isinstance(k, tuple) and k[0] is Host}
     assert {TensorT, TupleT, ListT, DataT} <= set(seen)
     for kind in (("walk", "another"), ("walk", "itself"), ("countdown", "itself"), "weight as an argument"):

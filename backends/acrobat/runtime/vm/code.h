@@ -116,6 +116,7 @@ struct Register {
     X(Concat) /* to = a + b */                                                                                 \
     X(Append) /* to = a + [b] */                                                                               \
     X(Range) /* to = range(a, b, c) */                                                                         \
+    X(Fail) /* with a values at c, of each the kind after it: 0 an int, 1 a float, 2 a bool */                 \
     X(Zip) /* of a lists at c */                                                                               \
     X(Enumerate)
 

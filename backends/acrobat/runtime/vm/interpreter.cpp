@@ -358,6 +358,15 @@ Append:
 Range:
     PUT_LIST(range(arena, A, B, r[i->c].value), 0);
     NEXT();
+Fail: {
+    std::string values;
+    for (int32_t k = 0; k < i->a; ++k) {
+        const Slot value = r[operands[i->c + 2 * k]].value;
+        const int32_t kind = operands[i->c + 2 * k + 1];
+        values += kind == 1 ? shown(real(value)) : kind == 2 ? shown(value != 0) : shown(int64_t(value));
+    }
+    raised(values);
+}
 Zip:
     PUT_LIST(vm::zip(arena, r, operands + i->c, i->a), join(operands + i->c, i->a));
     NEXT();

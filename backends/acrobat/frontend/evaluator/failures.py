@@ -1,0 +1,117 @@
+"""`raise` and `assert`: errors of the instance, with the model's own text."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from backends.acrobat.core.messages import Message
+from backends.acrobat.core.types import INT
+from backends.acrobat.frontend.evaluator.choice import choose
+from backends.acrobat.frontend.evaluator.conditions import decide, truth
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
+from backends.acrobat.frontend.types import NEVER, describe
+from backends.acrobat.frontend.values import Static, Value, kind, known, retyped, type_or_none
+
+
+@handles(LEAVING, ast.Raise)
+def _raise(f: Frame, s: ast.Raise, rest: Sequence[ast.stmt], exits: Exits) -> Value:
+    return failing(f, s)
+
+
+@handles(STATEMENTS, ast.Raise)
+def _raise_here(f: Frame, s: ast.Raise) -> None:
+    failing(f, s)
+
+
+@handles(LEAVING, ast.Assert)
+def _narrowing(f: Frame, s: ast.Assert, rest: Sequence[ast.stmt], exits: Exits) -> Value:
+    return decide(f, s, s.test, lambda: f.value_of(rest, exits), lambda: _not_so(f, s))
+
+
+@handles(STATEMENTS, ast.Assert)
+def _assert(f: Frame, s: ast.Assert) -> None:
+    choose(f, s, truth(f, s.test), lambda: Static(None), lambda: _not_so(f, s))
+
+
+def raised_if(f: Frame, s: ast.If) -> None:
+    """`if test: raise ...`: what follows is no arm of it."""
+    choose(f, s, truth(f, s.test), lambda: failing(f, s.body[0]), lambda: Static(None))
+
+
+def failing(f: Frame, s: ast.stmt) -> Value:
+    """What stands in the place of a value where a `raise` statement comes."""
+    assert isinstance(s, ast.Raise)
+    with f.at(s):
+        callee = s.exc.func if isinstance(s.exc, ast.Call) else s.exc
+        kind = f.borrowed(callee) if callee is not None else None
+        if not (isinstance(kind, Static) and isinstance(kind.value, type) and issubclass(kind.value, Exception)):
+            return f.problem(s, "`raise` takes an exception that is made here", 'write `raise ValueError("...")`')
+        given = s.exc.args if isinstance(s.exc, ast.Call) else []
+        return _fail(f, kind.value.__name__, given)
+
+
+def _not_so(f: Frame, s: ast.Assert) -> Value:
+    with f.at(s):
+        return _fail(f, "AssertionError", [s.msg if s.msg is not None else ast.Constant(f"assert {ast.unparse(s.test)}")])
+
+
+def _fail(f: Frame, kind: str, parts: Sequence[ast.expr]) -> Value:
+    text = _Text(f)
+    for i, part in enumerate(parts):
+        text.constant(", " if i else ": ")
+        text.add(part)
+    place = f"{f.span.file}:{f.span.line}: " if f.span.line else ""
+    message = Message(place, kind + text.format, frozenset(text.symbols))
+    number = f.program.messages.number(message)
+    return retyped(f.host("fail", [Static(number), *text.values], INT, "raised"), NEVER)
+
+
+class _Text:
+    """A text under construction: `format` as for `str.format`, and the `values` known at run time only that it shows."""
+
+    def __init__(self, f: Frame) -> None:
+        self.f = f
+        self.format = ""
+        self.values: list[Value] = []
+        self.symbols: list[int] = []
+
+    def constant(self, text: str) -> None:
+        self.format += text.replace("{", "{{").replace("}", "}}")
+
+    def add(self, part: ast.expr) -> None:
+        """What an expression for a text shows: an f-string, texts joined by `+`, `str(x)`, a value."""
+        match part:
+            case ast.Constant(str() as text):
+                self.constant(text)
+            case ast.JoinedStr(parts):
+                for inner in parts:
+                    self.add(inner)
+            case ast.FormattedValue(inner, conversion, spec):
+                wanted = spec.values[0].value if isinstance(spec, ast.JoinedStr) and len(spec.values) == 1 else ""  # type: ignore[attr-defined]
+                self.show(inner, chr(conversion) if conversion != -1 else "", str(wanted))
+            case ast.BinOp(left, ast.Add(), right):
+                self.add(left)
+                self.add(right)
+            case ast.Call(ast.Name("str"), [inner], []):
+                self.show(inner, "", "")
+            case ast.Call(ast.Name("repr"), [inner], []):
+                self.show(inner, "r", "")
+            case _:
+                self.show(part, "", "")
+
+    def show(self, part: ast.expr, conversion: str, spec: str) -> None:
+        """A value; of one that is no number and no text it is said what it is."""
+        value = self.f.borrowed(part)
+        is_known, x = known(value)
+        how = (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "")
+        if is_known:
+            self.constant(f"{{0{how}}}".format(x))
+        elif kind(value) in ("number", "string"):
+            if kind(value) == "string":
+                self.symbols.append(len(self.values))
+            self.format += f"{{{len(self.values)}{how}}}"
+            self.values.append(value)
+        else:
+            self.constant(f"<{describe(type_or_none(value))}>")

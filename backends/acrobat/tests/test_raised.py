@@ -1,0 +1,213 @@
+"""`raise` and `assert`: the error of an instance has the model's own text and its line; instances without it go on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from backends.acrobat import compile
+from backends.acrobat.errors import CompileError, InstanceError
+from backends.acrobat.frontend import build
+from backends.acrobat.frontend.tests.test_own_model import load
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.ir.verifier import verify
+from backends.acrobat.options import Options
+from backends.acrobat.passes.dead import remove_dead
+from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+
+HEAD = """
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.lin = nn.Linear(4, 4)
+
+"""
+
+MODELS = {
+    "a branch": """
+    def forward(self, s):
+        if s["n"] > 3:
+            raise ValueError(f"n is {s['n']}, of {s['x'].size(0)}")
+        return self.lin(s["x"])
+""",
+    "in place of a value": """
+    def forward(self, s):
+        if s["op"] == "add":
+            return s["x"] + 1.0
+        elif s["op"] == "lin":
+            return self.lin(s["x"])
+        else:
+            raise NotImplementedError("no operation " + s["op"])
+""",
+    "a loop": """
+    def forward(self, s):
+        total = 0
+        for k in s["xs"]:
+            if k < 0:
+                raise ValueError(f"{k:+d} is below {0}, {total / 2!r}")
+            total += k
+        return self.lin(s["x"]) * total
+""",
+    "a loop with other ends": """
+    def forward(self, s):
+        h = s["x"]
+        for k in s["xs"]:
+            if k == 7:
+                break
+            elif k == 5:
+                return h
+            elif k < 0:
+                raise KeyError(k)
+            else:
+                h = self.lin(h)
+        return h
+""",
+    "an assertion": """
+    def forward(self, s):
+        assert s["x"].dim() == 1
+        assert s["n"] < 4, "too many"
+        return self.lin(s["x"])
+""",
+    "an assertion without a text": """
+    def forward(self, s):
+        y = self.lin(s["x"])
+        assert 0 <= s["n"] <= 3
+        return y
+""",
+    "a function that checks": """
+    def check(self, n):
+        if n > 3:
+            raise RuntimeError("{n} is no place")
+        return n
+
+    def forward(self, s):
+        n = self.check(s["n"])
+        return self.lin(s["x"]) * n
+""",
+    "a function that always fails": """
+    def fail(self, what):
+        raise RuntimeError(f"{what} is not known")
+
+    def forward(self, s):
+        if s["op"] == "other":
+            return self.fail(s["op"])
+        return self.lin(s["x"])
+""",
+    "narrowed": """
+    def forward(self, s):
+        assert s["maybe"] is not None, f"nothing for {s['op']}"
+        maybe = s["maybe"]
+        assert maybe is not None
+        return self.lin(s["x"]) * maybe
+""",
+    "a tensor's value": """
+    def forward(self, s):
+        y = self.lin(s["x"])
+        if s["n"] > 3 and y.sum() < 1e9:
+            raise ValueError("too much")
+        return y
+""",
+}
+
+
+def instances() -> list[dict[str, Any]]:
+    generator = torch.Generator().manual_seed(1)
+
+    def one(**other: Any) -> dict[str, Any]:
+        base = {"n": 1, "op": "add", "xs": [1, 2], "x": torch.randn(4, generator=generator), "maybe": 2.0}
+        return {**base, **other}
+
+    right = [one(), one(op="lin", xs=[3, 5, 7]), one(n=3, xs=[7, 1])]
+    return [*right, one(n=4, op="other", xs=[1, 2, -3], maybe=None)]
+
+
+def text_of(error: Exception) -> str:
+    """What Python says of an error of the model, as the compiled program does."""
+    return f"{type(error).__name__}: {', '.join(map(str, error.args))}"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_interpreter(name: str, tmp_path: Path) -> None:
+    module = load(tmp_path, HEAD + MODELS[name], f"raised_{name.replace(' ', '_').replace(chr(39), '')}").Model().eval()
+    program = build(module, sample=instances())
+    verify(program)
+    program = replace(remove_dead(program))
+    verify(program)
+    interpreter = Interpreter(program)
+    failed = 0
+    with torch.no_grad():
+        for instance in instances():
+            try:
+                expected = module(instance)
+            except Exception as error:
+                failed += 1
+                with pytest.raises(InstanceError) as raised:
+                    interpreter.run(instance)
+                line = next(t for t in reversed(walked(error)) if t[0].endswith(".py"))
+                own = text_of(error) if str(error) else "AssertionError: assert "
+                assert str(raised.value).startswith(f"{line[0]}:{line[1]}: {own}")
+            else:
+                assert_same(as_tensors(interpreter.run(instance)), expected, name)
+    assert failed == 1
+
+
+def walked(error: BaseException) -> list[tuple[str, int]]:
+    """The places that an error has come through, the innermost last."""
+    out, trace = [], error.__traceback__
+    while trace is not None:
+        out.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+        trace = trace.tb_next
+    return out
+
+
+ALL = (
+    HEAD
+    + """
+    def checked(self, k, what):
+        assert k >= 0, f"{what}: {k} of {k / 4} is {k > 1}"
+        return k
+
+    def forward(self, s):
+        total = 0
+        for k in s["xs"]:
+            total += self.checked(k, s["op"])
+        if s["maybe"] is None:
+            raise ValueError("never")
+        return self.lin(s["x"]) * total
+"""
+)
+
+
+@pytest.mark.parametrize("vm", [False, True], ids=["C++", "VM"])
+def test_natively(vm: bool, tmp_path: Path, cache: Path) -> None:
+    """The instance is named; the executable stays usable."""
+    module = load(tmp_path, ALL, "raised_natively").Model().eval()
+    executable = compile(
+        module, sample=instances(), checked=True, cache_folder=cache, options=Options(codegen="vm" if vm else "aot")
+    )
+    *right, wrong = instances()
+    for _ in range(2):
+        with pytest.raises(
+            InstanceError, match=r"instance 2: .*raised_natively\.py:\d+: AssertionError: other: -3 of -0.75 is False$"
+        ):
+            executable([*right[:2], wrong, right[2]])
+        with torch.no_grad():
+            for mine, x in zip(executable(right), right, strict=True):
+                assert_same(mine, module(x), "after an error")
+
+
+@pytest.mark.parametrize("written", ["raise", "raise s['error']", "raise 3"])
+def test_what_is_no_exception_is_refused(written: str, tmp_path: Path) -> None:
+    source = f"    def forward(self, s):\n        if s['n'] > 3:\n            {written}\n        return self.lin(s['x'])\n"
+    module = load(tmp_path, HEAD + source, f"raised_wrong_{abs(hash(written))}").Model().eval()
+    with pytest.raises(CompileError, match=r"`raise` takes an exception|has no|not in the language"):
+        build(module, sample=instances())

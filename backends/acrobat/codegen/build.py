@@ -29,7 +29,7 @@ from backends.acrobat.core.toolchain import BuildError, compiler, compiler_versi
 
 RUNTIME = Path(__file__).parent.parent / "runtime"
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unused-variable")
-INCLUDES = ("cmath", "tuple", "model.h", "cpu/executor.h", "vm/interpreter.h")
+INCLUDES = ("cmath", "tuple", "model.h", "cpu/executor.h", "cuda/plan.h", "vm/interpreter.h")
 """What generated code may include."""
 HEADER, LIBRARY = "model.hpp", "runtime.obj"
 """Of a build of the runtime: the header that has all of `INCLUDES`, which stands compiled beside it, and the object file."""

@@ -41,7 +41,7 @@ COUNTERS = (
         "host_bytes",
         "tensor_bytes",
         "library_calls",
-        "blocked_ms",
+        *("blocked_ms", "device_launches", "steps", "barriers", "uploaded_bytes"),
     ),
 )
 VIEWS = torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)

@@ -37,7 +37,7 @@ void* Arena::take_from_new_block(size_t bytes) {
     if (bytes > kMost) too_much(bytes);
     const size_t size = (std::max({bytes + kAlign + kGap, kFirst, reserved_}) + kFirst - 1) / kFirst * kFirst;
     if (reserved_ + size > limit_) too_much(size);
-    if (!map(size)) throw ResourceError("the system has no " + std::to_string(size >> 20) + " MiB left for the " + name_ + " arena");
+    if (!map(size)) throw ResourceError(memory_->shortage(size) + " for the " + name_ + " arena");
     char* at = cursor_;
     cursor_ += bytes + kGap;
     permit(at, bytes);

@@ -22,20 +22,6 @@ PyObject* log_of(const Session& s) {
     return list;
 }
 
-// 0, or -1 where a Python exception is set.
-template <class Body>
-int guarded(Body&& body) {
-    try {
-        body();
-        return 0;
-    } catch (const PythonError&) {
-        return -1;
-    } catch (const std::exception& e) {
-        PyErr_SetString(PyExc_RuntimeError, e.what());
-        return -1;
-    }
-}
-
 }  // namespace
 
 }  // namespace acrobat

@@ -44,6 +44,8 @@ class Device {
 
     Tensor address(const void* p) const { return cx_.address(p); }
 
+    // A mini-batch begins: its log and measurements are of this one.
+    virtual void start() { log.clear(); }
     // A wave begins: nothing of the one before is needed any more.
     virtual void begin() {}
     // Work will come soon; none will come soon. In between, threads that wait for it need not sleep.

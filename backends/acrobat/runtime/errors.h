@@ -18,6 +18,11 @@ struct ResourceError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+// The device failed, or there is none that can be used.
+struct DeviceError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
 // A depth rule was violated (checked mode only): a defect of the compiler, never of the model.
 struct ScheduleError : std::logic_error {
     using std::logic_error::logic_error;

@@ -19,6 +19,7 @@ void Execution::execute(int last, int64_t end) {
                              [&](int64_t depth, int unit, Bucket& bucket) { run(p, depth, unit, bucket); });
         if (cx_.tracks()) cx_.tracking.all_ran(p);
     }
+    if (cx_.materialised) all_computed();
     cx_.stage = recording;
     counters.executions += 1;
     counters.schedule_ms += milliseconds(Clock::now() - from) - (counters.blocked_ms - blocked);
@@ -26,12 +27,22 @@ void Execution::execute(int last, int64_t end) {
 
 void Execution::run(int phase, int64_t depth, int unit, Bucket& bucket) {
     cx_.poll();
-    if (cx_.materialised) cx_.materialised->require_operands(units_[unit], bucket);
+    if (cx_.materialised) {
+        // What lies at one depth may run at once.
+        if (place_.phase != phase || place_.depth != depth) all_computed();
+        cx_.materialised->require_operands(units_[unit], bucket);
+    }
+    place_ = {phase, depth};
     cx_.counters.nodes += double(bucket.rows);
     cx_.counters.batches += 1;
     device_.run(units_[unit], bucket, {phase, depth});
     if (cx_.materialised)
-        for (int64_t i = 0; i < bucket.rows; ++i) cx_.materialised->add(bucket.out.data[i], units_[unit].row_size);
+        for (int64_t i = 0; i < bucket.rows; ++i) computed_.emplace_back(bucket.out.data[i], units_[unit].row_size);
+}
+
+void Execution::all_computed() {
+    for (const auto& [tensor, elements] : computed_) cx_.materialised->add(tensor, elements);
+    computed_.clear();
 }
 
 void Execution::run_agenda(int phase) {

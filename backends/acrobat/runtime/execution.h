@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "context.h"
 #include "device.h"
@@ -19,6 +21,7 @@ class Execution {
 
    private:
     void run(int phase, int64_t depth, int unit, Bucket& bucket);
+    void all_computed();
     void run_agenda(int phase);
 
     Context& cx_;
@@ -26,6 +29,8 @@ class Execution {
     const Unit* units_;
     int unit_count_;
     bool defer_;
+    Place place_{-1, 0};                                // of the level that runs
+    std::vector<std::pair<Tensor, int64_t>> computed_;  // in checked mode: its results, with their elements
 };
 
 }  // namespace acrobat

@@ -16,6 +16,9 @@ class HostMemory final : public Memory {
         return p;
     }
     void unmap(void* block, size_t bytes) override { munmap(block, bytes); }
+    std::string shortage(size_t bytes) const override {
+        return "the system has no " + std::to_string(bytes >> 20) + " MiB left";
+    }
     bool checked() const override { return true; }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 namespace acrobat {
 
@@ -11,6 +12,8 @@ class Memory {
     // `bytes` that begin at a multiple of 64; null if there are none.
     virtual void* map(size_t bytes) = 0;
     virtual void unmap(void* block, size_t bytes) = 0;
+    // What to say when there are no more.
+    virtual std::string shortage(size_t bytes) const = 0;
     // Whether AddressSanitizer knows these addresses.
     virtual bool checked() const = 0;
 };

@@ -184,7 +184,7 @@ class Wave {
 PyObject* run_all(Session& s, PyObject* list, PyObject* allocate) {
     Context& cx = s.cx;
     cx.counters = {};
-    s.device->log.clear();
+    s.device->start();
     cx.poll = poll;
     cx.measure_stack();
     cx.instance = kAll;
@@ -237,6 +237,8 @@ PyObject* run(Session& s, PyObject* list, PyObject* allocate, bool unguarded) {
     } catch (const ResourceError& e) {
         s.cx.stages.clear();  // the schedule may be what has grown
         set_error(python.resource_error, where() + ": " + e.what());
+    } catch (const DeviceError& e) {
+        set_error(PyExc_RuntimeError, where() + ": " + e.what());
     } catch (const std::bad_alloc&) {
         s.cx.stages.clear();
         set_error(PyExc_MemoryError, where() + ": the system is out of memory");

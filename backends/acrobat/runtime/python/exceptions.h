@@ -24,4 +24,17 @@ void set_error(PyObject* type, const std::string& message, PyObject* cause = nul
 // `ValueError: what it says`
 std::string exception_text(PyObject* exception);
 
+// Runs the body of a function that Python calls: 0, or -1 where a Python exception is set.
+template <class Body>
+int guarded(Body&& body) {
+    try {
+        body();
+        return 0;
+    } catch (const PythonError&) {
+    } catch (const std::exception& e) {
+        PyErr_SetString(PyExc_RuntimeError, e.what());
+    }
+    return -1;
+}
+
 }  // namespace acrobat

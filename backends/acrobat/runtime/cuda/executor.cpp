@@ -1,0 +1,288 @@
+#include "executor.h"
+
+#include <algorithm>
+#include <string>
+
+#include "../clock.h"
+
+namespace acrobat::cuda {
+
+namespace {
+
+constexpr unsigned kThreads = 256;  // of a block
+constexpr unsigned kUntimed = 2;    // flag of an event
+constexpr int kTurns = 256;         // looks at the flag between two at the stream
+
+// As large as it is given: what a kernel may have beyond the default.
+void allow_shared(Function function, int bytes, const char* kernel) {
+    Driver::get().check(Driver::get().cuFuncSetAttribute(function, kDynamicShared, bytes),
+                        (std::string("giving the kernel ") + kernel + " " + std::to_string(bytes) + " bytes of shared memory").c_str());
+}
+
+}  // namespace
+
+void Mailbox::reserve(int64_t elements) {
+    if (elements <= capacity_) return;
+    release();
+    const int64_t wanted = std::max<int64_t>(elements, 1 << 12);
+    const Driver& driver = Driver::get();
+    void* host = nullptr;
+    driver.check(driver.cuMemHostAlloc(&host, kWords + size_t(wanted) * 4, kPortable | kMapped), "taking pinned memory");
+    host_ = static_cast<char*>(host);
+    driver.check(driver.cuMemHostGetDevicePointer_v2(&device_, host, 0), "mapping pinned memory");
+    __atomic_store_n(reinterpret_cast<int64_t*>(host_), 0, __ATOMIC_RELEASE);
+    capacity_ = wanted;
+}
+
+void Mailbox::release() {
+    if (!host_) return;
+    const Current current(primary_);
+    Driver::get().cuCtxSynchronize();  // a run that was interrupted may still write to it
+    Driver::get().cuMemFreeHost(host_);
+    host_ = nullptr;
+    capacity_ = 0;
+}
+
+Mark::Mark(bool timed) {
+    const Driver& driver = Driver::get();
+    driver.check(driver.cuEventCreate(&event_, timed ? 0 : kUntimed), "making an event");
+}
+
+CudaDevice::CudaDevice(Context& cx, const Settings& settings)
+    : Device(cx), memory_limit_(settings.memory_limit), gather_fusion_(settings.gather_fusion) {}
+
+CudaDevice::~CudaDevice() {
+    if (!primary_) return;
+    const Driver& driver = Driver::get();
+    const Current current(*primary_);
+    driver.cuCtxSynchronize();
+    cx_.tensors.move_to(host_memory());  // gives its blocks back while their memory is there
+    if (barrier_) driver.cuMemFree_v2(barrier_);
+    timed_.clear();
+    uploaded_ = Owned<Mark>();
+    submitted_ = Owned<Mark>();
+    if (module_) driver.cuModuleUnload(module_);
+}
+
+void CudaDevice::open(int ordinal, bool walk, const Image& image, bool emulated) {
+    const Driver& driver = Driver::get();
+    walk_ = walk;
+    emulated_ = emulated;
+    primary_ = Owned(new Primary(ordinal));
+    const Current current(*primary_);
+    memory_ = Owned(new DeviceMemory(*primary_, emulated));
+    cx_.tensors.move_to(*memory_);
+    held_ = Owned(new Arena("weight", memory_limit_, *memory_));
+    staging_ = Owned(new Staging(*primary_, memory_limit_));
+    mailbox_ = Owned(new Mailbox(*primary_));
+    check(driver.cuModuleLoadData(&module_, image.module), "loading the kernels");
+    check(driver.cuModuleGetFunction(&walker_, module_, "walk"), "finding the kernel walk");
+    walk_shared_ = unsigned(image.walk_shared);
+    allow_shared(walker_, image.walk_shared, "walk");
+    int blocks = 0;  // of the walk that a multiprocessor has room for: all of them run together
+    check(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, walker_, int(kThreads), walk_shared_), "placing the kernel walk");
+    if (walk && blocks < 1) throw DeviceError("CUDA: a block of the kernel walk does not fit a multiprocessor; run it with launches");
+    kernels_.resize(image.kernels.size());
+    for (size_t i = 0; i < kernels_.size(); ++i) {
+        check(driver.cuModuleGetFunction(&kernels_[i], module_, image.kernels[i]), "finding a kernel");
+        allow_shared(kernels_[i], image.shared[i], image.kernels[i]);
+        shared_.push_back(unsigned(image.shared[i]));
+    }
+    check(driver.cuMemAlloc_v2(&barrier_, 64), "taking memory of the device");
+    check(driver.cuMemsetD32Async(barrier_, 0, 16, nullptr), "clearing the barrier");
+    check(driver.cuStreamSynchronize(nullptr), "clearing the barrier");
+    uploaded_ = Owned(new Mark(false));
+    submitted_ = Owned(new Mark(false));
+    plan_ = Owned(new Plan(cx_, *this, *staging_, primary_->multiprocessors, gather_fusion_));
+}
+
+Pointer CudaDevice::hold(const void* bytes, size_t size) {
+    const Pointer held = reinterpret_cast<Pointer>(held_->take(size));
+    refill(held, bytes, size);
+    return held;
+}
+
+void CudaDevice::refill(Pointer held, const void* bytes, size_t size) {
+    const Current current(*primary_);
+    check(Driver::get().cuMemcpyHtoDAsync_v2(held, bytes, size, stream_), "an upload of weights");
+    check(Driver::get().cuStreamSynchronize(stream_), "an upload of weights");
+}
+
+void CudaDevice::use(Stream stream) {
+    if (stream == stream_) return;
+    const Current current(*primary_);
+    if (in_use_) check(Driver::get().cuStreamWaitEvent(stream, submitted_->get(), 0), "changing the stream");
+    stream_ = stream;
+}
+
+// ---- a mini-batch
+
+void CudaDevice::start() {
+    Device::start();
+    submissions_ = 0;
+}
+
+void CudaDevice::begin() {
+    plan_->clear();
+    required_.clear();
+    begun_ = false;
+    if (in_use_) {
+        const Current current(*primary_);
+        const auto began = Clock::now();
+        check(Driver::get().cuEventSynchronize(uploaded_->get()), "waiting for an upload");
+        cx_.counters.blocked_ms += milliseconds(Clock::now() - began);
+    }
+    staging_->reset();
+}
+
+Room CudaDevice::room(int64_t elements) {
+    const Staging::Piece piece = staging_->take(size_t(elements) * 4);
+    return {reinterpret_cast<float*>(piece.host), cx_.address(reinterpret_cast<const void*>(piece.device))};
+}
+
+bool CudaDevice::reads(int32_t type, int32_t id) const { return type == 2 && id == primary_->ordinal; }
+
+void CudaDevice::next_level(Place place) {
+    if (begun_ && place.phase == place_.phase && place.depth == place_.depth) return;
+    plan_->next_level();
+    place_ = place;
+    begun_ = true;
+}
+
+void CudaDevice::run(const Unit& unit, Bucket& bucket, Place place) {
+    next_level(place);
+    unit.run(*this, bucket);
+}
+
+void CudaDevice::require(Tensor tensor, int64_t elements, const float** values) { required_.push_back({tensor, elements, values}); }
+
+void CudaDevice::await() {
+    if (required_.empty()) return;
+    const Current current(*primary_);
+    int64_t total = 0;
+    for (const Required& r : required_) total += (r.elements + 1) / 2 * 2;
+    mailbox_->reserve(total);
+    plan_->next_level();
+    // Those of one size are copied by one call.
+    int64_t at = 0;
+    for (size_t done = 0; done < required_.size();) {
+        const int64_t elements = required_[done].elements, stride = (elements + 1) / 2 * 2;
+        const auto rest = std::stable_partition(required_.begin() + std::ptrdiff_t(done), required_.end(),
+                                                [&](const Required& r) { return r.elements == elements; });
+        const size_t end = size_t(rest - required_.begin());
+        std::vector<int64_t> from;
+        from.reserve(end - done);
+        const int64_t first = at;
+        for (; done < end; ++done, at += stride) {
+            from.push_back(required_[done].tensor);
+            *required_[done].values = mailbox_->words() + at;
+        }
+        const int64_t rows = int64_t(from.size());
+        plan_->copy_rows(0, plan_->table(from.data(), rows), rows, elements, mailbox_->device_words() + first, stride);
+    }
+    required_.clear();
+    plan_->next_level();
+    plan_->call(kFlag, 0, 1, Flag{mailbox_->device_flag(), ++sequence_});
+    submit();
+    wait_for_flag(sequence_);
+}
+
+void CudaDevice::wait_for_flag(int64_t value) {
+    const auto began = Clock::now();
+    for (int turns = 1; mailbox_->flag() != value; ++turns) {
+        if (turns % kTurns) {
+            __builtin_ia32_pause();
+            continue;
+        }
+        cx_.poll();
+        const Result result = Driver::get().cuStreamQuery(stream_);
+        if (result == kNotReady) continue;
+        check(result, "running the kernels");
+        if (mailbox_->flag() != value) throw DeviceError("CUDA: the device has ended its work without an answer");
+    }
+    cx_.counters.blocked_ms += milliseconds(Clock::now() - began);
+}
+
+void CudaDevice::deliver(const std::vector<Tensor>& tensors, int64_t elements, void* to) {
+    next_level({-1, 0});  // all results of a wave are one level
+    const int64_t rows = int64_t(tensors.size());
+    if (elements) plan_->copy_rows(0, plan_->table(tensors.data(), rows), rows, elements, to, elements);
+}
+
+void CudaDevice::finish() {
+    const Current current(*primary_);
+    submit();
+    if (!emulated_ && !cx_.materialised) return;
+    const auto began = Clock::now();
+    check(Driver::get().cuStreamSynchronize(stream_), "running the kernels");
+    cx_.counters.blocked_ms += milliseconds(Clock::now() - began);
+}
+
+void CudaDevice::submit() {
+    const std::vector<Step>& steps = plan_->close();
+    if (!steps.empty()) {
+        const Driver& driver = Driver::get();
+        if (timed_.size() == submissions_) timed_.emplace_back();
+        const Timed& timed = timed_[submissions_];
+        Pointer walked = 0;
+        if (walk_) {
+            const Staging::Piece piece = staging_->take(steps.size() * sizeof(Step));
+            std::memcpy(piece.host, steps.data(), steps.size() * sizeof(Step));
+            walked = piece.device;
+        }
+        check(driver.cuEventRecord(timed.from.get(), stream_), "an event");
+        Counters& counters = cx_.counters;
+        counters.uploaded_bytes += double(staging_->upload(stream_));
+        check(driver.cuEventRecord(uploaded_->get(), stream_), "an event");
+        in_use_ = true;
+        if (walk_) {
+            int64_t count = int64_t(steps.size());
+            void* parameters[] = {&walked, &count, &barrier_};
+            check(driver.cuLaunchCooperativeKernel(walker_, unsigned(primary_->multiprocessors), 1, 1, kThreads, 1, 1, walk_shared_,
+                                                   stream_, parameters),
+                  "launching the kernels");
+            counters.device_launches += 1;
+            counters.barriers += double(plan_->barriers());
+        } else {
+            launch(steps);
+        }
+        counters.steps += double(steps.size());
+        check(driver.cuEventRecord(timed.to.get(), stream_), "an event");
+        check(driver.cuEventRecord(submitted_->get(), stream_), "an event");
+        submissions_ += 1;
+    }
+    // What was written for intermediates is free again in the stream's order, of which AddressSanitizer knows nothing.
+    if (kGap && emulated_) check(Driver::get().cuCtxSynchronize(), "running the kernels");
+    plan_->clear();
+    begun_ = false;
+}
+
+void CudaDevice::launch(const std::vector<Step>& steps) {
+    for (const Step& step : steps) {
+        int64_t args = step.args, tiles = step.tiles;
+        void* parameters[] = {&args, &tiles};
+        check(Driver::get().cuLaunchKernel(kernels_[size_t(step.kernel)], unsigned(tiles), 1, 1, kThreads, 1, 1,
+                                           shared_[size_t(step.kernel)], stream_, parameters, nullptr),
+              "launching a kernel");
+        cx_.counters.device_launches += 1;
+    }
+}
+
+void CudaDevice::measure() {
+    if (!submissions_) return;
+    const Current current(*primary_);
+    const Driver& driver = Driver::get();
+    for (size_t i = 0; i < submissions_; ++i) {
+        float took = 0;
+        check(driver.cuEventSynchronize(timed_[i].to.get()), "waiting for the device");
+        check(driver.cuEventElapsedTime(&took, timed_[i].from.get(), timed_[i].to.get()), "reading the device's clock");
+        cx_.counters.kernel_ms += double(took);
+    }
+    submissions_ = 0;
+}
+
+Plan& plan_of(Device& device) { return cuda_of(device).plan(); }
+
+Device* cuda_device(Context& cx, const Settings& settings) { return new CudaDevice(cx, settings); }
+
+}  // namespace acrobat::cuda

@@ -13,12 +13,6 @@ constexpr unsigned kThreads = 256;  // of a block
 constexpr unsigned kUntimed = 2;    // flag of an event
 constexpr int kTurns = 256;         // looks at the flag between two at the stream
 
-// As large as it is given: what a kernel may have beyond the default.
-void allow_shared(Function function, int bytes, const char* kernel) {
-    Driver::get().check(Driver::get().cuFuncSetAttribute(function, kDynamicShared, bytes),
-                        (std::string("giving the kernel ") + kernel + " " + std::to_string(bytes) + " bytes of shared memory").c_str());
-}
-
 }  // namespace
 
 void Mailbox::reserve(int64_t elements) {
@@ -76,16 +70,15 @@ void CudaDevice::open(int ordinal, bool walk, const Image& image, bool emulated)
     staging_ = Owned(new Staging(*primary_, memory_limit_));
     mailbox_ = Owned(new Mailbox(*primary_));
     check(driver.cuModuleLoadData(&module_, image.module), "loading the kernels");
-    check(driver.cuModuleGetFunction(&walker_, module_, "walk"), "finding the kernel walk");
-    walk_shared_ = unsigned(image.walk_shared);
-    allow_shared(walker_, image.walk_shared, "walk");
-    int blocks = 0;  // of the walk that a multiprocessor has room for: all of them run together
-    check(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, walker_, int(kThreads), walk_shared_), "placing the kernel walk");
-    if (walk && blocks < 1) throw DeviceError("CUDA: a block of the kernel walk does not fit a multiprocessor; run it with launches");
-    kernels_.resize(image.kernels.size());
-    for (size_t i = 0; i < kernels_.size(); ++i) {
-        check(driver.cuModuleGetFunction(&kernels_[i], module_, image.kernels[i]), "finding a kernel");
-        allow_shared(kernels_[i], image.shared[i], image.kernels[i]);
+    if (walk) {
+        walker_ = function("walk", image.walk_shared);
+        walk_shared_ = unsigned(image.walk_shared);
+        int blocks = 0;  // that a multiprocessor has room for: all of the walk's run together
+        check(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, walker_, int(kThreads), walk_shared_), "placing the kernel walk");
+        if (blocks < 1) throw DeviceError("CUDA: a block of the kernel walk does not fit a multiprocessor; run the model with launches");
+    }
+    for (size_t i = 0; i < image.kernels.size(); ++i) {
+        kernels_.push_back(function(image.kernels[i], image.shared[i]));
         shared_.push_back(unsigned(image.shared[i]));
     }
     check(driver.cuMemAlloc_v2(&barrier_, 64), "taking memory of the device");
@@ -94,6 +87,15 @@ void CudaDevice::open(int ordinal, bool walk, const Image& image, bool emulated)
     uploaded_ = Owned(new Mark(false));
     submitted_ = Owned(new Mark(false));
     plan_ = Owned(new Plan(cx_, *this, *staging_, primary_->multiprocessors, gather_fusion_));
+}
+
+Function CudaDevice::function(const char* kernel, int shared) {
+    const Driver& driver = Driver::get();
+    Function found = nullptr;
+    check(driver.cuModuleGetFunction(&found, module_, kernel), (std::string("finding the kernel ") + kernel).c_str());
+    check(driver.cuFuncSetAttribute(found, kDynamicShared, shared),
+          (std::string("giving the kernel ") + kernel + " " + std::to_string(shared) + " bytes of shared memory").c_str());
+    return found;
 }
 
 Pointer CudaDevice::hold(const void* bytes, size_t size) {

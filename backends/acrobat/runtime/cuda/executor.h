@@ -21,8 +21,8 @@ namespace acrobat::cuda {
 // What the device's code is, of a build.
 struct Image {
     const void* module;                // cubin
-    int walk_shared;                   // bytes of shared memory of the kernel `walk`
-    std::vector<const char*> kernels;  // that run one step each, in the order of the steps' numbers; the built-in ones first
+    int walk_shared;                   // bytes of shared memory of the kernel `walk`, of a build that has it
+    std::vector<const char*> kernels;  // of one that has none: those that run one step each, in the order of the steps' numbers
     std::vector<int> shared;           // bytes of each
 };
 
@@ -108,6 +108,8 @@ class CudaDevice final : public Device {
         Mark from{true}, to{true};
     };
 
+    // A kernel of the module, that may have so many bytes of shared memory.
+    Function function(const char* kernel, int shared);
     void next_level(Place place);
     // Has the device do all that is planned, after what was submitted before.
     void submit();

@@ -73,7 +73,9 @@ struct Program {
     Program(const std::string& module, bool walks, bool emulated, bool gather_fusion = true, bool checked = false)
         : cx(settings(gather_fusion, checked)), device(cx, settings(gather_fusion, checked)), walk(walks) {
         cx.device = &device;
-        device.open(0, walk, {module.data(), 1024, {"launch_copy_rows", "launch_flag", "launch_add"}, {0, 0, 0}}, emulated);
+        cuda::Image image{module.data(), 1024, {}, {}};
+        if (!walk) image.kernels = {"launch_copy_rows", "launch_flag", "launch_add"}, image.shared = {0, 0, 0};
+        device.open(0, walk, image, emulated);
         const float ones[kElements] = {1, 1, 1, 1, 1};
         const cuda::Pointer held = device.hold(ones, sizeof ones);
         cx.base = reinterpret_cast<float*>(held);

@@ -23,7 +23,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import TypeAlias
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import Static, is_work
@@ -36,11 +35,21 @@ LONGEST = 4
 """Levels of the longest arm that others are padded to (the original's limit)."""
 
 
-Term: TypeAlias = Mapping[str, float]
-"""A number of levels that depends on where variables stand: the largest of their levels plus what is given for each; the name
-"" stands for level 0. Infinite if only a run tells, or if it is more than `LONGEST`."""
-ZERO: Term = {"": 0.0}
-UNKNOWN: Term = {"": inf}
+@dataclass(frozen=True, slots=True)
+class Height:
+    """A level that depends on those of variables: the largest of `least` and of the level of each variable in `above` plus the
+    number given there. `least` is infinite if only a run tells the level, or if some of the numbers is more than `LONGEST`."""
+
+    least: float = 0.0
+    above: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def from_variables(self) -> float:
+        """The levels from where the variables stand."""
+        return max(self.least, *self.above.values()) if self.above else self.least
+
+
+ZERO, UNKNOWN = Height(), Height(inf)
 
 
 @dataclass(frozen=True)
@@ -91,7 +100,7 @@ def chains(expr: Expr) -> Sequence[Expr]:
 
 class Levels:
     """How many levels of counted work each arm of a program's branches takes on its longest way. Each expression is visited
-    once: what it takes is found as a term in its free variables, and what encloses it puts theirs in their place."""
+    once: what it takes is found as a `Height` above its free variables, and the expression around it puts theirs in their place."""
 
     def __init__(self, program: Program, graph: CallGraph, static: Static) -> None:
         self._program = program
@@ -114,22 +123,22 @@ class Levels:
             recursive = name in self._graph.recursive
             self._functions[name] = inf  # of a recursive function, while it is visited
             self._working |= containing(body, lambda e: is_work(e) or isinstance(e, Call | Item))
-            most = max(self._chain(name, body, {})[1].values())
+            most = self._chain(name, body, {})[1].from_variables
             self._functions[name] = inf if recursive else most
         return self._functions[name]
 
-    def _chain(self, function: str, expr: Expr, own: Mapping[str, Term]) -> tuple[Term, Term]:
+    def _chain(self, function: str, expr: Expr, own: Mapping[str, Height]) -> tuple[Height, Height]:
         """The level of the result, and of all that is done. `own` has the variables that are bound before the first let."""
         known, done = dict(own), []
         bindings, result = lets(expr)
         for var, value in bindings:
             known[var.name], most = self._value(function, var.name, value, known)
             done.append(most)
-        level, most = self._value(function, "", result, known)
+        level, most = self._value(function, None, result, known)
         return level, _largest([*done, most])
 
-    def _value(self, function: str, name: str, value: Expr, known: Mapping[str, Term]) -> tuple[Term, Term]:
-        start = _largest([known.get(v, {v: 0.0}) for v in free_vars(value)])
+    def _value(self, function: str, name: str | None, value: Expr, known: Mapping[str, Height]) -> tuple[Height, Height]:
+        start = _largest([_of(v, known) for v in free_vars(value)])
         match value:
             case Lit() | Weight():
                 return ZERO, ZERO
@@ -142,7 +151,7 @@ class Levels:
             case If() | Match():
                 found = [self._chain(function, arm, self._zero(value)) for arm in bodies(value)]
                 for arm, (_, most) in zip(bodies(value), found, strict=True):
-                    self._arms[function, id(arm)] = max(most.values())
+                    self._arms[function, id(arm)] = most.from_variables
                 levels, done = zip(*found, strict=True)
                 return _placed(levels, known), _placed(done, known)
             case Map(var, _, body):
@@ -156,24 +165,31 @@ class Levels:
         return start, start
 
     @staticmethod
-    def _zero(value: Expr) -> Mapping[str, Term]:
+    def _zero(value: Expr) -> Mapping[str, Height]:
         """The variables that a node binds, from where they stand."""
         return {var.name: ZERO for var in binders(value)}
 
 
-def _largest(terms: Sequence[Term]) -> Term:
-    largest = dict(ZERO)
-    for term in terms:
-        for name, levels in term.items():
-            largest[name] = max(levels, largest.get(name, 0.0))
-    return UNKNOWN if largest[""] == inf else largest
+def _of(var: str, known: Mapping[str, Height]) -> Height:
+    """Where a variable stands: itself, if that is not known."""
+    return known[var] if var in known else Height(0.0, {var: 0.0})
 
 
-def _later(term: Term, levels: float) -> Term:
-    later = {name: level + levels for name, level in term.items()}
-    return UNKNOWN if max(later.values()) > LONGEST else later
+def _largest(heights: Sequence[Height]) -> Height:
+    least, above = 0.0, dict[str, float]()
+    for height in heights:
+        least = max(least, height.least)
+        for name, levels in height.above.items():
+            above[name] = max(levels, above.get(name, 0.0))
+    return UNKNOWN if least == inf else Height(least, above)
 
 
-def _placed(terms: Sequence[Term], known: Mapping[str, Term]) -> Term:
-    """The largest of terms in which variables stand where it is known."""
-    return _largest([_later(known.get(name, {name: 0.0}), levels) for term in terms for name, levels in term.items()])
+def _later(height: Height, levels: float) -> Height:
+    later = Height(height.least + levels, {name: level + levels for name, level in height.above.items()})
+    return UNKNOWN if later.from_variables > LONGEST else later
+
+
+def _placed(heights: Sequence[Height], known: Mapping[str, Height]) -> Height:
+    """The largest of heights above variables of which it is known where they stand."""
+    parts = [_later(_of(name, known), levels) for height in heights for name, levels in height.above.items()]
+    return _largest([*parts, *(Height(height.least) for height in heights)])

@@ -49,7 +49,7 @@ class _Origins:
     def weight(self, weight: Weight) -> Origin:
         return Origin(frozenset({weight.name}), True)
 
-    def work(self, node: Op | Launch, args: Sequence[Value[Origin]], place: Place) -> Origin:
+    def work(self, node: Op | Launch, args: Sequence[Value[Origin]], place: Place | None) -> Origin:
         return COMPUTED
 
     def host(self, node: Host, args: Sequence[Origin]) -> Origin:

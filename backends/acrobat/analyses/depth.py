@@ -55,13 +55,13 @@ class _Depths:
     def weight(self, weight: Weight) -> int:
         return 0
 
-    def work(self, node: Op | Launch, args: Sequence[Value[int]], place: Place) -> int:
+    def work(self, node: Op | Launch, args: Sequence[Value[int]], place: Place | None) -> int:
         depth = _incoming(node.args, args)
         if depth == UNREACHED:
             return UNREACHED
         if not is_work(node):
             return depth
-        return DYNAMIC if depth == DYNAMIC or not place[1] else depth + 1
+        return DYNAMIC if depth == DYNAMIC or place is None else depth + 1
 
     def host(self, node: Host, args: Sequence[int]) -> int:
         return 0

@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, Protocol, TypeAlias, TypeVar
@@ -51,7 +51,8 @@ Value: TypeAlias = tuple[V, ...]
 Context: TypeAlias = Site | None
 """None: the component of the entry function."""
 Place: TypeAlias = tuple[str, str]
-"""A function, and the variable in it that an expression is bound to ("": to none)."""
+"""A function, and the variable in it that an expression is bound to."""
+K = TypeVar("K", bound=Hashable)
 
 
 class Lattice(Protocol[V]):
@@ -72,8 +73,8 @@ class Lattice(Protocol[V]):
 
     def weight(self, weight: Weight) -> V: ...
 
-    def work(self, node: Op | Launch, args: Sequence[Value[V]], place: Place) -> V:
-        """The result, or each result, of the tensor work at `place`."""
+    def work(self, node: Op | Launch, args: Sequence[Value[V]], place: Place | None) -> V:
+        """The result, or each result, of the tensor work at `place`, None if it is bound to no variable."""
 
     def host(self, node: Host, args: Sequence[V]) -> V:
         """A scalar computed on the host from these leaves."""
@@ -241,7 +242,7 @@ class _Run(Generic[V]):
         self.results: dict[tuple[Context, str], Value[V]] = {}
         self.readers: defaultdict[tuple[Context, str], dict[tuple[Context, str], None]] = defaultdict(dict)  # sets, in order
         self.pending: dict[tuple[Context, str], None] = {}
-        self.rises: defaultdict[tuple[tuple[Context, str, str], int], int] = defaultdict(int)
+        self.rises: defaultdict[tuple[Hashable, int], int] = defaultdict(int)
         self.task: tuple[Context, str] = (None, program.entry)
 
     def run(self) -> None:
@@ -251,11 +252,8 @@ class _Run(Generic[V]):
             self.task, _ = self.pending.popitem()
             function = self.program.functions[self.task[1]]
             value = self.expr(function.body)
-            key = (*self.task, "")  # no variable is called "": the result
-            if self.raise_(key, value, function.result, self.widens(function.name)):
-                self.results[self.task] = self.variables[key]
+            if self.raise_(self.results, self.task, value, function.result, self.widens(function.name)):
                 self.pending.update(self.readers[self.task])
-        self.variables = {key: value for key, value in self.variables.items() if key[2]}
 
     def enter(self, task: tuple[Context, str], args: Sequence[Value[V]]) -> None:
         """Join a call's arguments into the parameters of its target, which is run again if they rose."""
@@ -264,7 +262,7 @@ class _Run(Generic[V]):
         if risen:
             self.results[task] = (self.lattice.bottom,) * self.layout.size(function.result)
         for param, arg in zip(function.params, args, strict=True):
-            risen |= self.raise_((*task, param.name), arg, param.type, self.widens(function.name))
+            risen |= self.raise_(self.variables, (*task, param.name), arg, param.type, self.widens(function.name))
         if risen:
             self.pending[task] = None
 
@@ -272,19 +270,19 @@ class _Run(Generic[V]):
         """Whether the function's result may come back as its argument. Where call sites are joined it does in `f(f(x))`."""
         return function in self.graph.recursive or not self.sensitive
 
-    def raise_(self, key: tuple[Context, str, str], value: Value[V], t: Type, widen: bool) -> bool:
-        """Join `value` into the state; whether that changed it."""
-        old = self.variables.get(key) or (self.lattice.bottom,) * self.layout.size(t)
+    def raise_(self, state: dict[K, Value[V]], key: K, value: Value[V], t: Type, widen: bool) -> bool:
+        """Join `value` into the state at `key`; whether that changed it."""
+        old = state.get(key) or (self.lattice.bottom,) * self.layout.size(t)
         new = list(_join(self.lattice, old, value))
         for i, (was, now) in enumerate(zip(old, new, strict=True)):
             if widen and was != now:
                 self.rises[key, i] += 1
                 new[i] = self.lattice.widen(now, self.rises[key, i])
-        self.variables[key] = tuple(new)
-        return self.variables[key] != old
+        state[key] = tuple(new)
+        return state[key] != old
 
     def bind(self, var: Var, value: Value[V], widen: bool = False) -> bool:
-        return self.raise_((*self.task, var.name), value, var.type, widen)
+        return self.raise_(self.variables, (*self.task, var.name), value, var.type, widen)
 
     def atom(self, atom: Atom) -> Value[V]:
         match atom:
@@ -294,8 +292,8 @@ class _Run(Generic[V]):
                 return (self.lattice.literal(atom),)
         return (self.lattice.weight(atom),)
 
-    def expr(self, expr: Expr, name: str = "") -> Value[V]:
-        """The value of an expression that is bound to `name`, where it is."""
+    def expr(self, expr: Expr, name: str | None = None) -> Value[V]:
+        """The value of an expression, and with `name` of one that is bound to this variable."""
         while isinstance(expr, Let):
             self.bind(expr.var, self.expr(expr.value, expr.var.name))
             expr = expr.body
@@ -303,7 +301,8 @@ class _Run(Generic[V]):
             case Var() | Lit() | Weight():
                 return self.atom(expr)
             case Op(args=args) | Launch(args=args):
-                leaf = self.lattice.work(expr, [self.atom(a) for a in args], (self.task[1], name))
+                place = None if name is None else (self.task[1], name)
+                leaf = self.lattice.work(expr, [self.atom(a) for a in args], place)
                 return (leaf,) * self.layout.size(expr.type)
             case Host():
                 return self.host(expr)

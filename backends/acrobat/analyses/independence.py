@@ -12,6 +12,7 @@ import linecache
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.phases import kinds_of
@@ -41,8 +42,20 @@ from backends.acrobat.ir.visitor import binders, bodies, lets, operands, walk
 
 Say = Callable[[Problem], None]
 Path = tuple[tuple[int, int], ...]
-Seen = frozenset[tuple[str, str]]
-"""(function, list variable), and (function, "") for a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Component:
+    """Component `index` of the tuple that the variable `whole` holds, where the function has no variable for it."""
+
+    whole: str
+    index: int
+
+
+_Name: TypeAlias = str | _Component
+"""What stands for a value of a function: the variable that holds it, or else the component of another that it is."""
+Seen = frozenset[tuple[str, _Name | None]]
+"""(function, list), and (function, None) for a call."""
 
 ADVICE = "leave `parallel` out, or compute each from what was there before: what is independent runs side by side without it"
 LONG = 6
@@ -60,7 +73,7 @@ class _Part:
     """What a list is made of: an element, or a list of further elements. `path` says in which branches, of two of which only
     one is taken; `outside` that it comes from outside, and so was there before."""
 
-    name: str
+    name: _Name
     span: Span
     path: Path
     outside: bool
@@ -108,10 +121,10 @@ class _Function:
         self.function = function
         self.result = function.body
         self.same: dict[str, str] = {}
-        self.values: dict[str, Expr] = {}
+        self.values: dict[_Name, Expr] = {}
         self._sources: dict[str, tuple[str, ...]] = {}  # what the elements of a list, or the fields of a union, come from
-        self._carried: dict[str, tuple[Fold | Loop, int]] = {}
-        self._loops: dict[str, tuple[int, ...]] = {}  # the loops, from outside in, in whose bodies a variable is bound
+        self._carried: dict[_Name, tuple[Fold | Loop, int]] = {}
+        self._loops: dict[_Name, tuple[int, ...]] = {}  # the loops, from outside in, in whose bodies a variable is bound
         self._markers: list[tuple[Host, tuple[int, ...]]] = []
         self._spans: dict[str, Span] = {}
         numbers: dict[object, str] = {}
@@ -186,7 +199,7 @@ class _Function:
 
     # ---- dependence
 
-    def component(self, expr: Expr, i: int | None) -> list[str]:
+    def component(self, expr: Expr, i: int | None) -> list[_Name]:
         """The variables that component `i` of a value is, in any branch; with None those that the value is."""
         _, tail = lets(expr)
         match tail:
@@ -207,18 +220,18 @@ class _Function:
                 return [self.name(tail) if i is None else self._field(tail, i)]
         return [*self._names(operands(tail))]
 
-    def _field(self, whole: Var, i: int) -> str:
-        """The variable that holds component `i`; one is made up if the function has none."""
+    def _field(self, whole: Var, i: int) -> _Name:
+        """What stands for component `i` of a variable."""
         for name, value in self.values.items():
             if isinstance(value, Field) and value.index == i and self._key(value.value) == self.name(whole):
-                return self.name(Var(name, value.type))
-        made = f"{self.name(whole)}[{i}]"
+                return self.same.get(name, name) if isinstance(name, str) else name
+        component = _Component(self.name(whole), i)
         assert isinstance(whole.type, TupleT)
-        self.values[made] = Field(Var(self.name(whole), whole.type), i, whole.type.items[i], span=whole.span)
-        self._loops[made] = self._loops[self.name(whole)]
-        return made
+        self.values[component] = Field(Var(self.name(whole), whole.type), i, whole.type.items[i], span=whole.span)
+        self._loops[component] = self._loops[component.whole]
+        return component
 
-    def uses(self, name: str) -> list[tuple[str, int | None]]:
+    def uses(self, name: _Name) -> list[tuple[_Name, int | None]]:
         """The variables that one is computed from directly, each with the loop around which it comes from an earlier round."""
         if name in self._carried:
             loop, i = self._carried[name]
@@ -231,7 +244,7 @@ class _Function:
         value = self.values.get(name)
         if value is None:
             return []
-        found: list[str] = []
+        found: list[_Name] = []
         if isinstance(value, Field) and isinstance(value.value, Var):
             whole = self.values.get(self.name(value.value))
             if isinstance(whole, If | Match):
@@ -248,10 +261,10 @@ class _Function:
                 )
         return [(n, None) for n in found]
 
-    def chain(self, start: str, targets: set[str], loops: tuple[int, ...] = (), itself: bool = False) -> list[str] | None:
+    def chain(self, start: _Name, targets: set[_Name], loops: tuple[int, ...] = (), itself: bool = False) -> list[str] | None:
         """How `start` comes to use one of `targets`: text for each step, the target's own first. `loops` are those around the
         place that asks: what they have bound in an earlier round is another value."""
-        came: dict[tuple[str, int], tuple[str, int] | None] = {(start, len(loops)): None}
+        came: dict[tuple[_Name, int], tuple[_Name, int] | None] = {(start, len(loops)): None}
         pending = [(start, len(loops))]
         while pending:
             at = pending.pop(0)
@@ -267,11 +280,11 @@ class _Function:
                     pending.append((used, left))
         return None
 
-    def _common(self, name: str, loops: tuple[int, ...]) -> int:
+    def _common(self, name: _Name, loops: tuple[int, ...]) -> int:
         """How many of the loops a variable is bound in."""
         return sum(loop in self._loops.get(name, ()) for loop in loops)
 
-    def _in_call(self, name: str, targets: set[str]) -> list[str] | None:
+    def _in_call(self, name: _Name, targets: set[_Name]) -> list[str] | None:
         """The chain inside a function that gives both `name` and one of the targets."""
         value = self.values.get(name)
         if not isinstance(value, Field) or not isinstance(value.value, Var):
@@ -285,10 +298,10 @@ class _Function:
                         return found
         return None
 
-    def _told(self, at: tuple[str, int], came: dict[tuple[str, int], tuple[str, int] | None]) -> list[str]:
+    def _told(self, at: tuple[_Name, int], came: dict[tuple[_Name, int], tuple[_Name, int] | None]) -> list[str]:
         """The steps from `at` back to the start, as the source has them."""
         spans: list[Span] = []
-        step: tuple[str, int] | None = at
+        step: tuple[_Name, int] | None = at
         while step is not None:
             value = self.values.get(step[0])
             if isinstance(value, Field):
@@ -301,12 +314,12 @@ class _Function:
             step = came[step]
         return [f"{source(s)} (line {s.line})" for s in spans]
 
-    def made_of(self, name: str, other: str = "") -> set[str]:
+    def made_of(self, name: _Name, other: _Name | None = None) -> set[_Name]:
         """The variables that hold the result `name`, or a part of it that is not part of `other` too: a use of one is a use of
         the result."""
-        found: set[str] = set()
+        found: set[_Name] = set()
         pending = [name]
-        shared = self.made_of(other) if other else set[str]()
+        shared = set[_Name]() if other is None else self.made_of(other)
         while pending:
             name = pending.pop()
             if name in found:
@@ -314,7 +327,7 @@ class _Function:
             found.add(name)
             value = self.values.get(name)
             whole = self._definition(value.value) if isinstance(value, Field) else value
-            inside: list[str] = []
+            inside: list[_Name] = []
             if isinstance(whole, If | Match | Fold | Loop):
                 own = {v.name for node in walk(whole) for v in binders(node)}
                 index = value.index if isinstance(value, Field) else None
@@ -327,7 +340,7 @@ class _Function:
     def _definition(self, atom: Expr) -> Expr | None:
         return self.values.get(self.name(atom)) if isinstance(atom, Var) else None
 
-    def _computed(self, name: str) -> bool:
+    def _computed(self, name: _Name) -> bool:
         """Whether the function itself computes the value, rather than reading it from what it is given."""
         value = self.values.get(name)
         if isinstance(value, Field) and isinstance(value.value, Var):
@@ -338,13 +351,13 @@ class _Function:
 
     # ---- lists
 
-    def part(self, name: str, span: Span, path: Path = ()) -> _Part:
+    def part(self, name: _Name, span: Span, path: Path = ()) -> _Part:
         """`span` is where it is written if the function does not say."""
         value = self.values.get(name)
         own = value.span if value is not None and value.span.line else span
         return _Part(name, own, path, outside=not self._computed(name))
 
-    def parts(self, name: str, span: Span, seen: Seen, say: Say, path: Path = ()) -> Iterator[_Part]:
+    def parts(self, name: _Name, span: Span, seen: Seen, say: Say, path: Path = ()) -> Iterator[_Part]:
         """What a list is made of. `seen` are lists that are being looked at already; `say` takes what is wrong within."""
         if (self.function.name, name) in seen:
             return
@@ -386,7 +399,7 @@ class _Function:
             case _:
                 yield self.part(name, span, path)
 
-    def _ends(self, body: Expr, i: int | None) -> list[str]:
+    def _ends(self, body: Expr, i: int | None) -> list[_Name]:
         """As `component`, of a body that is taken by itself: what ends it in further branches is not looked into."""
         _, tail = lets(body)
         if isinstance(tail, Var):
@@ -396,15 +409,15 @@ class _Function:
             return [self._field(tail, i)]
         return self.component(tail, i)
 
-    def _of_loop(self, name: str, span: Span, seen: Seen, say: Say, path: Path) -> Iterator[_Part]:
+    def _of_loop(self, name: _Name, span: Span, seen: Seen, say: Say, path: Path) -> Iterator[_Part]:
         """A list that a loop carries. Where it grows, its elements are from different rounds."""
         loop, i = self._carried[name]
         ends = self._ends(loop.body, i)
         grows = any(self._grows(n, name) for n in ends)
         for n in self._names([loop.init[i]]):
             yield from self.parts(n, span, seen, say, path if grows else (*path, (id(loop), 0)))
-        for n in ends:
-            new = [*self.parts(n, span, seen, say, path if grows else (*path, (id(loop), 1)))]
+        for end in ends:
+            new = [*self.parts(end, span, seen, say, path if grows else (*path, (id(loop), 1)))]
             for part in new if grows else ():
                 if (found := self._carries(part.name, loop)) is not None:
                     carried, chain = found
@@ -413,7 +426,7 @@ class _Function:
                     return
             yield from new
 
-    def _grows(self, name: str, carried: str) -> bool:
+    def _grows(self, name: _Name, carried: _Name) -> bool:
         """Whether a list has the elements of `carried`."""
         value = self.values.get(name)
         if name == carried:
@@ -425,7 +438,7 @@ class _Function:
             return any(self._grows(n, carried) for n in self._names([whole.init[index]]))
         return isinstance(whole, If | Match) and any(self._grows(n, carried) for n in self.component(whole, index))
 
-    def _carries(self, element: str, loop: Fold | Loop) -> tuple[str, list[str]] | None:
+    def _carries(self, element: _Name, loop: Fold | Loop) -> tuple[str, list[str]] | None:
         """A variable of the loop through which work of one round comes to the element of a later one, and that work."""
         reached, pending = {element}, [element]
         while pending:
@@ -435,8 +448,8 @@ class _Function:
         for var in loop.vars:
             if var.name not in reached:
                 continue
-            came: dict[tuple[str, int], tuple[str, int] | None] = {(var.name, 0): None}
-            steps = [(var.name, 0)]
+            came: dict[tuple[_Name, int], tuple[_Name, int] | None] = {(var.name, 0): None}
+            steps: list[tuple[_Name, int]] = [(var.name, 0)]
             while steps:
                 at = steps.pop(0)
                 for used, _ in self.uses(at[0]):
@@ -449,14 +462,14 @@ class _Function:
         return None
 
     def _of_call(
-        self, name: str, call: Call, index: int | None, span: Span, seen: Seen, say: Say, path: Path
+        self, name: _Name, call: Call, index: int | None, span: Span, seen: Seen, say: Say, path: Path
     ) -> Iterator[_Part]:
         """A list that a function gives: problems within the function are told here, what it is given is looked at there."""
         callee = self._whole.of(call.function)
-        if (call.function, "") in seen:  # a recursion
+        if (call.function, None) in seen:  # a recursion
             yield self.part(name, span, path)
             return
-        inner = seen | {(call.function, "")}
+        inner = seen | {(call.function, None)}
         parts = [p for n in callee.component(callee.result, index) for p in callee.parts(n, span, inner, say)]
         callee.check_pairs(parts, (), source(span), span, say)
         given = {p.name for p in parts}

@@ -52,13 +52,13 @@ class _Levels:
     def weight(self, weight: Weight) -> int:
         return 0
 
-    def work(self, node: Op | Launch, args: Sequence[Value[int]], place: Place) -> int:
+    def work(self, node: Op | Launch, args: Sequence[Value[int]], place: Place | None) -> int:
         if any(NEVER in arg and not isinstance(a.type, ListT) for a, arg in zip(node.args, args, strict=True)):
             return NEVER  # no instance comes here: it would need what nothing makes
         there = max((leaf for arg in args for leaf in arg), default=0)
         if not is_work(node):
             return there
-        if place not in self._static:
+        if place is None or place not in self._static:
             return COUNTED
         self.operands[place] = max(there, self.operands.get(place, 0))
         return self._static[place] + 1

@@ -45,7 +45,7 @@ class _Rows:
     def weight(self, weight: Weight) -> Rows:
         return OTHER
 
-    def work(self, node: Op | Launch, args: Sequence[Value[Rows]], place: Place) -> Rows:
+    def work(self, node: Op | Launch, args: Sequence[Value[Rows]], place: Place | None) -> Rows:
         if isinstance(node, Op) and node.op == "row" and isinstance(node.args[0], Weight):
             return Rows(frozenset({node.args[0].name}), False)
         return OTHER

@@ -25,11 +25,12 @@ from dataclasses import dataclass, field
 from math import inf
 
 from backends.acrobat.analyses.callgraph import CallGraph
-from backends.acrobat.analyses.depth import Static, is_work
+from backends.acrobat.analyses.depth import Static
 from backends.acrobat.analyses.phases import kinds_of
 from backends.acrobat.analyses.waits import Waits
 from backends.acrobat.ir.nodes import Call, Expr, Fold, If, Item, Launch, Let, Lit, Loop, Map, Match, Op, Program, Weight
 from backends.acrobat.ir.visitor import binders, bodies, containing, free_vars, lets, walk
+from backends.acrobat.ir.work import is_work
 
 LONGEST = 4
 """Levels of the longest arm that others are padded to (the original's limit)."""
@@ -100,7 +101,7 @@ def chains(expr: Expr) -> Sequence[Expr]:
 
 class Levels:
     """How many levels of counted work each arm of a program's branches takes on its longest way. Each expression is visited
-    once: what it takes is found as a `Height` above its free variables, and the expression around it puts theirs in their place."""
+    once: what it takes is found as a `Height` above its free variables, and what is around it puts theirs in their place."""
 
     def __init__(self, program: Program, graph: CallGraph, static: Static) -> None:
         self._program = program

@@ -17,24 +17,16 @@ from dataclasses import dataclass
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.engine import Facts, Place, Value, analyse
 from backends.acrobat.analyses.once import once
-from backends.acrobat.core.ops import OPS, Fusion, is_view
 from backends.acrobat.core.types import ListT
 from backends.acrobat.ir.nodes import Atom, Host, Item, Launch, Let, Lit, Op, Program, Weight
 from backends.acrobat.ir.visitor import walk
+from backends.acrobat.ir.work import is_work
 
 DYNAMIC = 1 << 30
 """The depth that only a run tells."""
 UNREACHED = -1
 RISES = 16
 """A depth that has risen this often around a loop or recursion is taken to grow with it."""
-
-
-def is_work(node: object) -> bool:
-    """Whether evaluating the node itself records tensor work: addresses and views of what is in memory cost none."""
-    if isinstance(node, Op):
-        view = is_view(node.op, [a.type for a in node.args], dict(node.attrs)) is not None
-        return not view and OPS[node.op].fusion is not Fusion.ADDRESS
-    return isinstance(node, Launch)
 
 
 class _Depths:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from backends.acrobat.analyses.callgraph import call_graph
-from backends.acrobat.analyses.depth import is_work
 from backends.acrobat.analyses.engine import Place, Value, analyse
 from backends.acrobat.core.types import ListT
 from backends.acrobat.ir.nodes import Host, Item, Launch, Lit, Op, Program, Weight
+from backends.acrobat.ir.work import is_work
 
 COUNTED = 1 << 30
 """The level of what only a run tells."""

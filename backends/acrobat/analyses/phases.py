@@ -16,11 +16,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from backends.acrobat.analyses.callgraph import CallGraph
-from backends.acrobat.analyses.depth import Static, is_work
+from backends.acrobat.analyses.depth import Static
 from backends.acrobat.analyses.once import once
 from backends.acrobat.analyses.waits import waits_of
 from backends.acrobat.ir.nodes import Call, Expr, Fold, Host, If, Let, Loop, Match, Program, Var
 from backends.acrobat.ir.visitor import containing, free_vars, walk
+from backends.acrobat.ir.work import is_work
 
 
 @dataclass(frozen=True)

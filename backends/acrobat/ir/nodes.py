@@ -24,8 +24,8 @@ def _span() -> Any:
 
 
 def _memo() -> Any:
-    """What `visitor.free_vars` has found of the node, None before. It is no part of the node's value, and a changed copy of the
-    node begins without it."""
+    """What `visitor.free_vars` and `visitor.works` have found of the node, None before. It is no part of the node's value,
+    and a changed copy of the node begins without it."""
     return field(default=None, init=False, compare=False, repr=False)
 
 
@@ -146,6 +146,7 @@ class If:
     type: Type
     span: Span = _span()
     free: frozenset[str] | None = _memo()
+    works: bool | None = _memo()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +165,7 @@ class Match:
     type: Type
     span: Span = _span()
     free: frozenset[str] | None = _memo()
+    works: bool | None = _memo()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +178,7 @@ class Map:
     type: Type
     span: Span = _span()
     free: frozenset[str] | None = _memo()
+    works: bool | None = _memo()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +194,7 @@ class Fold:
     type: Type
     span: Span = _span()
     free: frozenset[str] | None = _memo()
+    works: bool | None = _memo()
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +208,7 @@ class Loop:
     type: Type
     span: Span = _span()
     free: frozenset[str] | None = _memo()
+    works: bool | None = _memo()
 
 
 @dataclass(frozen=True, slots=True)

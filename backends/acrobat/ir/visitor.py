@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import cast
+from types import MappingProxyType
+from typing import Any, cast
 
 from backends.acrobat.core.span import NOWHERE, Span
 from backends.acrobat.ir.nodes import (
@@ -31,6 +32,7 @@ from backends.acrobat.ir.nodes import (
     Var,
     Weight,
 )
+from backends.acrobat.ir.work import is_work
 
 Binding = tuple[Var, Expr]
 
@@ -180,36 +182,55 @@ def binders(expr: Expr) -> tuple[Var, ...]:
 
 
 def free_vars(expr: Expr) -> frozenset[str]:
-    """Names used but not bound inside. Relies on single binding: a name bound anywhere inside is not free.
+    """Names used but not bound inside. Relies on single binding: a name bound anywhere inside is not free."""
+    _learn(expr)
+    return expr.free if isinstance(expr, NESTING) and expr.free is not None else _free(expr)
 
-    Nodes with bodies keep what was found of them. Passes ask at every level of a nest of branches, which would otherwise take
-    time with the square of its depth."""
-    if isinstance(expr, NESTING) and expr.free is not None:
-        return expr.free
-    pending: list[Expr] = [expr]
-    while pending:
-        unknown = [node for node in _inside(pending[-1]) if node.free is None]
-        if unknown:
-            pending.extend(unknown)
-            continue
-        found = _free_of_known(node := pending.pop())
-        if isinstance(node, NESTING):
-            object.__setattr__(node, "free", found)  # the node's value is the same
-    return found
+
+def works(expr: Expr) -> bool:
+    """Whether evaluating `expr` records tensor work or may wait, in whatever it calls too."""
+    _learn(expr)
+    return expr.works if isinstance(expr, NESTING) and expr.works is not None else _works(expr)
 
 
 NESTING = (If, Match, Map, Fold, Loop)
 
 
-def _inside(expr: Expr) -> Iterator[If | Match | Map | Fold | Loop]:
-    """The nodes with bodies directly inside of one, or directly in a chain of lets."""
+def _learn(expr: Expr) -> None:
+    """Has all nodes with bodies in `expr` keep their free variables and whether they work. Passes ask at every level of a
+    nest of branches, which would otherwise take time with the square of its depth."""
+    if isinstance(expr, NESTING) and expr.free is not None:
+        return
+    pending = _parts(expr)
+    while pending:
+        node = pending[-1]
+        if not isinstance(node, NESTING) or node.free is not None:
+            pending.pop()
+        elif inside := [part for part in _parts(node) if isinstance(part, NESTING) and part.free is None]:
+            pending += inside
+        else:
+            object.__setattr__(node, "free", _free(node))  # the node's value is the same
+            object.__setattr__(node, "works", _works(node))
+
+
+def _parts(expr: Expr) -> list[Expr]:
+    """The values and ends of the let chains directly inside a node with bodies; of a let chain its own; or the node itself."""
+    if not isinstance(expr, (Let, *NESTING)):
+        return [expr]
+    parts: list[Expr] = []
     for body in bodies(expr) if isinstance(expr, NESTING) else (expr,):
         bindings, result = lets(body)
-        yield from (each for each in (*(value for _, value in bindings), result) if isinstance(each, NESTING))
+        parts += [*(value for _, value in bindings), result]
+    return parts
 
 
-def _free_of_known(expr: Expr) -> frozenset[str]:
-    """`free_vars` of a node of which all that is `_inside` is known."""
+def _works(expr: Expr) -> bool:
+    """`works` of a node or let chain of which the nodes with bodies inside are known."""
+    return any(p.works if isinstance(p, NESTING) else is_work(p) or isinstance(p, Call | Item) for p in _parts(expr))
+
+
+def _free(expr: Expr) -> frozenset[str]:
+    """`free_vars` of a node or let chain of which the nodes with bodies inside are known."""
     used = {atom.name for atom in operands(expr) if isinstance(atom, Var)}
     for body in bodies(expr) if isinstance(expr, NESTING) else (expr,) if isinstance(expr, Let) else ():
         bindings, result = lets(body)
@@ -220,6 +241,31 @@ def _free_of_known(expr: Expr) -> frozenset[str]:
                 used.update(atom.name for atom in operands(each) if isinstance(atom, Var))
         used -= {var.name for var, _ in bindings}
     return frozenset(used - {var.name for var in binders(expr)})
+
+
+def flat(expr: Expr, callees: Mapping[str, str] = MappingProxyType({})) -> tuple[Any, ...]:
+    """All nodes in the order of `walk`, each without what is inside it: equal and of one hash for equal expressions, and no
+    recursion along chains is needed to see it. Calls name what stands in `callees` for the function called, if anything."""
+    out: list[Any] = []
+    for node in walk(expr):
+        match node:
+            case Let(var):
+                out.append(("let", var))
+            case If(cond):
+                out.append(("if", cond))
+            case Match(value, arms):
+                out.append(("match", value, tuple((arm.case, arm.vars) for arm in arms)))
+            case Map(var, iterable):
+                out.append(("map", var, iterable))
+            case Fold(var, iterable, carried, init):
+                out.append(("fold", var, iterable, carried, init))
+            case Loop(carried, init):
+                out.append(("loop", carried, init))
+            case Call(name, args):
+                out.append(("call", callees.get(name, name), args))
+            case _:
+                out.append(node)
+    return tuple(out)
 
 
 def substitute(expr: Expr, to: Mapping[str, Atom]) -> Expr:

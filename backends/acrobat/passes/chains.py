@@ -12,12 +12,12 @@ from backends.acrobat.analyses.callgraph import call_graph
 from backends.acrobat.analyses.depth import static_depths
 from backends.acrobat.analyses.phases import marked_phases
 from backends.acrobat.core.span import Span
-from backends.acrobat.core.types import TupleT
+from backends.acrobat.core.types import TupleT, Type
 from backends.acrobat.core.units import Block, Kernel
 from backends.acrobat.ir.nodes import Atom, Expr, Field, Function, Launch, Op, Program, Var
-from backends.acrobat.ir.visitor import Binding, Names, free_vars, names_of
+from backends.acrobat.ir.visitor import Binding, Names, binders, free_vars, walk
+from backends.acrobat.ir.work import is_operation, is_view
 from backends.acrobat.passes.grouping import Groups
-from backends.acrobat.passes.legal import is_view
 from backends.acrobat.passes.units import Units
 
 
@@ -31,9 +31,12 @@ class Scope:
     hoisted: set[str]
     phases: Mapping[str, int]
     names: Names = field(init=False)
+    types: Mapping[str, Type] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.names = Names(names_of(self.function))
+        variables = (*self.function.params, *(v for node in walk(self.function.body) for v in binders(node)))
+        self.types = {v.name: v.type for v in variables}
+        self.names = Names(self.types)
 
 
 def scopes(program: Program, units: Units, hoist: bool) -> Iterator[Scope]:
@@ -55,8 +58,12 @@ class Chain:
         self.tail = tail
         self.values = [value for _, value in bindings]
         self.at = {var.name: i for i, (var, _) in enumerate(bindings)}
-        self.groups = Groups(bindings, scope.phases)
+        self.is_view = [is_view(value) for value in self.values]
+        self.is_operation = [is_operation(value) for value in self.values]
+        self.groups = Groups(bindings, scope.phases, scope.types)
         self.users = self.groups.users
+        direct = self.groups.dependence.direct
+        self.views_read = [[j for j in direct(i) if self.is_view[j]] for i in range(len(bindings))]
         self.in_tail = {self.at[name] for name in free_vars(tail) if name in self.at}
 
     def index(self, atom: Atom) -> int | None:
@@ -66,11 +73,11 @@ class Chain:
     def viewed(self, i: int) -> int | None:
         """The binding that binding `i` is a view of, if it is a view and that is one of the chain."""
         value = self.values[i]
-        return self.index(value.args[0]) if isinstance(value, Op) and is_view(value) else None
+        return self.index(value.args[0]) if isinstance(value, Op) and self.is_view[i] else None
 
     def base(self, i: int) -> int | None:
         """The binding in whose memory binding `i` lies; None if that is none of this chain."""
-        while is_view(self.values[i]):
+        while self.is_view[i]:
             below = self.viewed(i)
             if below is None:
                 return None
@@ -85,7 +92,7 @@ class Chain:
         wanted = set(groups)
         members = self.members(wanted)
         for m in list(members):
-            for j in self.groups.dependence.direct(m):
+            for j in self.views_read[m]:
                 wanted |= self._views_between(j, members)
         return wanted
 

@@ -29,7 +29,7 @@ from backends.acrobat.ir.nodes import (
 from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, rename, walk
 from backends.acrobat.passes.chains import Chain, Scope, scopes
 from backends.acrobat.passes.dead import remove_dead
-from backends.acrobat.passes.legal import fits, is_view
+from backends.acrobat.passes.legal import fits
 from backends.acrobat.passes.simplify import same
 from backends.acrobat.passes.units import Units, param_name, unit_name, value_names
 
@@ -67,7 +67,11 @@ def _coarse(scope: Scope, expr: Expr) -> Expr:
 class _Chain(Chain):
     def __init__(self, scope: Scope, bindings: list[Binding], tail: Expr) -> None:
         super().__init__(scope, bindings, tail)
+        self.kernels = [[var.name] if _launches_kernel(value) else [] for var, value in bindings]  # launched by each binding
+        self.blocks: set[int] = set()  # the groups that launch kernels, so far
         self.per_item = {i: found for i, value in enumerate(self.values) if (found := self.as_per_item(i, value))}
+        for i, found in self.per_item.items():
+            self.kernels[i] = [var.name for var, _ in found.launches]
 
     # ---- growing blocks
 
@@ -86,23 +90,22 @@ class _Chain(Chain):
         maps = {j for j in self.groups.dependence.direct(i) if j in self.per_item}
         for j in maps:
             self.merge({self.groups.of[j]}, i)
-        seen: set[int] = set()
-        while True:
-            others = {self.groups.of[j] for j in range(i) if _launches_kernel(self.values[j])} - seen - {self.groups.of[i]}
-            if not others:
-                return
-            latest = max(others, key=lambda g: self.groups.members(g)[-1])
-            seen.add(latest)
-            self.merge({latest}, i)
+        for block in sorted(self.blocks, key=lambda g: self.groups.members(g)[-1], reverse=True):
+            if self.groups.of[block] == block != self.groups.of[i]:  # not merged meanwhile
+                self.merge({block}, i)
+        self.blocks = {self.groups.of[block] for block in (*self.blocks, i)}
 
     def merge(self, groups: set[int], i: int) -> None:
         wanted = self.with_views(groups | {self.groups.of[i]})
         members = self.members(wanted)
-        if any(not members.issuperset(self.users[m]) or m in self.in_tail for m in members & self.per_item.keys()):
+        maps = members & self.per_item.keys()
+        if any(not members.issuperset(self.users[m]) or m in self.in_tail for m in maps):
             return
-        if self.hoists_some(name for m in members for name in self.kernels(m)):
+        if self.hoists_some([name for m in members for name in self.kernels[m]]):
             return
-        if not all(self.reads(m, members) for m in members) or any(self.hosts(m) & members for m in members):
+        if not all(self.reads(m, members) for m in members if self.views_read[m]):
+            return
+        if any(self.hosts(m) & members for m in maps):
             return
         if self.groups.can_merge(wanted) and not self.groups.delays(wanted):
             self.groups.merge(wanted)
@@ -114,8 +117,6 @@ class _Chain(Chain):
 
     def hosts(self, i: int) -> set[int]:
         """What a map's items are made of on the host: that is done before a block, so no member of the block may give it."""
-        if i not in self.per_item:
-            return set()
         return {self.at[name] for _, value in self.per_item[i].hosted for name in free_vars(value) if name in self.at}
 
     def viewing(self, launch: Launch, members: Collection[int]) -> tuple[Kernel, list[Atom]]:
@@ -123,18 +124,12 @@ class _Chain(Chain):
         kernel, args = cast(Kernel, launch.unit), list(launch.args)
         for k in range(len(args)):
             views: list[Op] = []
-            while (i := self.index(args[k])) in members and is_view(self.values[cast(int, i)]):
+            while (i := self.index(args[k])) in members and self.is_view[cast(int, i)]:
                 views.insert(0, cast(Op, self.values[cast(int, i)]))
                 args[k] = views[0].args[0]
             if views:
                 kernel = _viewing(kernel, kernel.params[k], cast(Var, args[k]), views)
         return (kernel, args) if kernel == launch.unit else _each_once(kernel, args)
-
-    def kernels(self, i: int) -> list[str]:
-        """The variables of the kernels that the binding launches."""
-        if i in self.per_item:
-            return [var.name for var, _ in self.per_item[i].launches]
-        return [self.bindings[i][0].name] if _launches_kernel(self.values[i]) else []
 
     def as_per_item(self, i: int, value: Expr) -> _PerItem | None:
         """The map if its body launches kernels on what the host makes of an item, and kernels sum up the tensors it gives."""
@@ -171,7 +166,7 @@ class _Chain(Chain):
         out: list[Binding] = []
         for group in self.groups.order():
             members = self.groups.members(group)
-            if len([m for m in members if self.kernels(m)]) > 1:
+            if len([m for m in members if self.kernels[m]]) > 1:
                 _BlockWriter(self, members, out).write()
             else:
                 out += [(self.bindings[m][0], map_bodies(self.values[m], self.coarser)) for m in members]
@@ -257,7 +252,7 @@ class _BlockWriter:
     def leaves(self, m: int) -> bool:
         """Whether something outside the block uses the value, or a view of it (its fields are members too)."""
         return m in self.chain.in_tail or any(
-            j not in self.inside or (is_view(self.chain.values[j]) and self.leaves(j)) for j in self.chain.users[m]
+            j not in self.inside or (self.chain.is_view[j] and self.leaves(j)) for j in self.chain.users[m]
         )
 
     def step(self, var: Var, launch: Launch) -> None:

@@ -29,9 +29,20 @@ from backends.acrobat.ir.nodes import (
     Var,
     Weight,
 )
-from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, names_of, operands, rename, walk
+from backends.acrobat.ir.visitor import (
+    Binding,
+    Names,
+    free_vars,
+    from_lets,
+    lets,
+    map_bodies,
+    names_of,
+    operands,
+    rename,
+    walk,
+    works,
+)
 from backends.acrobat.passes.dead import remove_dead
-from backends.acrobat.passes.grouping import works
 from backends.acrobat.passes.normal import normalise
 from backends.acrobat.passes.simplify import MAX_LENGTH
 

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Collection, Mapping, Sequence
+from functools import reduce
+from operator import or_
 
 from backends.acrobat.analyses.dependence import Dependence
-from backends.acrobat.analyses.depth import is_work
-from backends.acrobat.core.types import ScalarT
-from backends.acrobat.ir.nodes import Call, Expr, Item, Var
-from backends.acrobat.ir.visitor import Binding, free_vars, walk
+from backends.acrobat.core.types import ScalarT, Type
+from backends.acrobat.ir.visitor import Binding, free_vars, works
 
 
 class Groups:
     """A partition of `bindings`, at first each alone. A group is named by one of its members: `of[i]` is that of binding `i`;
-    `users[i]` are the bindings that use it. `phases` are those of the bindings that markers have given one."""
+    `users[i]` are the bindings that use it. `phases` are those of the bindings that markers have given one, `types` those of
+    the variables that the chain uses. Sets of bindings, and of inputs of the chain, are bit masks of their `numbers`."""
 
-    def __init__(self, bindings: Sequence[Binding], phases: Mapping[str, int]) -> None:
+    def __init__(self, bindings: Sequence[Binding], phases: Mapping[str, int], types: Mapping[str, Type]) -> None:
         self.dependence = Dependence(bindings)
         self.of = list(range(len(bindings)))
         self._members = {i: [i] for i in range(len(bindings))}
@@ -28,11 +29,15 @@ class Groups:
         for i, before in self._before.items():
             for j in before:
                 self._after[j].add(i)
-        self._works = [works(value) for _, value in bindings]
-        self._names = [var.name for var, _ in bindings]
-        self._phases = [phases.get(var.name) if work else None for (var, _), work in zip(bindings, self._works, strict=True)]
+        working = [works(value) for _, value in bindings]
+        self._working = {i for i, work in enumerate(working) if work}  # groups
+        marked = [phases.get(var.name) if work else None for (var, _), work in zip(bindings, working, strict=True)]
+        self._phases = {i: {phase} for i, phase in enumerate(marked) if phase is not None}  # of groups
         self.users: list[list[int]] = [sorted(self._after[i]) for i in range(len(bindings))]
-        self._sources, self._ready = _timing(bindings, self._works)
+        self.numbers = {var.name: i for i, (var, _) in enumerate(bindings)}
+        sources, ready = _timing(bindings, working, types, self.numbers)
+        self._sources, self._ready = dict(enumerate(sources)), dict(enumerate(ready))  # of groups
+        self._own = {i: 1 << i for i in range(len(bindings))}
 
     def members(self, group: int) -> list[int]:
         """The members, in the chain's order."""
@@ -42,14 +47,14 @@ class Groups:
         """The groups that use what this one computes."""
         return self._after[group]
 
-    def ready(self, group: int) -> frozenset[str]:
+    def ready(self, group: int) -> int:
         """All that is computed, or comes into the chain, before the group can start."""
-        return frozenset().union(*(self._ready[i] for i in self._members[group]))
+        return self._ready[group]
 
     def can_merge(self, groups: Collection[int]) -> bool:
         """Whether the groups are of one phase, and no path leaves them and comes back to them."""
         merged = set(groups)
-        if len({self._phases[i] for g in merged for i in self._members[g]} - {None}) > 1:
+        if self._phases and len(set().union(*(self._phases.get(g, ()) for g in merged))) > 1:
             return False
         seen = set().union(*(self._after[g] for g in merged)) - merged
         pending = list(seen)
@@ -63,10 +68,11 @@ class Groups:
 
     def delays(self, groups: Collection[int]) -> bool:
         """Whether something outside that needs one of the groups would wait longer, because another of them starts later."""
-        needed = {g: self._inputs(g, groups) for g in groups}
-        everything = frozenset().union(*needed.values())
+        own = reduce(or_, (self._own[g] for g in groups))
+        needed = {g: self._sources[g] & ~own for g in groups}
+        everything = reduce(or_, needed.values())
         for g in groups:
-            late = everything - self.ready(g)
+            late = everything & ~self._ready[g]
             if not late:
                 continue
             others = {h for h in groups if h != g and needed[h] & late}
@@ -81,7 +87,7 @@ class Groups:
         while pending:
             new = self._after[pending.pop()] - seen
             seen |= new
-            found |= {g for g in new if any(self._works[i] for i in self._members[g])}
+            found |= {g for g in new if g in self._working}
             pending += new - found
         return found
 
@@ -92,6 +98,12 @@ class Groups:
         before = set().union(*(self._before[g] for g in merged)) - merged
         after = set().union(*(self._after[g] for g in merged)) - merged
         self._members[name] = sorted(i for g in merged for i in self._members[g])
+        for of_group in (self._sources, self._ready, self._own):
+            of_group[name] = reduce(or_, (of_group[g] for g in merged))
+        if not self._working.isdisjoint(merged):
+            self._working.add(name)
+        if phases := set().union(*(self._phases.get(g, ()) for g in merged)):
+            self._phases[name] = phases
         for g in merged - {name}:
             del self._members[g], self._before[g], self._after[g]
         self._before[name], self._after[name] = before, after
@@ -119,11 +131,6 @@ class Groups:
         assert len(out) == len(waiting), "groups wait for each other"
         return out
 
-    def _inputs(self, group: int, inside: Collection[int]) -> frozenset[str]:
-        """The work, and what comes into the chain, that the group uses, apart from the groups `inside`."""
-        own = {self._names[i] for g in inside for i in self._members[g]}
-        return frozenset().union(*(self._sources[i] for i in self._members[group])) - own
-
     def _reaches(self, start: int, end: int) -> bool:
         seen, pending = {start}, [start]
         while pending:
@@ -135,29 +142,30 @@ class Groups:
         return False
 
 
-def works(expr: Expr) -> bool:
-    """Whether evaluating `expr` records tensor work or may wait, in whatever it calls too."""
-    return any(is_work(node) or isinstance(node, Call | Item) for node in walk(expr))
-
-
-def _timing(bindings: Sequence[Binding], working: Sequence[bool]) -> tuple[list[frozenset[str]], list[frozenset[str]]]:
-    """For each binding the work and the chain's inputs that it uses, at first hand and all in all. What costs nothing is looked
-    through (addresses, fields, host work); a scalar that comes into the chain is there already."""
-    sources: list[frozenset[str]] = []
-    ready: list[frozenset[str]] = []
-    through: dict[str, frozenset[str]] = {}
-    at = {var.name: i for i, (var, _) in enumerate(bindings)}
-    for (var, value), work in zip(bindings, working, strict=True):
-        types = {node.name: node.type for node in walk(value) if isinstance(node, Var)}
-        used = frozenset[str]()
+def _timing(
+    bindings: Sequence[Binding], working: Sequence[bool], types: Mapping[str, Type], numbers: dict[str, int]
+) -> tuple[list[int], list[int]]:
+    """For each binding the work and the chain's inputs that it uses, at first hand and all in all, as bit masks of their
+    `numbers`, where inputs are entered. What costs nothing is looked through (addresses, fields, host work). A scalar that
+    comes into the chain is there already."""
+    sources: list[int] = []
+    ready: list[int] = []
+    through: dict[str, int] = {}
+    own = (1 << len(bindings)) - 1
+    for i, ((var, value), work) in enumerate(zip(bindings, working, strict=True)):
+        used = all_used = 0
         for name in free_vars(value):
             if name in through:
                 used |= through[name]
             elif not isinstance(types[name], ScalarT):
-                used |= {name}
+                used |= 1 << numbers.setdefault(name, len(numbers))
         if isinstance(var.type, ScalarT):
-            used &= at.keys()  # how long a list is, is known before its items are computed
+            used &= own  # how long a list is, is known before its items are computed
         sources.append(used)
-        ready.append(used.union(*(ready[at[name]] for name in used if name in at)))
-        through[var.name] = frozenset({var.name}) if work else used
+        all_used, bits = used, used & own
+        while bits:
+            all_used |= ready[(bits & -bits).bit_length() - 1]
+            bits &= bits - 1
+        ready.append(all_used)
+        through[var.name] = 1 << i if work else used
     return sources, ready

@@ -5,13 +5,7 @@ from __future__ import annotations
 from backends.acrobat.core import ops
 from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.units import Instr, Kernel
-from backends.acrobat.ir.nodes import Expr, Op
 from backends.acrobat.kernels.fusible import is_gemm, is_product
-
-
-def is_view(expr: Expr) -> bool:
-    """Whether the value lies in its operand's memory, at a fixed place: an address, no work."""
-    return isinstance(expr, Op) and ops.is_view(expr.op, [a.type for a in expr.args], dict(expr.attrs)) is not None
 
 
 def fits(kernel: Kernel) -> bool:

@@ -25,8 +25,8 @@ from backends.acrobat.core.types import ListT, TensorT
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Atom, Expr, Field, Fold, Function, Host, Let, Lit, Loop, Map, Op, Program, Var, Weight
 from backends.acrobat.ir.visitor import Binding, Names, bodies, from_lets, lets, map_bodies, names_of, operands, walk
+from backends.acrobat.ir.work import is_view
 from backends.acrobat.passes.dead import remove_dead
-from backends.acrobat.passes.legal import is_view
 from backends.acrobat.passes.simplify import MAX_LENGTH
 
 

@@ -7,6 +7,7 @@ comparisons of a list's length with itself. What is then unused is removed.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -34,11 +35,11 @@ from backends.acrobat.ir.nodes import (
     Var,
     Weight,
 )
-from backends.acrobat.ir.printer import print_program
 from backends.acrobat.ir.visitor import (
     Binding,
     Names,
     bodies,
+    flat,
     free_vars,
     from_lets,
     lets,
@@ -48,10 +49,11 @@ from backends.acrobat.ir.visitor import (
     rename,
     substitute,
     walk,
+    with_operands,
+    works,
 )
+from backends.acrobat.ir.work import is_view
 from backends.acrobat.passes.dead import remove_dead
-from backends.acrobat.passes.grouping import works
-from backends.acrobat.passes.legal import is_view
 from backends.acrobat.passes.normal import normalise
 
 MAX_LENGTH = 1 << 62
@@ -59,7 +61,9 @@ MAX_LENGTH = 1 << 62
 
 
 def run(program: Program) -> Program:
-    """`program` in normal form and simplified, until nothing changes any more."""
+    """`program` in normal form and simplified, until nothing changes any more. That comes to an end: each rewrite leaves fewer
+    loops, sums over lists or bindings, and not more of what stands before it in this list, or it has a node read something that
+    is bound earlier."""
     while True:
         normal = replace(program, functions={name: normalise(f) for name, f in program.functions.items()})
         phases = marked_phases(normal, call_graph(normal))
@@ -67,17 +71,28 @@ def run(program: Program) -> Program:
             name: _Simplifier(f, phases if name == program.entry else {}).function() for name, f in normal.functions.items()
         }
         new = remove_dead(replace(program, functions=functions))
-        if print_program(new) == print_program(program):  # `==` recurs along chains, which may be longer than the stack is deep
+        if _as_before(new, program):
             return program
         program = new
 
 
+def _as_before(new: Program, old: Program) -> bool:
+    """Whether nothing was simplified. (`==` recurs along chains, which may be longer than the stack is deep.)"""
+    return (new.functions.keys(), new.weights, new.derived) == (old.functions.keys(), old.weights, old.derived) and all(
+        f.params == old.functions[name].params and flat(f.body) == flat(old.functions[name].body)
+        for name, f in new.functions.items()
+    )
+
+
 def same(a: Expr, b: Expr) -> bool:
     """Whether two expressions differ at most in the names they bind."""
-    if not bodies(a):
-        return a == b
-    free = free_vars(a)
-    return free == free_vars(b) and rename(a, _Numbers(free)) == rename(b, _Numbers(free))
+    return _up_to_names(a) == _up_to_names(b)
+
+
+def _up_to_names(expr: Expr) -> object:
+    """Equal, and of one hash, for expressions that differ at most in the names they bind."""
+    free = free_vars(expr)
+    return free, flat(rename(expr, _Numbers(free)) if bodies(expr) else expr)
 
 
 class _Numbers(Names):
@@ -94,6 +109,8 @@ class _Simplifier:
         self._names = Names(names_of(function))
         self._defined = {node.var.name: node.value for node in walk(function.body) if isinstance(node, Let)}
         self._uses: dict[str, int] = {}
+        self._copies: dict[str, Atom] = {}  # what a variable was found to be
+        self._there: defaultdict[object, list[Var]] = defaultdict(list)  # the variables in scope, by what they hold
         self._gone: set[str] = set()  # variables whose only use has taken over what they do
         self._loops: dict[str, int] = {}  # for each variable which of the loops it stands in; 0 for none
         self._find_loops(function.body, 0)
@@ -104,7 +121,7 @@ class _Simplifier:
         self._tails(function.body)
 
     def function(self) -> Function:
-        return replace(self._function, body=self._chain(self._function.body, []))
+        return replace(self._function, body=self._chain(self._function.body))
 
     def _find_loops(self, expr: Expr, loop: int) -> None:
         bindings, tail = lets(expr)
@@ -125,31 +142,44 @@ class _Simplifier:
             for body in bodies(value):
                 self._tails(body)
 
-    def _chain(self, expr: Expr, above: list[Binding]) -> Expr:
-        """`above` are bindings in whose scope the chain stands."""
+    def _chain(self, expr: Expr) -> Expr:
         bindings, tail = lets(expr)
         out: list[Binding] = []
-        copies: dict[str, Atom] = {}
+        seen: list[object] = []
         for var, value in bindings:
-            value = self._simplified(var, substitute(value, copies))
+            value = self._simplified(var, self._copied(value))
             if not isinstance(value, Var | Lit | Weight):
-                value = map_bodies(value, lambda body: self._chain(body, [*above, *out]))
-                value = self._earlier(value, [*above, *out]) or value
+                value = map_bodies(value, self._chain)
+                if self._may_be_shared(value):
+                    key: object = type(value), _up_to_names(value)
+                    earlier = [v for v in self._there[key] if v.name not in self._gone]
+                    if earlier:
+                        value = earlier[0]
+                    else:
+                        self._there[key].append(var)
+                        seen.append(key)
             if isinstance(value, Var | Lit | Weight):
-                copies[var.name] = value
+                self._copies[var.name] = value
                 self._use(value, self._uses.get(var.name, 0))
                 continue
             out.append((var, value))
             self._defined[var.name] = value
-        tail = map_bodies(substitute(tail, copies), lambda body: self._chain(body, [*above, *out]))
+        tail = map_bodies(self._copied(tail), self._chain)
+        for key in seen:  # out of scope
+            self._there[key].pop()
         return from_lets(out, tail)
 
-    def _earlier(self, value: Expr, bindings: list[Binding]) -> Var | None:
-        """A variable that holds the value already. Branches and calls are left as they are: sharing one would join depths."""
-        if isinstance(value, If | Match | Fold | Loop) or works(value) and not isinstance(value, Op):
-            return None
-        there = ((v, other) for v, other in bindings if v.name not in self._gone)
-        return next((v for v, other in there if type(other) is type(value) and same(other, value)), None)
+    def _copied(self, value: Expr) -> Expr:
+        """The node with what its operands are copies of in their place. What is inside it is visited later."""
+        if isinstance(value, Var):
+            return self._copies.get(value.name, value)
+        args = [self._copies.get(a.name, a) if isinstance(a, Var) else a for a in operands(value)]
+        return value if isinstance(value, Lit | Weight) else with_operands(value, args)
+
+    @staticmethod
+    def _may_be_shared(value: Expr) -> bool:
+        """Branches and calls are left as they are: sharing one would join depths."""
+        return not isinstance(value, If | Match | Fold | Loop) and (isinstance(value, Op) or not works(value))
 
     def _definition(self, atom: Atom) -> Expr | None:
         return self._defined.get(atom.name) if isinstance(atom, Var) else None

@@ -15,11 +15,11 @@ from typing import Any
 
 from backends.acrobat.analyses.callgraph import CallGraph, Site, call_graph
 from backends.acrobat.analyses.constants import Origin, origins
-from backends.acrobat.analyses.depth import is_work
 from backends.acrobat.analyses.engine import Facts
 from backends.acrobat.core.types import TensorT
-from backends.acrobat.ir.nodes import Atom, Call, Fold, Function, If, Let, Loop, Map, Match, Program, Weight
-from backends.acrobat.ir.visitor import Names, binders, walk
+from backends.acrobat.ir.nodes import Atom, Call, Function, Program, Weight
+from backends.acrobat.ir.visitor import Names, binders, flat, walk
+from backends.acrobat.ir.work import is_work
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.normal import normalise
 
@@ -120,33 +120,10 @@ def _merged(program: Program) -> Program:
     for component in graph.components:  # callees come first, so theirs are merged already
         own = {name: program.functions[name].origin or name for name in component}
         names = merged | own
-        shape = tuple(_shape(program.functions[name], names) for name in component)
+        members = [program.functions[name] for name in component]
+        shape = tuple((names[f.name], f.params, f.result, flat(f.body, names)) for f in members)
         merged |= dict(zip(component, kept.setdefault(shape, component), strict=True))
     if all(name == same for name, same in merged.items()):
         return program
     functions = {name: _retargeted(graph, function, {}, merged) for name, function in program.functions.items()}
     return remove_dead(replace(program, functions=functions))
-
-
-def _shape(function: Function, names: Mapping[str, str]) -> tuple[Any, ...]:
-    """Equal for functions that differ in their own names only."""
-    out: list[Any] = [names[function.name], function.params, function.result]
-    for node in walk(function.body):
-        match node:
-            case Let(var):
-                out.append(("let", var))
-            case If(cond):
-                out.append(("if", cond))
-            case Match(value, arms):
-                out.append(("match", value, tuple((arm.case, arm.vars) for arm in arms)))
-            case Map(var, iterable):
-                out.append(("map", var, iterable))
-            case Fold(var, iterable, carried, init):
-                out.append(("fold", var, iterable, carried, init))
-            case Loop(carried, init):
-                out.append(("loop", carried, init))
-            case Call(name, args):
-                out.append(("call", names.get(name, name), args))
-            case _:
-                out.append(node)
-    return tuple(out)

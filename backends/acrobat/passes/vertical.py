@@ -15,9 +15,10 @@ from backends.acrobat.core.types import ListT, TensorT
 from backends.acrobat.core.units import Instr, Kernel, Mode, Param, displacements
 from backends.acrobat.ir.nodes import Atom, Expr, Fold, Function, Lit, Loop, Op, Program, Var, Weight
 from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, walk
+from backends.acrobat.ir.work import is_operation, is_view
 from backends.acrobat.passes.chains import Chain, Scope, scopes
 from backends.acrobat.passes.dead import remove_dead
-from backends.acrobat.passes.legal import fits, is_view
+from backends.acrobat.passes.legal import fits
 from backends.acrobat.passes.units import Units, param_name, unit_name
 
 
@@ -31,11 +32,6 @@ def run(program: Program, fuse: bool = True, hoist: bool = True) -> Program:
 
 def _kind(expr: Expr) -> Fusion | None:
     return OPS[expr.op].fusion if isinstance(expr, Op) else None
-
-
-def _computes(expr: Expr) -> bool:
-    """Whether the node has to be in a kernel."""
-    return isinstance(expr, Op) and _kind(expr) is not Fusion.ADDRESS and not is_view(expr)
 
 
 class _Function:
@@ -56,7 +52,7 @@ class _Function:
             bindings.append((var, tail))
             tail = var
         tail = map_bodies(tail, self.chain)
-        if not any(_computes(value) for _, value in bindings):
+        if not any(is_operation(value) for _, value in bindings):
             return from_lets(bindings, tail)
         return _Chain(self, bindings, tail).fused()
 
@@ -87,7 +83,7 @@ class _Chain(Chain):
                 if _kind(self.values[i]) is Fusion.PRODUCT:
                     self.take_parts(i)
             for i in order:
-                if _computes(self.values[i]) and _kind(self.values[i]) is not Fusion.PRODUCT and not self.is_taken(i):
+                if self.is_operation[i] and _kind(self.values[i]) is not Fusion.PRODUCT and not self.is_taken(i):
                     self.join_producers(i)
             for i in order:
                 if _kind(self.values[i]) is Fusion.PRODUCT:
@@ -114,7 +110,7 @@ class _Chain(Chain):
         last = [product]
         while last := [j for i in last for j in self.users[i] if self.is_move(j)]:
             steps.append(last)
-        if not steps or sum(not is_view(self.values[j]) for j in steps[0]) < 2:
+        if not steps or sum(not self.is_view[j] for j in steps[0]) < 2:
             return
         while steps and not self.merge([self.groups.of[j] for step in steps for j in step], product):
             steps.pop()
@@ -152,12 +148,14 @@ class _Chain(Chain):
         for member in self.groups.members(self.groups.of[i]):
             for j in self.groups.dependence.direct(member):
                 base = self.base(j)
-                if base is not None and _computes(self.values[base]):
+                if base is not None and self.is_operation[base]:
                     found[self.groups.of[base]] = None
+
+        carried = sum(1 << self.groups.numbers[name] for name in self.owner.carried if name in self.groups.numbers)
 
         def lateness(group: int) -> tuple[bool, bool, int, int]:
             ready = self.groups.ready(group)
-            return self.has_product(group), bool(ready & self.owner.carried), len(ready), self.groups.members(group)[-1]
+            return self.has_product(group), bool(ready & carried), ready.bit_count(), self.groups.members(group)[-1]
 
         return sorted(found, key=lateness, reverse=True)
 
@@ -174,14 +172,14 @@ class _Chain(Chain):
         return True
 
     def computed(self, groups: Iterable[int]) -> list[str]:
-        return [self.bindings[m][0].name for g in groups for m in self.groups.members(g) if _computes(self.values[m])]
+        return [self.bindings[m][0].name for g in groups for m in self.groups.members(g) if self.is_operation[m]]
 
     # ---- from a group to a kernel
 
     def made(self, members: list[int]) -> _Made | None:
         """The kernel that computes the members' values that are used elsewhere; None if it is not worth being one."""
         for exposed in dict.fromkeys((self.exposed(members, views=self.owner.fuse), self.exposed(members, views=False))):
-            made = _Builder(self, exposed).made({i for i in members if not is_view(self.values[i])})
+            made = _Builder(self, exposed).made({i for i in members if not self.is_view[i]})
             if fits(made.kernel):
                 return made
         return None
@@ -193,20 +191,20 @@ class _Chain(Chain):
         outside: dict[int, dict[int, bool]] = {}  # base -> its views with users outside -> whether those are kernels
         whole: set[int] = set()
         for base in members:
-            if is_view(self.values[base]):
+            if self.is_view[base]:
                 continue
             pending = [base]
             while pending:
                 i = pending.pop()
                 users = [j for j in self.users[i] if j not in inside]
-                pending += [j for j in self.users[i] if is_view(self.values[j])]
-                users = [j for j in users if not is_view(self.values[j])]
+                pending += [j for j in self.users[i] if self.is_view[j]]
+                users = [j for j in users if not self.is_view[j]]
                 if not users and i not in self.in_tail:
                     continue
                 if i == base:
                     whole.add(base)
                 else:
-                    outside.setdefault(base, {})[i] = any(_computes(self.values[j]) for j in users)
+                    outside.setdefault(base, {})[i] = any(self.is_operation[j] for j in users)
         results = set(whole)
         for base, found in outside.items():
             needed = {i for i, kernels in found.items() if kernels} if views else set()
@@ -230,16 +228,16 @@ class _Chain(Chain):
         exposed: set[int] = set()
         for group in self.groups.order():
             members = self.groups.members(group)
-            if not any(_computes(self.values[i]) for i in members):
+            if not any(self.is_operation[i] for i in members):
                 out += [self.bindings[i] for i in members if i not in exposed]
                 continue
             made = self.made(members)
             if made is None:
-                (alone,) = (i for i in members if _computes(self.values[i]))
+                (alone,) = (i for i in members if self.is_operation[i])
                 made = _Builder(self, (alone,)).made({alone})
             exposed |= set(made.exposed)
             self.launch(made, out)
-            out += [self.bindings[i] for i in members if is_view(self.values[i]) and i not in made.exposed]
+            out += [self.bindings[i] for i in members if self.is_view[i] and i not in made.exposed]
         return from_lets(self.without_idle_views(out), self.tail)
 
     def without_idle_views(self, bindings: list[Binding]) -> list[Binding]:

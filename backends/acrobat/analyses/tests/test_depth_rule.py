@@ -13,11 +13,12 @@ import pytest
 from hypothesis import given, settings
 
 from backends.acrobat.analyses.callgraph import CallGraph
-from backends.acrobat.analyses.depth import is_work, static_depths
+from backends.acrobat.analyses.depth import static_depths
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.nodes import Let, Op, Program
 from backends.acrobat.ir.tests.programs import Sample
 from backends.acrobat.ir.visitor import walk
+from backends.acrobat.ir.work import is_work
 from backends.acrobat.passes import inline
 from backends.acrobat.passes.tests.models import WORKLOADS, workload
 from backends.acrobat.passes.tests.random_programs import live_samples

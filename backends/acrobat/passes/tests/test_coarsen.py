@@ -11,9 +11,8 @@ from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.nodes import Launch, Let, Map, Program
 from backends.acrobat.ir.reader import read_program
 from backends.acrobat.ir.verifier import verify
-from backends.acrobat.ir.visitor import walk
+from backends.acrobat.ir.visitor import walk, works
 from backends.acrobat.passes import coarsen, inline, vertical
-from backends.acrobat.passes.grouping import works
 from backends.acrobat.passes.tests.texts import after, assert_makes
 
 BEFORE = """\

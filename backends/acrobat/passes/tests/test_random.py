@@ -12,8 +12,8 @@ from backends.acrobat.ir.nodes import Op, Program
 from backends.acrobat.ir.tests.programs import Sample, samples
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.ir.visitor import walk
+from backends.acrobat.ir.work import is_view
 from backends.acrobat.passes import coarsen, constants, folds, horizontal, inline, simplify, specialise, vertical
-from backends.acrobat.passes.legal import is_view
 from backends.acrobat.passes.tests.models import WORKLOADS, workload
 from backends.acrobat.passes.tests.test_meaning import assert_same
 

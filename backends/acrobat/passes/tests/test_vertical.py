@@ -11,8 +11,8 @@ from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.units import Kernel
 from backends.acrobat.ir.nodes import Launch, Op, Program
 from backends.acrobat.ir.visitor import walk
+from backends.acrobat.ir.work import is_view
 from backends.acrobat.passes import coarsen, vertical
-from backends.acrobat.passes.legal import is_view
 from backends.acrobat.passes.tests.test_coarsen import blocks
 from backends.acrobat.passes.tests.texts import after, assert_makes
 

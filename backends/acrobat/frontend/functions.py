@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.instances.annotations import AnnotationError, Datatypes, hints
 from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.reads import Reads
-from backends.acrobat.frontend.source import decorated, source_of, span_of, stripped
+from backends.acrobat.frontend.source import closure, decorated, source_of, span_of, stripped
 from backends.acrobat.frontend.types import NEVER, NONE, UNKNOWN, Mismatch, contains_unknown, join_types
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -378,15 +378,3 @@ class Functions:
 def _owner(values: Sequence[Value]) -> Any:
     """The module whose method is called, if it is one."""
     return values[0].python_object if values and isinstance(values[0], Special) else None
-
-
-def closure(function: types.FunctionType) -> dict[str, Any]:
-    """The values of a function's free names."""
-    cells = function.__closure__ or ()
-    out = {}
-    for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
-        try:
-            out[name] = cell.cell_contents
-        except ValueError:
-            continue
-    return out

@@ -96,6 +96,18 @@ def _alike(rewritten: CodeType, code: CodeType) -> bool:
     )
 
 
+def closure(function: FunctionType) -> dict[str, Any]:
+    """The values of a function's free names."""
+    cells = function.__closure__ or ()
+    out = {}
+    for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
+        try:
+            out[name] = cell.cell_contents
+        except ValueError:
+            continue
+    return out
+
+
 def harmless(decorator: ast.expr) -> bool:
     """Whether a decorator, or what a `with` statement enters, leaves what is computed as it is."""
     plain = (

@@ -98,6 +98,27 @@ def index_of(items, wanted):
     return at
 
 
+def place(items, wanted):
+    """Where the first equal item stands; one must."""
+    at = index_of(items, wanted)
+    if at == len(items):
+        raise ValueError(f"{wanted!r} is not in the list")
+    return at
+
+
+def without_first(items, wanted):
+    at = place(items, wanted)
+    return items[:at] + items[at + 1 :]
+
+
+def count(items, wanted):
+    found = 0
+    for item in items:
+        if item == wanted:
+            found = found + 1
+    return found
+
+
 # ---- sets, as lists whose items differ; dictionaries, as lists of pairs whose keys differ
 
 

@@ -22,8 +22,6 @@ REFUSED = {
     "expression_evaluator": "numbers, strings and tuples in one place",
     "tree_decoder": "lists that contain lists of their own type",
     "transition_parser": "None in a place that holds a tensor elsewhere, without a test",
-    "beam_search_decoder": "objects of an ordinary class that the model makes",
-    "best_first_decoder": "heapq",
     "copy_generator": "scatter_add",
     "soft_decision_tree": "strings put together at run time",
     "directed_acyclic": "id",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import builtins as python_builtins
 import collections
+import heapq
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -13,15 +15,17 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.arguments import Call, Refused
 from backends.acrobat.frontend.evaluator.attributes import attribute
-from backends.acrobat.frontend.evaluator.calls import called
+from backends.acrobat.frontend.evaluator.calls import WRITTEN, called
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import length_of
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of, mapped
+from backends.acrobat.frontend.evaluator.mutation import give, owned_list
 from backends.acrobat.frontend.evaluator.operators import as_int
 from backends.acrobat.frontend.evaluator.sums import extremum
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, METHODS, NUMBERS, handles
-from backends.acrobat.frontend.types import describe
+from backends.acrobat.frontend.types import contains_unknown, describe
 from backends.acrobat.frontend.values import (
+    Dyn,
     Held,
     Method,
     Special,
@@ -39,6 +43,8 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     unknown,
 )
+from backends.acrobat.ir import nodes as n
+from backends.acrobat.library import heaps, python
 
 
 def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
@@ -329,3 +335,87 @@ def _isinstance(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value
         case [Special() as value, Static(classes)] if value.python_object is not None:
             return Static(isinstance(value.python_object, classes))
     return f.problem(node, "`isinstance` is not in the language", "take the value apart with `match`")
+
+
+# ---- methods of lists
+
+
+@handles(METHODS, "list")
+def _list_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+    xs = method.owner
+    owner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    if is_unknown(xs) or any(map(nothing_known, args)):
+        return unknown()
+    match method.name, args:
+        case "sort", [] if owner is not None:
+            found = owned_list(f, node, owner, "sort")
+            if found is not None:
+                give(f, found[0], ordered(f, node, "sorted", [xs], kwargs))  # type: ignore[arg-type]
+            return Static(None)
+        case "remove", [item] if owner is not None and not kwargs:
+            found = owned_list(f, node, owner, "remove")
+            if found is not None:
+                give(f, found[0], f.program.call(f, node, python.without_first, [xs, item], {}))
+            return Static(None)
+        case "index", [item] if not kwargs:
+            return f.program.call(f, node, python.place, [xs, item], {})
+        case "count", [item] if not kwargs:
+            return f.program.call(f, node, python.count, [xs, item], {})
+        case "copy", [] if not kwargs:
+            return builtin(f, node, "list", [xs], {}, "")  # type: ignore[arg-type]
+    return None
+
+
+# ---- heaps
+
+
+@handles(WRITTEN, heapq.heappush)
+def _heap_push(f: Frame, node: ast.Call, function: Any) -> Value | None:
+    if len(node.args) != 2 or node.keywords:
+        return None
+    item = f.expression(node.args[1])
+    found = owned_list(f, node, node.args[0], "heappush")
+    if found is None or nothing_known(item):
+        return Static(None)
+    name, heap = found
+    t = ListT(f.common([type_of(heap).item, type_of(item)]))
+    if contains_unknown(t):
+        give(f, name, Dyn(n.Var("[]", t, span=f.span)))
+        return Static(None)
+    give(f, name, f.program.call(f, node, heaps.pushed, [f.coerce(heap, t), f.coerce(item, t.item)], {}))
+    return Static(None)
+
+
+@handles(WRITTEN, heapq.heappop)
+def _heap_pop(f: Frame, node: ast.Call, function: Any) -> Value | None:
+    if len(node.args) != 1 or node.keywords:
+        return None
+    found = owned_list(f, node, node.args[0], "heappop")
+    if found is None or is_unknown(found[1]):
+        return unknown()
+    name, heap = found
+    popped = f.program.call(f, node, heaps.popped, [heap], {})
+    parts = f.components(popped, 2)
+    if parts is None:
+        return unknown()
+    give(f, name, parts[1])
+    return parts[0]
+
+
+@handles(WRITTEN, heapq.heapify)
+def _heapify(f: Frame, node: ast.Call, function: Any) -> Value | None:
+    found = owned_list(f, node, node.args[0], "heapify") if len(node.args) == 1 else None
+    if found is not None and not is_unknown(found[1]):
+        give(f, found[0], f.program.call(f, node, heaps.heapified, [found[1]], {}))
+    return Static(None)
+
+
+# ---- functions made of names
+
+
+@handles(FUNCTIONS, operator.attrgetter)
+def _getter(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    match args:
+        case [Static(str() as name)] if name.isidentifier():
+            return Static(operator.attrgetter(name))
+    return f.problem(node, f"`{ast.unparse(node.func)}` takes one name here", "write a lambda")

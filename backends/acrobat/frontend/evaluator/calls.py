@@ -21,7 +21,7 @@ from backends.acrobat.frontend.evaluator.conditions import truth
 from backends.acrobat.frontend.evaluator.constants import of_constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import mapped
-from backends.acrobat.frontend.evaluator.objects import construct
+from backends.acrobat.frontend.evaluator.objects import construct, instantiate
 from backends.acrobat.frontend.evaluator.sums import total
 from backends.acrobat.frontend.evaluator.tables import (
     AFTER_CALLS,
@@ -198,6 +198,8 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
             return of_library(f, node, args, kwargs, hint)
     if isinstance(value, types.FunctionType):
         return f.program.call(f, node, value, args, kwargs)
+    if isinstance(value, type) and isinstance(value.__init__, types.FunctionType):  # type: ignore[misc]
+        return instantiate(f, node, value, args, kwargs)
     if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, (dict, tuple, list, str)) and not kwargs:
         return of_constant(f, node, value, args)
     facts = [known(a) for a in args]

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from backends.acrobat.core.messages import Message
 from backends.acrobat.core.types import BOOL, INT, DataT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.types import NEVER, contains_unknown
@@ -91,3 +92,13 @@ def is_none(f: Frame, value: Dyn, negate: bool = False) -> Dyn:
 
 def negation(f: Frame, value: Value) -> Value:
     return Static(not value.value) if isinstance(value, Static) else f.host("not", [value], BOOL)
+
+
+# ---- failure
+
+
+def fail(f: Frame, text: str, values: Sequence[Value] = (), symbols: frozenset[int] = frozenset()) -> Dyn:
+    """What stands in the place of a value where the model raises an error: `text` as for `str.format`, with `values`."""
+    place = f"{f.span.file}:{f.span.line}: " if f.span.line else ""
+    number = f.program.messages.number(Message(place, text, symbols))
+    return retyped(f.host("fail", [Static(number), *values], INT, "raised"), NEVER)

@@ -10,7 +10,7 @@ from typing import Any
 from backends.acrobat import library
 from backends.acrobat.core.types import BOOL, INT, DataT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator import constants
-from backends.acrobat.frontend.evaluator.choice import Arm, choose, is_none, negation, one_of, open_optional, optional
+from backends.acrobat.frontend.evaluator.choice import Arm, choose, fail, is_none, negation, one_of, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, tests_none
 from backends.acrobat.frontend.evaluator.tables import COMPARED, EXPRESSIONS, MEMBERSHIP, TRUTHS, handles
@@ -257,6 +257,8 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
         return f.host(name, [a, b], BOOL)
     if name in ("eq", "ne") and isinstance(type_of(a), TupleT) and isinstance(type_of(b), TupleT):
         return _same_tuples(f, node, op, f.components(a) or [], f.components(b) or [])
+    if isinstance(type_of(a), TupleT) and isinstance(type_of(b), TupleT):
+        return _tuples_in_order(f, node, op, f.components(a) or [], f.components(b) or [])
     if type_of(a) == SYMBOL and type_of(b) == SYMBOL and name in ("eq", "ne"):
         return f.host(name, [a, b], BOOL)
     return f.problem(node, f"{describe(type_of(a))} and {describe(type_of(b))} cannot be compared")
@@ -269,6 +271,20 @@ def _same_tuples(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value], b: 
         same = comparison(f, node, ast.Eq(), x, y)
         result = choose(f, node, result, lambda same=same: same, lambda: Static(False))  # type: ignore[misc]
     return result if isinstance(op, ast.Eq) or is_unknown(result) else negation(f, result)
+
+
+def _tuples_in_order(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value], b: Sequence[Value]) -> Value:
+    """`<` and the like of tuples: the first components that differ decide. Where none of those that have an order do, the
+    others would have to, which is an error of the instance as it is in Python."""
+    if not a or not b:
+        return Static(COMPARISONS[type(op)][1](len(a), len(b)))
+    if not (is_number(a[0]) and is_number(b[0])):
+        return fail(f, "TypeError: the tuples that are compared agree in all numbers before their components without an order")
+    strict = ast.Lt() if isinstance(op, (ast.Lt, ast.LtE)) else ast.Gt()
+    same = comparison(f, node, ast.Eq(), a[0], b[0])
+    return choose(
+        f, node, same, lambda: _tuples_in_order(f, node, op, a[1:], b[1:]), lambda: comparison(f, node, strict, a[0], b[0])
+    )
 
 
 def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from backends.acrobat.core.messages import Message
-from backends.acrobat.core.types import INT
-from backends.acrobat.frontend.evaluator.choice import choose
+from backends.acrobat.frontend.evaluator.choice import choose, fail
 from backends.acrobat.frontend.evaluator.conditions import decide, truth
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import LEAVING, STATEMENTS, Exits, handles
-from backends.acrobat.frontend.types import NEVER, describe
-from backends.acrobat.frontend.values import Static, Value, kind, known, retyped, type_or_none
+from backends.acrobat.frontend.types import describe
+from backends.acrobat.frontend.values import Static, Value, kind, known, type_or_none
 
 
 @handles(LEAVING, ast.Raise)
@@ -62,10 +60,7 @@ def _fail(f: Frame, kind: str, parts: Sequence[ast.expr]) -> Value:
     for i, part in enumerate(parts):
         text.constant(", " if i else ": ")
         text.add(part)
-    place = f"{f.span.file}:{f.span.line}: " if f.span.line else ""
-    message = Message(place, kind + text.format, frozenset(text.symbols))
-    number = f.program.messages.number(message)
-    return retyped(f.host("fail", [Static(number), *text.values], INT, "raised"), NEVER)
+    return fail(f, kind + text.format, text.values, frozenset(text.symbols))
 
 
 class _Text:

@@ -22,7 +22,7 @@ from backends.acrobat.frontend.evaluator.tables import COERCIONS, EXPRESSIONS, L
 from backends.acrobat.frontend.instances.annotations import AnnotationError, Datatypes
 from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.reads import Reads
-from backends.acrobat.frontend.source import span_of
+from backends.acrobat.frontend.source import closure, span_of
 from backends.acrobat.frontend.types import (
     NEVER,
     NONE,
@@ -163,6 +163,17 @@ class Frame:
         if owned:
             self.owned.add(node.id)  # type: ignore[attr-defined]
         return value
+
+    @contextmanager
+    def elsewhere(self, function: FunctionType, file: str, env: Env) -> Iterator[None]:
+        """Compile a part of another function in this place."""
+        before = self.env, self.owned, self.poisoned, self.function, self.namespace, self.file
+        self.env, self.owned, self.poisoned, self.function = env, set(), {}, function
+        self.namespace, self.file = function.__globals__ | closure(function), file
+        try:
+            yield
+        finally:
+            self.env, self.owned, self.poisoned, self.function, self.namespace, self.file = before
 
     # ---- problems
 

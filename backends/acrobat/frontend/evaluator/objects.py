@@ -13,8 +13,10 @@ from backends.acrobat.core.types import DataT
 from backends.acrobat.frontend.evaluator.arguments import Call
 from backends.acrobat.frontend.evaluator.choice import optional
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.source import source_of
 from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe
 from backends.acrobat.frontend.values import Dyn, Method, Static, Value, guess, nothing_known, type_of, unknown
 from backends.acrobat.ir import nodes as n
@@ -32,6 +34,42 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
         defaults = {x.name: Static(x.default) for x in fields if x.default is not dataclasses.MISSING}
     values = Call(cls.__name__, args, kwargs).bind(*names, **defaults)
     return made(f, node, cls, t, dict(zip(names, values, strict=True)))
+
+
+def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """An object of an ordinary class: what its `__init__` gives to attributes, one after the other."""
+    init = cls.__init__  # type: ignore[misc]
+    if not isinstance(init, types.FunctionType):
+        return f.problem(node, f"objects of `{cls.__name__}` are not made in the language", "write a dataclass")
+    definition, file = source_of(init)
+    parameters = [a.arg for a in (*definition.args.args, *definition.args.kwonlyargs)]
+    if definition.args.vararg or definition.args.kwarg or definition.decorator_list:
+        return f.problem(node, f"`{cls.__name__}.__init__` has parameters that are not in the language")
+    me, *names = parameters
+    written = zip(reversed(definition.args.args), reversed(init.__defaults__ or ()), strict=False)
+    defaults = {x.arg: Static(v) for x, v in written}
+    defaults |= {k: Static(v) for k, v in (init.__kwdefaults__ or {}).items()}
+    values = Call(cls.__name__, args, kwargs).bind(*names, **defaults)
+    held: dict[str, Value] = {}
+    with f.elsewhere(init, file, dict(zip(names, values, strict=True))):
+        for s in definition.body:
+            match s:
+                case ast.Expr(ast.Constant()) | ast.Pass():
+                    continue
+                case ast.Assign([ast.Attribute(ast.Name(owner), name)], value) if owner == me:
+                    pass
+                case ast.AnnAssign(ast.Attribute(ast.Name(owner), name), _, ast.expr() as value) if owner == me:
+                    pass
+                case _:
+                    return f.problem(
+                        s, f"`{cls.__name__}.__init__` does more than give attributes their values", "compute them before"
+                    )
+            held[name] = f.env[f"{HIDDEN}{me}.{name}"] = f.expression(value, name)
+    datatypes = f.program.datatypes
+    t = DataT(datatypes.union_of_made(cls, list(held)))
+    if missing := [x for x in datatypes.field_names(cls) if x not in held]:
+        return f.problem(node, f"a `{cls.__name__}` that is made here has no `{missing[0]}`")
+    return made(f, node, cls, t, {x: held[x] for x in datatypes.field_names(cls)})
 
 
 def made(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Value]) -> Value:

@@ -10,14 +10,8 @@ import ast
 import types
 from typing import Any
 
+from backends.acrobat.frontend.evaluator.syntax import CHANGING
 from backends.acrobat.frontend.source import source_of, stripped
-
-LIST_CHANGES = ("append", "extend", "insert", "reverse", "clear")
-"""Methods that change a list and give nothing."""
-SET_CHANGES = ("add", "discard", "update")
-"""Methods that change a set and give nothing."""
-CHANGING = frozenset((*LIST_CHANGES, *SET_CHANGES, "pop", "popleft"))
-"""Methods that change a list, set or dictionary."""
 
 
 def changed_parameters(function: types.FunctionType, owner: Any, known: dict[Any, tuple[str, ...]]) -> tuple[str, ...]:

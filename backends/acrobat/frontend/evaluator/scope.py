@@ -55,6 +55,8 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
                 assign(f, e, v)
         case ast.Subscript():
             put_item(f, target, target, value)
+        case ast.Attribute():
+            f.problem(target, "an attribute is not assigned to in the language", "make a new object with the new value")
         case _:
             f.problem(target, "only names and items can be assigned to", "build a new value")
 

@@ -16,10 +16,9 @@ from backends.acrobat.frontend.evaluator.failures import raised_if
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.markers import PURE, marker_of
 from backends.acrobat.frontend.evaluator.mutation import put_item
-from backends.acrobat.frontend.evaluator.outputs import LIST_CHANGES, SET_CHANGES
 from backends.acrobat.frontend.evaluator.patterns import match_rows
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in, own
-from backends.acrobat.frontend.evaluator.syntax import ends, hint_of, leaves, raises, tests_none
+from backends.acrobat.frontend.evaluator.syntax import LIST_CHANGES, SET_CHANGES, ends, hint_of, leaves, raises, tests_none
 from backends.acrobat.frontend.evaluator.tables import CHANGED, LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.source import harmless
 from backends.acrobat.frontend.types import Mismatch, contains_unknown

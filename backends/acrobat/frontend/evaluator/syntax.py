@@ -11,6 +11,14 @@ RETURNED = HIDDEN + "returned"
 """The name that carries the value of a `return` out of a loop."""
 
 
+LIST_CHANGES = ("append", "extend", "insert", "reverse", "clear")
+"""Methods that change a list and give nothing, and whose arguments have no names."""
+SET_CHANGES = ("add", "discard", "update")
+"""Methods that change a set and give nothing."""
+CHANGING = frozenset((*LIST_CHANGES, *SET_CHANGES, "sort", "remove", "pop", "popleft"))
+"""Methods that change a list, set or dictionary."""
+
+
 def hint_of(target: ast.expr) -> str:
     return target.id if isinstance(target, ast.Name) else ""
 
@@ -23,12 +31,7 @@ def assigned(nodes: Sequence[ast.AST]) -> list[str]:
         match node:
             case ast.Name(name, ast.Store()) | ast.MatchAs(name=str(name)):
                 out[name] = None
-            case ast.Call(
-                ast.Attribute(
-                    ast.Name(name),
-                    "append" | "extend" | "insert" | "reverse" | "clear" | "pop" | "popleft" | "add" | "discard" | "update",
-                )
-            ):
+            case ast.Call(ast.Attribute(ast.Name(name), method)) if method in CHANGING:
                 out[name] = None
             case ast.Call(ast.Attribute(ast.IfExp(body=ast.Name(one), orelse=ast.Name(other)), "append")):
                 out[one] = out[other] = None

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, Case, DataT, DataType, ListT, TensorT, TupleT, Type
-from backends.acrobat.frontend.instances.observed import Observer, Place, RecordOf
+from backends.acrobat.frontend.instances.observed import Observer, Place, RecordOf, stand_in
 from backends.acrobat.frontend.types import SYMBOL, UNKNOWN, contains_unknown, join_types
 
 
@@ -48,6 +48,7 @@ class Datatypes:
         self.changed = False
         self.asked: dict[type, list[str]] = {}  # of classes known from a sample: the fields that the program reads
         self.seen: dict[type, dict[str, Place]] = {}
+        self.made: dict[type, tuple[str, ...]] = {}  # ordinary classes that only the model makes: their attributes
         classes = {c for m in root.modules() for c in type(m).__mro__ if not c.__module__.startswith(("torch.", "builtins"))}
         self.modules = sorted({c.__module__ for c in classes if c.__module__ in sys.modules})
 
@@ -64,6 +65,22 @@ class Datatypes:
                 "name it where its classes are defined"
             )
         return name
+
+    def union_of_made(self, cls: type, names: Sequence[str]) -> str:
+        """The union of an ordinary class whose objects the model makes, with these attributes."""
+        if cls not in self.of_class:
+            name = cls.__name__
+            while name in self.cases:
+                name += "_"
+            self.cases[name] = (cls,)
+            self.of_class[cls] = name
+            self.made[cls] = tuple(names)
+            self.fields |= {(cls, x): UNKNOWN for x in names}
+        elif cls in self.seen:
+            for x in names:
+                if not self.has_field(cls, x):
+                    raise AnnotationError(f"a `{cls.__name__}` of the sample has no `{x}`, those that the model makes have")
+        return self.of_class[cls]
 
     def record_fields(self, cls: type) -> list[str]:
         """All keys of a dictionary that the model makes; those of one in the sample are read as it needs them."""
@@ -225,6 +242,9 @@ class Datatypes:
         self.optionals[name] = inner
         return DataT(name)
 
+    def _python_class(self, cls: type) -> type:
+        return stand_in(cls, self.made[cls]) if cls in self.made else cls
+
     def _extent(self, e: Any) -> int:
         value = getattr(self.root, e, None) if isinstance(e, str) else e
         if not isinstance(value, int):
@@ -241,6 +261,8 @@ class Datatypes:
             return self.asked.setdefault(cls, [])
         if issubclass(cls, RecordOf):
             return list(cls.keys)
+        if cls in self.made:
+            return list(self.made[cls])
         return [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
 
     def has_field(self, cls: type, name: str) -> bool:
@@ -288,7 +310,7 @@ class Datatypes:
                 out[name] = DataType(
                     name,
                     tuple(
-                        Case(c.__name__, tuple((f, self.fields[c, f]) for f in self.field_names(c)), c)
+                        Case(c.__name__, tuple((f, self.fields[c, f]) for f in self.field_names(c)), self._python_class(c))
                         for c in self.cases[name]
                     ),
                 )

@@ -196,7 +196,7 @@ class Boundary:
                 case = next(c for c in data.cases if isinstance(value, c.cls))
                 held = {f: self._out(x, getattr(value, f)) for f, x in case.fields}
                 if issubclass(case.cls, RecordOf):
-                    return held
+                    return held if case.cls.stands_for is None else case.cls.real(held)
                 return case.cls(**held)
         return value
 

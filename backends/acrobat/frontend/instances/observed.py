@@ -38,6 +38,17 @@ class RecordOf:
 
     __slots__ = ()
     keys: tuple[str, ...] = ()
+    stands_for: type | None = None
+    """An ordinary class whose objects the model makes, in the place of a dictionary."""
+
+    @classmethod
+    def real(cls, fields: dict[str, Any]) -> Any:
+        """The object of the ordinary class with these attributes."""
+        assert cls.stands_for is not None
+        made: Any = object.__new__(cls.stands_for)
+        for name, value in fields.items():
+            object.__setattr__(made, name, value)
+        return made
 
     @classmethod
     def of_fields(cls, fields: dict[str, Any]) -> RecordOf:
@@ -57,6 +68,11 @@ def record_class(keys: Sequence[str]) -> type:
     if ordered not in _RECORDS:
         _RECORDS[ordered] = type("dict_" + "_".join(ordered), (RecordOf,), {"keys": ordered, "__slots__": ordered})
     return _RECORDS[ordered]
+
+
+def stand_in(cls: type, keys: Sequence[str]) -> type:
+    """The class that stands for an ordinary one in the compiled program."""
+    return type(cls.__name__, (RecordOf,), {"keys": tuple(keys), "__slots__": tuple(keys), "stands_for": cls})
 
 
 class Observer:

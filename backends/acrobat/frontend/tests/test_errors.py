@@ -255,10 +255,10 @@ def forward(self, s: In) -> int:
     return s.n
 """,
         """
-model.py:28:9: only names and items can be assigned to
+model.py:28:9: an attribute is not assigned to in the language
             self.count = s.n
             ^^^^^^^^^^
-    build a new value
+    make a new object with the new value
 """,
     ),
     (
@@ -679,7 +679,6 @@ WRONG = {
     "torch.nothing": "the module torch has no `nothing`",
     "s.x.nothing": "`nothing` of a tensor is not in the language",
     "s.x.data": "`data` of a tensor is not in the language",
-    "[s.n].count(1)": "`count` of a list is not in the language",
     "(s.n, 1).count(1)": "a tuple has no `count` in the language",
     "(s.n, 1)[2]": "index 2 is out of range for a tuple of 2",
     "[s.n][0.5]": "the index of a list is an int, not a float",

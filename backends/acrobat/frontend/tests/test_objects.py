@@ -1,0 +1,177 @@
+"""Objects of ordinary classes that the model makes, heaps, methods of lists, tuples in order: against eager Python."""
+
+from __future__ import annotations
+
+import heapq
+import random
+from pathlib import Path
+
+import pytest
+import torch
+
+from backends.acrobat.errors import CompileError, InstanceError
+from backends.acrobat.frontend import build
+from backends.acrobat.frontend.tests.test_own_model import load
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.ir.verifier import verify
+from backends.acrobat.library import heaps
+from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+
+HEAD = """
+import heapq
+import operator
+
+import torch
+import torch.nn as nn
+
+
+class State:
+    limit = 3
+
+    def __init__(self, h, words=None, cost=0.0):
+        \"\"\"What was read so far.\"\"\"
+        self.h = h
+        self.words = [0] if words is None else words
+        self.cost: float = cost
+        self.mean = self.cost / len(self.words)
+
+    def read(self, h, word):
+        return State(h, [*self.words, word], cost=self.cost + word)
+
+    @property
+    def done(self):
+        return len(self.words) > self.limit
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.lin = nn.Linear(4, 4)
+
+"""
+
+MODELS = {
+    "objects": """
+    def forward(self, s):
+        state = State(s["x"])
+        for word in s["words"]:
+            if state.done:
+                break
+            state = state.read(torch.tanh(self.lin(state.h)), word)
+        return state.h, state.words, state.mean, state.done
+""",
+    "objects in lists": """
+    def forward(self, s):
+        states = [State(s["x"], [k], k * 0.5) for k in s["words"]]
+        states.sort(key=lambda state: state.cost, reverse=True)
+        best = max(states, key=operator.attrgetter("mean"))
+        return [state.cost for state in states], best.words
+""",
+    "an object as the result": """
+    def forward(self, s):
+        return [State(self.lin(s["x"]), cost=float(k)) for k in s["words"]]
+""",
+    "a heap": """
+    def forward(self, s):
+        heap, order = [], []
+        for i, k in enumerate(s["words"]):
+            heapq.heappush(heap, (k % 5, -i, s["x"] * k))
+            if len(heap) > 4:
+                order.append(heapq.heappop(heap)[0])
+        rest = heap.copy()
+        total = torch.zeros(4)
+        while heap:
+            _, i, x = heapq.heappop(heap)
+            order.append(i)
+            total = self.lin(total + x)
+        return order, [k for k, _, _ in rest], total
+""",
+    "heapify": """
+    def forward(self, s):
+        queue = list(s["words"])
+        heapq.heapify(queue)
+        heapq.heappush(queue, 7)
+        return queue
+""",
+    "methods of lists": """
+    def forward(self, s):
+        words = list(s["words"])
+        words.sort()
+        first = words[0]
+        words.remove(first)
+        return words, words.count(2), words.index(words[-1]), self.lin(s["x"])
+""",
+    "tuples in order": """
+    def forward(self, s):
+        n, k = s["words"][0], s["words"][1]
+        pair = (n, k)
+        return pair < (2, 3), pair <= (n, k), pair > (n, 1), (n, k, s["x"]) >= (k, n + 1, s["x"]), (n,) < (n, k)
+""",
+}
+
+
+def instances() -> list[dict]:
+    rng = random.Random(0)
+    generator = torch.Generator().manual_seed(1)
+    sizes = (2, 5, 9, 12, 3)
+    words = [[rng.randrange(9) for _ in range(n)] for n in sizes]
+    words[4] = [3, 2, 8]
+    return [{"x": torch.randn(4, generator=generator), "words": w} for w in words]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_interpreter(name: str, tmp_path: Path) -> None:
+    module = load(tmp_path, HEAD + MODELS[name], f"objects_{name.replace(' ', '_')}").Model().eval()
+    program = build(module, sample=instances())
+    verify(program)
+    interpreter = Interpreter(program)
+    with torch.no_grad():
+        for instance in instances():
+            got, want = interpreter.run(instance), module(instance)
+            if name == "an object as the result":
+                assert [type(o) for o in got] == [type(o) for o in want]
+                got, want = [vars(o) for o in got], [vars(o) for o in want]
+            assert_same(as_tensors(got), want, name)
+
+
+REFUSED = {
+    "state = State(s['x'])\n        state.cost = 1.0": "an attribute is not assigned to",
+    "words = s['words']\n        words.sort()": "changes a list that may be seen under another name",
+    "heap = s['words']\n        heapq.heappop(heap)": "changes a list that may be seen under another name",
+}
+
+
+@pytest.mark.parametrize("body", REFUSED)
+def test_refused(body: str, tmp_path: Path) -> None:
+    source = f"    def forward(self, s):\n        {body}\n        return self.lin(s['x'])\n"
+    module = load(tmp_path, HEAD + source, f"objects_refused_{len(body)}").Model().eval()
+    with pytest.raises(CompileError, match=REFUSED[body]):
+        build(module, sample=instances())
+
+
+def test_tuples_without_an_order_are_an_error_of_the_instance(tmp_path: Path) -> None:
+    source = "    def forward(self, s):\n        return (s['words'][0], s['x']) < (s['words'][1], s['x'])\n"
+    program = build(load(tmp_path, HEAD + source, "objects_no_order").Model().eval(), sample=instances())
+    x = torch.zeros(4)
+    assert Interpreter(program).run({"x": x, "words": [1, 2]}) is True
+    with pytest.raises(InstanceError, match="TypeError: the tuples that are compared agree"):
+        Interpreter(program).run({"x": x, "words": [1, 1]})
+
+
+def test_the_library_s_heaps_are_python_s() -> None:
+    rng = random.Random(0)
+    for _ in range(200):
+        mine: list[int] = [rng.randrange(6) for _ in range(rng.randrange(9))]
+        theirs = list(mine)
+        mine = heaps.heapified(mine)
+        heapq.heapify(theirs)
+        for _ in range(12):
+            if theirs and rng.random() < 0.5:
+                least, mine = heaps.popped(mine)
+                assert least == heapq.heappop(theirs)
+            else:
+                k = rng.randrange(6)
+                mine = heaps.pushed(mine, k)
+                heapq.heappush(theirs, k)
+            assert mine == theirs

@@ -1,0 +1,49 @@
+"""Heaps in lists, by the same steps as Python's heapq, so that the items stand in the same places."""
+
+
+def put_at(items, i, item):
+    return items[:i] + [item] + items[i + 1 :]
+
+
+def pushed(heap, item):
+    """The heap with a further item."""
+    return sifted_down(heap + [item], 0, len(heap))
+
+
+def popped(heap):
+    """The smallest item, and the heap without it."""
+    last = heap[len(heap) - 1]
+    rest = heap[: len(heap) - 1]
+    if len(rest) == 0:
+        return last, rest
+    return rest[0], sifted_up(put_at(rest, 0, last), 0)
+
+
+def heapified(items):
+    heap = items[:]
+    for i in reversed(range(len(items) // 2)):
+        heap = sifted_up(heap, i)
+    return heap
+
+
+def sifted_down(heap, start, at):
+    """The item at a place moved towards the root until its parent is no larger."""
+    item = heap[at]
+    while at > start and item < heap[(at - 1) // 2]:
+        heap = put_at(heap, at, heap[(at - 1) // 2])
+        at = (at - 1) // 2
+    return put_at(heap, at, item)
+
+
+def sifted_up(heap, at):
+    """The smaller children moved up from a place to a leaf, then the item that stood there down again."""
+    start = at
+    item = heap[at]
+    child = 2 * at + 1
+    while child < len(heap):
+        if child + 1 < len(heap) and not heap[child] < heap[child + 1]:
+            child = child + 1
+        heap = put_at(heap, at, heap[child])
+        at = child
+        child = 2 * at + 1
+    return sifted_down(put_at(heap, at, item), start, at)

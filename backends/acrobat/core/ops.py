@@ -114,12 +114,20 @@ _ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {
     "exp": np.exp,
     "log": np.log,
     "sqrt": np.sqrt,
+    "floor": np.floor,
+    "sin": np.sin,
+    "cos": np.cos,
+    "less": np.less,
+    "less_equal": np.less_equal,
+    "equal": np.equal,
+    "where": lambda mask, x, y: np.asarray(np.where(np.asarray(mask) != 0, x, y)),
 }
-_UNARY = frozenset({"neg", "sigmoid", "tanh", "relu", "gelu", "exp", "log", "sqrt"})
+"""Comparisons give 1 where they hold and 0 elsewhere; `where(mask, x, y)` is x where such a mask is not 0, else y."""
+_UNARY = frozenset({"neg", "sigmoid", "tanh", "relu", "gelu", "exp", "log", "sqrt", "floor", "sin", "cos"})
 
 
 def _elementwise(name: str, meaning: Callable[..., np.ndarray]) -> OpDef:
-    arity = 1 if name in _UNARY else 2
+    arity = 3 if name == "where" else 1 if name in _UNARY else 2
     broadcast = _broadcast(name)
 
     def infer(types: Sequence[Type], attrs: Attrs) -> TensorT:

@@ -21,7 +21,18 @@ from backends.acrobat.frontend.evaluator import (
     sums,
 )
 from backends.acrobat.frontend.tensors import indexing as tensor_indexing
-from backends.acrobat.frontend.tensors import kinds, lifting, making, modules, operations, parts, products, reductions, shapes
+from backends.acrobat.frontend.tensors import (
+    kinds,
+    lifting,
+    making,
+    masks,
+    modules,
+    operations,
+    parts,
+    products,
+    reductions,
+    shapes,
+)
 
 PYTHON = (
     attributes,
@@ -41,4 +52,4 @@ PYTHON = (
     statements,
     sums,
 )
-TORCH = (kinds, lifting, making, modules, operations, parts, products, reductions, shapes, tensor_indexing)
+TORCH = (kinds, lifting, making, masks, modules, operations, parts, products, reductions, shapes, tensor_indexing)

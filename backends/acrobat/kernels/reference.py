@@ -32,6 +32,13 @@ SCALAR = {
     "exp": "std::exp({0})",
     "log": "std::log({0})",
     "sqrt": "std::sqrt({0})",
+    "floor": "std::floor({0})",
+    "sin": "std::sin({0})",
+    "cos": "std::cos({0})",
+    "less": "float({0} < {1})",
+    "less_equal": "float({0} <= {1})",
+    "equal": "float({0} == {1})",
+    "where": "{0} != 0.0f ? {1} : {2}",
 }
 
 

@@ -11,8 +11,16 @@ from backends.acrobat.library.words import refuse, unrolled
 def scaled_dot_product_attention(
     query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
 ):
-    if is_causal or enable_gqa:
-        refuse("attention with `is_causal` or `enable_gqa`", "give the mask as a tensor that is added")
+    if enable_gqa:
+        refuse("attention with `enable_gqa`", "repeat the keys and values")
+    if is_causal:
+        if query.dim() != 2 or attn_mask is not None:
+            refuse("attention with `is_causal` of several sequences, or with a mask", "call it for each of them")
+        rows = []
+        for i in range(query.size(0)):
+            one = query[i].unsqueeze(0)
+            rows.append(scaled_dot_product_attention(one, key[: i + 1], value[: i + 1], None, dropout_p, False, scale)[0])
+        return torch.stack(rows)
     scores = query @ key.transpose(-2, -1) * (1.0 / math.sqrt(query.size(-1)) if scale is None else scale)
     if attn_mask is not None:
         scores = scores + attn_mask

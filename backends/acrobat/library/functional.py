@@ -2,32 +2,91 @@
 
 import torch
 
-from backends.acrobat.library.words import unrolled
+from backends.acrobat.library.words import refuse, unrolled
 
 
-def mse_loss(input, target):
+def taken(losses, reduction):
+    if reduction == "none":
+        return losses
+    if reduction == "sum":
+        return losses.sum()
+    if reduction != "mean":
+        refuse("a `reduction` but mean, sum and none")
+    return losses.mean()
+
+
+def mse_loss(input, target, reduction="mean"):
     difference = input - target
-    return (difference * difference).mean()
+    return taken(difference * difference, reduction)
 
 
-def l1_loss(input, target):
-    return torch.abs(input - target).mean()
+def l1_loss(input, target, reduction="mean"):
+    return taken(torch.abs(input - target), reduction)
 
 
-def nll_loss(input, target):
-    """Of the log-probabilities of one example, (classes) or (1, classes), and its class."""
+def smooth_l1_loss(input, target, reduction="mean", beta=1.0):
+    size = torch.abs(input - target)
+    return taken(torch.where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta), reduction)
+
+
+def binary_cross_entropy(input, target, reduction="mean"):
+    one = torch.maximum(torch.log(input), torch.full((), -100.0))
+    other = torch.maximum(torch.log(1.0 - input), torch.full((), -100.0))
+    return taken(-(target * one + (1.0 - target) * other), reduction)
+
+
+def binary_cross_entropy_with_logits(input, target, reduction="mean"):
+    return taken(torch.relu(input) - input * target + torch.log(1.0 + torch.exp(-torch.abs(input))), reduction)
+
+
+def kl_div(input, target, reduction="mean", log_target=False):
+    if log_target:
+        return taken(torch.exp(target) * (target - input), reduction)
+    return taken(torch.where(target > 0.0, target * (torch.log(target) - input), 0.0), reduction)
+
+
+def nll_loss(input, target, reduction="mean"):
+    """Of the log-probabilities of one example, (classes), and its class, or of several, (examples, classes), and theirs."""
     if input.dim() == 1:
         return -input[target]
-    return -input[0][target[0]]
+    if input.dim() != 2:
+        refuse("a loss of classes of more dimensions")
+    return taken(torch.stack([-row[i] for row, i in zip(input, target)]), reduction)
 
 
-def cross_entropy(input, target):
-    return nll_loss(torch.log_softmax(input, -1), target)
+def cross_entropy(input, target, reduction="mean", label_smoothing=0.0):
+    if label_smoothing != 0.0:
+        refuse("`label_smoothing`")
+    return nll_loss(torch.log_softmax(input, -1), target, reduction)
 
 
 def norm(input, p=2, dim=None, keepdim=False):
+    if p == 1:
+        size = torch.abs(input)
+        return size.sum() if dim is None else size.sum(dim, keepdim)
+    if p == float("inf"):
+        size = torch.abs(input)
+        return size.max() if dim is None else size.amax(dim, keepdim)
+    if p not in (2, "fro", None):
+        refuse("a norm but those of 1, 2 and infinity")
     square = input * input
     return torch.sqrt(square.sum()) if dim is None else torch.sqrt(square.sum(dim, keepdim))
+
+
+def vector_norm(x, ord=2, dim=None, keepdim=False):
+    return norm(x, ord, dim, keepdim)
+
+
+def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+    return norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+def cdist(x1, x2, p=2.0):
+    return norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+
+
+def distance(input, other, p=2):
+    return norm(input - other, p)
 
 
 def normalize(input, p=2.0, dim=1, eps=1e-12):
@@ -50,12 +109,14 @@ def outer(input, vec2):
     return input.unsqueeze(1) * vec2.unsqueeze(0)
 
 
-def variance(input, dim, unbiased=True, keepdim=False):
+def variance(input, dim=None, unbiased=True, keepdim=False):
+    if dim is None:
+        input, dim = input.flatten(), 0
     centred = input - input.mean(dim, True)
     return (centred * centred).sum(dim, keepdim) / (input.size(dim) - (1 if unbiased else 0))
 
 
-def standard_deviation(input, dim, unbiased=True, keepdim=False):
+def standard_deviation(input, dim=None, unbiased=True, keepdim=False):
     return torch.sqrt(variance(input, dim, unbiased, keepdim))
 
 

@@ -9,7 +9,7 @@ from backends.acrobat.library.words import refuse
 def topk(input, k, dim=-1, largest=True, sorted=True):
     if not largest:
         refuse("topk of the smallest", "negate the scores")
-    if k == 1:
+    if k == 1 and input.dim() != 1:
         return input.amax(dim, True), input.argmax(dim, True)
     if input.dim() != 1:
         refuse("topk of several rows", "take it of each row")

@@ -29,6 +29,9 @@ BINARY: dict[str, Meaning] = {
     "div": torch.div,
     "maximum": torch.maximum,
     "minimum": torch.minimum,
+    "less": lambda x, y: (x < y).double(),
+    "less_equal": lambda x, y: (x <= y).double(),
+    "equal": lambda x, y: (x == y).double(),
 }
 UNARY: dict[str, Meaning] = {
     "neg": torch.neg,
@@ -39,6 +42,9 @@ UNARY: dict[str, Meaning] = {
     "exp": torch.exp,
     "log": torch.log,
     "sqrt": torch.sqrt,
+    "floor": torch.floor,
+    "sin": torch.sin,
+    "cos": torch.cos,
 }
 OTHERS: list[tuple[str, Shapes, dict[str, Any], Meaning]] = [
     ("linear", ((3,), (5, 3)), {}, F.linear),
@@ -82,6 +88,7 @@ OTHERS: list[tuple[str, Shapes, dict[str, Any], Meaning]] = [
         for op, f in BINARY.items()
         for shapes in [((3, 4), (3, 4)), ((3, 4), (4,)), ((3, 1), (1, 4)), ((), (2,))]
     ),
+    ("where", ((3, 1), (4,), (3, 4)), {}, lambda mask, x, y: torch.where(mask != 0, x, y)),
     *((op, shapes, {}, f) for op, f in UNARY.items() for shapes in [((3, 4),), ((),)]),
 ]
 

@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator import constants
 from backends.acrobat.frontend.evaluator.choice import Arm, choose, fail, is_none, negation, one_of, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, tests_none
-from backends.acrobat.frontend.evaluator.tables import COMPARED, EXPRESSIONS, MEMBERSHIP, TRUTHS, handles
+from backends.acrobat.frontend.evaluator.tables import COMPARED, COMPARED_AS_WHOLES, EXPRESSIONS, MEMBERSHIP, TRUTHS, handles
 from backends.acrobat.frontend.types import SYMBOL, contains_unknown, describe
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -248,6 +248,10 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
     (known_a, x), (known_b, y) = known(a), known(b)
     if known_a and known_b:
         return Static(python(x, y))
+    for whole in () if nothing_known(a) or nothing_known(b) else COMPARED_AS_WHOLES:
+        mask = whole(f, op, a, b)
+        if mask is not None:
+            return mask
     rule = COMPARED.get(kind(a)) or COMPARED.get(kind(b))
     if rule is not None:
         a, b = rule(f, a, b)

@@ -92,6 +92,7 @@ class Frame:
         self.unmatched: tuple[ast.AST, str] | None = None  # the match, and the case, that nothing in it matches
         self.displays: dict[str, tuple[Value, ...]] = {}  # list variables whose elements are known one by one
         self.lengths: set[str] = set()  # variables that hold the extent of a list or ragged tensor
+        self.nonempty: set[str] = set()  # lists that were stacked: PyTorch raises for one without items
         self.lengths_of: dict[str, str] = {}  # a list's variable -> that of a list known to be as long
         self.quiet = 0
         self.cause: Problem | None = None  # the first problem of the last trial

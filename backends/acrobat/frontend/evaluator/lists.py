@@ -81,6 +81,8 @@ def _known_items(f: Frame, value: Value) -> Value:
     match value:
         case Held("iterator", inner):
             return inner
+        case Held("ids", TupleV() as inner):
+            return inner
         case TupleV() | Static(tuple() | list()):
             unrolled: Value = f.static_list(value)
             return unrolled
@@ -111,6 +113,8 @@ def mapped(f: Frame, lists: Sequence[Array], body: Rows, held: str = "row") -> D
         made = b.finish(f.atom(result))
     rows = f.bind(n.Map(var, together.atom, made, ListT(t), span=f.span), "rows")
     f.lengths_of[getattr(rows.atom, "name", "")] = _origin(f, plain[0])
+    if any(has_items(f, xs) for xs in plain):
+        f.nonempty.add(getattr(rows.atom, "name", ""))
     return rows
 
 
@@ -118,6 +122,18 @@ def _origin(f: Frame, xs: Array) -> str:
     """The variable of the list from which a chain of maps has made `xs`: all of them are as long."""
     name = getattr(xs.atom, "name", "")
     return f.lengths_of.get(name, name)
+
+
+def stacked(f: Frame, xs: Array) -> Dyn:
+    """The list under a name of its own, of which is known that it must have an item."""
+    named = mapped(f, [xs], lambda row: row)
+    f.nonempty.add(getattr(named.atom, "name", ""))
+    return named
+
+
+def has_items(f: Frame, xs: Array) -> bool:
+    """Whether a list must have an item: it has been stacked, or made of such a one by a chain of maps."""
+    return getattr(xs.atom, "name", "") in f.nonempty
 
 
 def of_length(f: Frame, xs: Array, other: Array) -> Dyn:

@@ -64,6 +64,8 @@ UNARY: dict[Any, Callable[..., Value | None]] = {}
 """(frame, operator, value) -> operator value"""
 COMPARED: dict[Any, Callable[..., tuple[Value, Value]]] = {}
 """(frame, left, right) -> the host values that are compared in their place, where one operand is of the kind."""
+COMPARED_AS_WHOLES: list[Callable[..., Value | None]] = []
+"""(frame, comparison, left, right) -> what it gives of values that are compared element by element; None for others."""
 CHANGED: dict[Any, Callable[..., None]] = {}
 """(frame, statement, name, value of the name, the new value as written): `name += ...` of a value that it changes."""
 MEMBERSHIP: dict[Any, Callable[..., Value]] = {}

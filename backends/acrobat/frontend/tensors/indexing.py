@@ -10,12 +10,13 @@ from backends.acrobat.core.types import INT, TensorT
 from backends.acrobat.frontend.evaluator import mutation
 from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.indexing import as_index
+from backends.acrobat.frontend.evaluator.indexing import as_index, subscript
 from backends.acrobat.frontend.evaluator.lists import Array, mapped
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.tables import CHANGED, INDICES, ITEMS_PUT, SUBSCRIPTS, handles
 from backends.acrobat.frontend.tensors.host_tensors import element
 from backends.acrobat.frontend.tensors.lifting import in_place, item, of_rows, op, select, shape
+from backends.acrobat.frontend.tensors.masks import is_mask, mask
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parts import cut
 from backends.acrobat.frontend.tensors.shapes import move
@@ -73,10 +74,15 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
         i = f.expression(e)
         if is_tensor(i) and i.type == TensorT((), "int64"):  # type: ignore[union-attr]
             i = item(f, i, "index")  # type: ignore[arg-type]
-        elif not is_tensor(i):
+        elif not is_tensor(i) and not (isinstance(i, Held) and i.kind == "ids"):
             i = as_index(f, i)
         if is_unknown(i):
             return unknown()
+        if isinstance(i, Held) and i.kind == "ids":
+            places = f.components(i.value) or []
+            value = op(f, "stack", [select(f, value, dim, k) for k in places], {"dim": dim})
+            dim += 1
+            continue
         if is_list(i) or is_ragged(i):
             if dim or i.type.item != INT:  # type: ignore[union-attr]
                 return f.problem(e, "a list of ints chooses parts along the first dimension here")
@@ -145,6 +151,8 @@ def _of_host_tensor(f: Frame, node: ast.AST, value: HostTensor, index: ast.expr)
 
 @handles(SUBSCRIPTS, Held)
 def _of_ids(f: Frame, node: ast.AST, value: Held, index: ast.expr) -> Value:
+    if is_mask(value):
+        return mask(subscript(f, node, value.value, index))
     if value.kind != "ids" or not isinstance(value.value, TupleV):
         return f.problem(node, "this cannot be indexed")
     items = value.value.items

@@ -39,6 +39,7 @@ from backends.acrobat.frontend.evaluator.tables import (
 )
 from backends.acrobat.frontend.tensors import host_tensors
 from backends.acrobat.frontend.tensors.lifting import as_rows, extent_of, item, op, shape, shape_of
+from backends.acrobat.frontend.tensors.masks import is_mask, of_masks, with_masks
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.products import matmul
 from backends.acrobat.frontend.tensors.shapes import permute
@@ -103,6 +104,8 @@ def _number_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
 @handles(METHODS, "tensor", "ragged")
 def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
     name = method.name
+    if any(is_mask(a) for a in (*args, *kwargs.values())) and name not in library.FUNCTIONS:
+        return with_masks(f, name, Call(name, [method.owner, *args], kwargs))
     if name in library.FUNCTIONS:
         return f.program.call(f, node, library.FUNCTIONS[name], [method.owner, *args], kwargs)
     return call_operation(f, name, Call(name, [method.owner, *args], kwargs))
@@ -111,6 +114,8 @@ def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: 
 @handles(METHODS, Held)
 def _held_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
     owner = method.owner
+    if is_mask(owner):
+        return with_masks(f, method.name, Call(method.name, [owner, *args], kwargs))
     if owner.kind == "index" and method.name in ("item", "long", "int") and not args:
         inner: Value = owner.value if method.name == "item" else owner
         return inner
@@ -151,6 +156,8 @@ def _of_torch(function: Any) -> Callable[..., Value] | None:
     def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
         if name in library.FUNCTIONS:
             return f.program.call(f, node, library.FUNCTIONS[name], args, kwargs)
+        if any(is_mask(a) for a in (*args, *kwargs.values())):
+            return with_masks(f, name, Call(name, args, kwargs))
         if args and isinstance(args[0], Held):
             raise Mismatch(args[0].refusal)
         return call_operation(f, name, Call(name, args, kwargs))
@@ -184,14 +191,19 @@ def _refuse(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value]
 
 @handles(BINARY, "tensor", "ragged")
 def _binary(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value, b: Value) -> Value:
+    if isinstance(a, Held) or isinstance(b, Held):
+        return of_masks(f, node, operator, name, a, b)
+    if name == "pow":
+        return call_operation(f, "pow", Call("pow", [a, b], {}))
+    if name in ("floordiv", "mod"):
+        return f.program.call(f, node, library.FUNCTIONS["floor_divide" if name == "floordiv" else "remainder"], [a, b], {})
     if name == "matmul" and (is_ragged(a) or is_ragged(b)):
         return matmul(f, a, b)
     if name in ("add", "sub", "mul", "div", "matmul"):
         return op(f, name, [a, b])
-    if name == "pow" and known(b) == (True, 2):
-        return op(f, "mul", [a, a])
-    advice = "multiply, or take sqrt or exp of" if name == "pow" else "LANGUAGE.md lists the operations"
-    return f.problem(node, f"`{SYMBOLS[name]}` of tensors is not an operation of the language", advice)
+    return f.problem(
+        node, f"`{SYMBOLS[name]}` of tensors is not an operation of the language", "LANGUAGE.md lists the operations"
+    )
 
 
 @handles(UNARY, "tensor", "ragged")

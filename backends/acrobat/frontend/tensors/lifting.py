@@ -194,9 +194,9 @@ def select(f: Frame, x: Array, dim: int, i: Value) -> Value:
     if not is_ragged(x):
         is_known, index = known(i)
         if not is_known:
-            if isinstance(i, Dyn) and dim == 0 and not f.is_weight(x.atom):
-                return at(f, as_rows(f, x, 0), i)
-            raise Refused("only the first dimension of a tensor is indexed by an int known at run time")
+            if isinstance(i, Dyn):
+                return at(f, as_rows(f, x, dim), i)
+            raise Refused("a tensor is indexed by ints here")
         extent = shape(x)[dim]
         assert extent is not None
         if not -extent <= index < extent:

@@ -7,13 +7,24 @@ from typing import Any
 
 import torch
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import item_type, list_of, mapped
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
-from backends.acrobat.frontend.tensors.lifting import as_rows, elementwise, item, of_rows, op, operand, shape, shape_of
+from backends.acrobat.frontend.tensors.lifting import (
+    as_rows,
+    axis,
+    elementwise,
+    item,
+    of_rows,
+    op,
+    operand,
+    over_rows,
+    shape,
+    shape_of,
+)
 from backends.acrobat.frontend.tensors.operations import operation, ragged
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -75,6 +86,10 @@ def _placement(call: Call) -> None:
     """Take `dtype` and `device` off a call: there is one floating type, and one device."""
     dtype = call.kwargs.pop("dtype", Static(None))
     call.kwargs.pop("device", None)
+    if dtype != Static(None) and constant(dtype, "dtype") in (torch.float16, torch.bfloat16, torch.float64):
+        raise Refused(
+            f"tensors are float32 here, not {str(constant(dtype, 'dtype')).removeprefix('torch.')}", "leave `dtype` out"
+        )
     if dtype != Static(None) and not constant(dtype, "dtype").is_floating_point:
         raise Refused(f"`{call.name}` makes tensors of floats here")
 
@@ -110,7 +125,109 @@ def _arange(f: Frame, call: Call) -> Value:
     return of_rows(f.host("range", [start, stop, step], ListT(INT)), 0)
 
 
-@operation("zeros_like")
+@operation("linspace", of_tensor=False)
+def _linspace(f: Frame, call: Call) -> Dyn:
+    _placement(call)
+    start, end, steps = (constant(v, "an argument of `linspace`") for v in call.bind("start", "end", "steps"))
+    last = max(steps - 1, 1)
+    numbers = [op(f, "full", [], {"shape": (), "value": start + (end - start) * i / last}) for i in range(steps)]
+    return op(f, "stack", numbers, {"dim": 0})
+
+
+@operation("eye", of_tensor=False)
+def _eye(f: Frame, call: Call) -> Value:
+    _placement(call)
+    rows, columns = call.bind("n", "m", m=Static(None))
+    columns = rows if columns == Static(None) else columns
+    ones = full_of(f, TupleV((rows, columns)), 1.0)
+    return triangle(f, triangle(f, ones, 0, True), 0, False)
+
+
+def triangle(f: Frame, x: Any, diagonal: int, upper: bool) -> Any:
+    """The part of a matrix, or of a batch of them, on and above the diagonal (or on and below it), zeros elsewhere."""
+    rank = len(shape(x))
+    if rank < 2:
+        raise Refused("a triangle is one of a matrix")
+    if not is_ragged(x) or shape(x)[-1] is not None and shape(x)[-2] is not None:
+        if is_ragged(x):
+            return over_rows(f, x, axis(x), lambda part: triangle(f, part, diagonal, upper))
+        rows, columns = shape_of(x)[-2:]
+        lines = []
+        for i in range(rows):
+            line = op(f, "index", [x], {"dim": rank - 2, "i": i})
+            at = min(max(i + diagonal + (not upper), 0), columns)
+            kept = (at, columns) if upper else (0, at)
+            parts = [
+                op(f, "slice", [line], {"dim": rank - 2, "start": a, "stop": b})
+                if (a, b) == kept
+                else op(f, "full", [], {"shape": (*shape_of(line)[:-1], b - a), "value": 0.0})
+                for a, b in ((0, at), (at, columns))
+                if a < b
+            ]
+            lines.append(parts[0] if len(parts) == 1 else op(f, "cat", parts, {"dim": rank - 2}))
+        return op(f, "stack", lines, {"dim": rank - 2})
+    if rank != 2:
+        raise Refused("a triangle of a batch of matrices whose extents vary is not in the language")
+    matrix = as_rows(f, x, 0)
+    pairs = f.host("enumerate", [matrix], ListT(TupleT((INT, item_type(matrix)))))
+
+    def line_of(pair: Any) -> Any:
+        i, line = f.components(pair) or (unknown(), unknown())
+        entries = as_rows(f, line, 0)
+        inner = f.host("enumerate", [entries], ListT(TupleT((INT, item_type(entries)))))
+
+        def entry(other: Any) -> Value:
+            j, value = f.components(other) or (unknown(), unknown())
+            least = f.host("add", [i, Static(diagonal)], INT)
+            kept = f.host("ge" if upper else "le", [j, least], BOOL)
+            return choose(f, ast.Pass(), kept, lambda: value, lambda: full_of(f, Static(()), 0.0))
+
+        return of_rows(mapped(f, [inner], entry, "entry"), 0)
+
+    return of_rows(mapped(f, [pairs], line_of, "line"), 0)
+
+
+@operation("triu", "tril")
+def _triangle(f: Frame, call: Call) -> Value:
+    x, diagonal = call.bind("input", "diagonal", diagonal=Static(0))
+    at = constant(diagonal, "the diagonal")
+    return triangle(f, x, at, call.name == "triu")  # type: ignore[no-any-return]
+
+
+@ragged("triu", "tril")
+def _triangle_ragged(f: Frame, call: Call) -> Value | None:
+    return _triangle(f, call)
+
+
+@operation("full_like")
+def _filled_like(f: Frame, call: Call) -> Value:
+    _placement(call)
+    x, value = call.bind("input", "fill_value")
+    number = float(constant(value, "the value"))
+    return elementwise(f, [x], lambda v: op(f, "full", [], {"shape": shape(v[0]), "value": number}))
+
+
+@ragged("full_like")
+def _filled_like_ragged(f: Frame, call: Call) -> Value | None:
+    return _filled_like(f, call)
+
+
+@operation("to")
+def _to(f: Frame, call: Call) -> Value:
+    """`x.to(...)` of another device, or of the type that the tensor has."""
+    for v in (*call.args[1:], *call.kwargs.values()):
+        is_known, wanted = known(v)
+        if is_known and isinstance(wanted, torch.dtype) and wanted != torch.float32:
+            raise Refused(f"tensors are float32 here, not {str(wanted).removeprefix('torch.')}", "leave the conversion out")
+    return call.args[0]
+
+
+@ragged("to")
+def _to_ragged(f: Frame, call: Call) -> Value | None:
+    return None if isinstance(item_type(call.args[0]), ScalarT) else _to(f, call)
+
+
+@operation("zeros_like", "empty_like")
 def _zeros_like(f: Frame, call: Call) -> Dyn:
     return _full_like(f, call, 0.0)
 
@@ -126,9 +243,9 @@ def _full_like(f: Frame, call: Call, value: float) -> Dyn:
     return full_of(f, Static(shape_of(x)), value)
 
 
-@ragged("zeros_like", "ones_like")
+@ragged("zeros_like", "empty_like", "ones_like")
 def _like_ragged(f: Frame, c: Call) -> Value | None:
-    value = 0.0 if c.name == "zeros_like" else 1.0
+    value = 1.0 if c.name == "ones_like" else 0.0
     return elementwise(f, c.args[:1], lambda v: op(f, "full", [], {"shape": shape(v[0]), "value": value}))
 
 
@@ -161,6 +278,10 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
     if is_ragged(x) or is_tensor(x):
         return x
     items = f.display(x)
+    if items and all(f.display(v) is not None for v in items):
+        rows = [_made_tensor(f, node, [v], {}, hint) for v in items]
+        if all(is_tensor(v) for v in rows):
+            return op(f, "stack", rows, {"dim": 0})
     if items is not None and len(items) == 1 and is_list(items[0]) and type_of(items[0]).item == INT:
         return Held("batch", of_rows(items[0], 0))
     if items is not None and items and all(is_number(v) for v in items):
@@ -174,26 +295,6 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
             return of_rows(mapped(f, [x], lambda v: Dyn(operand(f, v))), 0)  # type: ignore[list-item]
         return of_rows(x, 0)
     return f.problem(node, "`torch.tensor` takes a number or a list of numbers here", "make other tensors with torch.full")
-
-
-@operation("masked_fill")
-def _masked_fill(f: Frame, call: Call) -> Value:
-    """`x.masked_fill(mask, value)` with a mask of bools that the program has, one for each part along a dimension."""
-    x, mask, value = call.bind("input", "mask", "value")
-    if not is_ragged(mask) or mask.type.item != BOOL:
-        raise Refused("`masked_fill` takes a mask of bools made by the model here")
-    number = float(constant(value, "the value"))
-    parts = as_rows(f, x, len(shape(x)) - 1)
-
-    def kept(part: Value, masked: Value) -> Value:
-        return choose(f, ast.Pass(), masked, lambda: full_of(f, Static(shape(part)), number), lambda: part)
-
-    return of_rows(mapped(f, [parts, mask], kept), len(shape(x)) - 1)
-
-
-@ragged("masked_fill")
-def _masked_fill_ragged(f: Frame, c: Call) -> Value:
-    return _masked_fill(f, c)
 
 
 @operation("item")

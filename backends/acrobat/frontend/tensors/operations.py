@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -14,7 +15,17 @@ from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.tensors.lifting import elementwise, in_place, op
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import describe
-from backends.acrobat.frontend.values import Dyn, Static, Value, is_ragged, is_tensor, nothing_known, type_or_none, unknown
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Static,
+    Value,
+    is_ragged,
+    is_tensor,
+    known,
+    nothing_known,
+    type_or_none,
+    unknown,
+)
 
 Operation = Callable[[Frame, Call], Value]
 OPERATIONS: dict[str, Operation] = {}
@@ -97,7 +108,9 @@ def _element_wise(names: dict[str, str], arguments: Sequence[str]) -> None:
 
 
 _element_wise(
-    {name: name for name in ("sigmoid", "tanh", "relu", "exp", "log", "sqrt", "neg")} | {"negative": "neg"}, ["input"]
+    {name: name for name in ("sigmoid", "tanh", "relu", "exp", "log", "sqrt", "neg", "floor", "sin", "cos")}
+    | {"negative": "neg"},
+    ["input"],
 )
 _element_wise(
     {"add": "add", "sub": "sub", "subtract": "sub", "mul": "mul", "multiply": "mul", "div": "div", "divide": "div"}
@@ -114,9 +127,49 @@ def _each(f: Frame, c: Call) -> Value:
 @operation("gelu")
 def _gelu(f: Frame, call: Call) -> Dyn:
     x, approximate = call.bind("input", "approximate", approximate=Static("none"))
-    if constant(approximate, "approximate") != "none":
-        raise Refused("only the exact gelu is an operation of the language")
-    return op(f, "gelu", [x])
+    if constant(approximate, "approximate") == "none":
+        return op(f, "gelu", [x])
+    cube = op(f, "mul", [op(f, "mul", [x, x]), op(f, "mul", [x, Static(0.044715)])])
+    inner = op(f, "tanh", [op(f, "mul", [op(f, "add", [x, cube]), Static(math.sqrt(2.0 / math.pi))])])
+    return op(f, "mul", [op(f, "mul", [x, Static(0.5)]), op(f, "add", [inner, Static(1.0)])])
+
+
+@operation("pow", of_tensor=False)
+def power(f: Frame, call: Call) -> Value:
+    """Of constant whole exponents products, of a half the root; else exp(exponent log base), whose base is positive."""
+    base, exponent = call.bind("input", "exponent")
+    is_known, number = known(exponent)
+    if is_known:
+        return _constant_power(f, base, float(number))
+    is_known, number = known(base)
+    if is_known:
+        if number <= 0:
+            raise Refused("a power of a constant needs a positive one")
+        return op(f, "exp", [op(f, "mul", [exponent, Static(math.log(number))])])
+    raise Refused("a tensor as the exponent of a tensor is not in the language", "write torch.exp(y * torch.log(x)) if x > 0")
+
+
+@ragged("pow")
+def _power_ragged(f: Frame, call: Call) -> Value:
+    return power(f, call)
+
+
+def _constant_power(f: Frame, base: Value, exponent: float) -> Value:
+    if exponent == 0.0:
+        return op(f, "add", [op(f, "mul", [op(f, "equal", [base, base]), Static(0.0)]), Static(1.0)])
+    if exponent < 0:
+        return op(f, "div", [Static(1.0), _constant_power(f, base, -exponent)])
+    if exponent == 1.0:
+        return op(f, "mul", [base, Static(1.0)])
+    if exponent == int(exponent) and exponent <= 64:
+        half = base if exponent < 4 else _constant_power(f, base, float(int(exponent) // 2))
+        square = op(f, "mul", [half, half])
+        return op(f, "mul", [square, base]) if int(exponent) % 2 else square
+    if exponent == int(exponent):
+        raise Refused("a constant exponent above 64 is not in the language", "take a power of a power")
+    if exponent == 0.5:
+        return op(f, "sqrt", [base])
+    return op(f, "exp", [op(f, "mul", [op(f, "log", [base]), Static(exponent)])])
 
 
 @operation("rsqrt")

@@ -8,7 +8,7 @@ from typing import Any
 from backends.acrobat.core.types import INT, ListT, ScalarT
 from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import Array, flattened, item_type, mapped
+from backends.acrobat.frontend.evaluator.lists import Array, flattened, item_type, mapped, stacked
 from backends.acrobat.frontend.tensors.lifting import as_rows, axis, dim_of, of_rows, op, over_rows, select, shape, shape_of
 from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
 from backends.acrobat.frontend.tensors.shapes import move, permute
@@ -85,6 +85,7 @@ def stack(f: Frame, xs: Array, dim: Value) -> Value:
     if isinstance(item_type(xs), ScalarT) or not (is_ragged(item) or is_tensor(item)):
         raise Refused("`stack` takes a list of tensors")
     k = dim_of(dim, len(shape(item)), "stack", extra=1)
+    xs = stacked(f, xs)
     if is_ragged(item) and k > axis(item):
         return permute(f, of_rows(xs, 0), [*range(1, k + 1), 0, *range(k + 1, len(shape(item)) + 1)])
     return of_rows(xs, k)
@@ -252,6 +253,66 @@ def _narrow(f: Frame, call: Call) -> Dyn:
     x, dim, start, length = call.bind("input", "dim", "start", "length")
     d, at = dim_of(dim, len(shape_of(x)), "narrow"), constant(start, "start")
     return op(f, "slice", [x], {"dim": d, "start": at, "stop": at + constant(length, "length")})
+
+
+def turned(f: Frame, x: Array, dim: int) -> Value:
+    """The parts along one dimension in the opposite order."""
+    if not is_ragged(x):
+        parts = [op(f, "index", [x], {"dim": dim, "i": i}) for i in reversed(range(shape_of(x)[dim]))]
+        return op(f, "stack", parts, {"dim": dim})
+    k = axis(x)
+    if dim == k:
+        plain = retyped(x, ListT(item_type(x)))
+        return of_rows(f.host("list.reverse", [plain], plain.type), k)
+    return over_rows(f, x, k, lambda row: turned(f, row, dim - (dim > k)))
+
+
+@operation("flip", "fliplr", "flipud")
+def _flip(f: Frame, call: Call) -> Value:
+    x: Any = call.args[0]
+    dims = {"fliplr": [Static(1)], "flipud": [Static(0)]}.get(call.name)
+    for d in dims if dims is not None else f.spread([*call.args[1:], *call.kwargs.values()]):
+        x = turned(f, x, dim_of(d, len(shape(x)), call.name))
+    return x  # type: ignore[no-any-return]
+
+
+@ragged("flip", "fliplr", "flipud")
+def _flip_ragged(f: Frame, call: Call) -> Value | None:
+    return _flip(f, call)
+
+
+def padded(f: Frame, x: Array, dim: int, before: int, after: int, value: float) -> Value:
+    """`x` with so many parts of one number before and after it along a dimension; negative: without so many of its own."""
+    if is_ragged(x) and axis(x) != dim:
+        return over_rows(f, x, axis(x), lambda row: padded(f, row, dim - (dim > axis(x)), before, after, value))
+    if before < 0 or after < 0:
+        end = None if after >= 0 else Static(after)
+        x = cut(f, x, dim, Static(max(-before, 0)), end)  # type: ignore[assignment]
+    row = tuple(e for i, e in enumerate(shape(x)) if i != dim)
+
+    def filled(count: int) -> list[Any]:
+        return [op(f, "full", [], {"shape": (*row[:dim], count, *row[dim:]), "value": value})] if count > 0 else []
+
+    parts = [*filled(before), x, *filled(after)]
+    return x if len(parts) == 1 else cat(f, parts, dim)
+
+
+@operation("pad", "_pad")
+def _padded(f: Frame, call: Call) -> Value:
+    x, sizes, mode, value = call.bind("input", "pad", "mode", "value", mode=Static("constant"), value=Static(0.0))
+    if constant(mode, "the mode") != "constant":
+        raise Refused("`pad` fills with a constant here")
+    counts = constant(f.static_list(sizes), "the padding")
+    number = 0.0 if value == Static(None) else float(constant(value, "the value"))
+    for k in range(len(counts) // 2):
+        if counts[2 * k] or counts[2 * k + 1]:
+            x = padded(f, x, len(shape(x)) - 1 - k, counts[2 * k], counts[2 * k + 1], number)  # type: ignore[arg-type]
+    return x
+
+
+@ragged("pad", "_pad")
+def _padded_ragged(f: Frame, call: Call) -> Value | None:
+    return _padded(f, call)
 
 
 @operation("repeat")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from backends.acrobat.frontend.evaluator.arguments import Call, Refused
+import math
+from typing import Any
+
+from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, mapped
 from backends.acrobat.frontend.tensors.lifting import as_rows, axis, elementwise, of_rows, op, over_rows, shape
 from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
 from backends.acrobat.frontend.tensors.reductions import reduce
-from backends.acrobat.frontend.tensors.shapes import move
-from backends.acrobat.frontend.values import Dyn, Static, Value, is_ragged
+from backends.acrobat.frontend.tensors.shapes import move, permute
+from backends.acrobat.frontend.values import Dyn, Static, Value, is_ragged, is_tensor
 
 
 def matmul(f: Frame, a: Array, b: Array) -> Value:
@@ -98,3 +101,92 @@ def _linear_ragged(f: Frame, c: Call) -> Value | None:
     if shape(v)[-1] is None:
         raise Refused("`Linear` along an extent that varies: its weight has a fixed one")
     return over_rows(f, v, axis(v), lambda row: call_operation(f, "linear", Call("linear", [row, w, bias], {})))
+
+
+# ---- einsum
+
+
+@operation("einsum", of_tensor=False)
+def _einsum(f: Frame, call: Call) -> Value:
+    """`torch.einsum` of one or two tensors and an equation known at compile time, without `...` and repeated letters."""
+    equation, *operands = call.args
+    text = str(constant(equation, "the equation")).replace(" ", "")
+    if len(operands) == 1 and not is_tensor(operands[0]) and not is_ragged(operands[0]):
+        operands = f.spread(operands)
+    inputs, arrow, wanted = text.partition("->")
+    terms = inputs.split(",")
+    if not arrow:
+        letters = sorted(inputs.replace(",", ""))
+        wanted = "".join(c for c in letters if letters.count(c) == 1)
+    if len(terms) != len(operands) or len(operands) > 2 or any(len(set(t)) != len(t) for t in (*terms, wanted)):
+        raise Refused(
+            "`einsum` takes one or two tensors whose dimensions have a letter each here", "write the product with @ and sum"
+        )
+    for term, x in zip(terms, operands, strict=True):
+        if not term.isalpha() or len(term) != len(shape(x)):
+            raise Refused(f"`einsum`: {term!r} does not name the dimensions of a tensor of rank {len(shape(x))}")
+    alone = [set(t) - set(wanted).union(*(o for o in terms if o is not t)) for t in terms]
+    for k, gone in enumerate(alone):  # what only one operand has is summed up first
+        for letter in gone:
+            at = terms[k].index(letter)
+            operands[k] = call_operation(f, "sum", Call("sum", [operands[k], Static(at)], {}))
+            terms[k] = terms[k].replace(letter, "")
+    if len(terms) == 1:
+        return permute(f, operands[0], [terms[0].index(c) for c in wanted])
+    return _einsum_of_two(f, terms, wanted, operands)
+
+
+def _einsum_of_two(f: Frame, terms: list[str], wanted: str, operands: list[Any]) -> Value:
+    a, b = terms
+    batch = [c for c in wanted if c in a and c in b]
+    left, right = ([c for c in wanted if c in own and c not in other] for own, other in ((a, b), (b, a)))
+    summed = [c for c in a if c in b and c not in wanted]
+    x, y = (
+        permute(f, v, [term.index(c) for c in order])
+        for v, term, order in zip(operands, terms, ([*batch, *left, *summed], [*batch, *summed, *right]), strict=True)
+    )
+    if not summed:
+        for _ in right:
+            x = move(f, x, "unsqueeze", len(shape(x)))
+        for _ in left:
+            y = move(f, y, "unsqueeze", len(batch))
+        product: Value = elementwise(f, [x, y], lambda v: op(f, "mul", v))
+    else:
+        sizes = {c: e for v, term in zip(operands, terms, strict=True) for c, e in zip(term, shape(v), strict=True)}
+        x, y = (
+            _grouped(f, v, [len(batch), *groups])
+            for v, groups in ((x, (len(left), len(summed))), (y, (len(summed), len(right))))
+        )
+        product = call_operation(f, "matmul", Call("matmul", [x, y], {}))
+        if len(left) != 1 or len(right) != 1:
+            extents = [sizes[c] for c in (*batch, *left, *right)]
+            if len(left) == 0:
+                product = move(f, product, "squeeze", len(batch))
+            if len(right) == 0:
+                product = move(f, product, "squeeze", len(shape(product)) - 1)
+            if len(left) > 1 or len(right) > 1:
+                product = call_operation(f, "reshape", Call("reshape", [product, *map(Static, extents)], {}))
+    now = [*batch, *left, *right]
+    return permute(f, product, [now.index(c) for c in wanted])
+
+
+def _grouped(f: Frame, x: Any, sizes: list[int]) -> Any:
+    """`x` with its dimensions after the first `sizes[0]` in two groups, each one dimension."""
+    batch, first, second = sizes
+    if first == 0:
+        x = move(f, x, "unsqueeze", batch)
+    if second == 0:
+        x = move(f, x, "unsqueeze", len(shape(x)))
+    if first <= 1 and second <= 1:
+        return x
+    if is_ragged(x):
+        raise Refused("this `einsum` of tensors whose extents vary is not in the language", "write the product with @ and sum")
+    extents = shape(x)
+    middle = batch + max(first, 1)
+    wanted = (*extents[:batch], math.prod(e or 1 for e in extents[batch:middle]), math.prod(e or 1 for e in extents[middle:]))
+    return op(f, "reshape", [x], {"shape": wanted})
+
+
+@ragged("einsum")
+def _einsum_ragged(f: Frame, call: Call) -> Value | None:
+    return _einsum(f, call)

@@ -8,7 +8,7 @@ from typing import Any
 from backends.acrobat.core.types import BOOL, INT, ListT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import Array, fold, head, item_type, length, mapped, transposed_lists
+from backends.acrobat.frontend.evaluator.lists import Array, fold, has_items, head, item_type, length, mapped, transposed_lists
 from backends.acrobat.frontend.tensors.lifting import (
     axis,
     dim_of,
@@ -56,7 +56,7 @@ def reduce(f: Frame, how: str, xs: Array) -> Value:
                 xs, t = mapped(f, [xs], lambda x: f.host("int", [x], INT)), INT
             return fold(f, xs, f.coerce(Static(0), t), lambda a, b: f.host(number, [a, b], t))
         return fold(f, *head(f, xs), lambda a, b: f.host(number, [a, b], t))
-    if how in ("sum", "highest"):
+    if how in ("sum", "highest") and not has_items(f, xs):
         start = op(f, "full", [], {"shape": t.shape, "value": 0.0 if how == "sum" else -math.inf}, "start")
         return fold(f, xs, start, lambda a, b: op(f, name, [a, b]))
     return fold(f, *head(f, xs), lambda a, b: op(f, name, [a, b]))
@@ -207,6 +207,18 @@ def _amin(f: Frame, call: Call) -> Dyn:
     return op(f, "neg", [_dense(f, "max", Call("amin", [op(f, "neg", [x]), *rest], call.kwargs))])
 
 
+@operation("min")
+def _min(f: Frame, call: Call) -> Value:
+    if len(call.args) == 2 and is_tensor(call.args[1]):
+        return op(f, "minimum", call.args)
+    x, *rest = call.args
+    negated = Call("min", [op(f, "neg", [x]), *rest], call.kwargs)
+    if len(call.args) == 1 and not call.kwargs:
+        return op(f, "neg", [_dense(f, "max", negated)])
+    again = Call("min", list(negated.args), dict(call.kwargs))
+    return TupleV((op(f, "neg", [_dense(f, "max", negated)]), _dense(f, "argmax", again)))
+
+
 @operation("max")
 def _max(f: Frame, call: Call) -> Value:
     if len(call.args) == 2 and is_tensor(call.args[1]):
@@ -265,10 +277,13 @@ def _layer_norm(f: Frame, call: Call) -> Dyn:
     x, shape, w, b, eps = call.bind(
         "input", "normalized_shape", "weight", "bias", "eps", weight=None, bias=None, eps=Static(1e-5)
     )
-    if w is None or b is None:
-        raise Refused("`layer_norm` needs a weight and a bias here")
-    if len(constant(f.static_list(shape), "the normalised shape")) != 1:
+    sizes = constant(f.static_list(shape), "the normalised shape")
+    if len(sizes) != 1:
         raise Refused("`layer_norm` over more than the last dimension is not an operation of the language")
+    w, b = (
+        op(f, "full", [], {"shape": tuple(sizes), "value": number}) if v is None or v == Static(None) else v
+        for v, number in ((w, 1.0), (b, 0.0))
+    )
     return op(f, "layer_norm", [x, w, b], {"eps": float(constant(eps, "eps"))})
 
 

@@ -190,6 +190,20 @@ def _t_ragged(f: Frame, c: Call) -> Value | None:
     return permute(f, c.args[0], list(reversed(range(len(shape(c.args[0]))))))
 
 
+@operation("movedim", "moveaxis")
+def _movedim(f: Frame, call: Call) -> Value:
+    x, source, destination = call.bind("input", "source", "destination")
+    rank = len(shape(x))
+    own, to = (dim_of(v, rank, call.name) for v in (source, destination))
+    rest = [d for d in range(rank) if d != own]
+    return permute(f, x, [*rest[:to], own, *rest[to:]])
+
+
+@ragged("movedim", "moveaxis")
+def _movedim_ragged(f: Frame, call: Call) -> Value | None:
+    return _movedim(f, call)
+
+
 @operation("permute")
 def _permute(f: Frame, call: Call) -> Dyn:
     x: Any

@@ -167,8 +167,12 @@ def log(x: Bundle) -> Bundle:
     return x.where(lambda v: v > splat(0.0, lanes), value, edge)
 
 
+def intrinsic(name: str, x: Bundle) -> Bundle:
+    return x.map(lambda v: tirx.call_llvm_pure_intrin(typed("float32", x.lanes), f"llvm.{name}", v))
+
+
 def sqrt(x: Bundle) -> Bundle:
-    return x.map(lambda v: tirx.call_llvm_pure_intrin(typed("float32", x.lanes), "llvm.sqrt", v))
+    return intrinsic("sqrt", x)
 
 
 def maximum(a: Bundle, b: Bundle) -> Bundle:
@@ -196,4 +200,11 @@ FUNCTIONS: dict[str, Callable[..., Bundle]] = {
     "exp": exp,
     "log": log,
     "sqrt": sqrt,
+    "floor": lambda x: intrinsic("floor", x),
+    "sin": lambda x: intrinsic("sin", x),
+    "cos": lambda x: intrinsic("cos", x),
+    "less": lambda a, b: a.map(lambda x, y: tirx.Select(x < y, splat(1.0, a.lanes), splat(0.0, a.lanes)), b),
+    "less_equal": lambda a, b: a.map(lambda x, y: tirx.Select(x <= y, splat(1.0, a.lanes), splat(0.0, a.lanes)), b),
+    "equal": lambda a, b: a.map(lambda x, y: tirx.Select(tirx.EQ(x, y), splat(1.0, a.lanes), splat(0.0, a.lanes)), b),
+    "where": lambda m, a, b: m.map(lambda k, x, y: tirx.Select(tirx.NE(k, splat(0.0, m.lanes)), x, y), a, b),
 }

@@ -10,7 +10,7 @@ from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu.tests.support import TARGETS, Builder, Run, execute, param
 
 WIDTH = 4096
-ABSOLUTE = {"sigmoid": 2.5e-7, "tanh": 2.5e-7, "gelu": 5e-7, "relu": 0.0}
+ABSOLUTE = {"sigmoid": 2.5e-7, "tanh": 2.5e-7, "gelu": 5e-7, "relu": 0.0, "floor": 0.0, "sin": 3e-7, "cos": 3e-7}
 RELATIVE = {"exp": 3e-7, "log": 3e-7, "sqrt": 1e-7}
 
 
@@ -115,3 +115,16 @@ def test_the_larger_of_a_number_and_nan_is_nan(op: str, target):
     got = results(b.kernel(b(op, "x", "y")), target, x, y)
     assert np.isnan(got[1:3]).all()
     assert (got[3:] == (1.0 if op == "maximum" else 0.0)).all()
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.mcpu)
+def test_comparisons_and_choices(target):
+    b = Builder(param("x", Mode.GATHERED, WIDTH), param("y", Mode.GATHERED, WIDTH))
+    less, same = b("less", "x", "y"), b("equal", "x", "y")
+    kernel = b.kernel(less, b("less_equal", "x", "y"), same, b("where", less, "x", b("where", same, 7.0, "y")))
+    values = np.array([0.0, -0.0, 1.0, -1.0, 1e-45, 3e38, np.inf, -np.inf, np.nan], np.float32)
+    x, y = np.zeros(WIDTH, np.float32), np.zeros(WIDTH, np.float32)
+    x[:81], y[:81] = np.repeat(values, 9), np.tile(values, 9)
+    run = Run(kernel, 1, {}, {"x": [x], "y": [y]})
+    for got, want in zip(execute(run, target=target)[0], run.expected()[0], strict=True):
+        np.testing.assert_array_equal(got, want.astype(np.float32))

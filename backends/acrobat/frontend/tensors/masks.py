@@ -1,0 +1,311 @@
+"""Masks: tensors of bools, which comparisons of tensors give.
+
+In the program a mask is a tensor of ones and zeros; the front end knows that it stands for bools (`Held("mask", ...)`), so that
+it is never taken for a tensor of floats unawares.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT
+from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant
+from backends.acrobat.frontend.evaluator.conditions import COMPARISONS
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import item_type, mapped
+from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_AS_WHOLES, FUNCTIONS, TRUTHS, UNARY, handles
+from backends.acrobat.frontend.tensors.lifting import axis, elementwise, item, of_rows, op, operand, select
+from backends.acrobat.frontend.tensors.operations import OPERATIONS, call_operation, operation, ragged
+from backends.acrobat.frontend.types import Mismatch
+from backends.acrobat.frontend.values import (
+    HELD,
+    Dyn,
+    Held,
+    Static,
+    Value,
+    is_number,
+    is_ragged,
+    is_tensor,
+    is_unknown,
+    known,
+    type_or_none,
+)
+
+HELD["mask"] = "a tensor of bools serves as a mask; write `.float()` for a tensor of ones and zeros"
+
+
+def is_mask(value: Any) -> bool:
+    return isinstance(value, Held) and value.kind == "mask"
+
+
+def mask(value: Value) -> Value:
+    return value if is_unknown(value) else Held("mask", value)
+
+
+def plain(value: Any) -> Value:
+    """The tensor of ones and zeros that a mask is; any other value as it is."""
+    inner: Value = value.value if is_mask(value) else value
+    return inner
+
+
+def ones_and_zeros(f: Frame, value: Value) -> Value:
+    """A mask, or a bool of the program, as a tensor of floats. Raises Refused."""
+    if isinstance(value, Held) and value.kind == "mask":
+        return value.value
+    if is_ragged(value) and _of_bools(value):
+        return _numbers(f, value)
+    if is_number(value) and type_or_none(value) == BOOL:
+        is_known, number = known(value)
+        return Static(float(number)) if is_known else f.host("float", [f.host("int", [value], INT)], FLOAT)
+    raise Refused("a mask is a tensor of bools, which a comparison gives")
+
+
+def _of_bools(value: Any) -> bool:
+    return isinstance(value.type, ListT) and value.type.item == BOOL
+
+
+def _numbers(f: Frame, x: Any) -> Value:
+    def number(i: Value) -> Value:
+        i = f.host("int", [i], INT) if item_type(x) == BOOL else i
+        return Dyn(operand(f, f.host("float", [i], FLOAT)))
+
+    return of_rows(mapped(f, [x], number), axis(x))
+
+
+# ---- comparisons
+
+
+def _whole(value: Value) -> bool:
+    """Whether a value is a tensor of more than one element, which is compared element by element."""
+    if is_tensor(value):
+        return value.type.size != 1  # type: ignore[union-attr]
+    return is_ragged(value)
+
+
+def compared(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
+    """`a < b` and the like of tensors: a mask; None where no operand is a tensor of several elements."""
+    if not _whole(a) and not _whole(b):
+        return None
+    sides = [plain(a), plain(b)]
+    ints = [v for v in sides if is_ragged(v) and isinstance(item_type(v), ScalarT)]
+    if ints and all(v in ints or type_or_none(v) in (INT, BOOL) for v in sides):
+        name = COMPARISONS[type(compare)][0]
+
+        def each(v: Any) -> Value:
+            return Dyn(operand(f, f.host("float", [f.host("int", [f.host(name, list(v), BOOL)], INT)], FLOAT)))
+
+        return mask(elementwise(f, sides, each))
+    x, y = (_numbers(f, v) if v in ints else v for v in sides)
+    match compare:
+        case ast.Lt():
+            return mask(op(f, "less", [x, _number(f, y)]))
+        case ast.LtE():
+            return mask(op(f, "less_equal", [x, _number(f, y)]))
+        case ast.Gt():
+            return mask(op(f, "less", [_number(f, y), x]))
+        case ast.GtE():
+            return mask(op(f, "less_equal", [_number(f, y), x]))
+        case ast.Eq():
+            return mask(op(f, "equal", [x, _number(f, y)]))
+        case ast.NotEq():
+            return negated(f, mask(op(f, "equal", [x, _number(f, y)])))
+    return None
+
+
+COMPARED_AS_WHOLES.append(compared)
+
+
+def _number(f: Frame, value: Value) -> Value:
+    """A number among the operands; infinities and NaN, which a program's text has no literals for, as tensors."""
+    is_known, number = known(value)
+    if is_known and isinstance(number, float) and not math.isfinite(number):
+        return op(f, "full", [], {"shape": (), "value": number}, "number")
+    return value
+
+
+def negated(f: Frame, value: Any) -> Value:
+    return mask(op(f, "sub", [Static(1.0), value.value]))
+
+
+# ---- operators
+
+
+@handles(UNARY, Held)
+def _unary(f: Frame, operator: ast.unaryop, a: Held) -> Value | None:
+    return negated(f, a) if is_mask(a) and isinstance(operator, ast.Invert) else None
+
+
+def both(f: Frame, name: str, a: Value, b: Value) -> Value:
+    """`a & b`, `a | b`, `a ^ b` of masks."""
+    x, y = ones_and_zeros(f, a), ones_and_zeros(f, b)
+    if name == "bitxor":
+        return negated(f, mask(op(f, "equal", [x, y])))
+    return mask(op(f, {"bitand": "minimum", "bitor": "maximum"}[name], [x, y]))
+
+
+@handles(BINARY, Held)
+def of_masks(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value, b: Value) -> Value:
+    """Operators with a mask: of two masks the bits', of one and a tensor or number arithmetic with ones and zeros."""
+    for v in (a, b):
+        if isinstance(v, Held) and v.kind != "mask":
+            raise Mismatch(v.refusal)
+    if name in ("bitand", "bitor", "bitxor"):
+        return both(f, name, a, b)
+    if is_mask(a) and is_mask(b) or name not in ("add", "sub", "mul"):
+        raise Mismatch(HELD["mask"])
+    if not any(is_tensor(v) or is_ragged(v) or type_or_none(v) == FLOAT for v in (a, b)):
+        raise Mismatch(HELD["mask"])  # with an int PyTorch gives ints
+    return op(f, name, [plain(a), plain(b)])  # type: ignore[union-attr]
+
+
+@handles(TRUTHS, Held)
+def _truth(f: Frame, x: Held, node: ast.AST) -> Value | None:
+    return f.host("bool", [item(f, x.value, "value")], BOOL) if is_mask(x) and is_tensor(x.value) else None  # type: ignore[arg-type]
+
+
+# ---- functions and methods
+
+MOVES = frozenset(
+    {"unsqueeze", "squeeze", "transpose", "t", "permute", "view", "reshape", "flatten", "expand", "repeat", "contiguous"}
+    | {"select", "narrow", "clone", "detach", "tril", "triu"}
+)
+"""What moves a mask's elements, or some of them, and leaves a mask."""
+GIVEN: dict[str, Callable[[Frame, Call], Value]] = {}
+"""What else takes masks, by name."""
+
+
+def with_masks(f: Frame, name: str, call: Call) -> Value:
+    """`name` of arguments of which some are masks. Raises Refused, Mismatch."""
+    if name in GIVEN:
+        return GIVEN[name](f, call)
+    if name in MOVES and is_mask(call.args[0]):
+        return mask(call_operation(f, name, Call(name, [plain(call.args[0]), *call.args[1:]], call.kwargs)))
+    if name == "where" or name in OPERATIONS and name in ("masked_fill",):
+        return call_operation(f, name, call)
+    raise Mismatch(HELD["mask"])
+
+
+@handles(GIVEN, "float")
+def _float(f: Frame, call: Call) -> Value:
+    return ones_and_zeros(f, call.args[0])
+
+
+@handles(GIVEN, "bool")
+def _same(f: Frame, call: Call) -> Value:
+    return call.args[0]
+
+
+@handles(GIVEN, "logical_not", "bitwise_not")
+def _not(f: Frame, call: Call) -> Value:
+    return negated(f, call.args[0])
+
+
+@handles(GIVEN, "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or")
+def _both(f: Frame, call: Call) -> Value:
+    return both(f, "bit" + call.name.rpartition("_")[2], *call.args)
+
+
+@handles(GIVEN, "any", "all")
+def _any(f: Frame, call: Call) -> Value:
+    """One bool of all elements, for which the instance waits; along a dimension a mask."""
+    x = plain(call.args[0])
+    name = "amax" if call.name == "any" else "amin"
+    found = call_operation(f, name, Call(name, [x, *call.args[1:]], call.kwargs))
+    if len(call.args) > 1 or call.kwargs:
+        return mask(found)
+    return f.host("gt", [item(f, found, "value"), Static(0.5)], BOOL)  # type: ignore[arg-type]
+
+
+@handles(GIVEN, "sum")
+def _count(f: Frame, call: Call) -> Value:
+    """How many there are: an int, for which the instance waits."""
+    if len(call.args) > 1 or call.kwargs:
+        raise Refused("the sums of a mask along a dimension are ints", "write `.float().sum(...)`")
+    total = call_operation(f, "sum", Call("sum", [plain(call.args[0])], {}))
+    return Held("index", f.host("int", [item(f, total, "value")], INT))  # type: ignore[arg-type]
+
+
+@operation("bool")
+def _to_bool(f: Frame, call: Call) -> Value:
+    (x,) = call.bind("input")
+    return negated(f, mask(op(f, "equal", [x, Static(0.0)])))
+
+
+@ragged("bool")
+def _to_bool_ragged(f: Frame, call: Call) -> Value:
+    x = call.args[0]
+    return _to_bool(f, Call("bool", [_numbers(f, x) if isinstance(item_type(x), ScalarT) else x], {}))
+
+
+def where(f: Frame, chosen: Value, x: Value, y: Value) -> Value:
+    x, y = (_number(f, plain(v)) for v in (x, y))
+    return op(f, "where", [ones_and_zeros(f, chosen), x, y])
+
+
+@operation("where", of_tensor=False)
+def _where(f: Frame, call: Call) -> Value:
+    """`torch.where(mask, x, y)`, and `x.where(mask, y)`."""
+    if len(call.args) != 3:
+        raise Refused("`where` takes a mask and two tensors or numbers here")
+    chosen, x, y = call.args
+    if not is_mask(chosen) and is_mask(x):
+        chosen, x = x, chosen
+    if all(is_number(v) for v in (x, y)) and INT in [type_or_none(v) for v in (x, y)]:
+        raise Refused("`where` makes tensors of floats here", "write its numbers as floats")
+    return where(f, chosen, x, y)
+
+
+@ragged("where")
+def _where_ragged(f: Frame, call: Call) -> Value:
+    return _where(f, call)
+
+
+@operation("masked_fill")
+def _masked_fill(f: Frame, call: Call) -> Value:
+    x, chosen, value = call.bind("input", "mask", "value")
+    number = Static(float(constant(value, "the value"))) if is_number(value) else value
+    return where(f, chosen, number, x)
+
+
+@ragged("masked_fill")
+def _masked_fill_ragged(f: Frame, call: Call) -> Value:
+    return _masked_fill(f, call)
+
+
+@operation("isnan", "isinf", "isfinite")
+def _kind_of_number(f: Frame, call: Call) -> Value:
+    (x,) = call.bind("input")
+    if call.name == "isnan":
+        return negated(f, mask(op(f, "equal", [x, x])))
+    finite = op(f, "equal", [op(f, "sub", [x, x]), Static(0.0)])
+    if call.name == "isfinite":
+        return mask(finite)
+    return mask(op(f, "sub", [op(f, "equal", [x, x]), finite]))
+
+
+@ragged("isnan", "isinf", "isfinite")
+def _kind_of_numbers(f: Frame, call: Call) -> Value:
+    return _kind_of_number(f, call)
+
+
+@handles(FUNCTIONS, torch.nn.functional.one_hot)
+def _one_hot(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """A mask for each of some ints; PyTorch gives ints, so that `.float()` stands behind it in both."""
+    i, count = Call("one_hot", args, kwargs).bind("tensor", "num_classes", num_classes=Static(-1))
+    classes = constant(count, "the number of classes")
+    if classes < 1:
+        raise Refused("`one_hot` without a number of classes is not in the language", "give it `num_classes`")
+    table: Any = call_operation(f, "eye", Call("eye", [Static(classes)], {}))
+    match i:
+        case Held("index", inner):
+            return mask(select(f, table, 0, inner))
+        case Held("ids", inner):
+            return mask(op(f, "stack", [select(f, table, 0, v) for v in f.components(inner) or ()], {"dim": 0}))
+    if is_ragged(i) and item_type(i) == INT:
+        return mask(of_rows(mapped(f, [i], lambda v: select(f, table, 0, v), "id"), 0))  # type: ignore[list-item]
+    raise Refused("`one_hot` takes a tensor of an int, or of a list of ints")

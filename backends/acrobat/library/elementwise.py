@@ -1,0 +1,178 @@
+"""Functions of single elements, made of the primitive ones. Results follow PyTorch's for zeros, infinities and NaN."""
+
+import torch
+
+from backends.acrobat.library.words import refuse
+
+
+def sign(input):
+    return (input > 0.0).float() - (input < 0.0).float()
+
+
+def ceil(input):
+    return -torch.floor(-input)
+
+
+def trunc(input):
+    return torch.where(input < 0.0, -torch.floor(-input), torch.floor(input))
+
+
+def rounded(input):
+    """To the nearest whole number; of two equally near the even one."""
+    low = torch.floor(input)
+    rest = input - low
+    odd = low - 2.0 * torch.floor(low * 0.5)
+    return low + torch.where(rest == 0.5, odd, (rest > 0.5).float())
+
+
+def frac(input):
+    return input - trunc(input)
+
+
+def floor_divide(input, other):
+    return torch.floor(input / other)
+
+
+def remainder(input, other):
+    return input - torch.floor(input / other) * other
+
+
+def fmod(input, other):
+    return input - trunc(input / other) * other
+
+
+def tan(input):
+    return torch.sin(input) / torch.cos(input)
+
+
+def log1p(input):
+    near = input * (1.0 - input * (0.5 - input / 3.0))
+    return torch.where(torch.maximum(input, -input) < 0.005, near, torch.log(1.0 + input))
+
+
+def expm1(input):
+    near = input * (1.0 + input * (0.5 + input / 6.0))
+    return torch.where(torch.maximum(input, -input) < 0.01, near, torch.exp(input) - 1.0)
+
+
+def log2(input):
+    return torch.log(input) * 1.4426950408889634
+
+
+def log10(input):
+    return torch.log(input) * 0.4342944819032518
+
+
+def exp2(input):
+    return torch.exp(input * 0.6931471805599453)
+
+
+def sinh(input):
+    return 0.5 * (expm1(input) - expm1(-input))
+
+
+def cosh(input):
+    return 0.5 * (torch.exp(input) + torch.exp(-input))
+
+
+def logaddexp(input, other):
+    high, low = torch.maximum(input, other), torch.minimum(input, other)
+    return torch.where(high == low, high + 0.6931471805599453, high + log1p(torch.exp(low - high)))
+
+
+def nan_to_num(input, nan=0.0, posinf=3.4028234663852886e38, neginf=-3.4028234663852886e38):
+    return torch.where(input != input, nan, torch.minimum(torch.maximum(input, torch.full((), neginf)), torch.full((), posinf)))
+
+
+def clamp_min(input, min):
+    return torch.maximum(input, torch.full((), float(min)))
+
+
+def clamp_max(input, max):
+    return torch.minimum(input, torch.full((), float(max)))
+
+
+def lerp(input, end, weight):
+    return input + weight * (end - input)
+
+
+def addcmul(input, tensor1, tensor2, value=1.0):
+    return input + value * (tensor1 * tensor2)
+
+
+def addcdiv(input, tensor1, tensor2, value=1.0):
+    return input + value * (tensor1 / tensor2)
+
+
+def hardsigmoid(input, inplace=False):
+    return torch.minimum(torch.relu(input + 3.0), torch.full((), 6.0)) / 6.0
+
+
+def hardswish(input, inplace=False):
+    return input * hardsigmoid(input)
+
+
+def selu(input, inplace=False):
+    scale, alpha = 1.0507009873554805, 1.6732632423543772
+    return scale * (torch.relu(input) + alpha * expm1(-torch.relu(-input)))
+
+
+def celu(input, alpha=1.0, inplace=False):
+    return torch.relu(input) + alpha * expm1(-torch.relu(-input) / alpha)
+
+
+def tanhshrink(input):
+    return input - torch.tanh(input)
+
+
+def softshrink(input, lambd=0.5):
+    return torch.relu(input - lambd) - torch.relu(-input - lambd)
+
+
+def hardshrink(input, lambd=0.5):
+    return torch.where(torch.maximum(input, -input) > lambd, input, 0.0)
+
+
+def threshold(input, threshold, value, inplace=False):
+    return torch.where(input > threshold, input, float(value))
+
+
+def glu(input, dim=-1):
+    a, b = input.chunk(2, dim)
+    return a * torch.sigmoid(b)
+
+
+def softmin(input, dim):
+    return torch.softmax(-input, dim)
+
+
+def dropout(input, p=0.5, training=True, inplace=False):
+    if training and p > 0:
+        refuse("dropout in training", "pass `training=self.training` and compile the module in evaluation mode")
+    return input
+
+
+def unchanged(input):
+    return input
+
+
+def type_as(input, other):
+    return input
+
+
+def half(input):
+    refuse("float16 and bfloat16", "results are float32 here: leave the conversion out")
+    return input
+
+
+def double(input):
+    refuse("float64", "results are float32 here: leave the conversion out")
+    return input
+
+
+def erf(input):
+    """From gelu(y) = y / 2 (1 + erf(y / sqrt 2))."""
+    y = input * 1.4142135623730951
+    return torch.where(
+        torch.maximum(input, -input) < 0.001, input * 1.1283791670955126, 2.0 * torch.nn.functional.gelu(y) / y - 1.0
+    )

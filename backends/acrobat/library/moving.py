@@ -1,0 +1,114 @@
+"""Elements put into other places, and running sums, made of parts along a dimension: of fixed or of varying extent."""
+
+import torch
+
+from backends.acrobat.library.python import order, order_from_highest
+from backends.acrobat.library.words import refuse, unrolled
+
+
+def roll(input, shifts, dims=None):
+    if dims is None:
+        if input.dim() != 1:
+            refuse("`roll` without a dimension of several dimensions", "give it `dims`")
+        return roll(input, shifts, 0)
+    parts = input.unbind(dims)
+    at = -shifts % max(len(parts), 1)
+    return torch.stack(parts[at:] + parts[:at], dims)
+
+
+def cumsum(input, dim):
+    total = torch.zeros_like(input.sum(dim))
+    parts = []
+    for part in input.unbind(dim):
+        total = total + part
+        parts.append(total)
+    return torch.stack(parts, dim)
+
+
+def cumprod(input, dim):
+    total = torch.ones_like(input.sum(dim))
+    parts = []
+    for part in input.unbind(dim):
+        total = total * part
+        parts.append(total)
+    return torch.stack(parts, dim)
+
+
+def prod(input, dim=None, keepdim=False):
+    if dim is None:
+        input, dim = input.flatten(), 0
+    total = torch.ones_like(input.sum(dim, keepdim))
+    for part in input.split(1, dim) if keepdim else input.unbind(dim):
+        total = total * part
+    return total
+
+
+def repeat_interleave(input, repeats, dim=None):
+    if dim is None:
+        input, dim = input.flatten(), 0
+    return torch.stack([part for part in input.unbind(dim) for _ in range(repeats)], dim)
+
+
+def sort(input, dim=-1, descending=False, stable=False):
+    if input.dim() != 1:
+        refuse("`sort` of several rows", "sort each row")
+    places = order_from_highest(input.tolist()) if descending else order(input.tolist())
+    return torch.stack([input[i] for i in places]), torch.tensor(places)
+
+
+def argsort(input, dim=-1, descending=False, stable=False):
+    return sort(input, dim, descending)[1]
+
+
+def index_select(input, dim, index):
+    parts = input.unbind(dim)
+    return torch.stack([parts[i] for i in index], dim)
+
+
+def index_add(input, dim, index, source, alpha=1.0):
+    """Each part of `input` with the parts of `source` that go there added."""
+    if dim != 0:
+        refuse("`index_add` along another dimension than the first", "transpose")
+    total = []
+    for at in range(input.size(0)):
+        more = [part for i, part in zip(index, source) if i == at]
+        total.append(sum([alpha * part for part in more], input[at]))
+    return torch.stack(total)
+
+
+def swapaxes(input, axis0, axis1):
+    return input.transpose(axis0, axis1)
+
+
+def ravel(input):
+    return input.flatten()
+
+
+def hstack(tensors):
+    return torch.cat(tensors, 0 if tensors[0].dim() == 1 else 1)
+
+
+def vstack(tensors):
+    return torch.cat([t.unsqueeze(0) if t.dim() == 1 else t for t in unrolled(tensors)], 0)
+
+
+def argmin(input, dim=None, keepdim=False):
+    return torch.argmax(-input, dim, keepdim)
+
+
+def diagonal(input, offset=0):
+    if offset != 0 or input.dim() != 2:
+        refuse("`diagonal` but of a matrix's own")
+    return torch.stack([input[i][i] for i in unrolled(range(min(input.size(0), input.size(1))))])
+
+
+def trace(input):
+    return diagonal(input).sum()
+
+
+def diag(input, diagonal_=0):
+    if diagonal_ != 0:
+        refuse("`diag` of another diagonal")
+    if input.dim() == 2:
+        return diagonal(input)
+    return torch.eye(input.size(0)) * input

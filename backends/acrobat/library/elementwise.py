@@ -160,16 +160,6 @@ def type_as(input, other):
     return input
 
 
-def half(input):
-    refuse("float16 and bfloat16", "results are float32 here: leave the conversion out")
-    return input
-
-
-def double(input):
-    refuse("float64", "results are float32 here: leave the conversion out")
-    return input
-
-
 def erf(input):
     """From gelu(y) = y / 2 (1 + erf(y / sqrt 2))."""
     y = input * 1.4142135623730951

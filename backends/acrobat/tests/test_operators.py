@@ -294,10 +294,10 @@ EXPRESSIONS = [
 ]
 REFUSED = [
     ("a > 0", "a tensor of bools serves as a mask"),
-    ("a.half()", "float16 and bfloat16"),
-    ("a.bfloat16()", "float16 and bfloat16"),
+    ("a.half()", "tensors are float32 here, not b?float16"),
+    ("a.bfloat16()", "tensors are float32 here, not b?float16"),
     ("a.to(torch.float16)", "tensors are float32 here, not float16"),
-    ("a.double()", "float64"),
+    ("a.double()", "tensors are float32 here, not float64"),
     ("torch.zeros(4, dtype=torch.float16)", "tensors are float32 here, not float16"),
     ("(a > 0) + (a > 1)", "a tensor of bools serves as a mask"),
     ("torch.topk(a, 2, dim=-1)[0]", "topk of several rows"),

@@ -222,6 +222,19 @@ def _to(f: Frame, call: Call) -> Value:
     return call.args[0]
 
 
+OTHER_FLOATS = {"half": "float16", "bfloat16": "bfloat16", "double": "float64"}
+
+
+@operation(*OTHER_FLOATS)
+def _other_float(f: Frame, call: Call) -> Value:
+    raise Refused(f"tensors are float32 here, not {OTHER_FLOATS[call.name]}", "leave the conversion out")
+
+
+@ragged(*OTHER_FLOATS)
+def _other_floats(f: Frame, call: Call) -> Value | None:
+    return _other_float(f, call)
+
+
 @ragged("to")
 def _to_ragged(f: Frame, call: Call) -> Value | None:
     return None if isinstance(item_type(call.args[0]), ScalarT) else _to(f, call)

@@ -21,8 +21,8 @@ EMULATION = "emulate.h"
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one entry of a cubin needs: registers of a thread, bytes of local memory that registers are spilled to (stores and
-    loads), bytes of its stack, and of static shared memory."""
+    """What one entry of a cubin needs, with the functions that it calls: registers of a thread, bytes of local memory that
+    registers are spilled to (stores and loads), bytes of the stack, and of static shared memory."""
 
     registers: int
     spilled: int
@@ -90,16 +90,17 @@ def _checked(nvrtc: Any, outcome: tuple[Any, ...]) -> Any:
 
 
 def usage_of(log: str) -> dict[str, Usage]:
-    """What `--ptxas-options=-v` says of each entry."""
+    """What `--ptxas-options=-v` says of each entry and of the functions that it calls."""
     found = {}
     for part in log.split("Compiling entry function")[1:]:
         name = re.search(r"'(\w+)'", part)
-        numbers = re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", part)
+        spills = re.findall(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", part)
         registers = re.search(r"Used (\d+) registers", part)
         shared = re.search(r"(\d+) bytes smem", part)
-        if name and numbers and registers:
-            stack, stores, loads = map(int, numbers.groups())
-            found[name[1]] = Usage(int(registers[1]), stores + loads, stack, int(shared[1]) if shared else 0)
+        if name and spills and registers:
+            stack = max(int(s) for s, _, _ in spills)
+            spilled = sum(int(stores) + int(loads) for _, stores, loads in spills)
+            found[name[1]] = Usage(int(registers[1]), spilled, stack, int(shared[1]) if shared else 0)
     return found
 
 

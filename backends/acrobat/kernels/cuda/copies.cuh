@@ -11,9 +11,8 @@ struct copy_rows_args {
     float* to;
     int64_t stride;
 };
-constexpr int copy_rows_blocks = 0x7fffffff;
 
-ACROBAT_DEVICE void copy_rows_tile(const copy_rows_args& a, int tile, char*) {
+ACROBAT_DEVICE void copy_rows_tile(const copy_rows_args& a, int tile) {
     const int row = tile * kWarps + threadIdx.x / 32, lane = threadIdx.x % 32;
     if (row >= a.rows) return;
     const float* const from = a.base + a.from[row] + a.by;
@@ -30,13 +29,22 @@ ACROBAT_DEVICE void copy_rows_tile(const copy_rows_args& a, int tile, char*) {
         reinterpret_cast<uint32_t*>(to)[e] = reinterpret_cast<const uint32_t*>(from)[e];
 }
 
+ACROBAT_APART void copy_rows_tiles(int arguments, int first, int tiles) {
+    const copy_rows_args& a = *reinterpret_cast<const copy_rows_args*>(shared_memory() + arguments);
+    const int blocks = gridDim.x;
+    for (int tile = (blockIdx.x + blocks - first % blocks) % blocks; tile < tiles; tile += blocks) copy_rows_tile(a, tile);
+}
+
 // Tells the host that what it waits for is there; to be called after a barrier.
 struct flag_args {
     int64_t* where;
     int64_t value;
 };
-constexpr int flag_blocks = 0x7fffffff;
 
-ACROBAT_DEVICE void flag_tile(const flag_args& a, int, char*) {
+ACROBAT_DEVICE void flag_tile(const flag_args& a, int) {
     if (threadIdx.x == 0) tell_host(a.where, a.value);
+}
+
+ACROBAT_APART void flag_tiles(int arguments, int first, int) {
+    if (int(blockIdx.x) == first % int(gridDim.x)) flag_tile(*reinterpret_cast<const flag_args*>(shared_memory() + arguments), 0);
 }

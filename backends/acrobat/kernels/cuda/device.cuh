@@ -11,6 +11,7 @@ using int64_t = long long;
 using uint64_t = unsigned long long;
 #define INFINITY __int_as_float(0x7f800000)
 #define ACROBAT_DEVICE __device__ __forceinline__
+#define ACROBAT_APART __device__ __noinline__  // a function with registers of its own
 #define ACROBAT_KERNEL extern "C" __global__
 #define ACROBAT_GLOBAL __device__
 

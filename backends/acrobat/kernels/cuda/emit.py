@@ -15,8 +15,8 @@ from backends.acrobat.kernels.interface import CudaCode, Emitted, Schedules, Var
 from backends.acrobat.options import Kernels
 
 SHARED_HEADER = 1024
-"""Bytes of shared memory that the walker keeps for itself: the arguments of two steps."""
-MOST_ARGUMENTS = SHARED_HEADER // 16
+"""Bytes of shared memory before what the kernels use: the arguments of two steps, and three steps."""
+MOST_ARGUMENTS = 58
 """Members that a kernel's arguments may have."""
 
 
@@ -45,10 +45,19 @@ def emit(kernel: Kernel, out_mode: Mode, target: CudaTarget, schedule: Schedule 
         *indented([f"{m};" for m in declared]),
         "};",
         *written.definitions,
-        f"constexpr int {name}_blocks = {written.blocks};",
         f"ACROBAT_DEVICE void {name}_tile(const {name}_args& a, int tile, char* shared) {{",
         "    (void)a, (void)tile, (void)shared;",
         *indented(written.body),
+        "}",
+        f"// The tiles of a call that fall to this block; {name}_args lie in shared memory at `arguments`.",
+        f"ACROBAT_APART void {name}_tiles(int arguments, int first, int tiles) {{",
+        f"    const {name}_args& a = *reinterpret_cast<const {name}_args*>(shared_memory() + arguments);",
+        f"    const int blocks = smaller(gridDim.x, {written.blocks}), block = blockIdx.x;",
+        "    if (block >= blocks) return;",
+        "    for (int tile = (block + blocks - first % blocks) % blocks; tile < tiles; tile += blocks) {",
+        f"        {name}_tile(a, tile, shared_memory() + {SHARED_HEADER});",
+        "        block_sync();  // the next tile writes to shared memory",
+        "    }",
         "}",
     ]
     return Emitted(
@@ -57,7 +66,9 @@ def emit(kernel: Kernel, out_mode: Mode, target: CudaTarget, schedule: Schedule 
         schedule=schedule,
         packs=written.packs,
         flops_per_row=flops(kernel),
-        code=CudaCode("\n".join(text), written.tile_rows, written.tile_columns, written.product_rows, written.shared_bytes),
+        code=CudaCode(
+            "\n".join(text), written.tile_rows, written.tile_columns, written.product_rows, SHARED_HEADER + written.shared_bytes
+        ),
     )
 
 

@@ -18,6 +18,7 @@
 #include <vector>
 
 #define ACROBAT_DEVICE inline
+#define ACROBAT_APART inline
 #define ACROBAT_KERNEL static
 #define ACROBAT_GLOBAL static
 #define __launch_bounds__(...)

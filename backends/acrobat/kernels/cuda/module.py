@@ -15,13 +15,18 @@ BUILT_INS = len(BUILT_IN)
 HEADERS = ("device.cuh", "few.cuh", "tiled.cuh", "dots.cuh", "rowwise.cuh", "copies.cuh")
 """What the text includes, beside this module's file."""
 
-STEP = """
+STEP = f"""
 // One call of a kernel, within a schedule. `args` is the device's address of the kernel's arguments, `barrier` whether all
 // blocks wait for each other after it, `first` the block that takes its first tile.
-struct Step {
+struct Step {{
     int32_t kernel, barrier, first, tiles;
     int64_t args;
-};
+}};
+
+// What the walker keeps in shared memory: the arguments of this step and the next, in turns, and three steps, likewise.
+constexpr int kArgumentsBytes = {8 * MOST_ARGUMENTS};
+constexpr int kStepsAt = 2 * kArgumentsBytes;
+static_assert(kStepsAt + 3 * int(sizeof(Step)) <= {SHARED_HEADER});
 """
 
 
@@ -37,7 +42,7 @@ def kernel_index(i: int) -> int:
 
 def walk_shared(codes: Iterable[Emitted[CudaCode]]) -> int:
     """Bytes of shared memory that a launch of `walk` needs."""
-    return SHARED_HEADER + max((e.code.shared_bytes for e in codes), default=0)
+    return max((e.code.shared_bytes for e in codes), default=SHARED_HEADER)
 
 
 MODES = ("walk", "launches")
@@ -59,7 +64,8 @@ def module_text(codes: Sequence[Emitted[CudaCode]], modes: Sequence[str] = MODES
         "",
         *(e.code.text + "\n" for e in codes),
         *([STEP, _walk(kernels)] if "walk" in modes else []),
-        *([_launch(name) for name in kernels] if "launches" in modes else []),
+        *([_launch_built_in(name) for name in BUILT_IN] if "launches" in modes else []),
+        *([_launch(e.symbol) for e in codes] if "launches" in modes else []),
         "#ifdef ACROBAT_EMULATE",
         *(_emulated(*entry) for entry in entries),
         "#endif",
@@ -70,26 +76,16 @@ def module_text(codes: Sequence[Emitted[CudaCode]], modes: Sequence[str] = MODES
 
 def _walk(kernels: Sequence[str]) -> str:
     """A step's arguments are fetched to shared memory while the step before it runs, and steps two ahead, so that a step begins
-    with its tables. A kernel whose blocks have memory of their own has so many blocks at most (`S_blocks`)."""
-    words = [
-        f"        case {i}: static_assert(sizeof({name}_args) <= {8 * MOST_ARGUMENTS}); return sizeof({name}_args) / 8;"
-        for i, name in enumerate(kernels)
-    ]
-    cases = []
+    with its tables. The kernels are functions apart: registers are given out for each, not for all of them together, and hardly
+    any are kept by the walker meanwhile."""
+    words, cases = [], []
     for i, name in enumerate(kernels):
-        cases += [
-            f"            case {i}: {{",
-            f"                const {name}_args& a = *reinterpret_cast<const {name}_args*>(args);",
-            f"                const int blocks = smaller(gridDim.x, {name}_blocks), block = blockIdx.x;",
-            "                if (block >= blocks) break;",
-            "                const int begin = (block + blocks - step.first % blocks) % blocks;",
-            "                for (int tile = begin; tile < step.tiles; tile += blocks) {",
-            f"                    {name}_tile(a, tile, shared);",
-            "                    block_sync();  // the next tile writes to shared memory",
-            "                }",
-            "                break;",
-            "            }",
+        words += [
+            f"        case {i}:",
+            f"            static_assert(sizeof({name}_args) <= kArgumentsBytes);",
+            f"            return sizeof({name}_args) / 8;",
         ]
+        cases.append(f"            case {i}: {name}_tiles(arguments, first, tiles); break;")
     return "\n".join(
         [
             "ACROBAT_DEVICE int argument_words(int kernel) {",
@@ -99,28 +95,33 @@ def _walk(kernels: Sequence[str]) -> str:
             "    return 0;",
             "}",
             "",
-            "ACROBAT_KERNEL void __launch_bounds__(kThreads, 1) walk(const Step* steps, int64_t count, uint32_t* bar) {",
-            "    char* const memory = shared_memory();",
-            "    int64_t* const arguments = reinterpret_cast<int64_t*>(memory);  // of this step and the next, in turns",
-            f"    char* const shared = memory + {SHARED_HEADER};",
-            "    if (count == 0) return;",
-            "    Step step = steps[0], next = steps[count > 1 ? 1 : 0];",
-            "    const int thread = threadIdx.x;",
-            "    if (thread < argument_words(step.kernel))",
-            "        arguments[thread] = reinterpret_cast<const int64_t*>(step.args)[thread];",
-            "    block_sync();",
-            "    for (int64_t i = 0; i < count; ++i) {",
-            "        const Step after = steps[i + 2 < count ? i + 2 : count - 1];",
-            "        const bool fetches = i + 1 < count && thread < argument_words(next.kernel);",
-            "        const int64_t word = fetches ? reinterpret_cast<const int64_t*>(next.args)[thread] : 0;",
-            f"        const int64_t* const args = arguments + i % 2 * {MOST_ARGUMENTS};",
-            "        switch (step.kernel) {",
+            "ACROBAT_KERNEL void __launch_bounds__(kThreads, 1)",
+            "walk(const Step* steps, int64_t count, uint32_t* bar) {",
+            "    char* const header = shared_memory();",
+            "    const int thread = threadIdx.x, last = int(count) - 1;",
+            "    const auto step_of = [&](int i) { return reinterpret_cast<Step*>(header + kStepsAt) + i % 3; };",
+            "    const auto fetch = [&](void* to, const void* from, int words) {",
+            "        if (thread >= words) return;",
+            "        copy4(static_cast<int32_t*>(to) + thread, static_cast<const int32_t*>(from) + thread);",
+            "    };",
+            "    const auto fetch_step = [&](int i) { fetch(step_of(i), steps + i, i <= last ? sizeof(Step) / 4 : 0); };",
+            "    const auto fetch_arguments = [&](int i) {",
+            "        const int words = i <= last ? 2 * argument_words(step_of(i)->kernel) : 0;",
+            "        if (!words) return;",
+            "        fetch(header + i % 2 * kArgumentsBytes, reinterpret_cast<const void*>(step_of(i)->args), words);",
+            "    };",
+            "    const auto fetched = [&] { copies_commit(), copies_wait<0>(), block_sync(); };",
+            "    fetch_step(0), fetch_step(1), fetched();",
+            "    fetch_arguments(0), fetched();",
+            "    for (int i = 0; i <= last; ++i) {",
+            "        fetch_step(i + 2), fetch_arguments(i + 1), copies_commit();",
+            "        const int arguments = i % 2 * kArgumentsBytes, first = step_of(i)->first, tiles = step_of(i)->tiles;",
+            "        switch (step_of(i)->kernel) {",
             *cases,
             "        }",
-            f"        if (fetches) arguments[(i + 1) % 2 * {MOST_ARGUMENTS} + thread] = word;",
-            "        if (step.barrier) grid_sync(bar);",
+            "        copies_wait<0>();",
+            "        if (step_of(i)->barrier) grid_sync(bar);",
             "        else block_sync();",
-            "        step = next, next = after;",
             "    }",
             "}",
             "",
@@ -129,16 +130,28 @@ def _walk(kernels: Sequence[str]) -> str:
 
 
 def _launch(name: str) -> str:
+    """The arguments go through shared memory, where a walk has them."""
     return "\n".join(
         [
-            f"ACROBAT_KERNEL void __launch_bounds__(kThreads) launch_{name}(const {name}_args* args, int64_t tiles) {{",
+            f"ACROBAT_KERNEL void __launch_bounds__(kThreads, 1) launch_{name}(const {name}_args* args, int64_t tiles) {{",
+            "    int64_t* const arguments = reinterpret_cast<int64_t*>(shared_memory());",
+            f"    if (threadIdx.x < sizeof({name}_args) / 8)",
+            "        arguments[threadIdx.x] = reinterpret_cast<const int64_t*>(args)[threadIdx.x];",
+            "    block_sync();",
+            f"    {name}_tiles(0, 0, int(tiles));",
+            "}",
+            "",
+        ]
+    )
+
+
+def _launch_built_in(name: str) -> str:
+    """These need no shared memory."""
+    return "\n".join(
+        [
+            f"ACROBAT_KERNEL void __launch_bounds__(kThreads, 1) launch_{name}(const {name}_args* args, int64_t tiles) {{",
             f"    const {name}_args a = *args;",
-            f"    const int blocks = smaller(gridDim.x, {name}_blocks), block = blockIdx.x;",
-            "    if (block >= blocks) return;",
-            "    for (int tile = block; tile < tiles; tile += blocks) {",
-            f"        {name}_tile(a, tile, shared_memory());",
-            "        block_sync();",
-            "    }",
+            f"    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {name}_tile(a, tile);",
             "}",
             "",
         ]

@@ -13,7 +13,7 @@ THREADS = 256
 WARPS = 8
 LANES = 4
 """Units of a panel: what one load of four weights brings."""
-FEW_VALUES = 128
+FEW_VALUES = 64
 """Sums of a thread at most, in registers."""
 VARIANTS = 3
 """At most so many tile shapes of one kernel: each is code of its own in the walker."""
@@ -105,6 +105,9 @@ def gemm_variants(plan: Gemm, sms: int) -> tuple[tuple[int, Schedule], ...]:
         fastest = min(chosen, key=lambda s: times[s][i])
         if not out or times[fastest][i] < times[out[-1][1]][i]:
             out.append((instances if out else 0, fastest))
+            chosen.remove(fastest)
+            if not chosen:
+                break
     return tuple(out)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -77,11 +78,26 @@ class Module:
         self.launch("walk", blocks, walk_shared(self.kernels), out.ctypes.data, len(steps), bar.ctypes.data)
 
 
+LIBC = ctypes.CDLL(None)
+
+
+def guarded(array: np.ndarray) -> np.ndarray:
+    """A copy that ends where memory ends: to read on is a fault."""
+    pages = -(-array.nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
+    memory = mmap.mmap(-1, pages + mmap.PAGESIZE)
+    start = np.frombuffer(memory, np.uint8).ctypes.data
+    if LIBC.mprotect(ctypes.c_void_p(start + pages), ctypes.c_size_t(mmap.PAGESIZE), 0):
+        raise OSError("memory cannot be protected")
+    out = np.frombuffer(memory, array.dtype, array.size, pages - array.nbytes)
+    out[:] = array.reshape(-1)
+    return out
+
+
 class Operands:
     """A run's operands and results in memory, as a call of the kernel takes them.
 
     They lie shuffled before and after the base, which is aligned to 16 bytes; most operands are not. Rows that are one object
-    share their place. All that is no operand is NaN, and has to stay so.
+    share their place; tables and weights end where memory ends. All that is no operand is NaN, and has to stay so.
     """
 
     def __init__(self, run: Run, emitted: Emitted[CudaCode], out_mode: Mode, odd: int = 3) -> None:
@@ -133,7 +149,7 @@ class Operands:
         self.before = self.base.copy()
 
     def _address(self, array: np.ndarray) -> int:
-        self.keep.append(np.ascontiguousarray(array))
+        self.keep.append(guarded(array))
         return int(self.keep[-1].ctypes.data)
 
     def results(self) -> list[list[np.ndarray]]:

@@ -1,0 +1,88 @@
+"""What the emulation is for: each of these faults, planted into the text, has to show."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from backends.acrobat.benchmarks import models
+from backends.acrobat.core.units import Mode
+from backends.acrobat.kernels.cpu.tests.support import check, random_run
+from backends.acrobat.kernels.cuda.build import HERE
+from backends.acrobat.kernels.cuda.module import HEADERS
+from backends.acrobat.kernels.cuda.schedule import Schedule
+from backends.acrobat.kernels.cuda.tests.support import ORDERS, Module, emitted_for, execute
+
+FEW, SHARED_FEW, MANY = Schedule("few", 4, 8, 8), Schedule("few", 8, 1, 16), Schedule("many", 2, 1)
+
+FAULTS = {
+    "rows beyond the last are read": (FEW, "K::runs(a, smaller(row0 + r, total - 1), ", "K::runs(a, row0 + r, "),
+    "copies are not waited for": (FEW, "        copies_wait<0>();\n        block_sync();\n", "        block_sync();\n"),
+    "no barrier after the input's copies": (
+        FEW,
+        "        copies_wait<0>();\n        block_sync();\n",
+        "        copies_wait<0>();\n",
+    ),
+    "no barrier between the steps of the ring": (MANY, "block_sync();  // this step", "// this step"),
+}
+MORE_FAULTS = {
+    "rows beyond the last are stored": (FEW, "row >= total) return;", "false) return;"),
+    "no barrier before the slices are summed": (SHARED_FEW, "        block_sync();\n#pragma unroll 1", "#pragma unroll 1"),
+    "one step too few is waited for": (MANY, "copies_wait<kStages - 2>();", "copies_wait<kStages - 1>();"),
+    "no barrier after the table of rows": (
+        MANY,
+        "    block_sync();\n    const float* const weights",
+        "    const float* const weights",
+    ),
+    "no barrier between tiles": (FEW, "        block_sync();  // the next tile writes to shared memory\n", ""),
+}
+
+
+def attempt(fault: str) -> None:
+    """Runs a kernel with a fault (or "" for none) in all orders. Raises AssertionError if it shows in the results."""
+    schedule, old, new = {**FAULTS, **MORE_FAULTS}.get(fault, (FEW, "", ""))
+    kernel = models.compose(32)
+    emitted = emitted_for(kernel, Mode.GATHERED, schedule)
+    # The headers in place of what includes them, so that faults can be planted in them too.
+    texts = [(f'#include "{name}"', (HERE / name).read_text().replace("#pragma once", "")) for name in HEADERS]
+    built = Module([emitted], [*texts, ('#include "device.cuh"', ""), *([(old, new)] if old else [])], modes=("launches",))
+    run = random_run(kernel, 13)
+    run.weights = {n: w / np.float32(w.shape[-1] ** 0.5) for n, w in run.weights.items()}
+    for order in ORDERS:
+        check(run, execute(built, run, emitted, Mode.GATHERED, blocks=1, order=order), 5e-5)
+
+
+def outcome(fault: str) -> str:
+    """What a process of its own says: a fault may well end it."""
+    lines = [
+        f"from {__name__} import attempt",
+        "try:",
+        f"    attempt({fault!r})",
+        "    print('right')",
+        "except AssertionError:",
+        "    print('wrong')",
+    ]
+    script = "\n".join(lines)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    if done.returncode < 0 or "emulated grid" in done.stderr:
+        return "ended"
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_show(fault: str) -> None:
+    assert outcome(fault) in ("wrong", "ended")
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("fault", MORE_FAULTS)
+def test_more_faults_show(fault: str) -> None:
+    assert outcome(fault) in ("wrong", "ended")
+
+
+def test_without_a_fault_the_answer_is_right() -> None:
+    assert outcome("") == "right"

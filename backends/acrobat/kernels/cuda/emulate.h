@@ -1,7 +1,7 @@
 // CUDA's execution model on one thread of the processor, for tests: every CUDA thread is a fibre, a barrier is where fibres take
 // turns. What a GPU would leave to chance is made to show:
-// - Between two barriers the threads of a block run one after the other, and blocks too: forwards (order 1), backwards (-1) or in a
-//   random order (any other number is its seed), so a missing barrier gives other results.
+// - Between two barriers the warps of a block run one after the other, and so do blocks and the lanes of a warp: forwards (order 1),
+//   backwards (-1) or in a random order (any other number is its seed), so a missing barrier gives other results.
 // - Shared memory starts as NaN, in every block.
 // - Copies in the background take place only when they are waited for.
 // - Threads of one block that stand at different barriers, or lanes of one warp at different exchanges, end the process.
@@ -146,20 +146,18 @@ inline void resume(Grid& g, int fibre, int first_block) {
     acrobat_switch(&g.scheduler, g.fibres[size_t(fibre)].stack);
 }
 
-// Runs the threads of one block, the first of which is `of`, until all stand at the same place.
+// Runs the threads of one block, the first of which is `of`, until all stand at the same barrier: warp by warp, so that one has
+// come as far as it can before the next begins.
 inline void run_block(Grid& g, int of, int first_block, std::mt19937& random) {
-    const std::vector<int> turn = turns(g.threads, random);
-    for (int t : turn) resume(g, of + t, first_block);
-    for (bool again = true; again;) {
-        again = false;
-        for (int warp = 0; warp < g.threads; warp += 32) {
-            const auto begin = g.fibres.begin() + of + warp;
+    const std::vector<int> lanes = turns(32, random);
+    for (int warp : turns(g.threads / 32, random)) {
+        const int first = of + warp * 32;
+        for (bool again = true; again;) {
+            for (int lane : lanes) resume(g, first + lane, first_block);
+            const auto begin = g.fibres.begin() + first;
             const auto waiting = std::count_if(begin, begin + 32, [](const Fibre& f) { return f.at == At::Warp; });
-            if (!waiting) continue;
-            if (waiting != 32) fail("lanes of one warp stand at different places");
-            again = true;
-            for (int t : turn)
-                if (t / 32 == warp / 32) resume(g, of + t, first_block);
+            if (waiting && waiting != 32) fail("lanes of one warp stand at different places");
+            again = waiting;
         }
     }
     for (int t = 1; t < g.threads; ++t)

@@ -44,7 +44,7 @@ MORE_FAULTS = {
 def attempt(fault: str) -> None:
     """Runs a kernel with a fault (or "" for none) in all orders. Raises AssertionError if it shows in the results."""
     schedule, old, new = {**FAULTS, **MORE_FAULTS}.get(fault, (FEW, "", ""))
-    kernel = models.compose(32)
+    kernel = models.birnn(32)
     emitted = emitted_for(kernel, Mode.GATHERED, schedule)
     # The headers in place of what includes them, so that faults can be planted in them too.
     texts = [(f'#include "{name}"', (HERE / name).read_text().replace("#pragma once", "")) for name in HEADERS]

@@ -63,7 +63,7 @@ def test_a_large_workload_compiles(name: str) -> None:
 
 def test_all_templates_compile_for_launches() -> None:
     """On the smallest sizes, whose text is as good as any: one kernel of each template, by themselves."""
-    by_template = {}
+    by_template: dict[str, Emitted[CudaCode]] = {}
     for name in CHEAP:
         for emitted in kernels_of(name, "tiny", H200):
             by_template.setdefault(emitted.schedule.template, emitted)

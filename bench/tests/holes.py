@@ -19,19 +19,21 @@ HOLES: Mapping[str, Mapping[str, str]] = {
     "cortex": {
         **dict.fromkeys(("berxit", "drnn", "nestedrnn", "stackrnn"), DECIDED),
         "simtree": "no recursion is written for simtree",
+        "lattice": "no recursion is written for lattice",
     },
     "dynet": {
         "mvrnn autobatch=3": DEADLOCK,
         "nestedrnn autobatch=3": DEADLOCK,
         "dagrnn autobatch=3": DEADLOCK,
+        "lattice autobatch=3": DEADLOCK,
     },
-    "dgl": dict.fromkeys(("berxit", "birnn", "drnn", "nestedrnn", "stackrnn"), "is neither trees nor grids"),
-    "handbatched": dict.fromkeys(("drnn", "nestedrnn", "stackrnn"), "nobody has batched"),
-    "torchfold": dict.fromkeys(("berxit", "birnn", "drnn", "nestedrnn", "stackrnn"), "is neither trees nor grids"),
+    "dgl": dict.fromkeys(("berxit", "birnn", "drnn", "lattice", "nestedrnn", "stackrnn"), "is neither trees nor grids"),
+    "handbatched": dict.fromkeys(("drnn", "lattice", "nestedrnn", "stackrnn"), "nobody has batched"),
+    "torchfold": dict.fromkeys(("berxit", "birnn", "drnn", "lattice", "nestedrnn", "stackrnn"), "is neither trees nor grids"),
     "jitbatch": {
         **{
             f"{name} granularity=subtree": "recursive calls over structures"
-            for name in ("berxit", "birnn", "dagrnn", "nestedrnn", "stackrnn")
+            for name in ("berxit", "birnn", "dagrnn", "lattice", "nestedrnn", "stackrnn")
         },
         "drnn granularity=subtree": "grow waits for tensors' values",
     },

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from bench.verify import Expected
+from workloads.lattice.model import Lattice, Word
 from workloads.mvrnn import model as mv
 from workloads.simtree.model import Pair
 from workloads.spec import loaded
@@ -59,6 +60,13 @@ def cases() -> dict[str, Case]:
     found["birnn, no words at all"] = Case("birnn", [[], []])
     found["dagrnn, a cell, a row, a column, a large grid"] = Case(
         "dagrnn", [[[3]], [[1, 2, 3]], [[4], [5]], [[i * j % 100 for i in range(12)] for j in range(9)]]
+    )
+    none, nested = (
+        Lattice([5], [[]]),
+        Lattice([5, 6, 7, 8], [[], [Word(1, 0)], [Word(2, 1), Word(3, 0)], [Word(4, 0), Word(2, 1)]]),
+    )
+    found["lattice, one character, words within words, long ones without words"] = Case(
+        "lattice", [none, nested, Lattice(list(range(50)), [[] for _ in range(50)]), none]
     )
     words = [Sentence([], 1), Sentence([7], 2), Sentence([1, 2], 3), Sentence(list(range(50)), 4)]
     found["stackrnn, no words, one, many"] = Case("stackrnn", words)

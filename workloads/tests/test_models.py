@@ -11,6 +11,8 @@ from torch import Tensor
 from workloads.birnn.model import BiRNN
 from workloads.dagrnn.model import DAGRNN
 from workloads.drnn.model import DRNN, Rose, Sample
+from workloads.lattice.model import Lattice, LatticeLSTM
+from workloads.lattice.model import Word as Span
 from workloads.mvrnn.model import MVRNN
 from workloads.mvrnn.model import Leaf as Word
 from workloads.mvrnn.model import Node as Two
@@ -232,6 +234,37 @@ def test_dagrnn_takes_the_upper_and_the_left_neighbour() -> None:
     for row, states in zip(got, [(a, b, c), (d, e, f)], strict=True):
         for scores, h in zip(row, states, strict=True):
             close(scores, m.classifier(h))
+
+
+def test_lattice_adds_the_arcs_that_end_at_a_character() -> None:
+    m: LatticeLSTM = tiny("lattice")
+
+    def arc(kind: str, x: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        i, f, o, u = (getattr(m, f"{kind}_{gate}")(cat((x, state[0]))) for gate in "ifou")
+        c = sig(f) * state[1] + sig(i) * tanh(u)
+        return sig(o) * tanh(c), c
+
+    start = (m.start_h, m.start_c)
+    first = arc("character", m.characters.weight[7], start)
+    second = arc("character", m.characters.weight[8], first)
+    third = arc("character", m.characters.weight[9], second)
+    over_two, over_all = arc("word", m.words.weight[3], first), arc("word", m.words.weight[4], start)
+    got = m(Lattice([7, 8, 9], [[], [], [Span(3, 1), Span(4, 0)]]))
+    for scores, h in zip(got, [first[0], second[0], third[0] + over_two[0] + over_all[0]], strict=True):
+        close(scores, m.classifier(h))
+
+
+def test_lattices_have_the_statistics_that_are_named() -> None:
+    """Words lie within the sentence; their number and lengths, and that of characters, are as the specification says."""
+    lattices = spec("lattice").instances("small", 0, 400)
+    lengths = [len(each.characters) for each in lattices]
+    sizes = [j + 1 - w.begin for each in lattices for j, ending in enumerate(each.words) for w in ending]
+    assert all(len(each.words) == len(each.characters) for each in lattices)
+    assert all(w.begin >= 0 for each in lattices for ending in each.words for w in ending)
+    assert set(sizes) == {2, 3, 4}
+    assert 43 < sum(lengths) / 400 < 51
+    assert 0.37 < len(sizes) / sum(lengths) < 0.42
+    assert 0.87 < sizes.count(2) / len(sizes) < 0.93
 
 
 def test_grids_differ_and_have_no_gaps() -> None:

@@ -32,7 +32,7 @@ def outputs(workload: ModelSpec, size: str, instances: list[Any], seed: int = 0)
 
 def test_what_there_is() -> None:
     paper = {"berxit", "birnn", "drnn", "mvrnn", "nestedrnn", "stackrnn", "treelstm"}
-    others = {"simtree", "treegru", "treernn", "treefc", "dagrnn"}
+    others = {"simtree", "treegru", "treernn", "treefc", "dagrnn", "lattice"}
     assert set(NAMES) >= paper | others
 
 
@@ -132,7 +132,10 @@ def test_values_are_healthy(workload: ModelSpec, size: str) -> None:
     for pick in (0, -1):
         ends = [leaves(output)[pick].ravel() for output in got]
         assert np.std(ends, axis=0).max() > 1e-3
-        assert len({end.tobytes() for end in ends}) == len(ends)
+        different = len(ends)
+        if workload.name == "lattice" and pick == 0:  # what comes first knows of no other character
+            different = len({instance.characters[0] for instance in instances})
+        assert len({end.tobytes() for end in ends}) == different > 1
 
 
 def test_tensors_of_deep_trees_stay_alive() -> None:

@@ -29,6 +29,7 @@ FUNCTIONS = {
     "treegru": "forward TreeGRU.encode TreeGRU.leaf TreeGRU.compose",
     "treernn": "forward TreeRNN.encode TreeRNN.leaf TreeRNN.compose",
     "treefc": "forward TreeFC.compose",
+    "lattice": "forward LatticeLSTM.states LatticeLSTM.word_arc LatticeLSTM.character_arc",
     "dagrnn": "forward DAGRNN.states DAGRNN.row DAGRNN.cell",
 }
 

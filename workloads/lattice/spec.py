@@ -1,0 +1,70 @@
+"""Lattice LSTM: sizes, parameters and generated lattices.
+
+Hidden size 256 (small) and 512 (large), and embeddings as wide; 13 classes: three kinds of names in the scheme of beginning,
+inside, end and single, and none, as in the MSRA corpus of names.
+
+Lattices have published statistics. Sentences of MSRA's training part have 46.8 characters on average (Zhang and Yang 2018,
+table 1: 2,169.9 thousand in 46.4 thousand). The rest is counted on the first sentences of the lattices that ED-Batch (Chen et
+al. 2023) is evaluated on, its repository's `benchmark/data/lattice/test.txt`: lengths vary by four tenths of their mean; four
+words end at ten characters, of which nine in ten have two characters and the others three or four. About 2,500 characters and
+12,000 words occur there. Both are drawn by Zipf's law. At size tiny sentences have 8 characters on average.
+
+| parameter | shape |
+| --- | --- |
+| characters.weight, words.weight | their number, hidden |
+| start_h, start_c | hidden |
+| character_i.weight, .bias, and so for f, o, u (columns: character, then state) | hidden, 2 hidden; hidden |
+| word_i.weight, .bias, and so for f, o, u (columns: word, then state) | hidden, 2 hidden; hidden |
+| classifier.weight, classifier.bias | classes, hidden; classes |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from workloads.spec import ModelSpec
+from workloads.text import draw_words
+
+if TYPE_CHECKING:
+    from torch import nn
+
+MEAN_LENGTH, SPREAD_LENGTH, MIN_LENGTH, MAX_LENGTH = 46.8, 18.7, 2, 140
+TINY_MEAN, TINY_SPREAD = 8.0, 4.0
+ENDING: Mapping[int, float] = {2: 0.36, 3: 0.02, 4: 0.02}
+"""How probable it is that a word of so many characters ends at a character."""
+
+
+class Spec(ModelSpec):
+    name = "lattice"
+    shapes: ClassVar = {
+        "tiny": {"characters": 60, "words": 90, "hidden": 16, "classes": 7},
+        "small": {"characters": 2_500, "words": 12_000, "hidden": 256, "classes": 13},
+        "large": {"characters": 2_500, "words": 12_000, "hidden": 512, "classes": 13},
+    }
+    gains: ClassVar = {"classifier": 3.0}
+    cells = ("character_arc", "word_arc")
+
+    def build(self, **shape: int) -> nn.Module:
+        from workloads.lattice.model import LatticeLSTM
+
+        return LatticeLSTM(**shape)
+
+    def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
+        from workloads.lattice.model import Lattice, Word
+
+        mean, spread = (TINY_MEAN, TINY_SPREAD) if shape["hidden"] == 16 else (MEAN_LENGTH, SPREAD_LENGTH)
+        variance = np.log1p((spread / mean) ** 2)
+        found: list[Any] = []
+        for _ in range(n):
+            drawn = np.rint(random.lognormal(np.log(mean) - variance / 2, variance**0.5))
+            length = int(np.clip(drawn, MIN_LENGTH, MAX_LENGTH))
+            words: list[list[Word]] = [[] for _ in range(length)]
+            for last in range(length):
+                for size, probability in ENDING.items():
+                    if random.random() < probability and size <= last + 1:
+                        words[last].append(Word(draw_words(random, 1, shape["words"])[0], last + 1 - size))
+            found.append(Lattice(draw_words(random, length, shape["characters"]), words))
+        return found

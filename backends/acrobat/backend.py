@@ -39,7 +39,9 @@ CURVE = (0, 8, 16, 32, 64, 128)
 GUIDES = ("profile", "static", "even")
 """Its lines."""
 SAMPLE_SEED = 7919
-"""Added to a cell's seed to draw the mini-batch that is profiled."""
+"""Added to a cell's seed to draw the mini-batch that is profiled, and those that a policy is learned from."""
+POLICY_MINIBATCHES = 3
+"""How many mini-batches a policy is learned from."""
 
 
 class Acrobat:
@@ -57,6 +59,9 @@ class Acrobat:
     `guide` says where trials go: by the profile of a mini-batch of other instances (of a data file: of the first), by static
     weights, or evenly to all kernels. With `untuned` kernels begin as plain loops, as in the paper, and `curve` has one more
     cell: the default schedules.
+
+    `policy_trials`: with `executor=learned`, how often learning runs through the graphs of its mini-batches, which are other
+    instances too. It happens when the model is compiled, outside the clock.
     """
 
     name = "acrobat"
@@ -75,6 +80,7 @@ class Acrobat:
         tune: int | Literal["curve"] = 0,
         guide: Literal["profile", "static", "even"] = "profile",
         untuned: bool = False,
+        policy_trials: int = 1000,
         **switches: Any,
     ) -> None:
         self.options = Options(tables=tables is not False, **switches)
@@ -85,8 +91,11 @@ class Acrobat:
         if (tune or untuned) and self.options.kernels == "vendor":
             what = f"tune={tune}" if tune else "untuned=true"
             raise ValueError(f"{what} and kernels=vendor: a library's kernels have no schedules to try; leave one of them out")
+        if policy_trials < 0:
+            raise ValueError(f"policy_trials={policy_trials}: how often to run through the graphs of the sample, 0 or more")
         self.target = target
         self.checked = checked
+        self.policy_trials = policy_trials
         self.ablation = ablation
         self.tune = tune
         self.guide = guide
@@ -149,22 +158,28 @@ class Acrobat:
         profiled = trials and self.guide == "profile"
         sample = workload.instances(size, seed + SAMPLE_SEED, batch_size) if profiled else None
         try:
-            return Compiled(
-                compile(
-                    loaded(workload, size, seed),
-                    threads=self.target.threads,
-                    options=self.options,
-                    checked=self.checked,
-                    tune=trials,
-                    guide=self.guide if trials else None,
-                    untuned=self.untuned,
-                    sample=sample,
-                ),
-                self.target.threads,
-                settings=repr((replace(self.options, tables=False), trials, self.guide if trials else "", self.untuned)),
+            executable = compile(
+                loaded(workload, size, seed),
+                threads=self.target.threads,
+                options=self.options,
+                checked=self.checked,
+                tune=trials,
+                guide=self.guide if trials else None,
+                untuned=self.untuned,
+                sample=sample,
+                policy_trials=self.policy_trials,
             )
         except CompileError as error:
             raise Unsupported(str(error)) from error
+        learns = self.options.executor == "learned"
+        if learns:
+            drawn = workload.instances(size, seed + SAMPLE_SEED, POLICY_MINIBATCHES * batch_size)
+            executable.learn([drawn[i : i + batch_size] for i in range(0, len(drawn), batch_size)])
+        settings = (
+            *(replace(self.options, tables=False), trials, self.guide if trials else "", self.untuned),
+            *([self.policy_trials] if learns else []),
+        )
+        return Compiled(executable, self.target.threads, settings=repr(settings), bounds=learns)
 
 
 def steps() -> list[dict[str, Any]]:
@@ -181,8 +196,9 @@ def steps() -> list[dict[str, Any]]:
 
 
 class Compiled:
-    def __init__(self, executable: Any, threads: int, settings: str = "") -> None:
-        """`settings`: what tells it from other models of the same source, as far as it is not in the source."""
+    def __init__(self, executable: Any, threads: int, settings: str = "", bounds: bool = False) -> None:
+        """`settings`: what tells it from other models of the same source, as far as it is not in the source. `bounds`: it can
+        and shall say the lower bound on the number of batches."""
         import torch
 
         self.executable = executable
@@ -190,6 +206,8 @@ class Compiled:
         self.settings = settings
         self.inference_mode = torch.inference_mode
         self.minibatch: Sequence[Instance] = ()
+        self.bounds = bounds
+        self.bounded: list[tuple[Sequence[Instance], int]] = []  # mini-batches with their lower bounds
 
     def place(self, instances: Sequence[Instance]) -> list[Instance]:
         return list(instances)
@@ -208,7 +226,17 @@ class Compiled:
     def counters(self) -> Mapping[str, Any]:
         c = self.executable.counters()
         width = c["nodes"] / c["batches"] if c["batches"] else 0.0
-        return {**c, "mean_batch_width": width, "arena_bytes": c["host_bytes"] + c["tensor_bytes"]}
+        bound = {"lower_bound": self.lower_bound(self.minibatch)} if self.bounds else {}
+        return {**c, "mean_batch_width": width, "arena_bytes": c["host_bytes"] + c["tensor_bytes"], **bound}
+
+    def lower_bound(self, minibatch: Sequence[Instance]) -> int:
+        """Below which the number of batches of a mini-batch cannot come. It is run once more for that, the first time."""
+        for known, bound in self.bounded:
+            if known is minibatch:
+                return bound
+        with self.inference_mode():
+            self.bounded.append((minibatch, self.executable.lower_bound(minibatch)))
+        return self.bounded[-1][1]
 
     def identity(self) -> str:
         """Of the generated program: of a model that multiplies no embeddings with weights `tables` makes no other one."""

@@ -54,6 +54,8 @@ def compile(module: nn.Module, settings: Settings) -> Executable:
     except RecursionError:
         raise too_deep(module) from None
     executable.watch(frozen, module)
+    if settings.options.executor == "learned" and settings.sample is not None:
+        executable.learn([settings.sample])
     return executable
 
 

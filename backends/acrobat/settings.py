@@ -42,9 +42,10 @@ class Settings:
     """How many schedules of kernels are tried beside the default ones, on this machine, at about half a second each (paper:
     auto-scheduling); what is measured is kept in the cache folder."""
     sample: Sequence[Any] | None = None
-    """A mini-batch like those to come. Where `forward` has no annotation that says what an instance is, the types of its fields
-    and the shapes of its tensors are read off these: give instances that differ in all that may differ, such as the lengths
-    of lists and tensors. With `tune`, it may guide the trials."""
+    """A mini-batch like those to come. With `Options(executor="learned")` it is what the policy is learned from. Where
+    `forward` has no annotation that says what an instance is, the types of its fields and the shapes of its tensors are read
+    off these: give instances that differ in all that may differ, such as the lengths of lists and tensors. With `tune`, it
+    may guide the trials."""
     guide: Literal["profile", "static", "even"] | None = None
     """Which kernels the trials of `tune` are spent on. `profile`: the sample is run first, and trials go to the kernels that
     take most of its time, at the numbers of rows that they had (paper: profile-guided optimization). `static`: by the loops and
@@ -53,6 +54,12 @@ class Settings:
     untuned: bool = False
     """Kernels begin as the plain loops of their templates, and `tune` finds all there is to find, as the paper's auto-scheduler
     does; by default they begin with schedules that were found by measuring."""
+    policy_trials: int = 1000
+    """With `Options(executor="learned")`: how often learning a policy runs through the graphs of the sample at most, for each
+    way of encoding states. The policy is learned when the model is compiled, from `sample`, or without one in the first call,
+    from its mini-batch; `Executable.learn` learns another from several. It is kept in the cache folder."""
+    policy_seed: int = 0
+    """Of the random choices of these trials: the same sample, trials and seed give the same policy."""
     memory_limit: int = MEMORY_LIMIT
     """Bytes that each arena of a mini-batch may have."""
     cache_folder: Path | None = None
@@ -84,6 +91,8 @@ class Settings:
             )
         if self.device not in get_args(Device):
             raise ValueError(f"device={self.device!r}: a model is compiled for one of {', '.join(get_args(Device))}")
+        if self.policy_trials < 0 or self.policy_seed < 0:
+            raise ValueError(f"policy_trials={self.policy_trials} and policy_seed={self.policy_seed} must be 0 or more")
         if self.threads < 1 or self.memory_limit < 1:
             raise ValueError(f"threads={self.threads} and memory_limit={self.memory_limit} must be at least 1")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 CELL = ("id", "session", "backend", "workload", "size", "batch_size", "threads", "device", "seed", "status", "why")
 STATISTICS = ("latency_ms", "low_ms", "high_ms", "minimum_ms", "resumed_ms", "instances_per_s", "rounds", "samples")
-COUNTS = ("nodes", "batches", "launches", "mean_batch_width", "gathered_bytes", "product_flops")
+COUNTS = ("nodes", "batches", "lower_bound", "launches", "mean_batch_width", "gathered_bytes", "product_flops")
 COLD = ("load_s", "compile_s", "first_s")
 
 

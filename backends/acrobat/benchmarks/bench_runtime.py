@@ -46,7 +46,7 @@ def report(
 
 
 @pytest.mark.parametrize("codegen", ["aot", "vm"])
-@pytest.mark.parametrize("executor", ["inline", "dataflow", "agenda"])
+@pytest.mark.parametrize("executor", ["inline", "dataflow", "agenda", "learned"])
 def test_recording(benchmark: BenchmarkFixture, executor: Executor, codegen: Codegen) -> None:
     torch.manual_seed(0)
     executable = compile(Unequal(), options=Options(executor=executor, codegen=codegen))

@@ -6,7 +6,8 @@ import ctypes
 import json
 import weakref
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from backends.acrobat.codegen import blas
+from backends.acrobat.codegen import blas, policy
 from backends.acrobat.codegen.devices import DEVICES
 from backends.acrobat.codegen.module import DOOR
 from backends.acrobat.core.messages import Messages
@@ -26,7 +27,7 @@ from backends.acrobat.kernels.packing import pack
 from backends.acrobat.memory import has_ordinary_memory
 from backends.acrobat.settings import Settings
 
-EXECUTORS = ("inline", "dataflow", "agenda")
+EXECUTORS = ("inline", "dataflow", "agenda", "learned")
 """Where depths come from, in the order of the runtime's `Executor`."""
 COUNTERS = (
     *("ingest_ms", "construct_ms", "schedule_ms", "kernel_ms", "copy_ms", "fetch_ms"),
@@ -67,6 +68,9 @@ class Executable:
         """
         self.boundary = boundary
         self.messages = messages or Messages()
+        self._settings = settings
+        self.policy: policy.Learned | None = None
+        """What was learned, with `executor="learned"`."""
         self._session: int | None = None
         self._frozen: Frozen | None = None
         self._module: weakref.ref[nn.Module] | None = None
@@ -109,6 +113,11 @@ class Executable:
         """Raises InstanceError for an instance that does not fit, ModuleChanged when the module that was compiled has other
         weights, attributes or modules than then, ResourceError when memory or the stack runs out, RuntimeError when called
         during a call of its own or after `close`."""
+        if self.policy is None and self._settings.options.executor == "learned":
+            return self.learn([instances])[0]
+        return self._run(instances)
+
+    def _run(self, instances: Sequence[Any]) -> list[Any]:
         if self.boundary is not None:
             instances = self.boundary.all_inward(instances)
         try:
@@ -122,6 +131,46 @@ class Executable:
                 raise InstanceError(told) from None
             raise
         return outputs if self.boundary is None else [self.boundary.outward(value) for value in outputs]
+
+    # ---- policies
+
+    def learn(self, minibatches: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """Learn from these mini-batches in which order what is ready runs, and go by that from here on; gives their results.
+        They run as without a policy, as the agenda does. Where they have no tensor work, nothing is learned.
+
+        Raises ValueError with any other executor than `learned`, and what a call raises.
+        """
+        if self._settings.options.executor != "learned":
+            raise ValueError(f"executor={self._settings.options.executor} learns no policy: compile with executor=learned")
+        self._lib.acrobat_set_policy(self._open(), 0, [])
+        with self._kept_graphs() as session:
+            results = [self._run(instances) for instances in minibatches]
+            self.policy = policy.learned(self._lib, session, self.folder, self._settings)
+        if self.policy is not None:
+            self._lib.acrobat_set_policy(self._open(), self.policy.encoding, self.policy.table)
+        return results
+
+    def lower_bound(self, instances: Sequence[Any]) -> int:
+        """Runs a mini-batch and gives the number of batches that no order of running its recorded work goes below, however it
+        is chosen: for each unit the most calls of it that need each other, one after the other, added up (Chen et al., ICML
+        2023). Work counts by phases, waves, and what was recorded between two waits.
+
+        Raises ValueError with `executor="inline"`, which does not know what depends on what.
+        """
+        if self._settings.options.executor == "inline":
+            raise ValueError("executor=inline does not note what depends on what: compile with another executor")
+        with self._kept_graphs() as session:
+            self._run(instances)
+            return int(self._lib.acrobat_lower_bound(session))
+
+    @contextmanager
+    def _kept_graphs(self) -> Iterator[int]:
+        session = self._open()
+        self._lib.acrobat_keep_graphs(session, 1)
+        try:
+            yield session
+        finally:
+            self._lib.acrobat_keep_graphs(session, 0)
 
     # ---- the module
 
@@ -253,6 +302,11 @@ def library(path: Path, door: str = DOOR) -> SimpleNamespace:
         "acrobat_counters": (ctypes.POINTER(ctypes.c_double), [void]),
         "acrobat_set_logging": (None, [void, integer]),
         "acrobat_log": (obj, [void]),
+        "acrobat_keep_graphs": (None, [void, integer]),
+        "acrobat_graphs": (obj, [void]),
+        "acrobat_lower_bound": (ctypes.c_int64, [void]),
+        "acrobat_learn": (obj, [void, ctypes.c_int64, ctypes.c_uint64]),
+        "acrobat_set_policy": (integer, [void, integer, obj]),
     }
     for name, (result, arguments) in declare.items():
         function = getattr(lib, f"{door}_model" if name == "acrobat_model" else name)

@@ -35,8 +35,8 @@ int64_t Context::track(int unit, std::initializer_list<Tensor> operands, std::in
     for (const Tensor t : operands) tracking.operand(tensors.line_of(pointer(t)));
     for (const List<Tensor>* list : lists)
         for (const Tensor t : *list) tracking.operand(tensors.line_of(pointer(t)));
-    // The agenda takes operations by dependence: they all wait in one bucket of their unit.
-    return stage->base() + (executor_ == Executor::agenda ? 0 : tracking.level());
+    // Where a policy chooses, operations run by dependence: they all wait in one bucket of their unit.
+    return stage->base() + (chooses() ? 0 : tracking.level());
 }
 
 void Context::tracked(Tensor result, int64_t elements, int64_t row) {

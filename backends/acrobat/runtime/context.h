@@ -68,9 +68,10 @@ class Context : public Arenas, public RunLimits {
     }
 
     // ---- recording
-    Executor executor() const { return executor_; }
     // Whether dependences are found as operations are recorded; else the program gives each its depth.
     bool tracks() const { return executor_ != Executor::inline_depth; }
+    // Whether a policy chooses among all that is ready; else depths order the work.
+    bool chooses() const { return executor_ == Executor::agenda || executor_ == Executor::learned; }
     // An operation with these operands is recorded next: at which depth.
     int64_t track(int unit, std::initializer_list<Tensor> operands, std::initializer_list<const List<Tensor>*> lists);
     // It was recorded in a row of its bucket, with its result there.

@@ -1,5 +1,7 @@
 #include "execution.h"
 
+#include <utility>
+
 #include "clock.h"
 
 namespace acrobat {
@@ -12,8 +14,9 @@ void Execution::execute(int last, int64_t end) {
     Stage* const recording = cx_.stage;
     for (int p = 0; p <= last; ++p) {
         cx_.stage = &cx_.stages[size_t(p)];
-        if (cx_.executor() == Executor::agenda)
-            run_agenda(p);
+        if (cx_.tracks() && policy_.keeps && !cx_.chooses()) policy_.kept.push_back(cx_.tracking.graph(p, unit_count_));
+        if (cx_.chooses())
+            run_chosen(cx_.tracking.graph(p, unit_count_));
         else
             cx_.stage->drain(p < last ? kAllDepths : end,
                              [&](int64_t depth, int unit, Bucket& bucket) { run(p, depth, unit, bucket); });
@@ -45,15 +48,22 @@ void Execution::all_computed() {
     computed_.clear();
 }
 
-void Execution::run_agenda(int phase) {
+void Execution::run_chosen(Graph&& graph) {
     Stage& stage = *cx_.stage;
+    Frontier frontier(graph, policy_.heights());
+    State state;
+    std::vector<int64_t> rows;
     int64_t batches = 0;
-    cx_.tracking.agenda(phase, unit_count_, [&](int unit, const std::vector<int64_t>& rows) {
+    while (!frontier.done()) {
+        const int unit = policy_.choose(frontier, state);
+        rows.clear();
+        for (const int32_t i : frontier.run(unit)) rows.push_back(graph.row[size_t(i)]);
         Bucket batch(units_[unit]);
         batch.take(stage.bucket(stage.base(), unit), rows, units_[unit]);
-        run(phase, stage.passed() + batches++, unit, batch);
-    });
+        run(graph.stage, stage.passed() + batches++, unit, batch);
+    }
     stage.skip(batches);
+    if (policy_.keeps) policy_.kept.push_back(std::move(graph));
 }
 
 }  // namespace acrobat

@@ -1,4 +1,4 @@
-// Runs what is recorded: bucket by bucket in the order of phases and depths, or in the agenda's order.
+// Runs what is recorded: bucket by bucket in the order of phases and depths, or as a policy chooses.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,15 @@
 
 #include "context.h"
 #include "device.h"
+#include "policy.h"
 
 namespace acrobat {
 
 class Execution {
    public:
     // `defer`: work below the depth that is waited for runs, what lies deeper stays recorded.
-    Execution(Context& cx, Device& device, const Unit* units, int unit_count, bool defer)
-        : cx_(cx), device_(device), units_(units), unit_count_(unit_count), defer_(defer) {}
+    Execution(Context& cx, Device& device, Policy& policy, const Unit* units, int unit_count, bool defer)
+        : cx_(cx), device_(device), policy_(policy), units_(units), unit_count_(unit_count), defer_(defer) {}
 
     // Runs what is recorded in the phases up to and including `last`, of that one only what lies below depth `end`.
     void execute(int last, int64_t end = kAllDepths);
@@ -22,10 +23,11 @@ class Execution {
    private:
     void run(int phase, int64_t depth, int unit, Bucket& bucket);
     void all_computed();
-    void run_agenda(int phase);
+    void run_chosen(Graph&& graph);
 
     Context& cx_;
     Device& device_;
+    Policy& policy_;
     const Unit* units_;
     int unit_count_;
     bool defer_;

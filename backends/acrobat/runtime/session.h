@@ -11,6 +11,7 @@
 
 namespace acrobat {
 
+class Policy;
 struct PythonSide;
 struct Session;
 namespace vm {
@@ -53,6 +54,7 @@ struct Session {
     Context cx;
     Owned<Device> device;
     Frames frames;
+    Owned<Policy> policy;  // for executors that choose among what is ready
     Waiting waiting;
     Path path;
     std::vector<Class> classes;

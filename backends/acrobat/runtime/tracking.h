@@ -1,19 +1,18 @@
 // Finds at run time what inline depth knows from the program: which recorded operations depend on which.
 //
 // They take each operation as it is recorded: its operands' addresses lead to the operations that compute them. `dataflow`
-// gives an operation the depth of its operands plus one, as DyNet's depth strategy does; `agenda` keeps all operations in one
-// list and runs, one after the other, all that are ready of the unit whose operations lie lowest on average (DyNet's agenda;
-// Neubig et al. 2017).
+// gives an operation the depth of its operands plus one, as DyNet's depth strategy does; `agenda` and `learned` keep all operations
+// in one graph and run, one after the other, all that are ready of the unit that a policy chooses (`policy.h`).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "function_ref.h"
+#include "frontier.h"
 
 namespace acrobat {
 
-enum class Executor { inline_depth, dataflow, agenda };
+enum class Executor { inline_depth, dataflow, agenda, learned };
 
 // The operations recorded since the mini-batch began, and which one each line of the tensor arena belongs to.
 class Tracking {
@@ -36,11 +35,10 @@ class Tracking {
     // Everything recorded in a stage has run.
     void all_ran(int stage) { ran_[size_t(stage)] = int64_t(operations_.size()); }
 
-    using Run = FunctionRef<void(int unit, const std::vector<int64_t>& rows)>;
-    // Calls run(unit, rows) for batches of the stage's operations in the agenda's order.
-    void agenda(int stage, int units, Run run) const;
+    // The stage's operations that have not run.
+    Graph graph(int stage, int units) const;
 
-   private:
+ private:
     std::vector<Operation> operations_;
     std::vector<int64_t> edges_;     // operations whose results an operation needs
     std::vector<uint32_t> lines_;    // one more than the operation a line belongs to; 0: none

@@ -63,6 +63,7 @@ def test_a_series_of_cells_has_tables_where_both_are_asked_for(series: str) -> N
         (("backend.acrobat.untuned=1",), "does not fit bool"),
         (("backend.acrobat.guide=luck",), "does not fit"),
         (("backend.acrobat.untuned=true", "backend.acrobat.kernels=vendor"), "no schedules to try"),
+        (("backend.acrobat.policy_trials=-1",), "policy_trials=-1: how often"),
         (("backend.acrobat.isa=avx",), "does not fit"),
         (("backend.acrobat.tune=curve", "backend.acrobat.ablation=alone"), "one at a time"),
         (("backend.acrobat.tune=4", "backend.acrobat.kernels=vendor"), "no schedules to try"),
@@ -99,7 +100,15 @@ def test_every_option_is_a_keyword_of_the_backend() -> None:
     hints, wanted = get_type_hints(vars(Acrobat)["__init__"]), get_type_hints(Options)
     derived = [f for f in fields(Options) if f.name != "tables"]  # which can also be both
     assert [(own[f.name].default, hints[f.name]) for f in derived] == [(f.default, wanted[f.name]) for f in derived]
-    assert {f.name for f in fields(Options)} | {"step", "checked", "ablation", "tune", "guide", "untuned"} == own.keys()
+    assert {f.name for f in fields(Options)} | {
+        "step",
+        "checked",
+        "ablation",
+        "tune",
+        "guide",
+        "untuned",
+        "policy_trials",
+    } == own.keys()
     others: dict[str, Any] = {"wave": 9, "kernels": "vendor", "codegen": "vm", "executor": "agenda", "isa": "avx2"}
     for f in derived:
         changed: dict[str, Any] = {f.name: not f.default if isinstance(f.default, bool) else others[f.name]}

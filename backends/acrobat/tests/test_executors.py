@@ -1,4 +1,4 @@
-"""Executors: inline depth, dataflow depth and agenda compute the same, in batches of their own."""
+"""Executors: inline depth, dataflow depth, agenda and learned policies compute the same, in batches of their own."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import torch
 from backends.acrobat.options import Executor, Options
 from backends.acrobat.tests.support import NAMES, assert_same, draw, eager, edges, tiny
 
-OTHERS: list[Executor] = ["dataflow", "agenda"]
+OTHERS: list[Executor] = ["dataflow", "agenda", "learned"]
 
 
 @pytest.mark.parametrize("executor", OTHERS)
 @pytest.mark.parametrize("name", NAMES)
 def test_outputs_are_eagers(built: Any, name: str, executor: Executor) -> None:
-    executable = built(name, options=Options(executor=executor))
+    executable = built(name, options=Options(executor=executor), policy_trials=100)
     model = tiny(name, torch.float64)
     for instances in (draw(name, 6), edges(name), draw(name, 1)):
         want = eager(model, instances)
@@ -30,7 +30,7 @@ def test_the_same_work_in_other_batches(built: Any, name: str, executor: Executo
     instances = draw(name, 6)
     counters = []
     for each in ("inline", executor):
-        executable = built(name, options=Options(executor=each))
+        executable = built(name, options=Options(executor=each), policy_trials=100)
         executable(instances)
         counters.append(executable.counters())
     inline, other = counters

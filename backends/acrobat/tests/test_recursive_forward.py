@@ -26,7 +26,7 @@ from backends.acrobat.tests.recursive_models import MODELS, Nary, TreeRNN, insta
 from backends.acrobat.tests.support import assert_same
 
 CODES: tuple[Codegen, ...] = ("aot", "vm")
-EXECUTORS: tuple[Executor, ...] = ("inline", "dataflow", "agenda")
+EXECUTORS: tuple[Executor, ...] = ("inline", "dataflow", "agenda", "learned")
 SIZES = (1, 2, 7, 40)
 
 
@@ -44,7 +44,7 @@ def executable(built: tuple[Path, list[Program]], cls: type[TreeRNN], options: O
     folder, programs = built
     index = MODELS.index(cls) * len(CODES) + CODES.index(options.codegen)
     own = folder / str(index)
-    return load(programs[index], own, Settings(options=options, checked=checked, memory_limit=MEMORY_LIMIT))
+    return load(programs[index], own, Settings(options=options, checked=checked, memory_limit=MEMORY_LIMIT, policy_trials=20))
 
 
 @pytest.mark.parametrize("codegen", CODES)

@@ -1,0 +1,38 @@
+#include "policy.h"
+
+#include <algorithm>
+
+namespace acrobat {
+
+void encode(Encoding encoding, const Frontier& frontier, State& into) {
+    into.assign(1, char16_t(frontier.graph().stage));
+    if (names_one(encoding)) into.push_back(0);
+    const auto begin = std::ptrdiff_t(into.size());
+    for (int u = 0; u < frontier.graph().units; ++u)
+        if (frontier.ready(u) > 0) into.push_back(char16_t(u));
+    const auto more = [&](char16_t a, char16_t b) { return frontier.ready(a) > frontier.ready(b); };
+    const auto higher = [&](char16_t a, char16_t b) {
+        return frontier.height(a) != frontier.height(b) ? frontier.height(a) > frontier.height(b) : more(a, b);
+    };
+    const auto first = into.begin() + begin;
+    if (encoding == Encoding::most) into[1] = *std::min_element(first, into.end(), more);
+    if (by_height(encoding)) into[1] = *std::min_element(first, into.end(), higher);
+    if (in_order(encoding)) std::stable_sort(first, into.end(), more);
+}
+
+int lowest(const Frontier& frontier) {
+    int best = -1;
+    for (int u = 0; u < frontier.graph().units; ++u)
+        if (frontier.ready(u) > 0 && (best < 0 || frontier.average_level(u) < frontier.average_level(best))) best = u;
+    return best;
+}
+
+int Policy::choose(const Frontier& frontier, State& state) const {
+    if (!table.empty()) {
+        encode(encoding, frontier, state);
+        if (const auto found = table.find(state); found != table.end()) return found->second;
+    }
+    return lowest(frontier);
+}
+
+}  // namespace acrobat

@@ -17,6 +17,7 @@ from bench.report.tables import APART, SAME, Line, Table, Value, quantity, spell
 
 COUNTED = {
     "batches": "batches",
+    "lower_bound": "lower bound on batches",
     "mean_batch_width": "mean batch width",
     "launches": "launches",
     "nodes": "operations",
@@ -126,15 +127,26 @@ def _ratio(found: Comparison | None) -> Value:
 
 
 def _counts(experiment: Experiment, spots: Sequence[Spot], present: Sequence[str], counts: Sequence[str]) -> Table:
+    """What a system nowhere counts has no column."""
+
+    def counted(spot: Spot, name: str, count: str) -> float:
+        best = spot.best[name]
+        return math.nan if best is None else number(best.record["counters"], count)
+
     keys = varied([spot.group for spot in spots])
-    heads = [HEADS[key] for key in keys] + [f"{name}, {COUNTED[count]}" for count in counts for name in present]
+    kept = [
+        (name, count)
+        for count in counts
+        for name in present
+        if not all(math.isnan(counted(spot, name, count)) for spot in spots)
+    ]
+    heads = [HEADS[key] for key in keys] + [f"{name}, {COUNTED[count]}" for name, count in kept]
     table = Table(f"{experiment.name}-counts", f"{experiment.title}: batches of a mini-batch", heads)
     for spot in spots:
         values = [_key(spot.group.key[key]) for key in keys]
-        for count in counts:
-            for name in present:
-                best = spot.best[name]
-                values.append(Value("") if best is None else quantity(number(best.record["counters"], count), (best.ref,)))
+        for name, count in kept:
+            best = spot.best[name]
+            values.append(Value("") if best is None else quantity(counted(spot, name, count), (best.ref,)))
         table.lines.append(Line(values, spot.group.command))
     return table
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from backends.acrobat.analyses.alignment import Alignment, alignment
 from backends.acrobat.analyses.callgraph import call_graph
 from backends.acrobat.analyses.depth import static_depths
-from backends.acrobat.analyses.facts import Facts
+from backends.acrobat.analyses.facts import ScheduleFacts
 from backends.acrobat.analyses.independence import dependent
 from backends.acrobat.analyses.phases import phases
 from backends.acrobat.analyses.placement import misplaced
@@ -104,14 +104,14 @@ def check_markers(program: Program) -> None:
         raise CompileError(problems)
 
 
-def facts_for(program: Program, options: Options) -> Facts:
+def facts_for(program: Program, options: Options) -> ScheduleFacts:
     """What the schedule of the finished program depends on."""
     graph = call_graph(program)
     static = static_depths(program, graph)
     stages = phases(program, graph, static)
     waits = waits_of(program, graph)
     phase = dict(stages.of) if options.phases else {}
-    return Facts(
+    return ScheduleFacts(
         static_depth=dict(static.depths) if options.hoist else {},
         static_levels=static.base if options.hoist else 0,
         phase=phase,

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from backends.acrobat.analyses.callgraph import CallGraph
-from backends.acrobat.analyses.depth import Static
+from backends.acrobat.analyses.depth import StaticDepths
 from backends.acrobat.analyses.phases import kinds_of
 from backends.acrobat.analyses.waits import Waits
 from backends.acrobat.ir.nodes import Call, Expr, Fold, If, Item, Launch, Let, Lit, Loop, Map, Match, Op, Program, Weight
@@ -60,7 +60,7 @@ class Alignment:
 
     ends: frozenset[tuple[str, str]] = frozenset()
     later: frozenset[tuple[str, str]] = frozenset()
-    levels: Levels | None = field(default=None, compare=False)
+    levels: ArmLevels | None = field(default=None, compare=False)
 
     def ghosts(self, function: str, branch: If | Match) -> tuple[int, ...]:
         """By how many levels each arm is padded."""
@@ -74,7 +74,7 @@ class Alignment:
         return tuple(int(longest - n) for n in found)
 
 
-def alignment(program: Program, graph: CallGraph, static: Static, waits: Waits, phase: Mapping[str, int]) -> Alignment:
+def alignment(program: Program, graph: CallGraph, static: StaticDepths, waits: Waits, phase: Mapping[str, int]) -> Alignment:
     """The facts about a program whose work is in launches. `phase` has the later phases of the entry's bindings."""
     kinds = kinds_of(program, graph)
     ends, later = set(), set()
@@ -91,7 +91,7 @@ def alignment(program: Program, graph: CallGraph, static: Static, waits: Waits, 
                         computed.add(own)
                     if kinds.loops(value):
                         ends.add((name, var.name))
-    return Alignment(frozenset(ends), frozenset(later), Levels(program, graph, static))
+    return Alignment(frozenset(ends), frozenset(later), ArmLevels(program, graph, static))
 
 
 def chains(expr: Expr) -> Sequence[Expr]:
@@ -99,11 +99,11 @@ def chains(expr: Expr) -> Sequence[Expr]:
     return [expr, *(body for node in walk(expr) if not isinstance(node, Let) for body in bodies(node))]
 
 
-class Levels:
+class ArmLevels:
     """How many levels of counted work each arm of a program's branches takes on its longest way. Each expression is visited
     once: what it takes is found as a `Height` above its free variables, and what is around it puts theirs in their place."""
 
-    def __init__(self, program: Program, graph: CallGraph, static: Static) -> None:
+    def __init__(self, program: Program, graph: CallGraph, static: StaticDepths) -> None:
         self._program = program
         self._graph = graph
         self._static = static

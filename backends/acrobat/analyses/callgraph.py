@@ -11,7 +11,7 @@ from backends.acrobat.ir.visitor import walk
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Site:
+class CallSite:
     """The `index`-th call in the source order of `function`."""
 
     function: str
@@ -37,14 +37,14 @@ class CallGraph:
             name for names in self.components for name in names if len(names) > 1 or name in self.callees[name]
         )
 
-    def site(self, function: str, call: Call) -> Site:
+    def site(self, function: str, call: Call) -> CallSite:
         """Where `call`, a node of `function`, stands; one node that stands in several places is one site."""
-        return Site(function, self._index[function][id(call)])
+        return CallSite(function, self._index[function][id(call)])
 
-    def sites(self, target: str) -> list[Site]:
+    def sites(self, target: str) -> list[CallSite]:
         """The call sites of `target`, in program order."""
         return [
-            Site(name, i)
+            CallSite(name, i)
             for name, calls in self.calls.items()
             for i, call in enumerate(calls)
             if call.function == target and self._index[name][id(call)] == i

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from backends.acrobat.analyses.callgraph import CallGraph
-from backends.acrobat.analyses.engine import Facts, Place, Value, analyse
+from backends.acrobat.analyses.engine import Place, Solution, Value, analyse
 from backends.acrobat.analyses.once import once
 from backends.acrobat.ir.nodes import Host, Item, Launch, Lit, Op, Program, Weight
 
@@ -31,7 +31,7 @@ class Origin:
 COMPUTED = Origin(frozenset(), False)
 
 
-class _Origins:
+class _OriginLattice:
     bottom = Origin(frozenset(), True)
 
     def join(self, a: Origin, b: Origin) -> Origin:
@@ -60,6 +60,6 @@ class _Origins:
 
 
 @once
-def origins(program: Program, graph: CallGraph) -> Facts[Origin]:
+def origins(program: Program, graph: CallGraph) -> Solution[Origin]:
     """The origin of every variable's and result's leaves, in each context."""
-    return analyse(program, _Origins(), graph)
+    return analyse(program, _OriginLattice(), graph)

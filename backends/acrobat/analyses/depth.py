@@ -2,8 +2,8 @@
 
 Work is static if its operands depend on no result of a recursion or loop that grows with it: an instance's tensors and the
 weights are at 0, the result of work is one level above its deepest operand. All other work has a dynamic depth, counted at run
-time from `Static.base` on, so it always comes after everything static; a counter that restarts, after a wait or at a phase,
-restarts there and not at 0.
+time from `StaticDepths.base` on, so it always comes after everything static. A counter that restarts, after a wait or at a
+phase, restarts there and not at 0.
 
 Each piece of work has one depth in all contexts, and its users see that one: contexts are joined before depths are added up. A
 `Map`'s elements are analysed once, so depth does not grow along a list. Control dependence has no part in depth.
@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from backends.acrobat.analyses.callgraph import CallGraph
-from backends.acrobat.analyses.engine import Facts, Place, Value, analyse
+from backends.acrobat.analyses.engine import Place, Solution, Value, analyse
 from backends.acrobat.analyses.once import once
 from backends.acrobat.core.types import ListT
 from backends.acrobat.ir.nodes import Atom, Host, Item, Launch, Let, Lit, Op, Program, Weight
@@ -29,7 +29,7 @@ RISES = 16
 """A depth that has risen this often around a loop or recursion is taken to grow with it."""
 
 
-class _Depths:
+class _DepthLattice:
     bottom = UNREACHED
 
     def join(self, a: int, b: int) -> int:
@@ -73,7 +73,7 @@ def _incoming(atoms: Sequence[Atom], values: Sequence[Value[int]]) -> int:
 
 
 @dataclass(frozen=True)
-class Static:
+class StaticDepths:
     """`depths`: (function, variable that the Op or Launch is bound to) -> its depth; what is missing is dynamic.
     `max_static` is the deepest of them, or -1."""
 
@@ -92,9 +92,9 @@ class Static:
 
 
 @once
-def static_depths(program: Program, graph: CallGraph) -> Static:
+def static_depths(program: Program, graph: CallGraph) -> StaticDepths:
     """The static depth of all work bound to a variable, before fusion (Op) or after (Launch: one level each)."""
-    facts: Facts[int] = analyse(program, _Depths(), graph, contexts=False)
+    facts: Solution[int] = analyse(program, _DepthLattice(), graph, contexts=False)
     values = {name: facts.merged(name) for name in program.functions}
     depths = {}
     for name, function in program.functions.items():
@@ -103,4 +103,4 @@ def static_depths(program: Program, graph: CallGraph) -> Static:
                 result = values[name][node.var.name][0]
                 if is_work(node.value) and result not in (DYNAMIC, UNREACHED):
                     depths[name, node.var.name] = result - 1
-    return Static(depths, max(depths.values(), default=-1), values)
+    return StaticDepths(depths, max(depths.values(), default=-1), values)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from backends.acrobat.analyses.callgraph import CallGraph, Site
+from backends.acrobat.analyses.callgraph import CallGraph, CallSite
 from backends.acrobat.core.types import DataT, DataType, ListT, ScalarT, TupleT, Type
 from backends.acrobat.ir.nodes import (
     Atom,
@@ -48,7 +48,7 @@ from backends.acrobat.ir.nodes import (
 
 V = TypeVar("V")
 Value: TypeAlias = tuple[V, ...]
-Context: TypeAlias = Site | None
+Context: TypeAlias = CallSite | None
 """None: the component of the entry function."""
 Place: TypeAlias = tuple[str, str]
 """A function, and the variable in it that an expression is bound to."""
@@ -196,7 +196,7 @@ def _unions(t: Type) -> set[str]:
 
 
 @dataclass(frozen=True)
-class Facts(Generic[V]):
+class Solution(Generic[V]):
     """What the analysis found. Functions that are not reached from the entry have no facts."""
 
     lattice: Lattice[V]
@@ -223,18 +223,18 @@ class Facts(Generic[V]):
         return dict(out)
 
 
-def analyse(program: Program, lattice: Lattice[V], graph: CallGraph, contexts: bool = True) -> Facts[V]:
+def analyse(program: Program, lattice: Lattice[V], graph: CallGraph, contexts: bool = True) -> Solution[V]:
     """Run `lattice` over `program` from its entry; without `contexts`, all call sites of a function are joined at once."""
-    run = _Run(program, lattice, graph, contexts)
+    run = _Fixpoint(program, lattice, graph, contexts)
     run.run()
-    return Facts(lattice, run.layout, run.variables, run.results)
+    return Solution(lattice, run.layout, run.variables, run.results)
 
 
 def _join(lattice: Lattice[V], a: Value[V], b: Value[V]) -> Value[V]:
     return a if a == b else tuple(map(lattice.join, a, b))
 
 
-class _Run(Generic[V]):
+class _Fixpoint(Generic[V]):
     def __init__(self, program: Program, lattice: Lattice[V], graph: CallGraph, contexts: bool) -> None:
         self.program, self.lattice, self.graph, self.sensitive = program, lattice, graph, contexts
         self.layout = Layout(program.datatypes)

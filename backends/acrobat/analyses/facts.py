@@ -10,7 +10,7 @@ from backends.acrobat.ir.nodes import Call, Expr, Item
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ScheduleFacts:
     """What the analyses found, as far as the schedule depends on it."""
 
     static_depth: Mapping[tuple[str, str], int] = field(default_factory=dict)  # (function, variable) -> depth

@@ -64,12 +64,12 @@ LONG = 6
 
 def dependent(program: Program, graph: CallGraph) -> list[Problem]:
     """A problem for each `parallel` that states what is not so."""
-    whole = _Whole(program, graph)
+    whole = _ProgramDependences(program, graph)
     return [problem for name in program.functions for problem in whole.of(name).problems()]
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _ListPart:
     """What a list is made of: an element, or a list of further elements. `path` says in which branches, of two of which only
     one is taken; `outside` that it comes from outside, and so was there before."""
 
@@ -78,23 +78,23 @@ class _Part:
     path: Path
     outside: bool
 
-    def excludes(self, other: _Part) -> bool:
+    def excludes(self, other: _ListPart) -> bool:
         taken = dict(other.path)
         return any(taken.get(choice, branch) != branch for choice, branch in self.path)
 
 
-class _Whole:
+class _ProgramDependences:
     """The functions of the program, and which components of their results use which others."""
 
     def __init__(self, program: Program, graph: CallGraph) -> None:
         self._program = program
         self._kinds = kinds_of(program, graph)
-        self._functions: dict[str, _Function] = {}
+        self._functions: dict[str, _Dependences] = {}
         self._chains: dict[tuple[str, int, int], list[str] | None] = {}
 
-    def of(self, name: str) -> _Function:
+    def of(self, name: str) -> _Dependences:
         if name not in self._functions:
-            self._functions[name] = _Function(self, self._program.functions[name])
+            self._functions[name] = _Dependences(self, self._program.functions[name])
         return self._functions[name]
 
     def works(self, expr: Expr) -> bool:
@@ -113,10 +113,10 @@ class _Whole:
         return self._chains[key]
 
 
-class _Function:
+class _Dependences:
     """The variables of one function. A variable that only renames another stands for it: `same`."""
 
-    def __init__(self, whole: _Whole, function: Function) -> None:
+    def __init__(self, whole: _ProgramDependences, function: Function) -> None:
         self._whole = whole
         self.function = function
         self.result = function.body
@@ -351,23 +351,23 @@ class _Function:
 
     # ---- lists
 
-    def part(self, name: _Name, span: Span, path: Path = ()) -> _Part:
+    def part(self, name: _Name, span: Span, path: Path = ()) -> _ListPart:
         """`span` is where it is written if the function does not say."""
         value = self.values.get(name)
         own = value.span if value is not None and value.span.line else span
-        return _Part(name, own, path, outside=not self._computed(name))
+        return _ListPart(name, own, path, outside=not self._computed(name))
 
-    def parts(self, name: _Name, span: Span, seen: Seen, say: Say, path: Path = ()) -> Iterator[_Part]:
+    def parts(self, name: _Name, span: Span, seen: Seen, say: Say, path: Path = ()) -> Iterator[_ListPart]:
         """What a list is made of. `seen` are lists that are being looked at already; `say` takes what is wrong within."""
         if (self.function.name, name) in seen:
             return
         seen |= {(self.function.name, name)}
 
-        def further(atoms: Sequence[Expr]) -> Iterator[_Part]:
+        def further(atoms: Sequence[Expr]) -> Iterator[_ListPart]:
             for n in self._names([a for a in atoms if isinstance(a.type, ListT)]):
                 yield from self.parts(n, span, seen, say, path)
 
-        def elements(atoms: Sequence[Expr]) -> Iterator[_Part]:
+        def elements(atoms: Sequence[Expr]) -> Iterator[_ListPart]:
             for a in atoms:
                 if isinstance(a, Var):
                     yield self.part(self.name(a), a.span, path)
@@ -393,7 +393,7 @@ class _Function:
                 yield from elements([x])
             case Host("zip", lists):
                 for part in further(lists):
-                    yield _Part(name, span, path, part.outside)
+                    yield _ListPart(name, span, path, part.outside)
             case Host(op, args) if op != "list.get":
                 yield from further(args)
             case _:
@@ -409,7 +409,7 @@ class _Function:
             return [self._field(tail, i)]
         return self.component(tail, i)
 
-    def _of_loop(self, name: _Name, span: Span, seen: Seen, say: Say, path: Path) -> Iterator[_Part]:
+    def _of_loop(self, name: _Name, span: Span, seen: Seen, say: Say, path: Path) -> Iterator[_ListPart]:
         """A list that a loop carries. Where it grows, its elements are from different rounds."""
         loop, i = self._carried[name]
         ends = self._ends(loop.body, i)
@@ -463,7 +463,7 @@ class _Function:
 
     def _of_call(
         self, name: _Name, call: Call, index: int | None, span: Span, seen: Seen, say: Say, path: Path
-    ) -> Iterator[_Part]:
+    ) -> Iterator[_ListPart]:
         """A list that a function gives: problems within the function are told here, what it is given is looked at there."""
         callee = self._whole.of(call.function)
         if (call.function, None) in seen:  # a recursion
@@ -490,7 +490,7 @@ class _Function:
         for marker, loops in self._markers:
             if len(marker.args) > 1:
                 names = [(self.name(a), a.span) for a in marker.args if isinstance(a, Var)]
-                parts = [_Part(name, span, (), not self._computed(name)) for name, span in names]
+                parts = [_ListPart(name, span, (), not self._computed(name)) for name, span in names]
                 self.check_pairs(parts, loops, "", marker.span, say)
             elif isinstance(marker.args[0], Var):
                 xs = marker.args[0]
@@ -498,7 +498,7 @@ class _Function:
                 self.check_pairs(parts, loops, source(xs.span), marker.span, say)
         return list(found)
 
-    def check_pairs(self, parts: Sequence[_Part], loops: tuple[int, ...], whole: str, span: Span, say: Say) -> None:
+    def check_pairs(self, parts: Sequence[_ListPart], loops: tuple[int, ...], whole: str, span: Span, say: Say) -> None:
         """Arguments, or the parts of the list `whole`, that use each other."""
         for user in parts:
             for used in parts:

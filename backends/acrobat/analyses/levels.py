@@ -22,12 +22,12 @@ NEVER = -1
 def operand_levels(program: Program, static: Mapping[Place, int]) -> Mapping[Place, int]:
     """(function, variable) of each piece of work in `static` that an instance may come to -> the first level at which all its
     operands are there: 0 from the start, `COUNTED` if only a run tells."""
-    levels = _Levels(static)
+    levels = _OperandLevelLattice(static)
     analyse(program, levels, call_graph(program), contexts=False)
     return levels.operands
 
 
-class _Levels:
+class _OperandLevelLattice:
     """The first level at which a value is there. Work gives the same level in every round of a loop, so nothing rises without
     end and nothing needs to be widened."""
 

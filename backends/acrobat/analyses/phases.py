@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from backends.acrobat.analyses.callgraph import CallGraph
-from backends.acrobat.analyses.depth import Static
+from backends.acrobat.analyses.depth import StaticDepths
 from backends.acrobat.analyses.once import once
 from backends.acrobat.analyses.waits import waits_of
 from backends.acrobat.ir.nodes import Call, Expr, Fold, Host, If, Let, Loop, Match, Program, Var
@@ -36,7 +36,7 @@ class Phases:
         return 1 + max(self.of.values(), default=0)
 
 
-def phases(program: Program, graph: CallGraph, static: Static) -> Phases:
+def phases(program: Program, graph: CallGraph, static: StaticDepths) -> Phases:
     if is_marked(program):
         return Phases(marked_phases(program, graph))
     entry = program.functions[program.entry]

@@ -27,7 +27,7 @@ class Rows:
 OTHER = Rows(frozenset(), True)
 
 
-class _Rows:
+class _RowLattice:
     bottom = Rows(frozenset(), False)
 
     def join(self, a: Rows, b: Rows) -> Rows:
@@ -60,7 +60,7 @@ class _Rows:
 @once
 def table_rows(program: Program, graph: CallGraph) -> Mapping[str, Mapping[str, str]]:
     """function -> variable of tensor type -> the table that its value is a row of, in all contexts."""
-    facts = analyse(program, _Rows(), graph)
+    facts = analyse(program, _RowLattice(), graph)
     return {
         name: {var: value[0].table for var, value in facts.merged(name).items() if len(value) == 1 and value[0].table}
         for name in program.functions

@@ -74,7 +74,7 @@ class Instruction:
 
 
 @dataclass(slots=True)
-class Function:
+class BytecodeFunction:
     """`order` gives the parameters (by their number in the IR) in the order of their registers: those with tensors first."""
 
     name: str
@@ -86,7 +86,7 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class ForkedChild:
     """What a forked child runs: `operands` are registers of the parent, `to` its register for the result."""
 
     function: int
@@ -104,12 +104,12 @@ class Bytecode:
         self.numbers = {name: i for i, name in enumerate(schedule.functions)}
         self.operands: list[int] = []
         self.constants: dict[int, int] = {}  # each with its place
-        self.branches: list[Branch] = []
-        self.functions: list[Function] = []
+        self.branches: list[ForkedChild] = []
+        self.functions: list[BytecodeFunction] = []
         for f in schedule.functions.values():
             has = [schedule.holds(p.type) for p in f.params]
             order = sorted(range(len(has)), key=lambda i: not has[i])
-            self.functions.append(Function(f.name, f.span, order, sum(has)))
+            self.functions.append(BytecodeFunction(f.name, f.span, order, sum(has)))
         for f, code in zip(schedule.functions.values(), tuple(self.functions), strict=True):
             _Body(self, code, [f.params[i] for i in code.order]).block(f.body, None)
 
@@ -132,7 +132,7 @@ class _Body:
     results of a launch that has several, which only become a tuple where one is asked for; `known` those of constants, weights
     and such tuples. A `target` is the register that a block's value goes to; without one it is returned."""
 
-    def __init__(self, code: Bytecode, into: Function, params: Sequence[n.Var]) -> None:
+    def __init__(self, code: Bytecode, into: BytecodeFunction, params: Sequence[n.Var]) -> None:
         self.code = code
         self.holds = code.schedule.holds
         self.into = into
@@ -221,7 +221,7 @@ class _Body:
 
     # ---- blocks
 
-    def block(self, block: s.Block, target: int | None) -> None:
+    def block(self, block: s.Body, target: int | None) -> None:
         end, statements = block.end, block.statements
         name = end.value.name if isinstance(end, s.Give) and isinstance(end.value, n.Var) else ""
         if name and isinstance(last := statements[-1] if statements else None, s.Choose) and last.var.name == name:
@@ -239,12 +239,12 @@ class _Body:
                     self.emit(Opcode.Return, a=register)
                 elif register != target:
                     self.emit(Opcode.Move, target, register)
-            case s.If() | s.Match():
+            case s.IfBranch() | s.MatchBranch():
                 self.branch(end, target)
 
-    def branch(self, branch: s.If | s.Match, target: int | None) -> None:
-        self.about = describe("", type(branch).__name__, branch.span)
-        if isinstance(branch, s.If):
+    def branch(self, branch: s.IfBranch | s.MatchBranch, target: int | None) -> None:
+        self.about = describe("", "If" if isinstance(branch, s.IfBranch) else "Match", branch.span)
+        if isinstance(branch, s.IfBranch):
             skip = self.emit(Opcode.JumpUnless, a=self.atom(branch.cond))
             with self.scope():
                 self.block(branch.then, target)
@@ -277,13 +277,13 @@ class _Body:
 
     def statement(self, x: s.Statement) -> None:
         match x:
-            case s.Let(var, value):
+            case s.Assign(var, value):
                 self.about = describe(var.name, type(value).__name__, value.span)
                 self.let(var, value)
             case s.Record(var, launch):
                 self.about = describe(var.name, "Launch", launch.span)
                 self.record(x)
-            case s.Call(var, call):
+            case s.CallFunction(var, call):
                 self.about = f"{describe(var.name, 'Call', call.span)} {call.function}"
                 number = self.code.numbers[call.function]
                 callee = self.code.functions[number]
@@ -296,11 +296,11 @@ class _Body:
                 to = self.place(var)
                 with self.scope():
                     self.branch(branch, to)
-            case s.Map():
+            case s.MapLoop():
                 self.about = describe(x.var.name, "Map", x.span)
                 self.map(x)
-            case s.Fold() | s.Loop():
-                self.about = describe(x.var.name, type(x).__name__, x.span)
+            case s.FoldLoop() | s.WhileLoop():
+                self.about = describe(x.var.name, "Fold" if isinstance(x, s.FoldLoop) else "Loop", x.span)
                 self.loop(x)
             case s.Fork():
                 self.fork(x)
@@ -380,7 +380,7 @@ class _Body:
         self.about += f" {unit.name}"
         several = isinstance(x.var.type, TupleT)
         row = self.fresh() if several else self.place(x.var)
-        level = x.at.level if isinstance(x.at, s.Static) else -1
+        level = x.at.level if isinstance(x.at, s.StaticDepth) else -1
         self.emit(Opcode.Launch, row, len(registers), unit.index, self.code.pool(registers), level)
         parts = []
         for start in unit.result_displacements():
@@ -433,7 +433,7 @@ class _Body:
         self.emit(Opcode.Const, index, self.code.constant(-1))
         return self.emit(Opcode.Next, self.place(item), source, index, tensors=self.holds(item.type)), index
 
-    def map(self, x: s.Map) -> None:
+    def map(self, x: s.MapLoop) -> None:
         to = self.place(x.var)
         with self.scope():
             source = self.atom(x.iterable)
@@ -450,19 +450,19 @@ class _Body:
             self.emit(Opcode.Jump, d=head - self.here)
             self.land(head)
 
-    def loop(self, x: s.Fold | s.Loop) -> None:
+    def loop(self, x: s.FoldLoop | s.WhileLoop) -> None:
         to = self.place(x.var)
         with self.scope():
-            source = self.atom(x.iterable) if isinstance(x, s.Fold) else 0
+            source = self.atom(x.iterable) if isinstance(x, s.FoldLoop) else 0
             registers = []
             for start in x.init:
                 first = self.atom(start.value)
                 registers.append(self.fresh())
                 self.emit(Opcode.Move, registers[-1], first)
             self.registers.update((v.name, register) for v, register in zip(x.vars, registers, strict=True))
-            head = leave = self.element(x.item, source)[0] if isinstance(x, s.Fold) else self.here
+            head = leave = self.element(x.item, source)[0] if isinstance(x, s.FoldLoop) else self.here
             with self.scope():
-                if isinstance(x, s.Loop):
+                if isinstance(x, s.WhileLoop):
                     self.block(x.cond, holds := self.fresh())
                     leave = self.emit(Opcode.JumpUnless, a=holds)
                 self.block(x.body, None)
@@ -500,14 +500,14 @@ class _Body:
         self.emit(Opcode.Fork, c=len(self.code.branches) - len(branches), d=len(branches))
         self.registers.update((b.var.name, register) for b, register in zip(x.branches, registers, strict=True))
 
-    def child(self, body: s.Block, to: int, captures: Sequence[n.Var], *item: n.Var) -> Branch:
+    def child(self, body: s.Body, to: int, captures: Sequence[n.Var], *item: n.Var) -> ForkedChild:
         """A function for a forked child, of the variables that `body` uses and, last, an element."""
         operands = tuple(self.atom(v) for v in captures)
-        made = Function(self.into.name, self.into.span, [], 0)
+        made = BytecodeFunction(self.into.name, self.into.span, [], 0)
         self.code.functions.append(made)
         number = len(self.code.functions) - 1
         _Body(self.code, made, (*captures, *item)).block(body, None)
-        return Branch(number, operands, to)
+        return ForkedChild(number, operands, to)
 
 
 def describe(name: str, what: str, span: Span = NOWHERE) -> str:

@@ -22,7 +22,7 @@ def identifier(name: str) -> str:
     return f"v{text}" if text[0].isdigit() else text
 
 
-class Names:
+class Identifiers:
     """Unique identifiers within one scope, which end in `mark`."""
 
     def __init__(self, taken: Iterable[str] = (), mark: str = MARK) -> None:
@@ -48,16 +48,16 @@ class Types:
         self.tags: dict[tuple[str, str], str] = {}
         self.fields: dict[tuple[str, str], dict[str, str]] = {}
         self.suffixes: dict[Type, str] = {}
-        self._taken = Names(mark="")
-        names = Names(mark=TYPES)
+        self._taken = Identifiers(mark="")
+        names = Identifiers(mark=TYPES)
         for name in datatypes:
             self.names[name] = names.fresh(name)
         for name, data in datatypes.items():
-            tags = Names()
+            tags = Identifiers()
             for case in data.cases:
                 self.cases[name, case.name] = names.fresh(f"{name}_{case.name}")
                 self.tags[name, case.name] = tags.fresh(f"k{identifier(case.name)}")
-                fields = Names()
+                fields = Identifiers()
                 self.fields[name, case.name] = {f: fields.fresh(f) for f, _ in case.fields}
 
     def cpp(self, type: Type) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import PurePath
 
-from backends.acrobat.codegen.cpp import Names, Types, c_string, identifier, width
+from backends.acrobat.codegen.cpp import Identifiers, Types, c_string, identifier, width
 from backends.acrobat.codegen.units import Units
 from backends.acrobat.core.ops import is_view
 from backends.acrobat.core.types import FLOAT, INT, DataT, ListT, TensorT, TupleT, Type
@@ -43,12 +43,12 @@ class FunctionWriter:
         self.depths: dict[str, str] = {}
         self.lines: list[str] = []
         self.indent = 1
-        self.local = Names()
+        self.local = Identifiers()
         self.waiting = False
 
     # ---- the function
 
-    def signature(self, f: s.Function, names: list[str] | None = None) -> str:
+    def signature(self, f: s.HostFunction, names: list[str] | None = None) -> str:
         params = [f"{self.types.cpp(p.type)}{'' if names is None else ' ' + names[i]}" for i, p in enumerate(f.params)]
         result = self.types.cpp(f.result)
         params += ["int64_t& depth"]
@@ -57,9 +57,9 @@ class FunctionWriter:
         result = f"Task<{result}>" if f.waits else result
         return f"static {result} {self.function_names[f.name]}({', '.join(['Session& s', *params])})"
 
-    def write(self, f: s.Function) -> str:
+    def write(self, f: s.HostFunction) -> str:
         self.waiting = f.waits
-        self.codes, self.depths, self.lines, self.local = {}, {}, [], Names(("cx", "s", "depth"))
+        self.codes, self.depths, self.lines, self.local = {}, {}, [], Identifiers(("cx", "s", "depth"))
         names = [self.local.fresh(p.name) for p in f.params]
         self.codes.update((p.name, name) for p, name in zip(f.params, names, strict=True))
         self.local.taken.add("depth_in")
@@ -104,7 +104,7 @@ class FunctionWriter:
                 return self.depths[var]
             case s.Arguments():
                 return "depth_in"
-            case s.Static(level):
+            case s.StaticDepth(level):
                 return f"cx.stage->at({level})"
             case s.Start(segment, levels):
                 return f"cx.stage->start({segment or ''}){f' + {levels}' if levels else ''}"
@@ -152,15 +152,15 @@ class FunctionWriter:
 
     # ---- blocks
 
-    def block(self, block: s.Block, finish: Finish) -> None:
+    def block(self, block: s.Body, finish: Finish) -> None:
         for statement in block.statements:
             self.statement(statement)
-        if isinstance(block.end, s.If | s.Match):
+        if isinstance(block.end, s.IfBranch | s.MatchBranch):
             self.branch(block.end, finish)
         else:
             finish(block.end)
 
-    def inside(self, block: s.Block, finish: Finish, after: str = "") -> None:
+    def inside(self, block: s.Body, finish: Finish, after: str = "") -> None:
         """A block between braces. Depths that it changes are forgotten after it."""
         depths = dict(self.depths)
         self.indent += 1
@@ -170,8 +170,8 @@ class FunctionWriter:
         self.indent -= 1
         self.depths = depths
 
-    def branch(self, branch: s.If | s.Match, finish: Finish) -> None:
-        if isinstance(branch, s.If):
+    def branch(self, branch: s.IfBranch | s.MatchBranch, finish: Finish) -> None:
+        if isinstance(branch, s.IfBranch):
             self.line(f"if ({self.atom(branch.cond)}) {{")
             self.inside(branch.then, finish)
             self.line("} else {")
@@ -198,7 +198,7 @@ class FunctionWriter:
         if finish == self.returns:
             self.line("__builtin_unreachable();")
 
-    def fields(self, value: str, type: DataT, arm: s.Arm) -> None:
+    def fields(self, value: str, type: DataT, arm: s.BranchArm) -> None:
         fields = self.schedule.program.datatypes[type.name].case(arm.case).fields
         for i, var in arm.fields:
             name = self.codes[var.name] = self.local.fresh(var.name)
@@ -207,17 +207,17 @@ class FunctionWriter:
 
     def statement(self, x: s.Statement) -> None:
         match x:
-            case s.Let():
+            case s.Assign():
                 self.let(x)
             case s.Record():
                 self.record(x)
-            case s.Call():
+            case s.CallFunction():
                 self.call(x)
             case s.Choose(var, branch):
                 self.branch(branch, self.variable(var))
-            case s.Map():
+            case s.MapLoop():
                 self.map(x)
-            case s.Fold() | s.Loop():
+            case s.FoldLoop() | s.WhileLoop():
                 self.loop(x)
             case s.Fork():
                 self.fork(x)
@@ -239,7 +239,7 @@ class FunctionWriter:
 
     # ---- values
 
-    def let(self, x: s.Let) -> None:
+    def let(self, x: s.Assign) -> None:
         code = self.value(x.var, x.value)
         name, own = self.local.fresh(x.var.name), ""
         self.codes[x.var.name] = name
@@ -345,7 +345,7 @@ class FunctionWriter:
             row = f"{row} + {starts[0]}"
         self.define(var, row, f"{at} + 1")
 
-    def call(self, x: s.Call) -> None:
+    def call(self, x: s.CallFunction) -> None:
         depth = self.local.fresh(f"{identifier(x.var.name)}_depth")
         self.line(f"int64_t {depth} = {self.depth(x.depth)};")
         args = ["s", *map(self.atom, x.call.args), depth, *(["calls + 1"] if x.counted else [])]
@@ -359,7 +359,7 @@ class FunctionWriter:
         name = self.codes[item.name] = self.local.fresh(item.name)
         self.line(f"    [[maybe_unused]] const auto {name} = {source}.data[{index}];")
 
-    def map(self, x: s.Map) -> None:
+    def map(self, x: s.MapLoop) -> None:
         assert isinstance(x.var.type, ListT)
         name, depth = self.declare(x.var)
         source = self.local.fresh(f"{name}_source")
@@ -391,7 +391,7 @@ class FunctionWriter:
         self.line(f"{loop} {join}.fork([&] {{ {child}({join}, {index}); }});")
         self.line(f"co_await {join};")
 
-    def loop(self, x: s.Fold | s.Loop) -> None:
+    def loop(self, x: s.FoldLoop | s.WhileLoop) -> None:
         names = []
         starts = [(self.atom(v.value), self.depth(v.depth) if v.depth else "") for v in x.init]
         for v, (code, start) in zip(x.vars, starts, strict=True):
@@ -400,7 +400,7 @@ class FunctionWriter:
             if depth:
                 self.line(f"int64_t {depth} = {start};")
             names.append((name, depth))
-        if isinstance(x, s.Fold):
+        if isinstance(x, s.FoldLoop):
             source, index = self.local.fresh(f"{identifier(x.var.name)}_source"), self.local.fresh("i")
             self.line(f"const auto {source} = {self.atom(x.iterable)};")
             self.line(f"for (int64_t {index} = 0; {index} < {source}.size; ++{index}) {{")

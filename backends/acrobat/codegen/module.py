@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backends.acrobat.codegen.cpp import Names, Types, c_string, width
+from backends.acrobat.codegen.cpp import Identifiers, Types, c_string, width
 from backends.acrobat.codegen.functions import FunctionWriter
 from backends.acrobat.codegen.readers import Readers
 from backends.acrobat.codegen.unit_writer import UnitWriter
@@ -53,7 +53,7 @@ class Module:
         types, classes = Types(program.datatypes), classes_of(program)
         self.weights = list(program.weights)
         readers, writers = Readers(types, classes), Writers(types, classes)
-        names = Names()
+        names = Identifiers()
         function_names = {f: names.fresh(f) for f in program.functions}
         functions = FunctionWriter(schedule, types, units, {w: i for i, w in enumerate(self.weights)}, function_names)
         entry = schedule.functions[program.entry]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from backends.acrobat.codegen.cpp import Names
+from backends.acrobat.codegen.cpp import Identifiers
 from backends.acrobat.core.ops import ITEMWISE
 from backends.acrobat.core.units import Block, Kernel, Mode, Param, StepArg, StepResult
 from backends.acrobat.ir.nodes import Launch, Weight
@@ -85,7 +85,7 @@ class Units:
         """With `merge`, equal steps of a block that do not wait for each other are one kernel call."""
         self.merge = merge
         self.by_key: dict[tuple[Kernel | Block, tuple[str, ...]], UnitCode] = {}
-        self.names = Names(mark="")  # they stand behind a prefix everywhere
+        self.names = Identifiers(mark="")  # they stand behind a prefix everywhere
 
     def __iter__(self) -> Iterator[UnitCode]:
         return iter(self.by_key.values())

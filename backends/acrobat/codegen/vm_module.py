@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import PurePath
 
-from backends.acrobat.codegen.bytecode import Bytecode, Function, Instruction
+from backends.acrobat.codegen.bytecode import Bytecode, BytecodeFunction, Instruction
 from backends.acrobat.codegen.cpp import Types, c_string
 from backends.acrobat.codegen.descriptors import Descriptors
 from backends.acrobat.codegen.module import DOOR, classes_of, model_table, opening, source, unit_section
@@ -111,7 +111,7 @@ def entry(x: Instruction) -> str:
     return f"{{Opcode::{x.op.name}, {int(x.tensors)}, {x.to}, {x.a}, {x.b}, {x.c}, {x.d}}}"
 
 
-def function(f: Function, first: int) -> str:
+def function(f: BytecodeFunction, first: int) -> str:
     return f"    {{{c_string(f.name)}, {first}, {f.registers}, {len(f.order)}, {f.tensors}}},"
 
 

@@ -105,7 +105,7 @@ class Interpreter:
     def _run(self, instance: Any) -> Any:
         function = self.program.functions[self.program.entry]
         (param,) = function.params
-        reader, boundary = _Reader(self.program), self.program.boundary
+        reader, boundary = _InstanceReader(self.program), self.program.boundary
         if boundary is not None:
             instance = boundary.inward(instance)
         value = self._expr(function.body, {param.name: reader.read(instance, param.type, ())})
@@ -246,7 +246,7 @@ def run_block(block: Block, args: Sequence[Any]) -> tuple[np.ndarray, ...]:
 # ---- instances
 
 
-class _Reader:
+class _InstanceReader:
     """Python values to the program's. An error names the path to what does not fit."""
 
     def __init__(self, program: Program) -> None:

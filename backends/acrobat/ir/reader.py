@@ -70,10 +70,10 @@ class Token:
 
 def read_program(text: str) -> Program:
     """The program that `text` is the print of. Raises ReadError."""
-    return _Reader(text).program()
+    return _TextReader(text).program()
 
 
-class _Line:
+class _TextLine:
     """The tokens of one line and how far they are read."""
 
     def __init__(self, row: int, indent: int, text: str) -> None:
@@ -216,14 +216,14 @@ class _Line:
         return args, attrs
 
 
-class _Reader:
+class _TextReader:
     def __init__(self, text: str) -> None:
         self.lines = []
         for number, line in enumerate(text.splitlines(), 1):
             if stripped := line.strip():
-                self.lines.append(_Line(number, len(line) - len(line.lstrip()), stripped))
+                self.lines.append(_TextLine(number, len(line) - len(line.lstrip()), stripped))
         self.at = 0
-        self.last: _Line | None = None
+        self.last: _TextLine | None = None
         self.entry = "forward"
         self.datatypes: dict[str, DataType] = {}
         self.weights: dict[str, TensorT] = {}
@@ -276,12 +276,12 @@ class _Reader:
 
     # ---- lines
 
-    def peek(self, indent: int) -> _Line | None:
+    def peek(self, indent: int) -> _TextLine | None:
         """The next line, if it is indented so."""
         line = self.lines[self.at] if self.at < len(self.lines) else None
         return line if line and line.indent == indent else None
 
-    def line(self, indent: int) -> _Line:
+    def line(self, indent: int) -> _TextLine:
         """The next line, which must be indented so; the one before must be read to its end."""
         if self.last:
             self.last.end()
@@ -293,12 +293,12 @@ class _Reader:
         self.last = line
         return line
 
-    def span(self, line: _Line) -> Span:
+    def span(self, line: _TextLine) -> Span:
         return Span("<text>", line.row, line.indent)
 
     # ---- kernels and blocks
 
-    def params(self, line: _Line) -> tuple[Param, ...]:
+    def params(self, line: _TextLine) -> tuple[Param, ...]:
         def one() -> Param:
             name = line.name()
             line.expect(":")
@@ -310,7 +310,7 @@ class _Reader:
         line.expect("(")
         return tuple(line.many(one, ")"))
 
-    def kernel(self, line: _Line) -> None:
+    def kernel(self, line: _TextLine) -> None:
         name, params = line.name(), self.params(line)
         body = []
         while not (line := self.line(2)).has("return"):
@@ -323,14 +323,14 @@ class _Reader:
             body.append(Instr(result, op, tuple(args), tuple(attrs.items()), t))
         self.units[name] = Kernel(name, params, tuple(body), tuple(line.many(line.name, "the end of the line")))
 
-    def block(self, line: _Line) -> None:
+    def block(self, line: _TextLine) -> None:
         name, params = line.name(), self.params(line)
         steps, groups = list[Step](), tuple[tuple[str, str], ...]()
 
-        def argument(line: _Line) -> StepArg:
+        def argument(line: _TextLine) -> StepArg:
             return step_result(line) if STEP_RESULT.fullmatch(line.next.text) else line.name()
 
-        def step_result(line: _Line) -> StepResult:
+        def step_result(line: _TextLine) -> StepResult:
             if not STEP_RESULT.fullmatch(line.next.text):
                 line.fail(f"{line.next.text!r} is no result of a step, such as `0.1`")
             return StepResult(*map(int, line.take().text.split(".")))
@@ -338,7 +338,7 @@ class _Reader:
         while not (line := self.line(2)).has("return"):
             if line.has("groups"):
 
-                def group(line: _Line = line) -> tuple[str, str]:
+                def group(line: _TextLine = line) -> tuple[str, str]:
                     param = line.name()
                     line.expect(":")
                     return param, line.name()
@@ -355,7 +355,7 @@ class _Reader:
 
     # ---- functions
 
-    def header(self, line: _Line) -> Function:
+    def header(self, line: _TextLine) -> Function:
         name = line.name()
         line.expect("(")
         params = tuple(Var(n, t) for n, t in line.many(line.named_type, ")"))
@@ -376,7 +376,7 @@ class _Reader:
             self.lines[self.at].fail("this line stands after the value of the body")
         return Function(header.name, header.params, header.result, body, span=header.span, origin=header.origin)
 
-    def bind(self, name: str, t: Type, line: _Line) -> Var:
+    def bind(self, name: str, t: Type, line: _TextLine) -> Var:
         self.env[name] = t
         return Var(name, t, span=self.span(line))
 
@@ -392,7 +392,7 @@ class _Reader:
             value = self.chain(indent + 2) if line.has("begin") else self.node(line)
             bindings.append((self.bind(name, t, line), value))
 
-    def atom(self, line: _Line) -> Atom:
+    def atom(self, line: _TextLine) -> Atom:
         span = self.span(line)
         if line.has("@"):
             name = line.name()
@@ -406,16 +406,16 @@ class _Reader:
             line.fail(f"there is no variable {name!r}")
         return Var(name, self.env[name], span=span)
 
-    def atoms(self, line: _Line) -> tuple[Atom, ...]:
+    def atoms(self, line: _TextLine) -> tuple[Atom, ...]:
         return tuple(line.applied(lambda: self.atom(line))[0])
 
-    def node(self, line: _Line) -> Expr:
+    def node(self, line: _TextLine) -> Expr:
         try:
             return self._node(line)
         except ShapeError as error:
             line.fail(str(error))
 
-    def _node(self, line: _Line) -> Expr:
+    def _node(self, line: _TextLine) -> Expr:
         """The node that the rest of `line`, and the lines indented below it, say."""
         span, indent = self.span(line), line.indent
         if line.starts("host"):
@@ -492,7 +492,7 @@ class _Reader:
             return Field(atom, index, atom.type.items[index], span=span)
         return atom
 
-    def match(self, line: _Line) -> Match:
+    def match(self, line: _TextLine) -> Match:
         value, arms = self.atom(line), list[Arm]()
         while (head := self.peek(line.indent + 2)) is not None:
             head = self.line(head.indent)
@@ -504,10 +504,10 @@ class _Reader:
             line.fail("a match has no arm")
         return Match(value, tuple(arms), arms[0].body.type, span=self.span(line))
 
-    def binders(self, line: _Line, named: list[tuple[str, Type]]) -> tuple[Var, ...]:
+    def binders(self, line: _TextLine, named: list[tuple[str, Type]]) -> tuple[Var, ...]:
         return tuple(self.bind(name, t, line) for name, t in named)
 
-    def carried(self, line: _Line) -> tuple[tuple[Var, ...], tuple[Atom, ...]]:
+    def carried(self, line: _TextLine) -> tuple[tuple[Var, ...], tuple[Atom, ...]]:
         """`with x: int = a, ...`"""
         named, init = list[tuple[str, Type]](), list[Atom]()
         while line.has("," if named else "with"):

@@ -70,7 +70,7 @@ def verify(program: Program) -> None:
         if len(violations) > before:
             ill_formed.add(unit)
     for function in program.functions.values():
-        _Function(program, function, violations, ill_formed).check()
+        _FunctionCheck(program, function, violations, ill_formed).check()
     if violations:
         raise VerifyError(violations)
 
@@ -128,7 +128,7 @@ def _declared(program: Program, t: Type, say: Callable[[str], None]) -> None:
 # ---- functions
 
 
-class _Function:
+class _FunctionCheck:
     def __init__(
         self, program: Program, function: Function, violations: list[str], ill_formed: Collection[Kernel | Block]
     ) -> None:

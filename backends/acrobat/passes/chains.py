@@ -18,16 +18,16 @@ from backends.acrobat.ir.nodes import Atom, Expr, Field, Function, Launch, Op, P
 from backends.acrobat.ir.visitor import Binding, Names, binders, free_vars, walk
 from backends.acrobat.ir.work import is_operation, is_view
 from backends.acrobat.passes.grouping import Groups
-from backends.acrobat.passes.units import Units
+from backends.acrobat.passes.units import UnitPool
 
 
 @dataclass
-class Scope:
+class FunctionScope:
     """A function whose chains are worked on. `hoisted` are its variables of a static depth, which share no unit with others:
     that would take it from them. `phases` are those that markers give its variables."""
 
     function: Function
-    units: Units
+    units: UnitPool
     hoisted: set[str]
     phases: Mapping[str, int]
     names: Names = field(init=False)
@@ -39,20 +39,20 @@ class Scope:
         self.names = Names(self.types)
 
 
-def scopes(program: Program, units: Units, hoist: bool) -> Iterator[Scope]:
+def scopes(program: Program, units: UnitPool, hoist: bool) -> Iterator[FunctionScope]:
     """Every function of the program. Without `hoist` none of its variables has a static depth."""
     graph = call_graph(program)
     static = static_depths(program, graph).depths if hoist else {}
     phases = marked_phases(program, graph)
     for name, function in program.functions.items():
         hoisted = {var for owner, var in static if owner == name}
-        yield Scope(function, units, hoisted, phases if name == program.entry else {})
+        yield FunctionScope(function, units, hoisted, phases if name == program.entry else {})
 
 
 class Chain:
     """A let chain and the groups of its bindings, which are named by their numbers."""
 
-    def __init__(self, scope: Scope, bindings: list[Binding], tail: Expr) -> None:
+    def __init__(self, scope: FunctionScope, bindings: list[Binding], tail: Expr) -> None:
         self.scope = scope
         self.bindings = bindings
         self.tail = tail

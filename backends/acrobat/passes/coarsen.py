@@ -27,17 +27,17 @@ from backends.acrobat.ir.nodes import (
     Var,
 )
 from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, rename, walk
-from backends.acrobat.passes.chains import Chain, Scope, scopes
+from backends.acrobat.passes.chains import Chain, FunctionScope, scopes
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.legal import fits
 from backends.acrobat.passes.simplify import same
-from backends.acrobat.passes.units import Units, param_name, unit_name, value_names
+from backends.acrobat.passes.units import UnitPool, param_name, unit_name, value_names
 
 
 def run(program: Program, hoist: bool = True) -> Program:
     """`program` with straight lines of kernels as Launches of blocks. With `hoist`, kernels of static depth stay apart."""
     program = remove_dead(program)
-    units = Units(n.unit for f in program.functions.values() for n in walk(f.body) if isinstance(n, Launch))
+    units = UnitPool(n.unit for f in program.functions.values() for n in walk(f.body) if isinstance(n, Launch))
     functions = {}
     for scope in scopes(program, units, hoist):
         functions[scope.function.name] = replace(scope.function, body=_coarse(scope, scope.function.body))
@@ -59,13 +59,13 @@ def _launches_kernel(expr: Expr) -> bool:
     return isinstance(expr, Launch) and isinstance(expr.unit, Kernel)
 
 
-def _coarse(scope: Scope, expr: Expr) -> Expr:
+def _coarse(scope: FunctionScope, expr: Expr) -> Expr:
     bindings, tail = lets(expr)
-    return _Chain(scope, bindings, tail).coarse()
+    return _LaunchChain(scope, bindings, tail).coarse()
 
 
-class _Chain(Chain):
-    def __init__(self, scope: Scope, bindings: list[Binding], tail: Expr) -> None:
+class _LaunchChain(Chain):
+    def __init__(self, scope: FunctionScope, bindings: list[Binding], tail: Expr) -> None:
         super().__init__(scope, bindings, tail)
         self.kernels = [[var.name] if _launches_kernel(value) else [] for var, value in bindings]  # launched by each binding
         self.blocks: set[int] = set()  # the groups that launch kernels, so far
@@ -210,7 +210,7 @@ def _each_once(kernel: Kernel, args: Sequence[Atom]) -> tuple[Kernel, list[Atom]
 class _BlockWriter:
     """Writes one block; `out` are the chain's bindings before it, and then it and what it gives."""
 
-    def __init__(self, chain: _Chain, members: Sequence[int], out: list[Binding]) -> None:
+    def __init__(self, chain: _LaunchChain, members: Sequence[int], out: list[Binding]) -> None:
         self.chain = chain
         self.members = members
         self.inside = set(members)

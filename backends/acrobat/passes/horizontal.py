@@ -38,18 +38,18 @@ def run(program: Program, hoist: bool = True) -> Program:
     functions = {}
     for name, function in program.functions.items():
         hoisted = frozenset(var for owner, var in static if owner == name)
-        functions[name] = _Function(function, packing, hoisted, phases if name == program.entry else {}).packed()
+        functions[name] = _Packer(function, packing, hoisted, phases if name == program.entry else {}).packed()
     return remove_dead(replace(program, functions=functions, weights=packing.weights, derived=packing.derived))
 
 
 def pack(program: Program) -> Program:
     """`program` with products of one input packed and nothing else changed."""
     packing = Derivations(program)
-    functions = {name: _Function(f, packing, frozenset(), {}, sums=False).packed() for name, f in program.functions.items()}
+    functions = {name: _Packer(f, packing, frozenset(), {}, sums=False).packed() for name, f in program.functions.items()}
     return remove_dead(replace(program, functions=functions, weights=packing.weights, derived=packing.derived))
 
 
-class _Function:
+class _Packer:
     def __init__(
         self,
         function: Function,

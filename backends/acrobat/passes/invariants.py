@@ -27,11 +27,11 @@ First: TypeAlias = Mapping[str, int | float | bool]
 def run(program: Program) -> Program:
     """`program` (in normal form) with loop-invariant products before their loops."""
     made = Derivations(program)
-    functions = {name: normalise(_Function(f, made).function()) for name, f in program.functions.items()}
+    functions = {name: normalise(_LoopInvariants(f, made).function()) for name, f in program.functions.items()}
     return remove_dead(replace(program, functions=functions, weights=made.weights, derived=made.derived))
 
 
-class _Function:
+class _LoopInvariants:
     def __init__(self, function: Function, made: Derivations) -> None:
         self._function = function
         self._products = Products(Names(names_of(function)), made)

@@ -45,12 +45,12 @@ def normalise(
     """`function` in normal form; calls of the functions in `inline` are replaced by their bodies, other calls go to `target`,
     and the function's own variables in `atoms` become those atoms. Its own names stay; names that come in with a body get a
     number where they are taken."""
-    builder = _Builder(function, inline or {}, atoms or {}, target)
+    builder = _Normaliser(function, inline or {}, atoms or {}, target)
     return replace(function, body=builder.block(function.body, builder.root))
 
 
 @dataclass
-class _Scope:
+class _FunctionCopy:
     """One copy of a function's body. `env` says what its variables have become; `wanted` renames the one that is its value."""
 
     env: dict[str, Atom]
@@ -58,7 +58,7 @@ class _Scope:
     wanted: dict[str, tuple[str, bool]]
 
 
-class _Builder:
+class _Normaliser:
     def __init__(
         self, function: Function, inline: Mapping[str, Function], atoms: Mapping[str, Atom], target: Callable[[Call], str]
     ) -> None:
@@ -67,9 +67,9 @@ class _Builder:
         self._atoms = atoms
         self._names = Names(names_of(function))
         self._known: dict[str, Tuple | Construct] = {}
-        self.root = _Scope({p.name: atoms.get(p.name, p) for p in function.params}, True, {})
+        self.root = _FunctionCopy({p.name: atoms.get(p.name, p) for p in function.params}, True, {})
 
-    def block(self, expr: Expr, scope: _Scope, components: bool = False) -> Expr:
+    def block(self, expr: Expr, scope: _FunctionCopy, components: bool = False) -> Expr:
         """A chain of its own; `components`: it ends in a tuple that is taken apart at once, so one bound to a variable is
         opened."""
         out: list[Binding] = []
@@ -82,7 +82,7 @@ class _Builder:
             tail = var
         return from_lets(out, tail)
 
-    def _flat(self, expr: Expr, scope: _Scope, out: list[Binding], target: Var | None) -> Expr:
+    def _flat(self, expr: Expr, scope: _FunctionCopy, out: list[Binding], target: Var | None) -> Expr:
         """What is left of `expr` after its bindings have gone to `out`; the caller binds it to `target`."""
         while isinstance(expr, Let):
             self._bind(expr.var, self._flat(expr.value, scope, out, expr.var), scope, out)
@@ -109,15 +109,15 @@ class _Builder:
                 return replace(expr, value=atom, arms=tuple(self._arm(arm, scope) for arm in arms))
         return self._rebuilt(expr, scope)
 
-    def _copy(self, callee: Function, args: list[Atom], scope: _Scope, out: list[Binding], target: Var | None) -> Expr:
+    def _copy(self, callee: Function, args: list[Atom], scope: _FunctionCopy, out: list[Binding], target: Var | None) -> Expr:
         wanted = {}
         _, tail = lets(callee.body)
         if target and isinstance(tail, Var) and tail.name not in {p.name for p in callee.params}:
             wanted[tail.name] = scope.wanted.get(target.name, (target.name, scope.own))
         env = {p.name: a for p, a in zip(callee.params, args, strict=True)}
-        return self._flat(callee.body, _Scope(env, False, wanted), out, target)
+        return self._flat(callee.body, _FunctionCopy(env, False, wanted), out, target)
 
-    def _bind(self, var: Var, value: Expr, scope: _Scope, out: list[Binding]) -> None:
+    def _bind(self, var: Var, value: Expr, scope: _FunctionCopy, out: list[Binding]) -> None:
         if isinstance(value, Var | Lit | Weight):
             scope.env[var.name] = self._atoms.get(var.name, value) if scope.own else value
             return
@@ -169,20 +169,20 @@ class _Builder:
             items.append(item)
         return items
 
-    def _renamed(self, var: Var, scope: _Scope) -> Var:
+    def _renamed(self, var: Var, scope: _FunctionCopy) -> Var:
         """The variable that stands for `var` from here on."""
         name, own = scope.wanted.get(var.name, (var.name, scope.own))
         new = var if own and name == var.name else replace(var, name=name if own else self._names.fresh(name))
         scope.env[var.name] = self._atoms.get(var.name, new) if scope.own else new
         return new
 
-    def _atom(self, atom: Atom, scope: _Scope) -> Atom:
+    def _atom(self, atom: Atom, scope: _FunctionCopy) -> Atom:
         return replace(scope.env[atom.name], span=atom.span) if isinstance(atom, Var) else atom
 
-    def _arm(self, arm: Arm, scope: _Scope) -> Arm:
+    def _arm(self, arm: Arm, scope: _FunctionCopy) -> Arm:
         return Arm(arm.case, tuple(self._renamed(v, scope) for v in arm.vars), self.block(arm.body, scope))
 
-    def _rebuilt(self, expr: Expr, scope: _Scope) -> Expr:
+    def _rebuilt(self, expr: Expr, scope: _FunctionCopy) -> Expr:
         args = [self._atom(a, scope) for a in operands(expr)]
         match expr:
             case Var() | Lit() | Weight():

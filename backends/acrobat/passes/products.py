@@ -14,7 +14,7 @@ from backends.acrobat.passes.derivations import Derivations
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class InputPart:
     """One of the values side by side in the product's input, and its columns of the weight."""
 
     atom: Atom
@@ -29,17 +29,17 @@ def product(value: Expr) -> Op | None:
     return value if all(isinstance(a, Weight) for a in value.args[1:]) else None
 
 
-def parts(linear: Op, definition: Callable[[str], Expr | None]) -> list[Part]:
+def parts(linear: Op, definition: Callable[[str], Expr | None]) -> list[InputPart]:
     """What the input of `linear` is put together from; the input itself if it is no `cat` of columns."""
     x = linear.args[0]
     assert isinstance(x.type, TensorT)
     cat = definition(x.name) if isinstance(x, Var) else None
     if not isinstance(cat, Op) or cat.op != "cat" or dict(cat.attrs)["dim"] != len(x.type.shape) - 1:
-        return [Part(x, 0, x.type.shape[-1])]
+        return [InputPart(x, 0, x.type.shape[-1])]
     out, at = [], 0
     for atom in cat.args:
         assert isinstance(atom.type, TensorT)
-        out.append(Part(atom, at, at + atom.type.shape[-1]))
+        out.append(InputPart(atom, at, at + atom.type.shape[-1]))
         at = out[-1].stop
     return out
 
@@ -56,7 +56,7 @@ class Products:
         out.append((var, value))
         return var
 
-    def weight(self, linear: Op, of: Sequence[Part]) -> Weight:
+    def weight(self, linear: Op, of: Sequence[InputPart]) -> Weight:
         """The columns of the weight that belong to some parts."""
         whole = linear.args[1]
         assert isinstance(whole, Weight)
@@ -65,7 +65,7 @@ class Products:
             return columns[0]
         return self.made.derive(f"{whole.name}[...]", "cat", columns, dim=1)
 
-    def of(self, linear: Op, of: Sequence[Part], bias: Weight | None, out: list[Binding]) -> Op:
+    def of(self, linear: Op, of: Sequence[InputPart], bias: Weight | None, out: list[Binding]) -> Op:
         """The product of some parts and a bias; the input's `cat`, if one is needed, goes to `out`."""
         x = of[0].atom
         if len(of) > 1:
@@ -83,9 +83,9 @@ class Products:
         return total
 
 
-def _adjacent(of: Sequence[Part]) -> list[Part]:
+def _adjacent(of: Sequence[InputPart]) -> list[InputPart]:
     """The parts, with neighbours joined."""
-    out: list[Part] = []
+    out: list[InputPart] = []
     for p in of:
         if out and out[-1].stop == p.start:
             out[-1] = replace(out[-1], stop=p.stop)

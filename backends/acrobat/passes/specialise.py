@@ -9,13 +9,14 @@ as are in either case variables that hold a weight at first and a result later (
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.analyses.callgraph import CallGraph, Site, call_graph
+from backends.acrobat.analyses.callgraph import CallGraph, CallSite, call_graph
 from backends.acrobat.analyses.constants import Origin, origins
-from backends.acrobat.analyses.engine import Facts
+from backends.acrobat.analyses.engine import Solution
 from backends.acrobat.core.types import TensorT
 from backends.acrobat.ir.nodes import Atom, Call, Function, Program, Weight
 from backends.acrobat.ir.visitor import Names, binders, flat, walk
@@ -24,7 +25,7 @@ from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.normal import normalise
 
 FUNCTIONS = 256
-"""No more clones are made once a program has this many functions."""
+"""No more clones are made once a program has this many functions; a warning says of which function."""
 
 
 def run(program: Program, clone: bool = True) -> Program:
@@ -51,13 +52,19 @@ def _cloned(program: Program) -> Program:
     """One round: the call sites that enter a component are grouped by the weights they bring, and each group gets its own."""
     graph = call_graph(program)
     facts = origins(program, graph)
-    targets: dict[Site, str] = {}
+    targets: dict[CallSite, str] = {}
     copies: dict[str, Function] = {}
     taken = Names(set(program.functions))
     for component in graph.components:
         _, *others = _groups(program, graph, facts, component)
         for sites in others:
-            if len(program.functions) + len(copies) + len(component) > FUNCTIONS:
+            if (count := len(program.functions) + len(copies)) + len(component) > FUNCTIONS:
+                warnings.warn(
+                    f"{component[0]} is not cloned for each set of weights that it is called with, because the program has "
+                    f"{count} functions already, of at most {FUNCTIONS}: kernels read those weights anew for each call, "
+                    "which is slower",
+                    stacklevel=2,
+                )
                 break
             names = {name: taken.fresh(name) for name in component}
             for name, new in names.items():
@@ -70,7 +77,7 @@ def _cloned(program: Program) -> Program:
     return replace(program, functions=functions | copies)
 
 
-def _groups(program: Program, graph: CallGraph, facts: Facts[Origin], component: tuple[str, ...]) -> list[list[Site]]:
+def _groups(program: Program, graph: CallGraph, facts: Solution[Origin], component: tuple[str, ...]) -> list[list[CallSite]]:
     """The call sites that enter a component, those that bring the same weights together. Sites are told apart by what at two
     of them is always, all through the recursion, one weight, and not the same: a parameter that only starts as a weight tells
     nothing."""
@@ -83,13 +90,13 @@ def _groups(program: Program, graph: CallGraph, facts: Facts[Origin], component:
         for site in sites
     ]
     told = [column for column in zip(*brought, strict=True) if len(set(column) - {None}) > 1]
-    groups: dict[tuple[str | None, ...], list[Site]] = {}
+    groups: dict[tuple[str | None, ...], list[CallSite]] = {}
     for site, signature in zip(sites, zip(*told, strict=True) if told else [()] * len(sites), strict=True):
         groups.setdefault(signature, []).append(site)
     return list(groups.values())
 
 
-def _retargeted(graph: CallGraph, function: Function, targets: Mapping[Site, str], names: Mapping[str, str]) -> Function:
+def _retargeted(graph: CallGraph, function: Function, targets: Mapping[CallSite, str], names: Mapping[str, str]) -> Function:
     """Calls go where `targets` says for their site, or else where `names` says for their callee."""
 
     def target(call: Call) -> str:

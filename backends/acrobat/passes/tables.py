@@ -21,7 +21,7 @@ from backends.acrobat.ir.visitor import Binding, Names, from_lets, lets, map_bod
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.derivations import Derivations
 from backends.acrobat.passes.normal import normalise
-from backends.acrobat.passes.products import Part, Products, parts, product
+from backends.acrobat.passes.products import InputPart, Products, parts, product
 
 MAX_ELEMENTS = 1 << 26
 """The largest table that is made: 256 MiB."""
@@ -36,11 +36,11 @@ def run(program: Program) -> Program:
     """`program` (in normal form) with products of weights and of rows of weights done at load."""
     rows = table_rows(program, call_graph(program))
     made = Derivations(program)
-    functions = {name: normalise(_Function(f, rows[name], made).function()) for name, f in program.functions.items()}
+    functions = {name: normalise(_Projector(f, rows[name], made).function()) for name, f in program.functions.items()}
     return remove_dead(replace(program, functions=functions, weights=made.weights, derived=made.derived))
 
 
-class _Function:
+class _Projector:
     def __init__(self, function: Function, rows: Mapping[str, str], made: Derivations) -> None:
         self._function = function
         self._rows = rows
@@ -61,9 +61,9 @@ class _Function:
 
     def _divided(self, linear: Op, out: list[Binding]) -> Expr:
         """What takes the place of the product; further bindings go to `out`."""
-        known: list[tuple[Part, Weight, Lit | None]] = []
-        fixed: list[Part] = []
-        rest: list[Part] = []
+        known: list[tuple[InputPart, Weight, Lit | None]] = []
+        fixed: list[InputPart] = []
+        rest: list[InputPart] = []
         for part in parts(linear, self._defined.get):
             table, number = self._row(part.atom)
             if table is not None and table.type.shape[0] * linear.type.shape[-1] <= MAX_ELEMENTS:  # type: ignore[union-attr]

@@ -16,7 +16,7 @@ Unit = TypeVar("Unit", Kernel, Block)
 MAX_NAME = 40
 
 
-class Units:
+class UnitPool:
     """The units of one program so far; at first `known`, which keep their names."""
 
     def __init__(self, known: Iterable[Kernel | Block] = ()) -> None:

@@ -16,17 +16,17 @@ from backends.acrobat.core.units import Instr, Kernel, Mode, Param, displacement
 from backends.acrobat.ir.nodes import Atom, Expr, Fold, Function, Lit, Loop, Op, Program, Var, Weight
 from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, walk
 from backends.acrobat.ir.work import is_operation, is_view
-from backends.acrobat.passes.chains import Chain, Scope, scopes
+from backends.acrobat.passes.chains import Chain, FunctionScope, scopes
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.legal import fits
-from backends.acrobat.passes.units import Units, param_name, unit_name
+from backends.acrobat.passes.units import UnitPool, param_name, unit_name
 
 
 def run(program: Program, fuse: bool = True, hoist: bool = True) -> Program:
     """`program` with Launches of kernels in place of operations; without `fuse`, one kernel for each. With `hoist`, operations
     that have a static depth share no kernel with others, which would take it from them."""
     program = remove_dead(program)
-    functions = {s.function.name: _Function(s, fuse).fused() for s in scopes(program, Units(), hoist)}
+    functions = {s.function.name: _VerticalFusion(s, fuse).fused() for s in scopes(program, UnitPool(), hoist)}
     return replace(program, functions=functions)
 
 
@@ -34,8 +34,8 @@ def _kind(expr: Expr) -> Fusion | None:
     return OPS[expr.op].fusion if isinstance(expr, Op) else None
 
 
-class _Function:
-    def __init__(self, scope: Scope, fuse: bool) -> None:
+class _VerticalFusion:
+    def __init__(self, scope: FunctionScope, fuse: bool) -> None:
         self.scope = scope
         self.fuse = fuse
         loops = [node for node in walk(scope.function.body) if isinstance(node, Fold | Loop)]
@@ -54,11 +54,11 @@ class _Function:
         tail = map_bodies(tail, self.chain)
         if not any(is_operation(value) for _, value in bindings):
             return from_lets(bindings, tail)
-        return _Chain(self, bindings, tail).fused()
+        return _OperationChain(self, bindings, tail).fused()
 
 
 @dataclass(frozen=True)
-class _Made:
+class _GroupKernel:
     """A group as a kernel: `atoms` follow its params, `exposed` are the bindings that its results are."""
 
     kernel: Kernel
@@ -66,8 +66,8 @@ class _Made:
     exposed: tuple[int, ...]
 
 
-class _Chain(Chain):
-    def __init__(self, owner: _Function, bindings: list[Binding], tail: Expr) -> None:
+class _OperationChain(Chain):
+    def __init__(self, owner: _VerticalFusion, bindings: list[Binding], tail: Expr) -> None:
         super().__init__(owner.scope, _cat_for_each_product(bindings, tail, owner) if owner.fuse else bindings, tail)
         self.owner = owner
 
@@ -176,10 +176,10 @@ class _Chain(Chain):
 
     # ---- from a group to a kernel
 
-    def made(self, members: list[int]) -> _Made | None:
+    def made(self, members: list[int]) -> _GroupKernel | None:
         """The kernel that computes the members' values that are used elsewhere; None if it is not worth being one."""
         for exposed in dict.fromkeys((self.exposed(members, views=self.owner.fuse), self.exposed(members, views=False))):
-            made = _Builder(self, exposed).made({i for i in members if not self.is_view[i]})
+            made = _KernelBuilder(self, exposed).made({i for i in members if not self.is_view[i]})
             if fits(made.kernel):
                 return made
         return None
@@ -234,7 +234,7 @@ class _Chain(Chain):
             made = self.made(members)
             if made is None:
                 (alone,) = (i for i in members if self.is_operation[i])
-                made = _Builder(self, (alone,)).made({alone})
+                made = _KernelBuilder(self, (alone,)).made({alone})
             exposed |= set(made.exposed)
             self.launch(made, out)
             out += [self.bindings[i] for i in members if self.is_view[i] and i not in made.exposed]
@@ -250,17 +250,17 @@ class _Chain(Chain):
                 kept.append((var, value))
         return kept[::-1]
 
-    def launch(self, made: _Made, out: list[Binding]) -> None:
+    def launch(self, made: _GroupKernel, out: list[Binding]) -> None:
         kernel = self.scope.units.share(made.kernel)
         variables = [self.bindings[i][0] for i in made.exposed]
         span = variables[-1].span if variables[-1].span.line else self.values[made.exposed[-1]].span
         out += self.launched(kernel, made.atoms, variables, span)
 
 
-class _Builder:
+class _KernelBuilder:
     """Writes a kernel's instructions in the order in which its results need them, which makes equal kernels look equal."""
 
-    def __init__(self, chain: _Chain, exposed: tuple[int, ...]) -> None:
+    def __init__(self, chain: _OperationChain, exposed: tuple[int, ...]) -> None:
         self.chain = chain
         self.exposed = exposed
         self.names = Names()
@@ -268,13 +268,13 @@ class _Builder:
         self.atoms: list[Atom] = []
         self.body: dict[int, Instr] = {}
 
-    def made(self, computed: set[int]) -> _Made:
+    def made(self, computed: set[int]) -> _GroupKernel:
         for i in self.exposed:
             self.instr(i, computed)
         name = unit_name(self.chain.scope.function.name, self.chain.bindings, self.chain.users, self.exposed)
         results = tuple(self.body[i].name for i in self.exposed)
         kernel = Kernel(name, tuple(self.params.values()), tuple(self.body.values()), results)
-        return _Made(kernel, tuple(self.atoms), self.exposed)
+        return _GroupKernel(kernel, tuple(self.atoms), self.exposed)
 
     def instr(self, i: int, computed: set[int]) -> str:
         if i not in self.body:
@@ -306,7 +306,7 @@ class _Builder:
         return self.params[key].name
 
 
-def _cat_for_each_product(bindings: list[Binding], tail: Expr, owner: _Function) -> list[Binding]:
+def _cat_for_each_product(bindings: list[Binding], tail: Expr, owner: _VerticalFusion) -> list[Binding]:
     """The chain with a `cat` of its own for each product that reads one: to read the pieces in place costs it nothing."""
     cats = {var.name: value for var, value in bindings if isinstance(value, Op) and value.op == "cat"}
     out: list[Binding] = []

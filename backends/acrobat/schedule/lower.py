@@ -12,14 +12,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
 
-from backends.acrobat.analyses.facts import Facts
+from backends.acrobat.analyses.facts import ScheduleFacts
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import Binding, Names, containing, free_vars, lets, names_of, operands, with_operands
 from backends.acrobat.schedule import nodes as s
 from backends.acrobat.schedule.order import ordered
 
 
-def lower(program: n.Program, facts: Facts) -> s.Schedule:
+def lower(program: n.Program, facts: ScheduleFacts) -> s.Schedule:
     schedule = s.Schedule(program, functions := {}, facts.phases, facts.static_levels, bool(facts.recursive))
     for f in program.functions.values():
         functions[f.name] = _Lowering(schedule, facts, f).function()
@@ -27,7 +27,7 @@ def lower(program: n.Program, facts: Facts) -> s.Schedule:
 
 
 @dataclass(frozen=True, slots=True)
-class _Value:
+class _Variable:
     """What a variable is: itself, or an atom that it was found equal to; its depth, None if it holds no tensor; the phase in
     which it is computed."""
 
@@ -39,7 +39,7 @@ class _Value:
 class _Lowering:
     """Lowers one function. `statements` are those of the block that is being made."""
 
-    def __init__(self, schedule: s.Schedule, facts: Facts, f: n.Function) -> None:
+    def __init__(self, schedule: s.Schedule, facts: ScheduleFacts, f: n.Function) -> None:
         self.schedule = schedule
         self.facts = facts
         self.f = f
@@ -47,19 +47,19 @@ class _Lowering:
         self.waiting = containing(
             f.body, lambda e: isinstance(e, n.Item) or isinstance(e, n.Call) and e.function in facts.waits
         )
-        self.env: dict[str, _Value] = {}
+        self.env: dict[str, _Variable] = {}
         self.ready: dict[str, n.Var] = {}  # what stands for variables of earlier phases
         self.statements: list[s.Statement] = []
         self.phase = 0
         self.segment = 0  # in which work begins here
         self.ghosts = 0  # levels by which it begins later
 
-    def function(self) -> s.Function:
+    def function(self) -> s.HostFunction:
         f = self.f
         for p in f.params:
             self.put(p, s.Arguments())
         body = self.block(f.body, entry=f.name == self.schedule.program.entry)
-        return s.Function(f.name, f.params, f.result, body, f.name in self.facts.waits, self.counted(f.name), f.span)
+        return s.HostFunction(f.name, f.params, f.result, body, f.name in self.facts.waits, self.counted(f.name), f.span)
 
     def counted(self, function: str) -> bool:
         return function in self.facts.recursive and function not in self.facts.waits
@@ -69,7 +69,7 @@ class _Lowering:
     def put(self, var: n.Var, depth: s.Depth | None) -> None:
         """`var` holds tensors that can be used from `depth` on, if it holds any."""
         owned = s.Of(var.name) if isinstance(depth, s.Join) and len(depth.depths) > 1 else depth
-        self.env[var.name] = _Value(var, owned if self.schedule.holds(var.type) else None, self.phase)
+        self.env[var.name] = _Variable(var, owned if self.schedule.holds(var.type) else None, self.phase)
 
     def own(self, var: n.Var) -> None:
         """The generated code counts the depth of `var` by itself."""
@@ -78,7 +78,7 @@ class _Lowering:
     def change(self, statement: s.Pad | s.NextSegment) -> None:
         """From here on the variable has a depth of its own."""
         self.statements.append(statement)
-        self.env[statement.var] = _Value(self.env[statement.var].atom, s.Of(statement.var), self.phase)
+        self.env[statement.var] = _Variable(self.env[statement.var].atom, s.Of(statement.var), self.phase)
 
     def use(self, a: n.Atom) -> n.Atom:
         """The atom for a use of `a` here."""
@@ -91,7 +91,7 @@ class _Lowering:
         if atom.name not in self.ready:
             self.ready[atom.name] = var = n.Var(self.fresh(atom.name), atom.type)
             self.statements.append(s.Ready(var, atom))
-            self.env[var.name] = _Value(var, s.READY, value.phase)
+            self.env[var.name] = _Variable(var, s.READY, value.phase)
         return self.ready[atom.name]
 
     def depth(self, a: n.Atom) -> s.Depth | None:
@@ -119,13 +119,13 @@ class _Lowering:
         yield self.statements
         self.env, self.ready, self.statements, self.phase, self.segment, self.ghosts = kept
 
-    def block(self, expr: n.Expr, entry: bool = False) -> s.Block:
+    def block(self, expr: n.Expr, entry: bool = False) -> s.Body:
         """`entry`: with the block's value the instance ends. Its bindings have phases, and nothing follows its arms."""
         with self.scope() as statements:
             end = self.body(expr, entry)
-            return s.Block(tuple(statements), end)
+            return s.Body(tuple(statements), end)
 
-    def body(self, expr: n.Expr, entry: bool = False) -> s.Give | s.If | s.Match:
+    def body(self, expr: n.Expr, entry: bool = False) -> s.Give | s.IfBranch | s.MatchBranch:
         bindings, result = lets(expr)
         self.bind_all(bindings, entry)
         if isinstance(result, n.If | n.Match):
@@ -162,8 +162,8 @@ class _Lowering:
             of[var.name] = max(self.facts.phase.get(var.name, 0), max(uses, default=0))
         return of
 
-    def fork(self, var: n.Var, value: n.Expr) -> s.Branch:
-        return s.Branch(var, captures=self.captures(value), body=self.block(value))
+    def fork(self, var: n.Var, value: n.Expr) -> s.ForkBranch:
+        return s.ForkBranch(var, captures=self.captures(value), body=self.block(value))
 
     def captures(self, body: n.Expr, *own: n.Var) -> tuple[n.Var, ...]:
         """The variables from outside that a body other than its own variables uses."""
@@ -178,7 +178,7 @@ class _Lowering:
             case n.Var() | n.Lit() | n.Weight():
                 atom = self.use(value)
                 phase = self.env[atom.name].phase if isinstance(atom, n.Var) else 0
-                self.env[var.name] = _Value(atom, self.depth(atom), phase)
+                self.env[var.name] = _Variable(atom, self.depth(atom), phase)
             case n.Let():
                 bindings, result = lets(value)
                 self.bind_all(bindings)
@@ -194,42 +194,42 @@ class _Lowering:
             case n.Launch():
                 args = [self.use(a) for a in value.args]
                 level = self.facts.static_depth.get((self.f.name, var.name))
-                at = self.join(args, s.Start(self.segment, self.ghosts)) if level is None else s.Static(level)
+                at = self.join(args, s.Start(self.segment, self.ghosts)) if level is None else s.StaticDepth(level)
                 self.statements.append(s.Record(var, cast(n.Launch, with_operands(value, args)), at))
                 self.own(var)
             case n.Item():
                 atom = self.use(value.tensor)
                 self.statements.append(s.Wait(atom, self.join([atom]), value.span))
-                self.statements.append(s.Let(var, cast(n.Item, with_operands(value, [atom])), None))
+                self.statements.append(s.Assign(var, cast(n.Item, with_operands(value, [atom])), None))
                 self.put(var, None)
             case _:
                 args = [self.use(a) for a in operands(value)]
                 depth = self.join(args) if self.schedule.holds(var.type) else None
-                self.statements.append(s.Let(var, cast(s.Pure, with_operands(value, args)), depth))
+                self.statements.append(s.Assign(var, cast(s.Pure, with_operands(value, args)), depth))
                 self.put(var, depth)
 
-    def call(self, var: n.Var, value: n.Call) -> s.Call:
+    def call(self, var: n.Var, value: n.Call) -> s.CallFunction:
         args = [self.use(a) for a in value.args]
         later = [s.Start(self.segment, self.ghosts)] if self.segment or self.ghosts else []
         target, counted = value.function, self.counted(self.f.name) and self.counted(value.function)
         call = cast(n.Call, with_operands(value, args))
-        return s.Call(var, call, self.join(args, *later), target in self.facts.waits, counted)
+        return s.CallFunction(var, call, self.join(args, *later), target in self.facts.waits, counted)
 
     # ---- branches
 
-    def branch(self, expr: n.If | n.Match, entry: bool = False) -> s.If | s.Match:
+    def branch(self, expr: n.If | n.Match, entry: bool = False) -> s.IfBranch | s.MatchBranch:
         if isinstance(expr, n.If):
             cond = self.use(expr.cond)
             ghosts = self.facts.alignment.ghosts(self.f.name, expr) if not entry else (0, 0)
             then, orelse = (self.arm(a, g, entry) for a, g in zip((expr.then, expr.orelse), ghosts, strict=True))
-            return s.If(cond, then, orelse, expr.span)
+            return s.IfBranch(cond, then, orelse, expr.span)
         value, arms = self.use(expr.value), []
         ghosts = self.facts.alignment.ghosts(self.f.name, expr) if not entry else (0,) * len(expr.arms)
         for arm, levels in zip(expr.arms, ghosts, strict=True):
             used = free_vars(arm.body)
             fields = tuple((i, var) for i, var in enumerate(arm.vars) if var.name in used)
-            arms.append(s.Arm(arm.case, fields, self.arm(arm.body, levels, entry, fields, self.depth(value))))
-        return s.Match(value, tuple(arms), expr.span)
+            arms.append(s.BranchArm(arm.case, fields, self.arm(arm.body, levels, entry, fields, self.depth(value))))
+        return s.MatchBranch(value, tuple(arms), expr.span)
 
     def arm(
         self,
@@ -238,7 +238,7 @@ class _Lowering:
         entry: bool,
         fields: Iterable[tuple[int, n.Var]] = (),
         depth: s.Depth | None = None,
-    ) -> s.Block:
+    ) -> s.Body:
         """The block of an arm whose work begins `ghosts` levels later. `depth` is that of its `fields`."""
         with self.scope() as statements:
             for _, var in fields:
@@ -251,11 +251,11 @@ class _Lowering:
                     if depth not in (None, s.READY) and self.env[own].phase == self.phase:
                         self.change(s.Pad(own, depth, ghosts))
             end = self.body(body, entry)
-            return s.Block(tuple(statements), end)
+            return s.Body(tuple(statements), end)
 
     # ---- loops
 
-    def loop(self, var: n.Var, expr: n.Map | n.Fold | n.Loop) -> s.Map | s.Fold | s.Loop:
+    def loop(self, var: n.Var, expr: n.Map | n.Fold | n.Loop) -> s.MapLoop | s.FoldLoop | s.WhileLoop:
         later = (self.f.name, var.name) in self.facts.alignment.later
         if isinstance(expr, n.Map):
             return self.map(var, expr)
@@ -267,19 +267,19 @@ class _Lowering:
                 self.own(v)
             if isinstance(expr, n.Loop):
                 cond = self.block(expr.cond)
-                return s.Loop(var, expr.vars, init, cond, self.round(expr.body), expr.span)
+                return s.WhileLoop(var, expr.vars, init, cond, self.round(expr.body), expr.span)
             assert iterable is not None
             self.put(expr.var, self.depth(iterable))
-            return s.Fold(var, expr.var, iterable, expr.vars, init, self.round(expr.body), expr.span)
+            return s.FoldLoop(var, expr.var, iterable, expr.vars, init, self.round(expr.body), expr.span)
 
-    def map(self, var: n.Var, expr: n.Map) -> s.Map:
+    def map(self, var: n.Var, expr: n.Map) -> s.MapLoop:
         iterable, waits = self.use(expr.iterable), id(expr.body) in self.waiting
         captures = self.captures(expr.body, expr.var) if waits else ()
         with self.scope():
             self.put(expr.var, self.depth(iterable))
-            return s.Map(var, expr.var, iterable, self.block(expr.body), waits, captures, expr.span)
+            return s.MapLoop(var, expr.var, iterable, self.block(expr.body), waits, captures, expr.span)
 
-    def round(self, body: n.Expr) -> s.Block:
+    def round(self, body: n.Expr) -> s.Body:
         """The body of a loop: all new values are computed before any variable changes."""
         bindings, result = lets(body)
         if bindings and isinstance(result, n.Var) and bindings[-1][0].name == result.name:
@@ -290,4 +290,4 @@ class _Lowering:
                 end: s.Next | s.NextOf = s.Next(tuple([self.give(a) for a in result.items]))
             else:
                 end = s.NextOf(self.give(self.named(result, "next")))
-            return s.Block(tuple(statements), end)
+            return s.Body(tuple(statements), end)

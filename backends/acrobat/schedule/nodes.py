@@ -4,7 +4,7 @@ A *depth* is the level of the schedule at which tensor work stands; a value can 
 it. The host code of each instance counts depths as it goes: it is all the dependence tracking there is at run time (paper:
 inline depth computation). In one segment of one phase:
 
-    level 0 .. static_levels - 1    work with a static depth (`Static`), which needs no counting
+    level 0 .. static_levels - 1    work with a static depth (`StaticDepth`), which needs no counting
     level static_levels             `Start`: where all counted work can begin
     ...                             counted work: at the largest depth of its operands, never before `Start`
 
@@ -56,7 +56,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Static:
+class StaticDepth:
     """The depth of work that is the same in every instance."""
 
     level: int
@@ -69,7 +69,7 @@ class Join:
     depths: tuple[Depth, ...]
 
 
-Depth: TypeAlias = Of | Arguments | Start | Static | Join
+Depth: TypeAlias = Of | Arguments | Start | StaticDepth | Join
 READY = Join(())
 
 # ---- statements
@@ -78,7 +78,7 @@ Pure: TypeAlias = n.Op | n.Host | n.Item | n.Tuple | n.Field | n.ListOf | n.Cons
 
 
 @dataclass(frozen=True, slots=True)
-class Let:
+class Assign:
     """`var` is `value`, made on the host from values that are there; an `Item` reads what a `Wait` before it has waited for.
     `depth` is that of `var`, None if it holds no tensor."""
 
@@ -97,7 +97,7 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallFunction:
     """`depth` is handed over as that of the arguments; the callee hands back that of `var`. `waits`: the callee may wait.
     `counted`: it is told how many calls it is below the first."""
 
@@ -153,25 +153,25 @@ class Choose:
     """`var` is what the arm that is taken gives."""
 
     var: Var
-    branch: If | Match
+    branch: IfBranch | MatchBranch
 
 
 @dataclass(frozen=True, slots=True)
-class Map:
+class MapLoop:
     """The list of what `body` gives for each `item`. `waits`: each element is a branch of its own (see `Fork`), which uses
     `captures` from outside."""
 
     var: Var
     item: Var
     iterable: Atom
-    body: Block
+    body: Body
     waits: bool
     captures: tuple[Var, ...]
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Fold:
+class FoldLoop:
     """`vars` start as `init`; each item changes them to what `body` ends with. `var` is the tuple of their last values."""
 
     var: Var
@@ -179,26 +179,26 @@ class Fold:
     iterable: Atom
     vars: tuple[Var, ...]
     init: tuple[Give, ...]
-    body: Block
+    body: Body
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
-    """As `Fold`, while `cond` gives true."""
+class WhileLoop:
+    """As `FoldLoop`, while `cond` gives true."""
 
     var: Var
     vars: tuple[Var, ...]
     init: tuple[Give, ...]
-    cond: Block
-    body: Block
+    cond: Body
+    body: Body
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class ForkBranch:
     var: Var
-    body: Block
+    body: Body
     captures: tuple[Var, ...]
 
 
@@ -206,17 +206,19 @@ class Branch:
 class Fork:
     """Each branch runs until it ends or waits, so that all reach their waits together; joined when all have ended."""
 
-    branches: tuple[Branch, ...]
+    branches: tuple[ForkBranch, ...]
 
 
-Statement: TypeAlias = Let | Record | Call | Wait | Enter | Ready | Pad | NextSegment | Choose | Map | Fold | Loop | Fork
+Statement: TypeAlias = (
+    Assign | Record | CallFunction | Wait | Enter | Ready | Pad | NextSegment | Choose | MapLoop | FoldLoop | WhileLoop | Fork
+)
 
 # ---- blocks and how they end
 
 
 @dataclass(frozen=True, slots=True)
 class Give:
-    """The block's value: the function's result, an arm's, an element of a list. `depth` as of `Let`."""
+    """The block's value: the function's result, an arm's, an element of a list. `depth` as of `Assign`."""
 
     value: Atom
     depth: Depth | None
@@ -237,46 +239,46 @@ class NextOf:
 
 
 @dataclass(frozen=True, slots=True)
-class If:
+class IfBranch:
     """At the end of a block: the arm that is taken gives the block's value."""
 
     cond: Atom
-    then: Block
-    orelse: Block
+    then: Body
+    orelse: Body
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class BranchArm:
     """`fields`: those that the body uses, by their number in the case."""
 
     case: str
     fields: tuple[tuple[int, Var], ...]
-    body: Block
+    body: Body
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class MatchBranch:
     value: Atom
-    arms: tuple[Arm, ...]
+    arms: tuple[BranchArm, ...]
     span: Span
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Body:
     statements: tuple[Statement, ...]
-    end: Give | Next | NextOf | If | Match
+    end: Give | Next | NextOf | IfBranch | MatchBranch
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class HostFunction:
     """`waits`: it may wait. `counted`: it is told how many calls it is below the first, so that a recursion without an end is
     found that needs no stack. (What waits is counted where its frames are.)"""
 
     name: str
     params: tuple[Var, ...]
     result: Type
-    body: Block
+    body: Body
     waits: bool
     counted: bool
     span: Span
@@ -288,7 +290,7 @@ class Schedule:
     itself, directly or not."""
 
     program: n.Program
-    functions: Mapping[str, Function]
+    functions: Mapping[str, HostFunction]
     phases: int
     static_levels: int
     recursive: bool

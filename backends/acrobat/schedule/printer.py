@@ -32,7 +32,7 @@ def print_schedule(schedule: s.Schedule) -> str:
     return "\n\n".join([head, *map(print_function, schedule.functions.values())]) + "\n"
 
 
-def print_function(f: s.Function) -> str:
+def print_function(f: s.HostFunction) -> str:
     kind = " waits" * f.waits + " counted" * f.counted
     params = ", ".join(map(_binder, f.params))
     return "\n".join([_at(f"def {name_text(f.name)}({params}) -> {type_text(f.result)}{kind}", f.span), *_block(f.body)])
@@ -44,7 +44,7 @@ def depth_text(depth: s.Depth) -> str:
             return name_text(var)
         case s.Arguments():
             return "arguments"
-        case s.Static(level):
+        case s.StaticDepth(level):
             return f"static {level}"
         case s.Start(segment, levels):
             return "start" + f" of segment {segment}" * bool(segment) + f" + {levels}" * bool(levels)
@@ -54,7 +54,7 @@ def depth_text(depth: s.Depth) -> str:
             return f"max({', '.join(map(depth_text, depths))})"
 
 
-def _block(block: s.Block) -> list[str]:
+def _block(block: s.Body) -> list[str]:
     lines = [line for statement in block.statements for line in _statement(statement)]
     match block.end:
         case s.Give():
@@ -63,19 +63,19 @@ def _block(block: s.Block) -> list[str]:
             lines.append(f"next {', '.join(map(_give, values))}")
         case s.NextOf(whole):
             lines.append(f"next of {_give(whole)}")
-        case s.If() | s.Match():
+        case s.IfBranch() | s.MatchBranch():
             lines += _branch("", block.end)
     return [INDENT + line for line in lines]
 
 
 def _statement(x: s.Statement) -> list[str]:
     match x:
-        case s.Let(var, value, depth):
+        case s.Assign(var, value, depth):
             return [_at(f"{_binder(var)} = {print_expr(value)}{_depth(depth)}", value.span)]
         case s.Record(var, launch, at):
             text = f"{_binder(var)} = record {print_expr(launch).removeprefix('launch ')} [at {depth_text(at)}]"
             return [_at(text, launch.span)]
-        case s.Call(var, call, depth, waits, counted):
+        case s.CallFunction(var, call, depth, waits, counted):
             how = " waits" * waits + " counted" * counted
             return [_at(f"{_binder(var)} = {print_expr(call)} [after {depth_text(depth)}]{how}", call.span)]
         case s.Wait(tensor, depth, span):
@@ -90,13 +90,13 @@ def _statement(x: s.Statement) -> list[str]:
             return [f"next segment {name_text(var)}"]
         case s.Choose(var, branch):
             return _branch(f"{_binder(var)} = ", branch)
-        case s.Map(var, item, iterable, body, waits, captures, span):
+        case s.MapLoop(var, item, iterable, body, waits, captures, span):
             fork = f" fork({', '.join(v.name for v in captures)})" if waits else ""
             return [_at(f"{_binder(var)} = map {_binder(item)} in {atom_text(iterable)}{fork}", span), *_block(body)]
-        case s.Fold(var, item, iterable, variables, init, body, span):
+        case s.FoldLoop(var, item, iterable, variables, init, body, span):
             head = f"{_binder(var)} = fold {_binder(item)} in {atom_text(iterable)}{_with(variables, init)}"
             return [_at(head, span), *_block(body)]
-        case s.Loop(var, variables, init, cond, body, span):
+        case s.WhileLoop(var, variables, init, cond, body, span):
             return [_at(f"{_binder(var)} = loop{_with(variables, init)}", span), "while", *_block(cond), "do", *_block(body)]
         case s.Fork(branches):
             lines = ["fork"]
@@ -106,8 +106,8 @@ def _statement(x: s.Statement) -> list[str]:
             return [*lines, "join"]
 
 
-def _branch(start: str, branch: s.If | s.Match) -> list[str]:
-    if isinstance(branch, s.If):
+def _branch(start: str, branch: s.IfBranch | s.MatchBranch) -> list[str]:
+    if isinstance(branch, s.IfBranch):
         head = _at(f"{start}if {atom_text(branch.cond)}", branch.span)
         return [head, *_block(branch.then), "else", *_block(branch.orelse)]
     lines = [_at(f"{start}match {atom_text(branch.value)}", branch.span)]

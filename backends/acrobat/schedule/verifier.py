@@ -27,7 +27,7 @@ from backends.acrobat.schedule.printer import depth_text
 def verify_schedule(schedule: s.Schedule) -> None:
     """Raises VerifyError with each place where a rule does not hold: a defect of the compiler, found before it can become a
     wrong number."""
-    checks = [_Function(schedule, f) for f in schedule.functions.values()]
+    checks = [_ScheduleCheck(schedule, f) for f in schedule.functions.values()]
     static = {place: level for check in checks for place, level in check.static.items()}
     violations = [text for check in checks for text in check.violations]
     if static:
@@ -51,11 +51,11 @@ def _static(schedule: s.Schedule, static: Mapping[tuple[str, str], int]) -> Iter
             yield f"{where}, but there are {schedule.static_levels} static levels"
 
 
-class _Function:
+class _ScheduleCheck:
     """Checks one function. `depths` has the depth of each variable in scope (None: it holds no tensor), `phases` the first
     phase in which each can be used, `static` the static depths that were met."""
 
-    def __init__(self, schedule: s.Schedule, f: s.Function) -> None:
+    def __init__(self, schedule: s.Schedule, f: s.HostFunction) -> None:
         self.schedule = schedule
         self.f = f
         self.violations: list[str] = []
@@ -119,7 +119,7 @@ class _Function:
         yield
         self.depths, self.phase = kept
 
-    def block(self, block: s.Block, phased: bool = False) -> None:
+    def block(self, block: s.Body, phased: bool = False) -> None:
         """`phased`: the entry ends with the block."""
         for statement in block.statements:
             self.statement(statement, phased)
@@ -131,12 +131,12 @@ class _Function:
                     self.give("what a round ends with", value)
             case s.NextOf(whole):
                 self.give("what a round ends with", whole)
-            case s.If() | s.Match():
+            case s.IfBranch() | s.MatchBranch():
                 self.branch(block.end, phased)
 
-    def branch(self, branch: s.If | s.Match, phased: bool = False) -> None:
-        depth = self.depth_of(branch.cond if isinstance(branch, s.If) else branch.value)
-        arms = [s.Arm("", (), b) for b in (branch.then, branch.orelse)] if isinstance(branch, s.If) else branch.arms
+    def branch(self, branch: s.IfBranch | s.MatchBranch, phased: bool = False) -> None:
+        depth = self.depth_of(branch.cond if isinstance(branch, s.IfBranch) else branch.value)
+        arms = [s.BranchArm("", (), b) for b in (branch.then, branch.orelse)] if isinstance(branch, s.IfBranch) else branch.arms
         for arm in arms:
             with self.scope():
                 for _, var in arm.fields:
@@ -145,12 +145,12 @@ class _Function:
 
     def statement(self, x: s.Statement, phased: bool) -> None:
         match x:
-            case s.Let(var, value, depth):
+            case s.Assign(var, value, depth):
                 self.covers(var.name, depth, operands(value) if depth is not None else ())
                 for a in operands(value):
                     self.depth_of(a)
                 self.bind(var, depth)
-            case s.Record(var, _, s.Static(level)):
+            case s.Record(var, _, s.StaticDepth(level)):
                 self.static[self.f.name, var.name] = level
                 self.own(var)
             case s.Record(var, launch, at):
@@ -158,7 +158,7 @@ class _Function:
                 if not any(isinstance(d, s.Start) for d in (at.depths if isinstance(at, s.Join) else (at,))):
                     self.wrong(f"{var.name} is counted, but may begin among static work")
                 self.own(var)
-            case s.Call(var, call, depth, waits):
+            case s.CallFunction(var, call, depth, waits):
                 self.covers(f"the call of {call.function}", depth, call.args)
                 self.waits(waits)
                 if waits is not self.schedule.functions[call.function].waits:
@@ -190,14 +190,14 @@ class _Function:
             case s.Choose(var, branch):
                 self.branch(branch)
                 self.own(var)
-            case s.Map():
+            case s.MapLoop():
                 self.waits(x.waits)
                 depth = self.depth_of(x.iterable)
                 with self.scope(x.captures if x.waits else None):
                     self.bind(x.item, depth)
                     self.block(x.body)
                 self.own(x.var)
-            case s.Fold() | s.Loop():
+            case s.FoldLoop() | s.WhileLoop():
                 self.loop(x)
             case s.Fork(branches):
                 self.waits(True)
@@ -207,14 +207,14 @@ class _Function:
                 for b in branches:
                     self.own(b.var)
 
-    def loop(self, x: s.Fold | s.Loop) -> None:
+    def loop(self, x: s.FoldLoop | s.WhileLoop) -> None:
         for start in x.init:
             self.give("a variable of a loop", start)
-        depth = self.depth_of(x.iterable) if isinstance(x, s.Fold) else None
+        depth = self.depth_of(x.iterable) if isinstance(x, s.FoldLoop) else None
         with self.scope():
             for v in x.vars:
                 self.own(v)
-            if isinstance(x, s.Fold):
+            if isinstance(x, s.FoldLoop):
                 self.bind(x.item, depth)
             else:
                 self.block(x.cond)

@@ -15,7 +15,7 @@ import torch
 
 from backends.acrobat import compile
 from backends.acrobat.codegen.build import RUNTIME
-from backends.acrobat.codegen.cpp import MARK, Names, Types, identifier
+from backends.acrobat.codegen.cpp import MARK, Identifiers, Types, identifier
 from backends.acrobat.core.types import FLOAT, INT, Case, DataT, DataType, ListT, TupleT, Type
 from backends.acrobat.options import Options
 
@@ -126,7 +126,7 @@ def test_every_name_can_be_used(tmp_path: Path, cache: Path, codegen: Any) -> No
 
 def test_names_are_unique_and_none_of_the_runtimes() -> None:
     text = "".join(p.read_text() for p in RUNTIME.rglob("*.h"))
-    scope = Names()
+    scope = Identifiers()
     made = [scope.fresh(n) for n in [*NAMES, *NAMES]]
     assert len(set(made)) == len(made)
     for name in made:

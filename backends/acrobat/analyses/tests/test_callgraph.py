@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from backends.acrobat.analyses.callgraph import CallGraph, Site
+from backends.acrobat.analyses.callgraph import CallGraph, CallSite
 from backends.acrobat.analyses.tests.chain import Chain, H, call, function, program
 from backends.acrobat.ir.nodes import Expr, Var
 
@@ -41,8 +41,8 @@ def test_a_cycle_is_one_component_however_long() -> None:
 
 def test_sites_in_program_order() -> None:
     g = graph(forward=["f", "g", "f"], g=["f"], f=[])
-    assert g.sites("f") == [Site("forward", 0), Site("forward", 2), Site("g", 0)]
-    assert g.site("forward", g.calls["forward"][2]) == Site("forward", 2)
+    assert g.sites("f") == [CallSite("forward", 0), CallSite("forward", 2), CallSite("g", 0)]
+    assert g.site("forward", g.calls["forward"][2]) == CallSite("forward", 2)
 
 
 def test_reachable() -> None:

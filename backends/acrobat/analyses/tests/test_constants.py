@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from backends.acrobat.analyses.callgraph import CallGraph, Site
+from backends.acrobat.analyses.callgraph import CallGraph, CallSite
 from backends.acrobat.analyses.constants import COMPUTED, Origin, origins
 from backends.acrobat.analyses.tests.chain import STACKS, Chain, H, W, call, function, op, pair, program, weight
 from backends.acrobat.analyses.tests.models import birnn
@@ -29,11 +29,11 @@ def of(value: Expr) -> tuple[Origin, ...]:
 def test_birnn_weights_are_shared_in_each_context_and_the_initial_state_is_gathered(recursive: bool) -> None:
     p = birnn(recursive)
     found = origins(p, CallGraph(p))
-    assert set(found.contexts("scan")) == {Site("forward", 0), Site("forward", 1)}
-    for site, cell in ((Site("forward", 0), "Wf"), (Site("forward", 1), "Wb")):
+    assert set(found.contexts("scan")) == {CallSite("forward", 0), CallSite("forward", 1)}
+    for site, cell in ((CallSite("forward", 0), "Wf"), (CallSite("forward", 1), "Wb")):
         assert found.at(site, "scan", "w") == (Origin(frozenset({cell}), True),)
     state = "start" if recursive else "state"
-    assert found.at(Site("forward", 0), "scan", state) == (Origin(frozenset({"start_f"}), False),)
+    assert found.at(CallSite("forward", 0), "scan", state) == (Origin(frozenset({"start_f"}), False),)
     merged = found.merged("scan")
     assert merged["w"] == (Origin(frozenset({"Wf", "Wb"}), True),)
     assert merged["w"][0].shared is None and merged[state][0].shared is None
@@ -111,5 +111,5 @@ def test_mutual_recursion_stays_in_the_context_that_entered_it() -> None:
     b = top("b", call("ping", H, weight("b"), X))
     p = program(function("forward", (X,), top.end(b)), first, second)
     found = origins(p, CallGraph(p))
-    assert found.at(Site("forward", 0), "pong", "w")[0].shared == "a"
-    assert found.at(Site("forward", 1), "ping", "w")[0].shared == "b"
+    assert found.at(CallSite("forward", 0), "pong", "w")[0].shared == "a"
+    assert found.at(CallSite("forward", 1), "ping", "w")[0].shared == "b"

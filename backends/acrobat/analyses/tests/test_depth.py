@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from backends.acrobat.analyses.callgraph import CallGraph
-from backends.acrobat.analyses.depth import Static, static_depths
+from backends.acrobat.analyses.depth import StaticDepths, static_depths
 from backends.acrobat.analyses.tests.chain import TABLE, Chain, H, call, function, host, lit, op, pair, program, weight
 from backends.acrobat.analyses.tests.models import birnn, treelstm
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, TensorT, TupleT
@@ -17,7 +17,7 @@ X = Var("x", H)
 XS = Var("xs", ListT(H))
 
 
-def depths(p: Program) -> Static:
+def depths(p: Program) -> StaticDepths:
     return static_depths(p, CallGraph(p))
 
 

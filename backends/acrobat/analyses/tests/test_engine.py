@@ -7,8 +7,8 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 
-from backends.acrobat.analyses.callgraph import CallGraph, Site
-from backends.acrobat.analyses.engine import Facts, Value, _Run, analyse
+from backends.acrobat.analyses.callgraph import CallGraph, CallSite
+from backends.acrobat.analyses.engine import Solution, Value, _Fixpoint, analyse
 from backends.acrobat.analyses.tests.chain import STACKS, Chain, H, W, call, function, host, lit, op, pair, program, weight
 from backends.acrobat.core.types import BOOL, INT, DataT, ListT, TensorT, TupleT
 from backends.acrobat.ir.nodes import (
@@ -92,7 +92,7 @@ class Largest(Sources):
         return min(sum(args), self.unbounded) if node.op == "add" else 0
 
 
-def found(p: Program, contexts: bool = True) -> Facts[Names]:
+def found(p: Program, contexts: bool = True) -> Solution[Names]:
     return analyse(p, Sources(), CallGraph(p), contexts)
 
 
@@ -148,7 +148,7 @@ def twice() -> Program:
 def test_call_sites_keep_apart_unless_they_are_joined() -> None:
     facts = found(twice())
     assert facts.merged("forward") == {"x": names("instance"), "first": names("a"), "second": names("b")}
-    assert [facts.at(Site("forward", i), "same", "w") for i in (0, 1)] == [names("a"), names("b")]
+    assert [facts.at(CallSite("forward", i), "same", "w") for i in (0, 1)] == [names("a"), names("b")]
     assert facts.merged("same") == {"w": names("a b")}
     joined = found(twice(), contexts=False)
     assert joined.contexts("same") == [None] and joined.at(None, "same", "w") == names("a b")
@@ -220,7 +220,7 @@ def test_the_result_is_a_fixpoint(p: Program) -> None:
         facts = analyse(p, Sources(), graph, contexts)
         assert facts.results
         for task, result in facts.results.items():
-            again = _Run(p, Sources(), graph, contexts)
+            again = _Fixpoint(p, Sources(), graph, contexts)
             again.variables, again.results, again.task = dict(facts.variables), dict(facts.results), task
             value = again.expr(p.functions[task[1]].body)
             assert all(new <= old for new, old in zip(value, result, strict=True))

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 
-from backends.acrobat.analyses.facts import Facts
+from backends.acrobat.analyses.facts import ScheduleFacts
 from backends.acrobat.codegen.build import RUNTIME
-from backends.acrobat.codegen.bytecode import Bytecode, Function, Opcode
+from backends.acrobat.codegen.bytecode import Bytecode, BytecodeFunction, Opcode
 from backends.acrobat.codegen.units import Units
 from backends.acrobat.ir.reader import read_program
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.schedule.lower import lower
 
 
-def bytecode(text: str, facts: Facts | None = None) -> Bytecode:
+def bytecode(text: str, facts: ScheduleFacts | None = None) -> Bytecode:
     program = read_program(text)
     verify(program)
-    return Bytecode(lower(program, facts or Facts()), Units())
+    return Bytecode(lower(program, facts or ScheduleFacts()), Units())
 
 
-def shown(f: Function) -> list[tuple[object, ...]]:
+def shown(f: BytecodeFunction) -> list[tuple[object, ...]]:
     """(opcode, to, a, b, c, d) without zeros at the end."""
     rows = []
     for x in f.instructions:
@@ -30,11 +30,11 @@ def shown(f: Function) -> list[tuple[object, ...]]:
     return rows
 
 
-def ops(f: Function) -> list[Opcode]:
+def ops(f: BytecodeFunction) -> list[Opcode]:
     return [x.op for x in f.instructions]
 
 
-def targets(f: Function, op: Opcode) -> list[Opcode]:
+def targets(f: BytecodeFunction, op: Opcode) -> list[Opcode]:
     """What the jumps `op` go to."""
     return [f.instructions[k + x.d].op for k, x in enumerate(f.instructions) if x.op is op]
 
@@ -148,7 +148,7 @@ def forward(x: f32[4]) -> f32[4]
   z: f32[4] = both[1]
   launch one(z)
 """
-    (f,) = (code := bytecode(text, Facts(static_depth={("forward", "both"): 3}, static_levels=4))).functions
+    (f,) = (code := bytecode(text, ScheduleFacts(static_depth={("forward", "both"): 3}, static_levels=4))).functions
     assert ops(f) == [Opcode.Launch, Opcode.View, Opcode.Launch, Opcode.Return]
     first, view, second, _ = f.instructions
     assert (first.b, first.d, second.b, second.d) == (0, 3, 1, -1)
@@ -170,7 +170,7 @@ def forward(x: f32[4]) -> f32[4]
   c: f32[4] = launch one(a)
   launch one(c)
 """,
-        Facts(phase={"a": 0, "b": 1, "c": 1}, phases=2),
+        ScheduleFacts(phase={"a": 0, "b": 1, "c": 1}, phases=2),
     )
     (f,) = code.functions
     assert ops(f) == [Opcode.Launch, Opcode.Phase, Opcode.Fresh, *[Opcode.Launch] * 3, Opcode.Return]
@@ -212,7 +212,7 @@ def forward(xs: list[f32[1]]) -> float
 def read(x: f32[1], n: int) -> float
   item x as float
 """,
-        Facts(waits=frozenset({"forward", "read"})),
+        ScheduleFacts(waits=frozenset({"forward", "read"})),
     )
     forward, read, *branches = code.functions
     assert [x.op for x in read.instructions] == [Opcode.Wait, Opcode.ReadFloat, Opcode.Return]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from backends.acrobat.analyses.facts import Facts
+from backends.acrobat.analyses.facts import ScheduleFacts
 from backends.acrobat.ir.reader import read_program
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.schedule import nodes as s
@@ -32,7 +32,7 @@ kernel score(x: gathered f32[4])
 """
 
 
-def scheduled(text: str, facts: Facts) -> s.Schedule:
+def scheduled(text: str, facts: ScheduleFacts) -> s.Schedule:
     """The schedule of a program of `KERNELS`, as it comes from the facts, unchecked."""
     program = read_program(KERNELS + text)
     verify(program)
@@ -47,9 +47,19 @@ def changed(schedule: s.Schedule, change: Change) -> s.Schedule:
 
     def visit(x: Any) -> Any:
         match x:
-            case s.Block(statements, end):
-                return s.Block(tuple(new for old in statements for new in change(visit(old))), visit(end))
-            case s.If() | s.Match() | s.Arm() | s.Branch() | s.Choose() | s.Map() | s.Fold() | s.Loop() | s.Fork():
+            case s.Body(statements, end):
+                return s.Body(tuple(new for old in statements for new in change(visit(old))), visit(end))
+            case (
+                s.IfBranch()
+                | s.MatchBranch()
+                | s.BranchArm()
+                | s.ForkBranch()
+                | s.Choose()
+                | s.MapLoop()
+                | s.FoldLoop()
+                | s.WhileLoop()
+                | s.Fork()
+            ):
                 return replace(x, **{name: visit(getattr(x, name)) for name in x.__slots__ if name not in ("var", "vars")})
             case tuple():
                 return tuple(map(visit, x))

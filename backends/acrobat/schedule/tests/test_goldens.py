@@ -74,7 +74,7 @@ def test_every_record_stands_in_one_of_them() -> None:
             yield from inside(item)
 
     met = {type(x) for name in NAMES for f in schedule(name).functions.values() for x in inside(f.body)}
-    records = (s.Statement, s.Depth, s.Next, s.NextOf, s.Give, s.If, s.Match)
+    records = (s.Statement, s.Depth, s.Next, s.NextOf, s.Give, s.IfBranch, s.MatchBranch)
     assert {each for record in records for each in get_args(record) or (record,)} <= met
 
 

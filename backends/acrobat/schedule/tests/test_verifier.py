@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.depth import static_depths
-from backends.acrobat.analyses.facts import Facts
+from backends.acrobat.analyses.facts import ScheduleFacts
 from backends.acrobat.analyses.phases import phases
 from backends.acrobat.core.types import UNIT
 from backends.acrobat.ir import nodes as n
@@ -39,7 +39,7 @@ def forward(xs: list[f32[4]]) -> f32[4]
   third: f32[4] = launch one(last)
   third
 """
-FACTS = Facts(
+FACTS = ScheduleFacts(
     static_depth={("forward", "first"): 0, ("forward", "second"): 1, ("forward", "inner"): 0},
     static_levels=2,
     phase={"first": 0, "second": 0, "folded": 0, "third": 1},
@@ -68,7 +68,7 @@ def read(x: f32[4]) -> float
   scored: f32[1] = launch score(x)
   item scored as float
 """
-WAITS = Facts(waits=frozenset({"forward", "read"}))
+WAITS = ScheduleFacts(waits=frozenset({"forward", "read"}))
 
 
 def violations(schedule: s.Schedule) -> str:
@@ -81,7 +81,7 @@ def with_facts(**facts: Any) -> str:
     return violations(scheduled(STAGES, replace(FACTS, **facts)))
 
 
-def with_change(change: Change, text: str = STAGES, facts: Facts = FACTS) -> str:
+def with_change(change: Change, text: str = STAGES, facts: ScheduleFacts = FACTS) -> str:
     return violations(changed(scheduled(text, facts), change))
 
 
@@ -91,8 +91,8 @@ def static(**depths: int) -> dict[tuple[str, str], int]:
 
 def test_what_keeps_the_rules() -> None:
     verify_schedule(scheduled(STAGES, FACTS))
-    verify_schedule(scheduled(STAGES, Facts()))
-    verify_schedule(scheduled(RECURSIVE, Facts()))
+    verify_schedule(scheduled(STAGES, ScheduleFacts()))
+    verify_schedule(scheduled(RECURSIVE, ScheduleFacts()))
     verify_schedule(scheduled(WAITING, WAITS))
 
 
@@ -130,18 +130,20 @@ class TestCountedDepths:
 
     def test_a_value(self) -> None:
         def change(x: s.Statement) -> list[s.Statement]:
-            return [replace(x, depth=s.READY) if isinstance(x, s.Let) and x.var.name == "last" else x]
+            return [replace(x, depth=s.READY) if isinstance(x, s.Assign) and x.var.name == "last" else x]
 
-        assert with_change(change, facts=Facts()) == "forward: last has the depth 0, which is not after its operand folded"
+        assert (
+            with_change(change, facts=ScheduleFacts()) == "forward: last has the depth 0, which is not after its operand folded"
+        )
 
     def test_a_call(self) -> None:
         text = "def forward(x: f32[4]) -> f32[4]\n  y: f32[4] = launch one(x)\n  call f(y)\ndef f(x: f32[4]) -> f32[4]\n  x\n"
 
         def change(x: s.Statement) -> list[s.Statement]:
-            return [replace(x, depth=s.Arguments()) if isinstance(x, s.Call) else x]
+            return [replace(x, depth=s.Arguments()) if isinstance(x, s.CallFunction) else x]
 
         message = "forward: the call of f has the depth arguments, which is not after its operand y"
-        assert with_change(change, text, Facts()) == message
+        assert with_change(change, text, ScheduleFacts()) == message
 
     def test_a_wait(self) -> None:
         def change(x: s.Statement) -> list[s.Statement]:
@@ -168,13 +170,13 @@ class TestPhases:
         assert text.startswith("forward: last is taken to be ready in phase 0, which computes it")
 
     def test_what_an_earlier_phase_computed_has_no_depth_there(self) -> None:
-        text = with_change(lambda x: [s.Enter(1), x] if isinstance(x, s.Let) else [] if isinstance(x, s.Enter) else [x])
+        text = with_change(lambda x: [s.Enter(1), x] if isinstance(x, s.Assign) else [] if isinstance(x, s.Enter) else [x])
         assert text.startswith("forward: folded of phase 0 is used with its depth there in phase 1")
 
     def test_what_a_later_phase_computes(self) -> None:
         text = with_change(
             lambda x: (
-                [x, s.Enter(0), s.Let(n.Var("f", UNIT), n.Tuple((x.var,), UNIT), None)]
+                [x, s.Enter(0), s.Assign(n.Var("f", UNIT), n.Tuple((x.var,), UNIT), None)]
                 if isinstance(x, s.Record) and x.var.name == "third"
                 else [x]
             )
@@ -183,7 +185,7 @@ class TestPhases:
 
     def test_an_entry_that_is_called(self) -> None:
         """The entry's phases, taken between the stages of a function that runs once for each node (it gave wrong numbers)."""
-        schedule = scheduled(RECURSIVE, Facts(phases=2))
+        schedule = scheduled(RECURSIVE, ScheduleFacts(phases=2))
         message = "forward: calls the entry forward, which has 2 phases: an instance would go through them twice"
         assert violations(schedule).splitlines() == [message, message]
         program = schedule.program
@@ -198,7 +200,7 @@ class TestPhases:
 
 class TestScope:
     def test_a_variable_that_is_used_before_it_is_bound(self) -> None:
-        text = with_change(lambda x: [] if isinstance(x, s.Record) and x.var.name == "first" else [x], facts=Facts())
+        text = with_change(lambda x: [] if isinstance(x, s.Record) and x.var.name == "first" else [x], facts=ScheduleFacts())
         assert text == "forward: first is used where it is not bound"
 
     def test_a_variable_that_is_bound_twice(self) -> None:
@@ -215,11 +217,11 @@ class TestScope:
 
 class TestWaits:
     def test_a_function_that_is_not_said_to(self) -> None:
-        text = violations(scheduled(WAITING, Facts()))
+        text = violations(scheduled(WAITING, ScheduleFacts()))
         assert text == "read: waits, but is not said to"
 
     def test_a_caller_that_is_not_said_to(self) -> None:
-        text = violations(scheduled(WAITING, Facts(waits=frozenset({"read"}))))
+        text = violations(scheduled(WAITING, ScheduleFacts(waits=frozenset({"read"}))))
         assert "forward: waits, but is not said to" in text
 
 
@@ -242,7 +244,7 @@ def test_work_to_which_no_instance_comes() -> None:
     program = read_program(NEVER_MADE)
     static = static_depths(program, CallGraph(program))
     assert ("forward", "total") in static.depths
-    verify_schedule(lower(program, Facts(static_depth=static.depths, static_levels=static.base)))
+    verify_schedule(lower(program, ScheduleFacts(static_depth=static.depths, static_levels=static.base)))
 
 
 RECURSIVE_MODEL = """\

@@ -75,7 +75,55 @@ def stage(kernel: Kernel, instr: Instr, out: str, values: Values) -> list[str]:
         return _sum(t.size, depth, begin, inner, x, w, out)
     if instr.op == "matmul":
         return _matmul(instr, shapes[0], shapes[1], index, out, values)
+    if instr.op in ("list_softmax", "list_attention"):
+        return _over_lists(kernel, instr, out, values)
     return _reduction(instr, shapes, out, values)
+
+
+def _over_lists(kernel: Kernel, instr: Instr, out: str, values: Values) -> list[str]:
+    """The sum of the values of a list, each with its score's share of a softmax: one warp for each score of an item (each head
+    of an attention), whose lanes share its values. Scores are computed twice, for their maximum first."""
+    number_of = values.addresses.number
+    scores, items = (number_of[str(a)] for a in instr.args[-2:])
+    shape = kernel.params[scores].type.shape
+    lines = values.begin()
+    if instr.op == "list_softmax":
+        count = prod(shape)
+        score = ["return from[head];"]
+    else:
+        depth = shape[-1]
+        count = prod(shape[:-1])
+        query = values.element(str(instr.args[0]), Index(shape, f"(head * {depth} + e)"))
+        score = [
+            "float sum = 0.0f;",
+            f"for (int e = lane; e < {depth}; e += 32) {{",
+            *indented([*lines, f"sum += {query} * from[head * {depth} + e];"]),
+            "}",
+            f"return warp_sum(sum) * {number(float(dict(instr.attrs)['scale']))};",
+        ]
+    width = instr.type.size // count
+    each_item = f"for (int64_t i = a.p{scores}_starts[row]; i < a.p{scores}_starts[row + 1]; ++i)"
+    each_value = f"for (int e = lane; e < {width}; e += 32)"
+    mine = f"{out}[head * {width} + e]"
+    body = [
+        "const auto score = [&](int64_t i) {",
+        f"    const float* const from = a.base + a.p{scores}_items[i] + a.p{scores}_by;",
+        *indented(score),
+        "};",
+        "float highest = -INFINITY, total = 0.0f;",
+        f"{each_value} {mine} = 0.0f;",
+        f"{each_item} highest = fmaxf(highest, score(i));",
+        f"{each_item} {{",
+        "    const float share = expf(score(i) - highest);",
+        f"    const int64_t at = i - a.p{scores}_starts[row] + a.p{items}_starts[row];",
+        f"    const float* const from = a.base + a.p{items}_items[at] + a.p{items}_by;",
+        "    total += share;",
+        f"    {each_value} {mine} += share * from[head * {width} + e];",
+        "}",
+        f"if (total != 0.0f) {each_value} {mine} /= total;",
+    ]
+    head = f"for (int head = threadIdx.x / 32; head < {count}; head += {WARPS}) {{"
+    return ["{", "    const int lane = threadIdx.x % 32;", f"    {head}", *indented(body, 2), "    }", "}"]
 
 
 def _sum(size: int, depth: int, begin: list[str], inner: list[str], x: str, w: str, out: str) -> list[str]:

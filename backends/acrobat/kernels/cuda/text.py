@@ -23,10 +23,21 @@ ELEMENTWISE = {
     "exp": "expf({0})",
     "log": "logf({0})",
     "sqrt": "sqrtf({0})",
+    "floor": "floorf({0})",
+    "sin": "sinf({0})",
+    "cos": "cosf({0})",
+    "less": "float({0} < {1})",
+    "less_equal": "float({0} <= {1})",
+    "equal": "float({0} == {1})",
+    "where": "{0} != 0.0f ? {1} : {2}",
 }
 """C++ for the element-wise operations, in float32, of expressions in brackets."""
 
-OVER_LISTS = {"list_sum": ("0.0f", "{0} + {1}")}
+OVER_LISTS = {
+    "list_sum": ("0.0f", "{0} + {1}"),
+    "list_max": ("-INFINITY", "{1} > {0} || {1} != {1} ? {1} : {0}"),
+    "list_min": ("INFINITY", "{1} < {0} || {1} != {1} ? {1} : {0}"),
+}
 """The operations that make one tensor of a list of tensors, element by element: what they begin with, and how an item joins."""
 
 

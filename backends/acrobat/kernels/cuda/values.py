@@ -123,8 +123,13 @@ class Values:
             start, join = OVER_LISTS[instr.op]
             total, item = self.fresh(), self.fresh("i")
             head, pointer = self.addresses.items(str(instr.args[0]), self.instance, item)
-            joined = join.format(total, f"({pointer})[{index.position}]")
-            self.lines += [f"float {total} = {start};", f"{head} {total} = {joined};"]
+            self.lines += [
+                f"float {total} = {start};",
+                f"{head} {{",
+                f"    const float each = ({pointer})[{index.position}];",
+                f"    {total} = {join.format(total, 'each')};",
+                "}",
+            ]
             return total
         match OPS[instr.op].fusion:
             case Fusion.ELEMENTWISE:

@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 
 from backends.acrobat.benchmarks import models
+from backends.acrobat.core.ops import ITEMWISE, OPS, Fusion
 from backends.acrobat.core.units import Kernel, Mode
-from backends.acrobat.kernels.cpu.tests import test_gemm, test_product, test_rowwise
+from backends.acrobat.kernels.cpu.tests import test_gemm, test_product, test_rowwise, test_segments
 from backends.acrobat.kernels.cpu.tests.support import Builder, Run, check, param, random_run
 from backends.acrobat.kernels.cuda import gemm, product
 from backends.acrobat.kernels.cuda.emit import SHARED_HEADER
 from backends.acrobat.kernels.cuda.schedule import Schedule, gemm_schedules
+from backends.acrobat.kernels.cuda.slices import ALONG
 from backends.acrobat.kernels.cuda.tests.support import ORDERS, Module, Operands, emitted_for, execute
+from backends.acrobat.kernels.cuda.text import ELEMENTWISE, OVER_LISTS
 
 G, S, C, L = Mode.GATHERED, Mode.SHARED, Mode.CONTIGUOUS, Mode.LIST
 
@@ -115,6 +118,24 @@ def test_results(kind: str) -> None:
         assert {t for t, *_ in tried} == {"both", "dots"}
     if kind == "rowwise":
         assert {t for t, *_ in tried} == {"elements", "slices", "general", "dots", "both"}
+
+
+def test_reductions_softmax_and_attention_over_lists() -> None:
+    kernels = test_segments.KERNELS
+    made = {name: emitted_for(kernel, G) for name, kernel in kernels.items()}
+    assert {e.schedule.template for e in made.values()} == {"elements", "general"}
+    built = Module(list(made.values()), modes=("launches",))
+    for number, (name, kernel) in enumerate(kernels.items()):
+        run = test_segments.filled(kernel)
+        check(run, execute(built, run, made[name], G, order=ORDERS[number % 3]))
+
+
+def test_every_operation_has_its_text() -> None:
+    """What has none would be found out only when a model uses it."""
+    assert set(ELEMENTWISE) == {name for name, op in OPS.items() if op.fusion is Fusion.ELEMENTWISE}
+    assert set(OVER_LISTS) == set(ITEMWISE)
+    reductions = {name for name, op in OPS.items() if op.fusion is Fusion.REDUCTION}
+    assert set(ALONG) | set(OVER_LISTS) | {"list_softmax", "list_attention"} == reductions
 
 
 def test_intermediates_that_do_not_fit_lie_in_memory_of_the_block() -> None:

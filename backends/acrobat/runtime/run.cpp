@@ -76,6 +76,8 @@ class Wave {
             ~Awake() { device.rest(); }
         } awake(*s_.device);
         const Py_ssize_t count = PyTuple_GET_SIZE(instances_);
+        Counters& counters = cx_.counters;
+        const double others = counters.blocked_ms + counters.schedule_ms;
         Py_ssize_t end = first_;
         do {
             const auto began = Clock::now();
@@ -99,7 +101,8 @@ class Wave {
         } while (!s_.model.waits && end < count && !waves_.full(cx_.tensors.used()));
         const auto began = Clock::now();
         execute(s_.model.phases - 1);
-        cx_.counters.construct_ms += milliseconds(Clock::now() - began);
+        counters.construct_ms += milliseconds(Clock::now() - began);
+        counters.construct_ms -= counters.blocked_ms + counters.schedule_ms - others;  // both are within it
         return end;
     }
 
@@ -157,6 +160,7 @@ class Wave {
 
     void fetch_results() {
         const auto ran = Clock::now();
+        const double blocked = cx_.counters.blocked_ms;
         std::vector<Outgoing> outgoing(size_t(s_.model.outgoing_count));
         for (size_t i = 0; i < outgoing.size(); ++i) outgoing[i].elements = s_.model.outgoing[i];
         for (size_t i = 0; i < results_.size(); ++i) {
@@ -168,7 +172,7 @@ class Wave {
             cx_.instance = first_ + int64_t(i);
             PyList_SET_ITEM(output_, first_ + Py_ssize_t(i), s_.model.build(s_, outgoing, results_[i]));
         }
-        cx_.counters.fetch_ms += milliseconds(Clock::now() - ran);
+        cx_.counters.fetch_ms += milliseconds(Clock::now() - ran) - (cx_.counters.blocked_ms - blocked);
     }
 
     Session& s_;
@@ -197,7 +201,6 @@ PyObject* run_all(Session& s, PyObject* list, PyObject* allocate) {
     for (Py_ssize_t done = 0; done < count;) done = Wave(s, instances.get(), done, output.get(), allocate).run();
 
     Counters& c = cx.counters;
-    c.construct_ms -= c.blocked_ms + c.schedule_ms;  // both are within it
     c.host_bytes = double(cx.host.high_water());
     c.tensor_bytes = double(cx.tensors.high_water());
     return output.release();

@@ -270,9 +270,9 @@ class _Dependences:
             at = pending.pop(0)
             name, rounds = at
             if name in targets and (itself or name != start) and self._common(name, loops) <= rounds:
-                return self._told(at, came)
+                return self._steps_in_source(at, came)
             if (inner := self._in_call(name, targets)) is not None:
-                return [*inner, *self._told(at, came)]
+                return [*inner, *self._steps_in_source(at, came)]
             for used, back in self.uses(name):
                 left = min(rounds, loops.index(back)) if back in loops else rounds
                 if (used, left) not in came:
@@ -298,7 +298,7 @@ class _Dependences:
                         return found
         return None
 
-    def _told(self, at: tuple[_Name, int], came: dict[tuple[_Name, int], tuple[_Name, int] | None]) -> list[str]:
+    def _steps_in_source(self, at: tuple[_Name, int], came: dict[tuple[_Name, int], tuple[_Name, int] | None]) -> list[str]:
         """The steps from `at` back to the start, as the source has them."""
         spans: list[Span] = []
         step: tuple[_Name, int] | None = at
@@ -455,7 +455,7 @@ class _Dependences:
                 for used, _ in self.uses(at[0]):
                     worked = int(at[1] or self._whole.works(self.values.get(used, var)))
                     if used == var.name and worked:
-                        return _plain(var.name, loop.span), self._told(at, came)
+                        return _plain(var.name, loop.span), self._steps_in_source(at, came)
                     if (used, worked) not in came:
                         came[used, worked] = at
                         steps.append((used, worked))

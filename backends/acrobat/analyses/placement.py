@@ -66,7 +66,7 @@ class _Walker:
     def value(self, expr: Expr, tail: bool, wrong: _Wrong | None) -> None:
         if is_marker(expr):
             if wrong is not None:
-                self.told(expr.span, wrong)  # type: ignore[union-attr]
+                self.report(expr.span, wrong)  # type: ignore[union-attr]
             return
         if isinstance(expr, Call):
             if wrong is not None and wrong.calls is None:
@@ -83,7 +83,7 @@ class _Walker:
         for body in bodies(expr):
             self.chain(body, tail, wrong)
 
-    def told(self, span: Span, wrong: _Wrong) -> None:
+    def report(self, span: Span, wrong: _Wrong) -> None:
         called = "is executed" if wrong.calls else "stands"
         where = f" (by the call in line {wrong.calls.line})" if wrong.calls else ""
         self.problems.setdefault(span, Problem(span, f"`phase` {called} {wrong.what}{where}", wrong.advice))

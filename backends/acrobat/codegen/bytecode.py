@@ -111,7 +111,7 @@ class Bytecode:
             order = sorted(range(len(has)), key=lambda i: not has[i])
             self.functions.append(BytecodeFunction(f.name, f.span, order, sum(has)))
         for f, code in zip(schedule.functions.values(), tuple(self.functions), strict=True):
-            _Body(self, code, [f.params[i] for i in code.order]).block(f.body, None)
+            _BodyPrinter(self, code, [f.params[i] for i in code.order]).block(f.body, None)
 
     @property
     def entry(self) -> int:
@@ -127,7 +127,7 @@ class Bytecode:
         return self.constants.setdefault(bits, len(self.constants))
 
 
-class _Body:
+class _BodyPrinter:
     """Prints one function, or what a forked child of one runs. `registers` has those of the variables; `parts` those of the
     results of a launch that has several, which only become a tuple where one is asked for; `known` those of constants, weights
     and such tuples. A `target` is the register that a block's value goes to; without one it is returned."""
@@ -344,18 +344,18 @@ class _Body:
             case n.Item(tensor, kind):
                 self.emit(Opcode.ReadInt if kind == INT else Opcode.ReadFloat, to, self.atom(tensor))
             case n.Tuple(items):
-                self.made_of(Opcode.Tuple, to, items)
+                self.collect(Opcode.Tuple, to, items)
             case n.ListOf(items):
-                self.made_of(Opcode.ListOf, to, items)
+                self.collect(Opcode.ListOf, to, items)
             case n.Construct(case, args, DataT(union)):
                 cases = [c.name for c in self.code.schedule.program.datatypes[union].cases]
-                self.made_of(Opcode.Construct, to, args, cases.index(case))
+                self.collect(Opcode.Construct, to, args, cases.index(case))
             case n.Field(whole, index):
                 self.emit(Opcode.Component, to, self.atom(whole), index, tensors=self.holds(value.type))
             case n.Host(op, args):
                 self.host(op, args, value.type, to)
 
-    def made_of(self, op: Opcode, to: int, parts: Sequence[n.Atom], number: int = 0) -> None:
+    def collect(self, op: Opcode, to: int, parts: Sequence[n.Atom], number: int = 0) -> None:
         registers = [self.atom(a) for a in parts]
         self.emit(op, to, len(registers), number, self.code.pool(registers))
 
@@ -421,7 +421,7 @@ class _Body:
             pairs = [x for a, kind in zip(args, kinds, strict=True) for x in (self.atom(a), kind)]
             self.emit(Opcode.Fail, to, len(args), 0, self.code.pool(pairs))
         elif op == "zip":
-            self.made_of(Opcode.Zip, to, args)
+            self.collect(Opcode.Zip, to, args)
         else:
             self.emit(ONE_KIND[op], to, *map(self.atom, args), tensors=self.holds(type))
 
@@ -503,10 +503,10 @@ class _Body:
     def child(self, body: s.Body, to: int, captures: Sequence[n.Var], *item: n.Var) -> ForkedChild:
         """A function for a forked child, of the variables that `body` uses and, last, an element."""
         operands = tuple(self.atom(v) for v in captures)
-        made = BytecodeFunction(self.into.name, self.into.span, [], 0)
-        self.code.functions.append(made)
+        child = BytecodeFunction(self.into.name, self.into.span, [], 0)
+        self.code.functions.append(child)
         number = len(self.code.functions) - 1
-        _Body(self.code, made, (*captures, *item)).block(body, None)
+        _BodyPrinter(self.code, child, (*captures, *item)).block(body, None)
         return ForkedChild(number, operands, to)
 
 

@@ -1,6 +1,12 @@
-"""Groups of bindings of one let chain that become one unit: merged step by step, so that nothing is out of order or delayed.
+"""Groups of bindings of one let chain that become one unit each. Groups are merged step by step, and each merge must leave an
+order in which the groups can run and delay no work.
 
-Each merge keeps the chain's quotient acyclic: a group that is convex by itself may still wait for one that waits for it.
+For an order to exist, the graph that has the groups as nodes may have no cycle. It is not enough that each group by itself
+could be one unit: of two groups, each may need a result of the other.
+
+    a   b        {a, d} can be one unit, and so can {b, c}. Both cannot: then c needs a, which is in
+    |   |        the first group, and d needs b, which is in the second.
+    c   d
 """
 
 from __future__ import annotations

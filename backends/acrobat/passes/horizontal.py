@@ -38,14 +38,14 @@ def run(program: Program, hoist: bool = True) -> Program:
     functions = {}
     for name, function in program.functions.items():
         hoisted = frozenset(var for owner, var in static if owner == name)
-        functions[name] = _Packer(function, packing, hoisted, phases if name == program.entry else {}).packed()
+        functions[name] = _Packer(function, packing, hoisted, phases if name == program.entry else {}).function()
     return remove_dead(replace(program, functions=functions, weights=packing.weights, derived=packing.derived))
 
 
 def pack(program: Program) -> Program:
     """`program` with products of one input packed and nothing else changed."""
     packing = Derivations(program)
-    functions = {name: _Packer(f, packing, frozenset(), {}, sums=False).packed() for name, f in program.functions.items()}
+    functions = {name: _Packer(f, packing, frozenset(), {}, sums=False).function() for name, f in program.functions.items()}
     return remove_dead(replace(program, functions=functions, weights=packing.weights, derived=packing.derived))
 
 
@@ -65,7 +65,7 @@ class _Packer:
         self._adds_up = sums
         self._names = Names(names_of(function))
 
-    def packed(self) -> Function:
+    def function(self) -> Function:
         return replace(self._function, body=self._chain(self._function.body))
 
     def _chain(self, expr: Expr) -> Expr:
@@ -96,11 +96,11 @@ class _Packer:
                     cats[x, y] = Var(self._names.fresh("both"), both.type, span=value.span)
                     out.append((cats[x, y], both))
                 joined |= {a.name for a in _summands(value)}
-                value = values[var.name] = self._joined(cats[x, y], left, right, value.span)
+                value = values[var.name] = self._join(cats[x, y], left, right, value.span)
             out.append((var, value))
         return [binding for binding in out if binding[0].name not in joined]
 
-    def _joined(self, both: Var, left: Op, right: Op, span: Span) -> Op:
+    def _join(self, both: Var, left: Op, right: Op, span: Span) -> Op:
         weights = [cast(Weight, left.args[1]), cast(Weight, right.args[1])]
         weight = self._packing.added(*weights) if left.args[0] == right.args[0] else self._cat(weights, 1)
         assert weight is not None
@@ -129,12 +129,12 @@ class _Packer:
         out: list[Binding] = []
         for i, binding in enumerate(bindings):
             if i in first:
-                out += self._packed([bindings[j] for j in first[i]])
+                out += self._pack([bindings[j] for j in first[i]])
             elif i not in packed:
                 out.append(binding)
         return out
 
-    def _packed(self, group: list[Binding]) -> list[Binding]:
+    def _pack(self, group: list[Binding]) -> list[Binding]:
         products = [cast(Op, value) for _, value in group]
         weight = self._cat([cast(Weight, p.args[1]) for p in products], 0)
         bias: list[Weight] = []

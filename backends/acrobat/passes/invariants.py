@@ -26,15 +26,15 @@ First: TypeAlias = Mapping[str, int | float | bool]
 
 def run(program: Program) -> Program:
     """`program` (in normal form) with loop-invariant products before their loops."""
-    made = Derivations(program)
-    functions = {name: normalise(_LoopInvariants(f, made).function()) for name, f in program.functions.items()}
-    return remove_dead(replace(program, functions=functions, weights=made.weights, derived=made.derived))
+    derivations = Derivations(program)
+    functions = {name: normalise(_LoopInvariants(f, derivations).function()) for name, f in program.functions.items()}
+    return remove_dead(replace(program, functions=functions, weights=derivations.weights, derived=derivations.derived))
 
 
 class _LoopInvariants:
-    def __init__(self, function: Function, made: Derivations) -> None:
+    def __init__(self, function: Function, derivations: Derivations) -> None:
         self._function = function
-        self._products = Products(Names(names_of(function)), made)
+        self._products = Products(Names(names_of(function)), derivations)
         self._defined = {node.var.name: node.value for node in walk(function.body) if isinstance(node, Let)}
 
     def function(self) -> Function:
@@ -45,10 +45,10 @@ class _LoopInvariants:
         out: list[Binding] = []
         for var, value in bindings:
             value = map_bodies(value, self._chain)  # what leaves an inner loop may then leave the outer one
-            out.append((var, self._emptied(value, out) if isinstance(value, Fold | Loop) else value))
+            out.append((var, self._without_invariants(value, out) if isinstance(value, Fold | Loop) else value))
         return from_lets(out, map_bodies(tail, self._chain))
 
-    def _emptied(self, loop: Fold | Loop, out: list[Binding]) -> Fold | Loop:
+    def _without_invariants(self, loop: Fold | Loop, out: list[Binding]) -> Fold | Loop:
         """The loop without what is the same in all of its rounds, which goes to `out`."""
         changing = {
             v.name for node in walk(loop.body) for v in (*binders(node), *([node.var] if isinstance(node, Let) else []))
@@ -67,12 +67,12 @@ class _LoopInvariants:
                 elif linear:
                     kept.append((var, self._split(linear, changing - invariant, kept, out)))
                 else:
-                    kept.append((var, self._taken(value, first, visit)))
-            return from_lets(kept, self._taken(tail, first, visit))
+                    kept.append((var, self._known_arm(value, first, visit)))
+            return from_lets(kept, self._known_arm(tail, first, visit))
 
         return replace(loop, body=visit(loop.body))
 
-    def _taken(self, value: Expr, first: First, visit: Callable[[Expr], Expr]) -> Expr:
+    def _known_arm(self, value: Expr, first: First, visit: Callable[[Expr], Expr]) -> Expr:
         """A branch whose first outcome is known, with that outcome's arm visited."""
         if not isinstance(value, If) or not isinstance(value.cond, Var) or value.cond.name not in first:
             return value

@@ -35,17 +35,17 @@ def projects(program: Program) -> bool:
 def run(program: Program) -> Program:
     """`program` (in normal form) with products of weights and of rows of weights done at load."""
     rows = table_rows(program, call_graph(program))
-    made = Derivations(program)
-    functions = {name: normalise(_Projector(f, rows[name], made).function()) for name, f in program.functions.items()}
-    return remove_dead(replace(program, functions=functions, weights=made.weights, derived=made.derived))
+    derivations = Derivations(program)
+    functions = {name: normalise(_Projector(f, rows[name], derivations).function()) for name, f in program.functions.items()}
+    return remove_dead(replace(program, functions=functions, weights=derivations.weights, derived=derivations.derived))
 
 
 class _Projector:
-    def __init__(self, function: Function, rows: Mapping[str, str], made: Derivations) -> None:
+    def __init__(self, function: Function, rows: Mapping[str, str], derivations: Derivations) -> None:
         self._function = function
         self._rows = rows
-        self._made = made
-        self._products = Products(Names(names_of(function)), made)
+        self._derivations = derivations
+        self._products = Products(Names(names_of(function)), derivations)
         self._defined = {node.var.name: node.value for node in walk(function.body) if isinstance(node, Let)}
 
     def function(self) -> Function:
@@ -56,10 +56,10 @@ class _Projector:
         out: list[Binding] = []
         for var, value in bindings:
             linear = product(value)
-            out.append((var, self._divided(linear, out) if linear else map_bodies(value, self._chain)))
+            out.append((var, self._with_lookups(linear, out) if linear else map_bodies(value, self._chain)))
         return from_lets(out, map_bodies(tail, self._chain))
 
-    def _divided(self, linear: Op, out: list[Binding]) -> Expr:
+    def _with_lookups(self, linear: Op, out: list[Binding]) -> Expr:
         """What takes the place of the product; further bindings go to `out`."""
         known: list[tuple[InputPart, Weight, Lit | None]] = []
         fixed: list[InputPart] = []
@@ -78,17 +78,17 @@ class _Projector:
         assert bias is None or isinstance(bias, Weight)
         for part in fixed:
             assert isinstance(part.atom, Weight)
-            share = self._made.derive(f"{part.atom.name}*", "linear", (part.atom, self._products.weight(linear, [part])))
+            share = self._derivations.derive(f"{part.atom.name}*", "linear", (part.atom, self._products.weight(linear, [part])))
             if share.type != TensorT(linear.type.shape[-1:]):  # type: ignore[union-attr]
                 return linear  # a matrix has a share for each of its rows
-            bias = self._made.added(bias, share)
+            bias = self._derivations.added(bias, share)
         terms: list[Atom] = []
         for part, table, number in known:
             weights = [table, self._products.weight(linear, [part])]
             if bias and not rest:  # else the product that is left starts from it, which costs nothing
                 weights.append(bias)
                 bias = None
-            projected = self._made.derive(f"{table.name}*", "linear", weights)
+            projected = self._derivations.derive(f"{table.name}*", "linear", weights)
             if number is not None:
                 found = make_op("row", (projected, number), span=linear.span)
             else:
@@ -104,14 +104,14 @@ class _Projector:
     def _row(self, atom: Atom) -> tuple[Weight | None, Lit | None]:
         """The table of vectors that the atom is a row of, and which row, if that is known; (None, None) if it is none."""
         if isinstance(atom, Weight):
-            derived = self._made.derived.get(atom.name)
+            derived = self._derivations.derived.get(atom.name)
             if derived is None or derived.op != "index" or dict(derived.attrs)["dim"] != 0:
                 return None, None
             name, number = derived.args[0], Lit(dict(derived.attrs)["i"], INT)
         else:
             found = self._rows.get(atom.name) if isinstance(atom, Var) else None
-            if found is None or found not in self._made.weights:
+            if found is None or found not in self._derivations.weights:
                 return None, None
             name, number = found, None
-        t = self._made.weights[name]
+        t = self._derivations.weights[name]
         return (Weight(name, t), number) if len(t.shape) == 2 else (None, None)

@@ -26,7 +26,7 @@ def run(program: Program, fuse: bool = True, hoist: bool = True) -> Program:
     """`program` with Launches of kernels in place of operations; without `fuse`, one kernel for each. With `hoist`, operations
     that have a static depth share no kernel with others, which would take it from them."""
     program = remove_dead(program)
-    functions = {s.function.name: _VerticalFusion(s, fuse).fused() for s in scopes(program, UnitPool(), hoist)}
+    functions = {s.function.name: _VerticalFusion(s, fuse).function() for s in scopes(program, UnitPool(), hoist)}
     return replace(program, functions=functions)
 
 
@@ -41,7 +41,7 @@ class _VerticalFusion:
         loops = [node for node in walk(scope.function.body) if isinstance(node, Fold | Loop)]
         self.carried = frozenset(v.name for node in loops for v in node.vars)
 
-    def fused(self) -> Function:
+    def function(self) -> Function:
         return replace(self.scope.function, body=self.chain(self.scope.function.body))
 
     def chain(self, expr: Expr) -> Expr:
@@ -54,7 +54,7 @@ class _VerticalFusion:
         tail = map_bodies(tail, self.chain)
         if not any(is_operation(value) for _, value in bindings):
             return from_lets(bindings, tail)
-        return _OperationChain(self, bindings, tail).fused()
+        return _OperationChain(self, bindings, tail).fuse()
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class _OperationChain(Chain):
 
     # ---- growing groups
 
-    def fused(self) -> Expr:
+    def fuse(self) -> Expr:
         if self.owner.fuse:
             order = range(len(self.bindings))
             for i in order:
@@ -166,7 +166,7 @@ class _OperationChain(Chain):
             return False
         if not self.groups.can_merge(wanted) or self.groups.delays(wanted):
             return False
-        if self.made(sorted(self.members(wanted))) is None:
+        if self.as_kernel(sorted(self.members(wanted))) is None:
             return False
         self.groups.merge(wanted)
         return True
@@ -176,12 +176,12 @@ class _OperationChain(Chain):
 
     # ---- from a group to a kernel
 
-    def made(self, members: list[int]) -> _GroupKernel | None:
+    def as_kernel(self, members: list[int]) -> _GroupKernel | None:
         """The kernel that computes the members' values that are used elsewhere; None if it is not worth being one."""
         for exposed in dict.fromkeys((self.exposed(members, views=self.owner.fuse), self.exposed(members, views=False))):
-            made = _KernelBuilder(self, exposed).made({i for i in members if not self.is_view[i]})
-            if fits(made.kernel):
-                return made
+            group_kernel = _KernelBuilder(self, exposed).build({i for i in members if not self.is_view[i]})
+            if fits(group_kernel.kernel):
+                return group_kernel
         return None
 
     def exposed(self, members: list[int], views: bool) -> tuple[int, ...]:
@@ -231,13 +231,13 @@ class _OperationChain(Chain):
             if not any(self.is_operation[i] for i in members):
                 out += [self.bindings[i] for i in members if i not in exposed]
                 continue
-            made = self.made(members)
-            if made is None:
+            group_kernel = self.as_kernel(members)
+            if group_kernel is None:
                 (alone,) = (i for i in members if self.is_operation[i])
-                made = _KernelBuilder(self, (alone,)).made({alone})
-            exposed |= set(made.exposed)
-            self.launch(made, out)
-            out += [self.bindings[i] for i in members if self.is_view[i] and i not in made.exposed]
+                group_kernel = _KernelBuilder(self, (alone,)).build({alone})
+            exposed |= set(group_kernel.exposed)
+            self.launch(group_kernel, out)
+            out += [self.bindings[i] for i in members if self.is_view[i] and i not in group_kernel.exposed]
         return from_lets(self.without_idle_views(out), self.tail)
 
     def without_idle_views(self, bindings: list[Binding]) -> list[Binding]:
@@ -250,11 +250,11 @@ class _OperationChain(Chain):
                 kept.append((var, value))
         return kept[::-1]
 
-    def launch(self, made: _GroupKernel, out: list[Binding]) -> None:
-        kernel = self.scope.units.share(made.kernel)
-        variables = [self.bindings[i][0] for i in made.exposed]
-        span = variables[-1].span if variables[-1].span.line else self.values[made.exposed[-1]].span
-        out += self.launched(kernel, made.atoms, variables, span)
+    def launch(self, group_kernel: _GroupKernel, out: list[Binding]) -> None:
+        kernel = self.scope.units.share(group_kernel.kernel)
+        variables = [self.bindings[i][0] for i in group_kernel.exposed]
+        span = variables[-1].span if variables[-1].span.line else self.values[group_kernel.exposed[-1]].span
+        out += self.launched(kernel, group_kernel.atoms, variables, span)
 
 
 class _KernelBuilder:
@@ -268,7 +268,7 @@ class _KernelBuilder:
         self.atoms: list[Atom] = []
         self.body: dict[int, Instr] = {}
 
-    def made(self, computed: set[int]) -> _GroupKernel:
+    def build(self, computed: set[int]) -> _GroupKernel:
         for i in self.exposed:
             self.instr(i, computed)
         name = unit_name(self.chain.scope.function.name, self.chain.bindings, self.chain.users, self.exposed)

@@ -9,11 +9,22 @@ from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import empty_list, iterable, list_of
-from backends.acrobat.frontend.evaluator.scope import assign
+from backends.acrobat.frontend.evaluator.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, assigned, hint_of
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
-from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import Dyn, Held, TupleV, Value, guess, is_list, is_unknown, type_of, unknown
+from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Held,
+    TupleV,
+    Value,
+    guess,
+    is_list,
+    is_unknown,
+    type_of,
+    type_or_none,
+    unknown,
+)
 from backends.acrobat.ir import nodes as n
 
 KEPT = HIDDEN + "kept"
@@ -23,6 +34,14 @@ def comprehension(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str = "
     first, *rest = node.generators
     if first.is_async:
         return f.problem(node, "this expression is not in the language")
+    if not rest and not first.ifs and changed_in(f, [node.elt]) and _changes(f, first, node.elt):
+        return _one_by_one(f, node)
+    return f.unchanging(node, lambda: _independent(f, node, hint))
+
+
+def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> Value:
+    """A comprehension whose elements can be computed side by side."""
+    first, *rest = node.generators
     if rest or first.ifs:
         target: ast.expr = _tuple(node, assigned([g.target for g in node.generators]), ast.Store())
         xs = _collected(f, node)
@@ -45,6 +64,40 @@ def comprehension(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str = "
         body = b.finish(f.atom(value))
     f.owned &= f.left
     return f.bind(n.Map(var, xs.atom, body, ListT(t), span=f.span), hint or "list")
+
+
+def _changes(f: Frame, generator: ast.comprehension, elt: ast.expr) -> bool:
+    """Whether an element of a comprehension changes a list of this function: then one comes after the other."""
+    before, f.mutated = f.mutated, set()
+    with f.trial():
+        xs = iterable(f, f.borrowed(generator.iter))
+        item = xs.items[0] if isinstance(xs, TupleV) and xs.items else guess(getattr(type_or_none(xs), "item", UNKNOWN))
+        assign(f, generator.target, item)
+        f.expression(elt)
+        found = bool(f.mutated & set(f.env))
+    f.mutated = before
+    return found
+
+
+def _one_by_one(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
+    """A comprehension as a loop that appends."""
+    append = ast.Attribute(ast.Name(KEPT, ast.Load()), "append", ast.Load())
+    first = node.generators[0]
+    body = ast.For(first.target, first.iter, [ast.Expr(ast.Call(append, [node.elt], []))], [])
+    for made in ast.walk(body):
+        if isinstance(made, (ast.expr, ast.stmt)) and not hasattr(made, "lineno"):
+            ast.copy_location(made, node)
+    hidden = {name: f.env.pop(name) for name in assigned([first.target]) if name in f.env}
+    f.env[KEPT] = empty_list(f)
+    f.owned.add(KEPT)
+    f.straight([body])
+    kept = f.env.pop(KEPT)
+    f.owned.discard(KEPT)
+    for name in assigned([first.target]):
+        f.env.pop(name, None)
+        f.poisoned.pop(name, None)
+    f.env |= hidden
+    return kept
 
 
 def _element(f: Frame, target: ast.expr, item: Value, elt: ast.expr) -> Value:

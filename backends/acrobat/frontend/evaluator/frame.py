@@ -4,7 +4,7 @@ bindings under construction, coercions."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum
@@ -40,7 +40,7 @@ from backends.acrobat.ir.visitor import Names
 
 Env = dict[str, Value]
 
-REPEATED = (ast.IfExp, ast.BoolOp, ast.ListComp, ast.GeneratorExp, ast.Compare)
+REPEATED = (ast.IfExp, ast.BoolOp, ast.Compare)
 """Expressions whose parts are compiled several times, or for some instances only."""
 OUTSIDE = {
     ast.With: "`with`",
@@ -108,17 +108,21 @@ class Frame:
             try:
                 if type(node) not in REPEATED:
                     return handler(self, node, hint)
-                before, self.mutated = self.mutated, set()
-                value = handler(self, node, hint)
-                changed, self.mutated = self.mutated & set(self.env), before | self.mutated
-                if changed:
-                    what = "a list is changed in an expression of which parts are computed several times, or not at all"
-                    return self.problem(node, f"{what}: `{min(changed)}`", "write it as a statement: a loop, or an `if`")
-                return value
+                return self.unchanging(node, lambda: handler(self, node, hint))
             except Refused as refused:
                 return self.problem(node, refused.message, refused.advice)
             except (Mismatch, AnnotationError) as error:
                 return self.problem(node, str(error))
+
+    def unchanging(self, node: ast.AST, work: Callable[[], Value]) -> Value:
+        """The value of `work`, in which no list may be changed: parts of it are compiled several times, or in a branch."""
+        before, self.mutated = self.mutated, set()
+        value = work()
+        changed, self.mutated = self.mutated & set(self.env), before | self.mutated
+        if changed:
+            what = "a list is changed in an expression of which parts are computed several times, or not at all"
+            return self.problem(node, f"{what}: `{min(changed)}`", "write it as a statement: a loop, or an `if`")
+        return value
 
     def statement(self, s: ast.stmt) -> None:
         """Compile one statement that does not leave its body."""

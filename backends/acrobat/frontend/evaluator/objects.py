@@ -14,8 +14,8 @@ from backends.acrobat.frontend.evaluator.arguments import Call
 from backends.acrobat.frontend.evaluator.choice import optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
-from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, handles
-from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, FUNCTIONS, handles
+from backends.acrobat.frontend.instances.observed import IDENTITY, RecordOf
 from backends.acrobat.frontend.source import source_of
 from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe
 from backends.acrobat.frontend.values import Dyn, Method, Static, Value, guess, nothing_known, type_of, unknown
@@ -154,3 +154,16 @@ def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type]
         case int() | float() | str() | bool() | tuple():
             return Static(found[0])
     return None
+
+
+@handles(FUNCTIONS, id)
+def _identity(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """`id(x)` of an object of the instance: a number that it alone has."""
+    (x,) = Call("id", args, kwargs).bind("object")
+    if nothing_known(x):
+        return unknown()
+    if not isinstance(x, Dyn) or not isinstance(x.type, DataT) or optional(f, x) is not None:
+        return f.problem(node, "`id` is for objects of the instance here")
+    for cls in f.program.datatypes.cases[x.type.name]:
+        f.program.datatypes.identify(cls)
+    return field(f, node, x, IDENTITY)

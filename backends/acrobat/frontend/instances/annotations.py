@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, Case, DataT, DataType, ListT, TensorT, TupleT, Type
-from backends.acrobat.frontend.instances.observed import Observer, Place, RecordOf, stand_in
+from backends.acrobat.frontend.instances.observed import IDENTITY, Observer, Place, RecordOf, stand_in
 from backends.acrobat.frontend.types import SYMBOL, UNKNOWN, contains_unknown, join_types
 
 
@@ -264,6 +264,12 @@ class Datatypes:
         if cls in self.made:
             return list(self.made[cls])
         return [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
+
+    def identify(self, cls: type) -> None:
+        """Have objects of a class numbered. Raises AnnotationError for a class that the sample does not show."""
+        if cls not in self.seen or not cls.__dictoffset__ or issubclass(cls, RecordOf):
+            raise AnnotationError(f"`id` is for objects of the sample that have no slots, not for a `{cls.__name__}`")
+        self.seen[cls].setdefault(IDENTITY, Place(kinds={"int"}))
 
     def has_field(self, cls: type, name: str) -> bool:
         """Whether instances of the class have that field. One that is known from a sample is read from here on."""

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from backends.acrobat.core.types import INT, UNIT, Case, DataT, DataType, ListT, ScalarT, TupleT
 from backends.acrobat.errors import InstanceError
-from backends.acrobat.frontend.instances.observed import RecordOf
+from backends.acrobat.frontend.instances.observed import IDENTITY, RecordOf
 from backends.acrobat.frontend.types import NoneT, SymbolT, extents
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import map_children
@@ -49,6 +49,7 @@ class Boundary:
     def __init__(self, instance: Any, result: Any, datatypes: Mapping[str, DataType], symbols: Symbols) -> None:
         self.instance, self.result, self.datatypes, self.symbols = instance, result, datatypes, symbols
         self._plain: dict[Any, bool] = {}
+        self._made: dict[tuple[int, str], Any] = {}  # objects of this instance: what stands for each, which may be met again
 
     @property
     def needed(self) -> bool:
@@ -81,6 +82,8 @@ class Boundary:
                 cases = self.datatypes[name].cases
                 if any(isinstance(c.cls, type) and issubclass(c.cls, RecordOf) for c in cases):
                     return None
+                if any(f == IDENTITY for c in cases for f, _ in c.fields):
+                    return None
                 return [x for c in cases for _, x in c.fields]
         return []
 
@@ -88,6 +91,7 @@ class Boundary:
 
     def inward(self, value: Any) -> Any:
         """An instance as the program reads it. Raises InstanceError with the path to what does not fit."""
+        self._made.clear()
         return self._in(self.instance, value, "instance")
 
     def all_inward(self, instances: Any) -> list[Any]:
@@ -147,8 +151,14 @@ class Boundary:
                     continue
                 return case.cls.of_fields({f: self._in(t, value[f], f"{path}[{f!r}]") for f, t in case.fields})
             if isinstance(value, case.cls):
-                made = object.__new__(case.cls)
+                if (id(value), data.name) in self._made:
+                    return self._made[id(value), data.name]
+                made = self._made[id(value), data.name] = object.__new__(case.cls)
+                number = len(self._made)
                 for name, t in case.fields:
+                    if name == IDENTITY:
+                        object.__setattr__(made, name, number)
+                        continue
                     if not hasattr(value, name):
                         raise InstanceError(f"{path}: a {type(value).__name__} without its field `{name}`")
                     object.__setattr__(made, name, self._in(t, getattr(value, name), f"{path}.{name}"))

@@ -181,7 +181,6 @@ def test_body(name: str, tmp_path: Path) -> None:
 REFUSED = {
     "xs = s\nxs.append(1)\nreturn xs": "may be seen under another name",
     "xs = [1]\nys = xs\nxs.append(2)\nreturn ys": "may be seen under another name",
-    "xs = [1]\nys = [xs.pop() for _ in s]\nreturn ys": "computed several times, or not at all",
     "xs = [1]\nreturn len(s) > 1 and xs.pop() > 0": "computed several times, or not at all",
     "return [x for x in {1, 2, 3} if x > len(s)]": "the order of a set is not known",
     "self.collect(3, s)\nreturn s": "may be seen under another name",

@@ -102,6 +102,21 @@ MODELS = {
         words.remove(first)
         return words, words.count(2), words.index(words[-1]), self.lin(s["x"])
 """,
+    "a comprehension that changes a list": """
+    def forward(self, s):
+        queue = list(s["words"])
+        i = 7
+        taken = [queue.pop(0) + i for i in range(2)]
+        seen = set()
+        new = [self.first(k, seen) for k in s["words"]]
+        return taken, queue, i, new, len(seen)
+
+    def first(self, k, seen):
+        if k in seen:
+            return False
+        seen.add(k)
+        return True
+""",
     "tuples in order": """
     def forward(self, s):
         n, k = s["words"][0], s["words"][1]
@@ -138,6 +153,7 @@ def test_interpreter(name: str, tmp_path: Path) -> None:
 REFUSED = {
     "state = State(s['x'])\n        state.cost = 1.0": "an attribute is not assigned to",
     "words = s['words']\n        words.sort()": "changes a list that may be seen under another name",
+    "xs = list(s['words'])\n        ys = [xs.pop() for k in s['words'] if k > 1]": "a list is changed in an expression",
     "heap = s['words']\n        heapq.heappop(heap)": "changes a list that may be seen under another name",
 }
 
@@ -157,6 +173,54 @@ def test_tuples_without_an_order_are_an_error_of_the_instance(tmp_path: Path) ->
     assert Interpreter(program).run({"x": x, "words": [1, 2]}) is True
     with pytest.raises(InstanceError, match="TypeError: the tuples that are compared agree"):
         Interpreter(program).run({"x": x, "words": [1, 1]})
+
+
+SHARED = """
+import torch
+import torch.nn as nn
+
+
+class Node:
+    def __init__(self, word, below):
+        self.word, self.below = word, below
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.lin = nn.Linear(4, 4)
+
+    def state(self, node, memo, order):
+        if id(node) not in memo:
+            h = torch.zeros(4) + node.word
+            for other in node.below:
+                h = h + self.state(other, memo, order)
+            order.append(node.word)
+            memo[id(node)] = torch.tanh(self.lin(h))
+        return memo[id(node)]
+
+    def forward(self, node):
+        order = []
+        return self.state(node, {}, order), order
+"""
+
+
+def test_shared_nodes_are_computed_once(tmp_path: Path) -> None:
+    """A graph each of whose levels uses the one below twice: the order of computing is that of eager Python."""
+    module = load(tmp_path, SHARED, "objects_shared")
+    model = module.Model().eval()
+
+    def ladder(levels: int) -> object:
+        node = module.Node(0, [])
+        for k in range(levels):
+            node = module.Node(k % 3, [node, node])
+        return node
+
+    interpreter = Interpreter(build(model, sample=[ladder(2), ladder(0)]))
+    with torch.no_grad():
+        for levels in (0, 3, 7):
+            assert_same(as_tensors(interpreter.run(ladder(levels))), model(ladder(levels)), str(levels))
 
 
 def test_the_library_s_heaps_are_python_s() -> None:

@@ -1,7 +1,7 @@
 """Whether what `parallel` states is so: that its arguments, or the elements of its list, do not use each other's results.
 
-Dependence is followed backwards through the variables of a function, into the branches and around the loops they come from; the
-components of a call's result are told apart by looking into the function called. What comes from outside, as a parameter or a
+Dependence is followed backwards through the variables of a function, into the branches and around the loops they come from.
+Each component of a call's result is followed into the function called. What comes from outside, as a parameter or a
 field of one, is taken as it is. A list is taken to the elements and lists it is made of; the elements of a comprehension are
 independent by themselves, those of a list that a loop or a recursion builds are if it carries no work from one to the next.
 """

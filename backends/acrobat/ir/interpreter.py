@@ -337,7 +337,7 @@ def _where(span: Span) -> str:
 
 
 def _located(span: Span, run: Callable[..., X], *args: Any) -> X:
-    """`run(*args)`; what goes wrong with the instance's values is told with the line of the source."""
+    """`run(*args)`. An error that comes of the instance's values is raised as InstanceError, with the line of the source."""
     try:
         return run(*args)
     except (ValueError, LookupError, ArithmeticError) as error:

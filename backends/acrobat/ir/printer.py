@@ -60,7 +60,8 @@ from backends.acrobat.ir.nodes import (
 from backends.acrobat.ir.visitor import lets, walk
 
 WORDS = frozenset(("True", "False", "inf", "nan", "begin", "loop", "groups", "return"))
-"""What may be taken for something else where a name stands; other words are told by what follows them."""
+"""Words that would be read as something else where a name may stand, so that such names are quoted. Other words of the language
+need no quotes: what follows them shows whether they are names."""
 TYPES = frozenset(("list", "int", "bool", "float", "f32", "i64"))
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
 INDENT = "  "

@@ -23,8 +23,9 @@ from backends.acrobat.passes.units import UnitPool
 
 @dataclass
 class FunctionScope:
-    """A function whose chains are worked on. `hoisted` are its variables of a static depth, which share no unit with others:
-    that would take it from them. `phases` are those that markers give its variables."""
+    """A function whose chains are worked on. `hoisted` are its variables of a static depth. They share no unit with others,
+    because a unit with work of a dynamic depth in it has no static depth. `phases` are those that markers give its
+    variables."""
 
     function: Function
     units: UnitPool

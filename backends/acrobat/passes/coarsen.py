@@ -1,8 +1,8 @@
 """Static blocks: a maximal straight line of kernels is recorded and scheduled as one unit (paper: grain-size coarsening).
 
-Kernels of one let chain go together if nothing that calls, branches or waits lies between them, and if no kernel then begins
-later because it waits for operands that only another of them needs. So does a `Map` of kernels whose items a kernel of the
-block sums up. What has a static depth stays apart.
+Kernels of one let chain become a block if nothing that calls, branches or waits lies between them, and if no kernel begins
+later in the block than alone: a block starts when the operands of all its kernels are there. A `Map` of kernels joins the block
+in which a kernel sums up the items that it gives. Kernels of a static depth are in no block with kernels of a dynamic one.
 """
 
 from __future__ import annotations

@@ -73,7 +73,8 @@ class Groups:
         return True
 
     def delays(self, groups: Collection[int]) -> bool:
-        """Whether something outside that needs one of the groups would wait longer, because another of them starts later."""
+        """Whether merging the groups would delay work: a merged group starts when all groups in it could start, so work outside
+        that needs the result of an early one would wait for the operands of a late one."""
         own = reduce(or_, (self._own[g] for g in groups))
         needed = {g: self._sources[g] & ~own for g in groups}
         everything = reduce(or_, needed.values())

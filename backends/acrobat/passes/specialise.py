@@ -78,9 +78,9 @@ def _cloned(program: Program) -> Program:
 
 
 def _groups(program: Program, graph: CallGraph, facts: Solution[Origin], component: tuple[str, ...]) -> list[list[CallSite]]:
-    """The call sites that enter a component, those that bring the same weights together. Sites are told apart by what at two
-    of them is always, all through the recursion, one weight, and not the same: a parameter that only starts as a weight tells
-    nothing."""
+    """The call sites that enter a component of the call graph, in groups that each get a clone. Two sites are in different
+    groups if some parameter is always one weight, all through the recursion, and a different one for each of the two. A
+    parameter that only starts as a weight and later holds a result makes no difference."""
     sites = [site for name in component for site in graph.sites(name) if site.function not in component]
     working = any(is_work(node) for name in graph.reachable(component[0]) for node in walk(program.functions[name].body))
     if program.entry in component or not working:
@@ -89,9 +89,9 @@ def _groups(program: Program, graph: CallGraph, facts: Solution[Origin], compone
         [leaf.shared for name in component for p in program.functions[name].params for leaf in facts.at(site, name, p.name)]
         for site in sites
     ]
-    told = [column for column in zip(*brought, strict=True) if len(set(column) - {None}) > 1]
+    differing = [column for column in zip(*brought, strict=True) if len(set(column) - {None}) > 1]
     groups: dict[tuple[str | None, ...], list[CallSite]] = {}
-    for site, signature in zip(sites, zip(*told, strict=True) if told else [()] * len(sites), strict=True):
+    for site, signature in zip(sites, zip(*differing, strict=True) if differing else [()] * len(sites), strict=True):
         groups.setdefault(signature, []).append(site)
     return list(groups.values())
 

@@ -24,7 +24,7 @@ from backends.acrobat.passes.units import UnitPool, param_name, unit_name
 
 def run(program: Program, fuse: bool = True, hoist: bool = True) -> Program:
     """`program` with Launches of kernels in place of operations; without `fuse`, one kernel for each. With `hoist`, operations
-    that have a static depth share no kernel with others, which would take it from them."""
+    that have a static depth share no kernel with others: the kernel would have a dynamic depth."""
     program = remove_dead(program)
     functions = {s.function.name: _VerticalFusion(s, fuse).function() for s in scopes(program, UnitPool(), hoist)}
     return replace(program, functions=functions)

@@ -37,7 +37,7 @@ from backends.acrobat.ir.nodes import Atom, Var
 
 @dataclass(frozen=True, slots=True)
 class Of:
-    """The depth of a variable. Variables whose depths are always the same are told by one of them."""
+    """The depth of a variable. Of several variables that always have one depth, `var` is any one."""
 
     var: str
 
@@ -99,7 +99,7 @@ class Record:
 @dataclass(frozen=True, slots=True)
 class CallFunction:
     """`depth` is handed over as that of the arguments; the callee hands back that of `var`. `waits`: the callee may wait.
-    `counted`: it is told how many calls it is below the first."""
+    `counted`: the callee is given the number of calls it is below the first."""
 
     var: Var
     call: n.Call
@@ -272,8 +272,8 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class HostFunction:
-    """`waits`: it may wait. `counted`: it is told how many calls it is below the first, so that a recursion without an end is
-    found that needs no stack. (What waits is counted where its frames are.)"""
+    """`waits`: it may wait. `counted`: it is given the number of calls it is below the first, so that an endless
+    recursion is found although it may need no stack. (Calls of functions that may wait are counted with their frames.)"""
 
     name: str
     params: tuple[Var, ...]

@@ -160,6 +160,7 @@ void CudaDevice::require(Tensor tensor, int64_t elements, const float** values) 
 
 void CudaDevice::await() {
     if (required_.empty()) return;
+    const auto began = Clock::now();
     const Current current(*primary_);
     int64_t total = 0;
     for (const Required& r : required_) total += (r.elements + 1) / 2 * 2;
@@ -186,6 +187,7 @@ void CudaDevice::await() {
     plan_->next_level();
     plan_->call(kFlag, 0, 1, Flag{mailbox_->device_flag(), ++sequence_});
     submit();
+    cx_.counters.schedule_ms += milliseconds(Clock::now() - began);
     wait_for_flag(sequence_);
 }
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from backends.acrobat.library.python import order, order_from_highest
+from backends.acrobat.library.python import order
 from backends.acrobat.library.words import refuse, unrolled
 
 
@@ -52,7 +52,7 @@ def repeat_interleave(input, repeats, dim=None):
 def sort(input, dim=-1, descending=False, stable=False):
     if input.dim() != 1:
         refuse("`sort` of several rows", "sort each row")
-    places = order_from_highest(input.tolist()) if descending else order(input.tolist())
+    places = order(input.tolist(), descending)
     return torch.stack([input[i] for i in places]), torch.tensor(places)
 
 

@@ -53,31 +53,20 @@ def least(items, keys):
     return items[at]
 
 
-def order(keys):
-    """Where the items stand when they are sorted by their keys; equal ones stay in their order."""
+def order(keys, reverse):
+    """Where the items stand when sorted by their keys (`reverse`: from the highest on); equal ones stay in their order."""
     places = []
     for i in range(len(keys)):
         at = 0
         for j in places:
-            if keys[j] <= keys[i]:
-                at = at + 1
-        places = places[:at] + [i] + places[at:]
-    return places
-
-
-def order_from_highest(keys):
-    places = []
-    for i in range(len(keys)):
-        at = 0
-        for j in places:
-            if keys[j] >= keys[i]:
+            if keys[j] >= keys[i] if reverse else keys[j] <= keys[i]:
                 at = at + 1
         places = places[:at] + [i] + places[at:]
     return places
 
 
 def sorted_list(items, keys, reverse):
-    places = order_from_highest(keys) if reverse else order(keys)
+    places = order(keys, reverse)
     return [items[i] for i in places]
 
 

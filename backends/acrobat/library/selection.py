@@ -2,7 +2,7 @@
 
 import torch
 
-from backends.acrobat.library.python import order_from_highest
+from backends.acrobat.library.python import order
 from backends.acrobat.library.words import refuse
 
 
@@ -13,5 +13,5 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
         return input.amax(dim, True), input.argmax(dim, True)
     if input.dim() != 1:
         refuse("topk of several rows", "take it of each row")
-    places = order_from_highest(input.tolist())[:k]
+    places = order(input.tolist(), True)[:k]
     return torch.stack([input[i] for i in places]), torch.tensor(places)

@@ -562,6 +562,11 @@ class _Body:
                 if attrs.get("nonempty"):
                     return self.one(f"reduce(torch.add, {a[0]})", f"torch.stack({a[0]}).sum(0)")
                 return f"sum({a[0]}, torch.zeros({', '.join(map(str, shape)) or '()'}))"
+            case "list_max" | "list_min":
+                return f"torch.stack({a[0]}).{'amax' if node.op == 'list_max' else 'amin'}(0)"
+            case "list_attention":
+                scores = f"{attrs['scale']} * (torch.stack({a[1]}) @ {a[0]})"
+                return f"torch.softmax({scores}, 0) @ torch.stack({a[2]})"
             case "row":
                 return f"{a[0]}[{a[1]}]"
             case "scalar":

@@ -441,8 +441,8 @@ class _Maker:
         self.pick(kinds)(scope, x, x.type.shape, scope.bound(x))
 
     def unary(self, scope: _Scope, x: Atom, shape: tuple[int, ...], bound: float) -> None:
-        name = self.pick(["tanh", "sigmoid", "relu", "neg", "gelu"])
-        scope.op(name, [x], 1.0 if name in ("tanh", "sigmoid") else bound)
+        name = self.pick(["tanh", "sigmoid", "relu", "neg", "gelu", "sin", "cos"])
+        scope.op(name, [x], 1.0 if name in ("tanh", "sigmoid", "sin", "cos") else bound)
 
     def binary(self, scope: _Scope, x: Atom, shape: tuple[int, ...], bound: float) -> None:
         others = [
@@ -606,12 +606,20 @@ class _Maker:
                 scope.host(f"list.{name}", xs)
 
     def summed(self, scope: _Scope, xs: Atom) -> None:
-        """The sum of a list; where an empty one would be an error, it is made longer first."""
+        """The sum of a list, its largest or smallest elements, or attention over it. Where an empty one would be an error, it
+        is made longer first."""
         assert isinstance(xs.type, ListT)
-        nonempty = bool(self.upto(1))
+        vectors = isinstance(xs.type.item, TensorT) and len(xs.type.item.shape) == 1
+        name = self.pick(["list_sum", "list_sum", "list_max", "list_min", *(["list_attention"] if vectors else [])])
+        nonempty = name != "list_sum" or bool(self.upto(1))
         if nonempty:
             xs = scope.host("list.append", xs, scope.small(self.make(scope, xs.type.item)))
-        scope.op("list_sum", [xs], 2 * LARGE, nonempty=nonempty)
+        if name == "list_attention":
+            assert isinstance(xs.type, ListT)
+            query = scope.op("tanh", [self.make(scope, xs.type.item)], 1.0)
+            scope.op(name, [query, xs, xs], 2 * LARGE, scale=0.25)
+        else:
+            scope.op(name, [xs], 2 * LARGE, nonempty=nonempty)
 
     def list_(self, scope: _Scope) -> Atom:
         there: list[Atom] = [*scope.of(lambda t: isinstance(t, ListT))]

@@ -14,7 +14,7 @@ from backends.acrobat.options import Isa
 from backends.cortex.options import Options
 from bench.contract import Instance, Outputs, Target, Unsupported, Workload
 
-DECIDED_BY_TENSORS = ("berxit", "drnn", "nestedrnn", "seq2seq", "stackrnn")
+DECIDED_BY_TENSORS = ("beam", "berxit", "drnn", "nestedrnn", "seq2seq", "stackrnn")
 """Workloads whose control flow waits for values of tensors."""
 
 

@@ -11,7 +11,9 @@ Ahead of it nothing is done but concatenating the weights of gates, as DGL's own
 a node come in the order in which its edges were given, so children that are told apart need no features on edges.
 
 What it cannot do: anything whose graph is not known before the run, so no control flow that waits for tensors. The model is
-another text, in terms of messages; there is one for each workload over trees and grids.
+another text, in terms of messages; there is one for each workload over trees and grids, and for those over sentences that are
+chains: birnn takes two of them, crf a third for the search. A transformer's sentence (ragged) would be a graph with an edge
+for every pair of words and a score for each head on it, which nobody computes so.
 
 Its part `dgl.graphbolt` (the loading of large graphs) has a library for each release of PyTorch, and none for this one, so it
 is kept from importing (`library.py`). Nothing of it is used here.

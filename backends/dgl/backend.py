@@ -3,52 +3,40 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from bench.contract import Target, Unsupported, Workload
+from backends.pytorch.of_libraries import OfLibrary
 
 if TYPE_CHECKING:
-    from backends.pytorch.batched import Batched
+    from torch import nn
 
 
-class DGL:
+class DGL(OfLibrary):
     """It has no options: DGL has one way to compute level by level."""
 
     name = "dgl"
+    title = "DGL"
+    release = "dgl==2.1.0"
     packages = ("dgl", "torch")
     optional = ("dgl",)
-
-    def __init__(self, target: Target) -> None:
-        self.target = target
-
-    def available(self) -> str | None:
-        if importlib.util.find_spec("dgl") is None:
-            return "DGL is not installed: pip install 'dgl==2.1.0'"
-        if self.target.device == "cuda":
-            return "DGL's package on PyPI computes on the CPU only"
-        return None
+    on_cuda = "DGL's package on PyPI computes on the CPU only"
+    cannot: ClassVar = {
+        "lattice": "no program is written for nodes of two kinds, characters and words",
+        "ragged": "attention within a sentence would take an edge for every pair of words",
+    }
+    otherwise = "its graph is not known before tensors are computed"
 
     def load(self) -> None:
         import backends.dgl.graphs
         import backends.pytorch.batched  # noqa: F401
 
-    def variants(self) -> Sequence[Mapping[str, Any]]:
-        return [{}]
-
-    def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Batched:
-        if not (Path(__file__).parent / f"{workload.name}.py").exists():
-            raise Unsupported(f"{workload.name} is neither trees nor grids: there is no backends/dgl/{workload.name}.py")
-        import torch
-
+    def program(self, module: str, model: nn.Module) -> Any:
         from backends.dgl.library import load
-        from backends.pytorch.batched import Batched, torch_library
-        from workloads.spec import loaded
 
-        dgl = load()
-        torch.set_num_threads(self.target.threads)
-        dgl.utils.set_num_threads(self.target.threads)
-        program = importlib.import_module(f"backends.dgl.{workload.name}").Program(loaded(workload, size, seed))
-        return Batched(program, "cpu", lambda: f"DGL {dgl.__version__} on {torch_library('cpu')}")
+        load().utils.set_num_threads(self.target.threads)
+        return importlib.import_module(module).Program(model)
+
+    def version(self) -> str:
+        from backends.dgl.library import load
+
+        return f"DGL {load().__version__}"

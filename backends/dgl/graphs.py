@@ -44,7 +44,8 @@ class Graph:
         graph.ndata.update(fields)
         with counts.scheduling():
             _, *frontiers = dgl.topological_nodes_generator(graph)
-        counts.nodes, counts.batches = graph.num_nodes(), len(frontiers) + 1
+        counts.nodes += graph.num_nodes()
+        counts.batches += len(frontiers) + 1
         graph.prop_nodes(frontiers, lambda edges: {name: edges.src[name] for name in names}, reduce, apply)
         return graph.ndata
 
@@ -112,6 +113,22 @@ def grids(instances: Sequence[list[list[int]]], counts: Counts) -> Graph:
     with counts.constructing():
         graph = dgl.graph((source, target), num_nodes=len(words))
     return Graph(graph, torch.from_numpy(words), len(instances), torch.from_numpy(cells))
+
+
+def chains(instances: Sequence[Sequence[int]], backwards: bool, counts: Counts) -> Graph:
+    """A node for every word, sentence after sentence, with an edge to the next one, or to the one before; `roots` are those
+    that no edge leads to. There is at least one word."""
+    with counts.ingesting():
+        lengths = np.array([len(sentence) for sentence in instances])
+        words = np.fromiter(chain.from_iterable(instances), np.int64, int(lengths.sum()))
+        first = np.cumsum(lengths) - lengths
+        nodes = np.arange(len(words))
+        later = np.setdiff1d(nodes, first)  # a sentence without words begins where the next does
+        source, target = (later, later - 1) if backwards else (later - 1, later)
+        ends = (first + lengths - 1)[lengths > 0] if backwards else first[lengths > 0]
+    with counts.constructing():
+        graph = dgl.graph((torch.from_numpy(source), torch.from_numpy(target)), num_nodes=len(words))
+    return Graph(graph, torch.from_numpy(words), len(ends), torch.from_numpy(ends))
 
 
 def full(leaves: Tensor, nodes: int) -> Tensor:

@@ -249,6 +249,17 @@ class Graph:
         self.fetch_ns += perf_counter_ns() - start
         return values
 
+    def columns(self, wanted: list[Expression]) -> np.ndarray:
+        """Evaluate vectors of one length and read them at once, as the columns of a matrix."""
+        import dynet
+
+        block = dynet.concatenate_cols(wanted)
+        self.forward([block])
+        start = perf_counter_ns()
+        read: np.ndarray = block.npvalue().reshape(-1, len(wanted))
+        self.fetch_ns += perf_counter_ns() - start
+        return read
+
     def nodes(self) -> int:
         """How many have been evaluated. An expression prints as `expression <index>/<graph>`."""
         return max((int(str(e).split()[1].split("/")[0]) for wanted in self.evaluated for e in wanted), default=-1) + 1

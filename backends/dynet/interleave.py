@@ -6,7 +6,7 @@ for; once all of them wait, everything built is evaluated together, and everyone
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -14,7 +14,8 @@ import numpy as np
 from backends.dynet.engine import Expression, Graph
 from workloads import decisions
 
-Task = Generator[Expression, Any, None]
+Task = Generator[Any, Any, None]
+"""Yields an expression, or what the `read` of `Interleaving.run` takes."""
 
 
 class Interleaving:
@@ -29,17 +30,19 @@ class Interleaving:
         """Also for tasks: what they fork reaches its first wait together with their next."""
         self.ready.append((task, None))
 
-    def run(self, graph: Graph) -> None:
+    def run(self, graph: Graph, read: Callable[[list[Any]], list[Any]] | None = None) -> None:
+        """`read`: from all that tasks wait for to what each of them is resumed with, in place of the expressions' values."""
         while self.ready:
             waiting: list[Task] = []
-            wanted: list[Expression] = []
+            wanted: list[Any] = []
             for task, value in self.ready:  # which grows as tasks start others
                 try:
                     wanted.append(task.send(value))
                     waiting.append(task)
                 except StopIteration:
                     pass
-            self.ready = list(zip(waiting, graph.values(wanted, self.latest), strict=True))
+            found = read(wanted) if read else graph.values(wanted, self.latest)
+            self.ready = list(zip(waiting, found, strict=True))
 
 
 def decide(value: float, low: int, high: int, key: int, real: bool) -> int:

@@ -10,14 +10,22 @@ from typing import TYPE_CHECKING, Any, Literal
 from bench.contract import Target, Unsupported, Workload
 
 if TYPE_CHECKING:
+    from backends.handbatched.setting import Sequences
     from backends.pytorch.batched import Batched
+
+
+WAYS: tuple[Sequences, ...] = ("packed", "padded", "nested")
+SEVERAL_WAYS = ("ragged",)
 
 
 class HandBatched:
     """`library`: what computes products with weights, blas or onednn (backends/handbatched/products.py); best is the faster.
 
     `tables`: the vocabulary is projected by the weights that are applied to words when the model is loaded, and the projections
-    are looked up; `both` measures with and without."""
+    are looked up; `both` measures with and without.
+
+    `sequences`: how sentences of different lengths lie in memory, for the workload that has all three ways (`ragged`): packed,
+    padded to the longest and masked, or as PyTorch's nested tensors; all measures each."""
 
     name = "handbatched"
     packages = ("torch",)
@@ -27,10 +35,12 @@ class HandBatched:
         target: Target,
         library: Literal["best", "blas", "onednn"] = "best",
         tables: bool | Literal["both"] = False,
+        sequences: Literal["packed", "padded", "nested", "all"] = "packed",
     ) -> None:
         self.target = target
         self.library = library
         self.tables = tables
+        self.sequences = sequences
 
     def available(self) -> str | None:
         import torch
@@ -50,13 +60,16 @@ class HandBatched:
         names = ("blas", "onednn") if self.target.device == "cpu" else ("blas",)
         libraries: list[dict[str, Any]] = [{"library": name} for name in names] if self.library == "best" else [{}]
         tables: list[dict[str, Any]] = [{"tables": value} for value in (False, True)] if self.tables == "both" else [{}]
-        return [library | with_tables for with_tables in tables for library in libraries]
+        ways: list[dict[str, Any]] = [{"sequences": way} for way in WAYS] if self.sequences == "all" else [{}]
+        return [library | with_tables | way for way in ways for with_tables in tables for library in libraries]
 
     def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Batched:
         if not (Path(__file__).parent / f"{workload.name}.py").exists():
             raise Unsupported(
                 f"nobody has batched {workload.name} by hand: there is no backends/handbatched/{workload.name}.py"
             )
+        if self.sequences != "packed" and workload.name not in SEVERAL_WAYS:
+            raise Unsupported(f"sequences={self.sequences} is for {', '.join(SEVERAL_WAYS)}, and not for {workload.name}")
         import torch
 
         from backends.handbatched.setting import Setting
@@ -64,7 +77,8 @@ class HandBatched:
         from workloads.spec import loaded
 
         torch.set_num_threads(self.target.threads)
-        setting = Setting(self.target.device, "onednn" if self.library == "onednn" else "blas", self.tables is True)
+        way: Sequences = "packed" if self.sequences == "all" else self.sequences
+        setting = Setting(self.target.device, "onednn" if self.library == "onednn" else "blas", self.tables is True, way)
         module = loaded(workload, size, seed).to(self.target.device)
         with torch.inference_mode():
             program = importlib.import_module(f"backends.handbatched.{workload.name}").Program(module, setting)

@@ -8,51 +8,15 @@ reversed sentences; its states are classified where they are, and only their sco
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
-from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from backends.handbatched.products import accumulation, product
+from backends.handbatched.sequences import pack
 from backends.handbatched.setting import Setting
 from backends.pytorch.batched import Counts
 from workloads.birnn.model import BiRNN
-
-
-class Packed(NamedTuple):
-    """The words of all sentences step by step: at each step those of the sentences that have so many, the longest first.
-
-    `words`, `reversed`: the words of sentences read forwards, and backwards. `steps`: how many sentences have a word at each
-    step. `mirrored`: for the word in each place forwards its place backwards. `places`: for every word, one sentence after the
-    other as they were given, its place forwards."""
-
-    words: Tensor
-    reversed: Tensor
-    steps: list[int]
-    mirrored: Tensor
-    places: Tensor
-
-
-def pack(sentences: Sequence[Sequence[int]], device: str) -> Packed:
-    lengths = np.array([len(sentence) for sentence in sentences])
-    flat = np.fromiter(chain.from_iterable(sentences), np.int64, int(lengths.sum()))
-    ranks = np.empty(len(lengths), np.int64)  # of each sentence in the order of lengths
-    ranks[np.argsort(-lengths, kind="stable")] = np.arange(len(lengths))
-    steps = len(lengths) - np.cumsum(np.bincount(lengths, minlength=1))[:-1]  # with a word at step t: longer than t
-    begins = np.cumsum(steps) - steps
-    starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
-    step = np.arange(len(flat)) - starts
-    rank = np.repeat(ranks, lengths)
-    places = begins[step] + rank
-    behind = begins[np.repeat(lengths, lengths) - 1 - step] + rank
-    words, reversed_words, mirrored = (np.empty_like(flat) for _ in range(3))
-    words[places] = flat
-    reversed_words[behind] = flat
-    mirrored[places] = behind
-    tensors = [torch.from_numpy(each).to(device) for each in (words, reversed_words, mirrored, places)]
-    return Packed(tensors[0], tensors[1], steps.tolist(), tensors[2], tensors[3])
 
 
 class Direction:

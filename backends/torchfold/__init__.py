@@ -10,7 +10,8 @@ copying: all of it is in `kernel_ms`.
 
 Ahead of it nothing is done but concatenating the weights of gates.
 
-What it cannot do: control flow that waits for tensors, since nothing is computed before all operations have been added. The
+What it cannot do: control flow that waits for tensors, since nothing is computed before all operations have been added; and
+results of one operation that differ in shape, as sentences do in a transformer (ragged), since it joins them. The
 model is another text, its methods written for batches.
 
 It was written for PyTorch 0.1 and asks for a class that has another name today (`library.py`).

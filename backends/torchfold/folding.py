@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+import torch
 from torch import Tensor
 
 from backends.pytorch.batched import Counts
@@ -40,5 +41,7 @@ class Folding:
             wanted = [node for instance in minibatch for node in self.operations.add(fold, instance)]
         counts.nodes = sum(len(calls) for step in fold.steps.values() for calls in step.values())
         counts.batches = sum(map(len, fold.steps.values()))
+        if not wanted:  # TorchFold cannot join nothing
+            return self.operations.outputs(minibatch, torch.empty(0, 1))
         (results,) = fold.apply(self.operations, [wanted])
         return self.operations.outputs(minibatch, results)

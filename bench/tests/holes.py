@@ -15,11 +15,13 @@ DEADLOCK = "DyNet crashes: with autobatch=3 signatures can all wait for one anot
 
 DECIDED = "its control flow depends on values of tensors"
 
+DECIDING = ("beam", "berxit", "drnn", "nestedrnn", "seq2seq", "stackrnn")
+"""The workloads whose control flow waits for tensors."""
+
 HOLES: Mapping[str, Mapping[str, str]] = {
     "cortex": {
-        **dict.fromkeys(("berxit", "drnn", "nestedrnn", "stackrnn"), DECIDED),
-        "simtree": "no recursion is written for simtree",
-        "lattice": "no recursion is written for lattice",
+        **dict.fromkeys(DECIDING, DECIDED),
+        **{name: f"no recursion is written for {name}" for name in ("crf", "lattice", "ragged", "simtree")},
     },
     "dynet": {
         "mvrnn autobatch=3": DEADLOCK,
@@ -27,13 +29,21 @@ HOLES: Mapping[str, Mapping[str, str]] = {
         "dagrnn autobatch=3": DEADLOCK,
         "lattice autobatch=3": DEADLOCK,
     },
-    "dgl": dict.fromkeys(("berxit", "birnn", "drnn", "lattice", "nestedrnn", "stackrnn"), "is neither trees nor grids"),
+    "dgl": {
+        **dict.fromkeys(DECIDING, "not known before tensors are computed"),
+        "ragged": "an edge for every pair of words",
+        "lattice": "no program is written",
+    },
     "handbatched": dict.fromkeys(("drnn", "lattice", "nestedrnn", "stackrnn"), "nobody has batched"),
-    "torchfold": dict.fromkeys(("berxit", "birnn", "drnn", "lattice", "nestedrnn", "stackrnn"), "is neither trees nor grids"),
+    "torchfold": {
+        **dict.fromkeys(DECIDING, "control flow waits for tensors"),
+        "ragged": "results of one shape",
+        "lattice": "no program is written",
+    },
     "jitbatch": {
         **{
             f"{name} granularity=subtree": "recursive calls over structures"
-            for name in ("berxit", "birnn", "dagrnn", "lattice", "nestedrnn", "stackrnn")
+            for name in ("beam", "berxit", "birnn", "crf", "dagrnn", "lattice", "nestedrnn", "ragged", "seq2seq", "stackrnn")
         },
         "drnn granularity=subtree": "grow waits for tensors' values",
     },

@@ -68,6 +68,10 @@ def cases() -> dict[str, Case]:
     found["lattice, one character, words within words, long ones without words"] = Case(
         "lattice", [none, nested, Lattice(list(range(50)), [[] for _ in range(50)]), none]
     )
+    found["crf, no words, one, many"] = Case("crf", [[], [3], list(range(90)), [], [4, 4]])
+    found["crf, no words at all"] = Case("crf", [[], []])
+    for name in ("seq2seq", "beam", "ragged"):
+        found[f"{name}, one word, many"] = Case(name, [[3], list(range(70)), [5, 6], [3], [4, 4]])
     words = [Sentence([], 1), Sentence([7], 2), Sentence([1, 2], 3), Sentence(list(range(50)), 4)]
     found["stackrnn, no words, one, many"] = Case("stackrnn", words)
     found["stackrnn, no words at all"] = Case("stackrnn", words[:1])

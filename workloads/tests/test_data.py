@@ -83,7 +83,7 @@ def test_errors_name_the_line(tmp_path: Path) -> None:
         spec("treelstm", data=str(path)).instances("tiny", 0, 2)
 
 
-@pytest.mark.parametrize("name", ["treelstm", "mvrnn", "simtree", "birnn", "stackrnn"])
+@pytest.mark.parametrize("name", ["treelstm", "mvrnn", "simtree", "birnn", "stackrnn", "crf", "seq2seq", "beam", "ragged"])
 def test_files_that_cannot_be_read(name: str, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"absent\.txt: No such file"):
         spec(name, data=str(tmp_path / "absent.txt")).instances("tiny", 0, 1)
@@ -166,6 +166,13 @@ def test_a_text_without_lines_is_refused(name: str, tmp_path: Path) -> None:
         spec(name, data=str(path)).check()
     path.write_text("word " * text.MAX_WORDS)
     spec(name, data=str(path)).check()
+
+
+def test_a_sentence_longer_than_the_positions_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "sentences.txt"
+    path.write_text("one two\n" + "word " * 201)
+    with pytest.raises(DataError, match=r"sentences\.txt: sentence 2 has 201 words; the model has 200 positions"):
+        spec("ragged", data=str(path)).instances("tiny", 0, 2)
 
 
 def test_importing_specifications_does_not_import_torch() -> None:

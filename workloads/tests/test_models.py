@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from workloads.beam.model import Beam
 from workloads.birnn.model import BiRNN
+from workloads.crf.model import CRF
 from workloads.dagrnn.model import DAGRNN
 from workloads.drnn.model import DRNN, Rose, Sample
 from workloads.lattice.model import Lattice, LatticeLSTM
@@ -16,6 +19,7 @@ from workloads.lattice.model import Word as Span
 from workloads.mvrnn.model import MVRNN
 from workloads.mvrnn.model import Leaf as Word
 from workloads.mvrnn.model import Node as Two
+from workloads.seq2seq.model import END, Seq2Seq
 from workloads.simtree.model import Pair
 from workloads.spec import loaded
 from workloads.stackrnn.model import Empty, Push, Sentence, StackRNN
@@ -273,3 +277,120 @@ def test_grids_differ_and_have_no_gaps() -> None:
         assert all(len({len(row) for row in grid}) == 1 for grid in grids)
         heights, widths = [len(grid) for grid in grids], [len(grid[0]) for grid in grids]
         assert {min(heights), max(heights), min(widths), max(widths)} == {low, high}
+
+
+def test_seq2seq_is_luong_et_als() -> None:
+    m: Seq2Seq = tiny("seq2seq")
+    x, state = m.embedding.weight[:2]
+    for cell in (m.encoder, m.decoder):
+        z = sig(cell.update.weight @ cat((x, state)) + cell.update.bias)
+        r = sig(cell.reset.weight @ cat((x, state)) + cell.reset.bias)
+        candidate = tanh(cell.candidate.weight @ cat((x, r * state)) + cell.candidate.bias)
+        close(m.step(cell, x, state), (1 - z) * state + z * candidate)
+    sentence = spec("seq2seq").instances("tiny", 0, 1)[0]
+    memory = m.encode(sentence)
+    assert len(memory) == len(sentence)
+    scores = [h @ m.query.weight @ state for h in memory]
+    total = sum(s.exp() for s in scores)
+    context = sum((s.exp() / total * h for s, h in zip(scores, memory, strict=True)), torch.zeros_like(state))
+    close(m.attend(torch.stack(memory), state), context)
+    close(m.classify(state, context), m.output(tanh(m.combine.weight @ cat((context, state)) + m.combine.bias)))
+
+
+def test_seq2seq_takes_the_best_word_until_the_end() -> None:
+    m: Seq2Seq = tiny("seq2seq")
+    ended = 0
+    for sentence in spec("seq2seq").instances("tiny", 0, 20):
+        words = m(sentence)
+        best = [int(row.argmax()) for row in m.scores(sentence)]
+        assert END not in words
+        assert best == (words if len(words) == m.longest else [*words, END])
+        ended += len(words) < m.longest
+    assert ended > 0
+
+
+def test_a_beam_of_one_is_greedy() -> None:
+    greedy: Seq2Seq = tiny("seq2seq")
+    m: Beam = tiny("beam")
+    m.width = 1
+    for sentence in spec("seq2seq").instances("tiny", 0, 20):
+        words = m(sentence)
+        assert [word for word in words if word != END] == greedy(sentence)
+
+
+def test_a_wide_beam_finds_the_best_translation() -> None:
+    """Of at most two words, all hundred and more of which fit into the beam; each way is written out."""
+    m: Beam = tiny("beam")
+    m.longest, m.width = 2, 12
+    for sentence in spec("beam").instances("tiny", 0, 4):
+        states = m.encode(sentence)
+        memory = torch.stack(states)
+        state = m.step(m.decoder, m.target_embedding.weight[END], states[-1])
+        first = m.log_probabilities(memory, state).tolist()
+        ways: dict[tuple[int, ...], float] = {(END,): first[END]}
+        for word in range(1, len(first)):
+            after = m.step(m.decoder, m.target_embedding.weight[word], state)
+            ways[word, END] = first[word] + m.log_probabilities(memory, after)[END].item()
+        kept = sorted(ways, key=lambda way: ways[way])[-m.width :]
+        assert tuple(m(sentence)) in kept
+        assert max(kept, key=lambda way: ways[way] / (len(way) + 1)) == tuple(m(sentence))
+
+
+def test_ragged_is_pytorchs_own_encoder() -> None:
+    m: Any = tiny("ragged")
+    theirs = torch.nn.TransformerEncoderLayer(16, 2, 64, dropout=0, batch_first=True, dtype=torch.float64).eval()
+    sentence = spec("ragged").instances("tiny", 0, 1)[0]
+    x = m.embedding.weight[sentence] + m.positions.weight[: len(sentence)]
+    for layer in m.layers:
+        three = (layer.query, layer.key, layer.value)
+        theirs.load_state_dict(
+            {
+                "self_attn.in_proj_weight": cat([part.weight for part in three]),
+                "self_attn.in_proj_bias": cat([part.bias for part in three]),
+                **{
+                    f"{to}.{leaf}": getattr(part, leaf)
+                    for to, part in {
+                        "self_attn.out_proj": layer.attended,
+                        "linear1": layer.expand,
+                        "linear2": layer.contract,
+                        "norm1": layer.attention_norm,
+                        "norm2": layer.layer_norm,
+                    }.items()
+                    for leaf in ("weight", "bias")
+                },
+            }
+        )
+        x = theirs(x[None])[0]
+    close(m(sentence), x)
+    assert m([4]).shape == (1, 16)
+
+
+def test_crf_finds_the_best_of_all_paths() -> None:
+    m: CRF = tiny("crf")
+    for sentence in ([3], [3, 5], [8, 2, 3, 5]):
+        emissions = m.emissions(sentence)
+        paths = {}
+        for path in itertools.product(range(7), repeat=len(sentence)):
+            score = m.first[path[0]] + m.last[path[-1]] + sum(e[tag] for e, tag in zip(emissions, path, strict=True))
+            paths[path] = (score + sum(m.transitions[b, a] for a, b in itertools.pairwise(path))).item()
+        assert tuple(m(sentence)) == max(paths, key=lambda path: paths[path])
+        for i, row in enumerate(m.scores(sentence)):
+            best = [max(score for path, score in paths.items() if path[i] == tag) for tag in range(7)]
+            assert row.tolist() == pytest.approx(best, rel=1e-10)
+    assert m([]) == m.scores([]) == []
+
+
+def test_crf_reads_both_ways_with_lstms() -> None:
+    m: CRF = tiny("crf")
+    x = m.embedding.weight[3]
+    states = []
+    for cell in (m.ahead, m.behind):
+        theirs = torch.nn.LSTMCell(16, 16, dtype=torch.float64)
+        gates = (cell.input, cell.forget, cell.candidate, cell.output)  # in PyTorch's order
+        of_word, of_state = cat([gate.weight for gate in gates]).chunk(2, dim=1)
+        bias = cat([gate.bias for gate in gates])
+        theirs.load_state_dict(
+            {"weight_ih": of_word, "weight_hh": of_state, "bias_ih": bias, "bias_hh": torch.zeros_like(bias)}
+        )
+        states.append(theirs(x, (m.start, torch.zeros_like(m.start)))[0])
+    close(m.emissions([3])[0], m.emission(cat(states)))

@@ -16,13 +16,19 @@ from workloads.structures import map_tensors
 from workloads.tests.conftest import NAMES, spec
 from workloads.treelstm import model as treelstm
 
-__all__ = ["NAMES", "SOME", "assert_same", "draw", "eager", "edges", "exhaustive", "tiny"]
+__all__ = ["LONG", "MOST", "NAMES", "SOME", "assert_same", "draw", "eager", "edges", "exhaustive", "tiny"]
 
 PAPER = ("berxit", "birnn", "drnn", "mvrnn", "nestedrnn", "stackrnn", "treelstm")
 """The workloads of the paper: each has control flow of a kind of its own, which the others vary."""
 exhaustive = pytest.mark.exhaustive
 SOME = [name if name in PAPER else pytest.param(name, marks=exhaustive) for name in NAMES]
 """All workloads, for tests that build each of them once more: those beyond the paper's are left to `scripts/exhaustive`."""
+
+
+LONG = ("beam", "crf", "ragged", "seq2seq")
+"""Workloads whose programs are several times as long as the others', and so take as much longer to compile."""
+MOST = [pytest.param(name, marks=exhaustive) if name in LONG else name for name in NAMES]
+"""All workloads, for tests that build each of them in a way of its own: the long ones are left to `scripts/exhaustive`."""
 
 
 def tiny(name: str, dtype: torch.dtype = torch.float32) -> nn.Module:
@@ -84,8 +90,10 @@ def edges(name: str) -> list[Any]:
             return [leaf(3), node([leaf(99)]), wide, deep, node([node([leaf(0), leaf(1), leaf(2)]), leaf(4)])]
         case "mvrnn":
             return [mvrnn.Leaf(5), comb(60), mvrnn.Node(mvrnn.Leaf(1), mvrnn.Leaf(2)), mvrnn.Leaf(0)]
-        case "birnn":
+        case "birnn" | "crf":
             return [[], [4], long, [], [1, 2]]
+        case "seq2seq" | "beam" | "ragged":
+            return [[4], long, [7], [1, 2]]
         case "stackrnn":
             return [Sentence([], 1), Sentence([4], 2), Sentence(long, 3), Sentence([8, 9], 4)]
     drawn = draw(name, 3, seed=5)

@@ -8,13 +8,13 @@ import pytest
 import torch
 
 from backends.acrobat.options import Executor, Options
-from backends.acrobat.tests.support import NAMES, assert_same, draw, eager, edges, tiny
+from backends.acrobat.tests.support import MOST, assert_same, draw, eager, edges, tiny
 
 OTHERS: list[Executor] = ["dataflow", "agenda", "learned"]
 
 
 @pytest.mark.parametrize("executor", OTHERS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MOST)
 def test_outputs_are_eagers(built: Any, name: str, executor: Executor) -> None:
     executable = built(name, options=Options(executor=executor), policy_trials=100)
     model = tiny(name, torch.float64)
@@ -25,7 +25,7 @@ def test_outputs_are_eagers(built: Any, name: str, executor: Executor) -> None:
 
 
 @pytest.mark.parametrize("executor", OTHERS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MOST)
 def test_the_same_work_in_other_batches(built: Any, name: str, executor: Executor) -> None:
     instances = draw(name, 6)
     counters = []

@@ -25,7 +25,7 @@ from backends.acrobat.ir.visitor import walk
 from backends.acrobat.options import Options
 from backends.acrobat.pipeline import optimise
 from backends.acrobat.tests.models import RecursiveBiRNN
-from backends.acrobat.tests.support import NAMES, assert_same, comb, draw, eager, tiny
+from backends.acrobat.tests.support import MOST, assert_same, comb, draw, eager, tiny
 from workloads.mvrnn import model as mvrnn
 from workloads.treelstm import model as treelstm
 
@@ -112,7 +112,7 @@ class TestSpecialisation:
         assert {rows for _, depth, _, rows in schedule if depth == 0} == {2 * sum(len(s) > 0 for s in SENTENCES)}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MOST)
 def test_every_weight_is_shared(name: str) -> None:
     """Each matrix and bias; a vector may stand in for a result, as a start state does, and is gathered with those."""
     program = optimised(name)

@@ -16,7 +16,7 @@ from backends.acrobat.errors import InstanceError
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.options import Codegen, Executor, Options
 from backends.acrobat.tests.models import LongTails
-from backends.acrobat.tests.support import NAMES, assert_same, draw, eager, edges, tiny
+from backends.acrobat.tests.support import MOST, assert_same, draw, eager, edges, tiny
 
 WIDTH = 512
 BYTES = 4 * WIDTH
@@ -152,7 +152,7 @@ class TestWaiting:
         assert_same(executable(instances), eager(model, instances))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MOST)
 def test_workloads_in_waves(built: Any, name: str) -> None:
     """Instances of many sizes, read and recorded by groups of one, or of four where they wait."""
     executable = built(name, options=Options(wave=1))

@@ -28,7 +28,7 @@ def compiled(workload: str) -> Any:
 
 
 def test_there_are_programs() -> None:
-    assert set(PROGRAMS) == {"dagrnn", "mvrnn", "simtree", "treefc", "treegru", "treelstm", "treernn"}
+    assert set(PROGRAMS) == {"birnn", "crf", "dagrnn", "mvrnn", "simtree", "treefc", "treegru", "treelstm", "treernn"}
 
 
 @installed
@@ -56,7 +56,8 @@ def test_equal_instances_take_no_more_frontiers(workload: str) -> None:
     assert together["nodes"] == 4 * alone["nodes"]
     assert together["batches"] == alone["batches"]
     parts = [alone[part] for part in ("ingest_ms", "construct_ms", "schedule_ms", "kernel_ms")]
-    assert min(parts) > 0 and sum(parts) == pytest.approx(model.counts.run_ns / 1e6)
+    assert min(parts) > 0
+    assert sum(parts) + alone["fetch_ms"] == pytest.approx(model.counts.run_ns / 1e6)
 
 
 @installed
@@ -84,5 +85,5 @@ def test_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_is_no_graph() -> None:
-    with pytest.raises(Unsupported, match="drnn is neither trees nor grids"):
+    with pytest.raises(Unsupported, match="drnn: its graph is not known before tensors are computed"):
         compiled("drnn")

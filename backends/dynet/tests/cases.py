@@ -8,7 +8,7 @@ from typing import Literal
 from workloads.tests import cases as shared
 
 # The workloads that multiply words with weights.
-TABLES = ("treelstm", "simtree", "birnn", "stackrnn", "treegru", "treernn", "dagrnn", "lattice")
+TABLES = ("treelstm", "simtree", "birnn", "stackrnn", "treegru", "treernn", "dagrnn", "lattice", "seq2seq", "beam", "crf")
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from backends.handbatched.backend import HandBatched
-from backends.handbatched.birnn import pack
 from backends.handbatched.dagrnn import diagonals
+from backends.handbatched.sequences import pack
 from backends.handbatched.trees import levels
 from bench import facts
 from bench.contract import Target, Unsupported
@@ -32,7 +32,7 @@ def compiled(workload: str, library: Any = "blas", tables: bool = False, **optio
 
 def test_there_are_programs() -> None:
     trees = {"mvrnn", "simtree", "treefc", "treegru", "treelstm", "treernn"}
-    assert set(PROGRAMS) == {"berxit", "birnn", "dagrnn"} | trees
+    assert set(PROGRAMS) == {"beam", "berxit", "birnn", "crf", "dagrnn", "ragged", "seq2seq"} | trees
 
 
 @pytest.mark.parametrize("tables", [False, True], ids=["products", "tables"])
@@ -126,6 +126,7 @@ def test_sentences_are_packed_longest_first() -> None:
     assert packed.reversed.tolist() == [32, 11, 20, 31, 10, 30]
     assert packed.words[packed.places].tolist() == [10, 11, 20, 30, 31, 32]
     assert packed.reversed[packed.mirrored].tolist() == packed.words.tolist()
+    assert packed.ranks.tolist() == [1, 2, 3, 0]
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -140,6 +141,21 @@ def test_products_and_accumulations(library: Any, rows: int) -> None:
     sums = torch.ones(rows, 7)
     accumulation(library, weight)(sums, x)
     torch.testing.assert_close(sums, 1 + torch.nn.functional.linear(x, weight))
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("sequences", ["padded", "nested"])
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.workload == "ragged" and case.instances])
+def test_other_ways_to_lay_sentences_out(name: str, sequences: Any, library: Any) -> None:
+    model = HandBatched(Target(threads=1), library=library, sequences=sequences).compile(spec("ragged"), "tiny", 0, 8)
+    expected(name).check(flatten(model.fetch(model.run(CASES[name].instances))), Difference())
+
+
+def test_ways_to_lay_sentences_out_are_for_workloads_that_have_them() -> None:
+    with pytest.raises(Unsupported, match="sequences=padded is for ragged, and not for birnn"):
+        HandBatched(Target(), sequences="padded").compile(spec("birnn"), "tiny", 0, 8)
+    found = HandBatched(Target(), library="blas", sequences="all").variants()
+    assert [each["sequences"] for each in found] == ["packed", "padded", "nested"]
 
 
 def test_variants_and_facts() -> None:

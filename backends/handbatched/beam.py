@@ -1,0 +1,93 @@
+"""Beam search: all hypotheses of all sentences in one step, in as many rows for each sentence as the beam is wide.
+
+Where a beam has become narrower its other rows are computed and not looked at. The best continuations of every row are taken by
+`topk`; which of a sentence's are the best is decided in Python, of which each sentence has at most `width` squared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+
+from backends.handbatched.seq2seq import KEPT, Translator
+from backends.handbatched.sequences import pack
+from backends.handbatched.setting import Setting
+from backends.pytorch.batched import Counts
+from workloads.beam.model import Beam
+from workloads.seq2seq.model import END
+
+
+class Hypothesis(NamedTuple):
+    """Its words after what the decoder reads first, the sum of their logarithmic probabilities, and the row of its state."""
+
+    words: tuple[int, ...]
+    score: float
+    row: int
+
+
+class Search:
+    """The beam of one sentence, whose rows begin at `first`."""
+
+    def __init__(self, width: int, first: int) -> None:
+        self.width = width
+        self.beam = [Hypothesis((), 0.0, first)]
+        self.ended: list[Hypothesis] = []
+
+    def grow(self, values: Sequence[Sequence[float]], words: Sequence[Sequence[int]]) -> None:
+        """`values`, `words`: of each row the best continuations."""
+        grown = [
+            Hypothesis((*h.words, word), h.score + value, h.row)
+            for h in self.beam
+            for value, word in zip(values[h.row], words[h.row], strict=True)
+        ]
+        grown.sort(key=lambda h: h.score, reverse=True)
+        best = grown[: self.width - len(self.ended)]
+        self.ended += [h for h in best if h.words[-1] == END]
+        self.beam = [h for h in best if h.words[-1] != END]
+
+    def answer(self) -> list[int]:
+        best = max(self.ended or self.beam, key=lambda h: h.score / (len(h.words) + 1))
+        return list(best.words)
+
+
+class Program:
+    def __init__(self, model: Beam, setting: Setting) -> None:
+        self.device = setting.device
+        self.width = model.width
+        self.translator = Translator(model, setting)
+        self.projected = setting.tables
+
+    def run(self, minibatch: Sequence[list[int]], counts: Counts) -> list[list[int]]:
+        translator, width = self.translator, self.width
+        with counts.ingesting():
+            packed = pack(minibatch, self.device)
+        memory, mask, state = translator.read(packed)
+        counts.nodes, counts.batches = len(packed.words), len(packed.steps)
+        state = state.repeat_interleave(width, dim=0)
+        searches = [Search(width, first * width) for first in range(len(minibatch))]  # in the order of lengths
+        rows = [*searches]  # those that go on, in the order of their rows
+        last = [END] * len(state)
+        for _ in range(translator.longest):
+            counts.nodes, counts.batches = counts.nodes + sum(len(each.beam) for each in rows), counts.batches + 1
+            state = translator.decoder.step(translator.decoder.shares(torch.tensor(last, device=memory.device)), state)
+            best = torch.log_softmax(translator.scores(memory, mask, state), dim=1).topk(width, dim=1)
+            with counts.fetching():
+                values, words = best.values.tolist(), best.indices.tolist()
+            for each in rows:
+                each.grow(values, words)
+            going = [number for number, each in enumerate(rows) if each.beam]
+            if not going:
+                break
+            if len(going) < KEPT * len(rows):
+                kept = torch.tensor(going, device=memory.device)
+                memory, mask = memory[kept], mask[kept]
+                rows = [rows[number] for number in going]
+            before, last = [0] * (width * len(rows)), [END] * (width * len(rows))
+            for number, each in enumerate(rows):
+                for place, hypothesis in enumerate(each.beam, number * width):
+                    before[place], last[place] = hypothesis.row, hypothesis.words[-1]
+                    each.beam[place - number * width] = hypothesis._replace(row=place)
+            state = state[torch.tensor(before, device=memory.device)]
+        return [searches[rank].answer() for rank in packed.ranks.tolist()]

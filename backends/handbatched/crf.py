@@ -1,0 +1,96 @@
+"""BiLSTM-CRF on packed sequences, as `birnn`; then Viterbi's algorithm on them, all sentences step by step. The best paths are
+read off backwards by numpy, from the pointers of all steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from backends.handbatched.products import accumulation, product
+from backends.handbatched.sequences import Packed, pack
+from backends.handbatched.setting import Setting
+from backends.pytorch.batched import Counts
+from workloads.crf.model import CRF, LSTM
+
+
+class Direction:
+    """An LSTM over sentences read one way."""
+
+    def __init__(self, cell: LSTM, words: Tensor, setting: Setting) -> None:
+        self.hidden = words.shape[1]
+        gates = (cell.input, cell.forget, cell.output, cell.candidate)
+        of_word, of_state = torch.cat([gate.weight for gate in gates]).chunk(2, dim=1)
+        inputs = product(setting.library, of_word, torch.cat([gate.bias for gate in gates]))
+        self.words = inputs(words) if setting.tables else words
+        self.inputs = None if setting.tables else inputs
+        self.add_share_of = accumulation(setting.library, of_state)
+
+    def states(self, words: Tensor, steps: Sequence[int], start: Tensor) -> Tensor:
+        """[words, hidden], from words in the order of steps."""
+        shares = self.words.index_select(0, words)
+        if self.inputs:
+            shares = self.inputs(shares)
+        found = shares.new_empty(len(shares), self.hidden)
+        h = start.expand(steps[0], -1)
+        c = shares.new_zeros(steps[0], self.hidden)
+        for share, states in zip(shares.split(list(steps)), found.split(list(steps)), strict=True):
+            going = len(share)
+            self.add_share_of(share, h[:going])
+            i, f, o = share[:, : 3 * self.hidden].sigmoid_().chunk(3, dim=1)
+            c = (f * c[:going]).addcmul_(i, share[:, 3 * self.hidden :].tanh_())
+            h = torch.mul(o, c.tanh(), out=states)
+        return found
+
+
+class Program:
+    def __init__(self, model: CRF, setting: Setting) -> None:
+        words = model.embedding.weight
+        self.device = setting.device
+        self.start = model.start
+        self.ahead, self.behind = Direction(model.ahead, words, setting), Direction(model.behind, words, setting)
+        of_ahead, of_behind = model.emission.weight.chunk(2, dim=1)
+        self.emit_ahead = product(setting.library, of_ahead, model.emission.bias)
+        self.emit_behind = product(setting.library, of_behind)
+        self.first, self.transitions, self.last = model.first, model.transitions, model.last
+        self.projected = setting.tables
+
+    def run(self, minibatch: Sequence[list[int]], counts: Counts) -> list[list[int]]:
+        if not any(minibatch):
+            return [[] for _ in minibatch]
+        with counts.ingesting():
+            packed = pack(minibatch, self.device)
+        # Two LSTMs and the scores of tags; then all words but the first are steps of Viterbi's algorithm.
+        counts.nodes = 4 * len(packed.words) - packed.steps[0]
+        counts.batches = 3 * len(packed.steps)
+        ahead = self.emit_ahead(self.ahead.states(packed.words, packed.steps, self.start))
+        behind = self.emit_behind(self.behind.states(packed.reversed, packed.steps, self.start))
+        tags = self.best_paths(ahead + behind.index_select(0, packed.mirrored), packed, counts)
+        labels = iter(tags[packed.places.cpu().numpy()].tolist())
+        return [[next(labels) for _ in sentence] for sentence in minibatch]
+
+    def best_paths(self, emissions: Tensor, packed: Packed, counts: Counts) -> np.ndarray:
+        """The tag of every word, in the order of steps. `emissions`: [words, tags]."""
+        first, *others = emissions.split(packed.steps)
+        best = first + self.first
+        pointers = []
+        for emission in others:
+            going = len(emission)
+            values, pointer = (best[:going, None] + self.transitions).max(dim=2)
+            torch.add(values, emission, out=best[:going])
+            pointers.append(pointer)
+        with counts.fetching():
+            back = torch.cat([*pointers, best[:0].long()]).cpu().numpy()
+            tag = (best + self.last).argmax(dim=1).cpu().numpy()
+        tags = np.empty(len(emissions), np.int64)
+        end = len(emissions)
+        for going in packed.steps[:0:-1]:
+            tags[end - going : end] = tag[:going]
+            pointer = back[end - going - packed.steps[0] : end - packed.steps[0]]
+            tag[:going] = pointer[np.arange(going), tag[:going]]
+            end -= going
+        tags[:end] = tag
+        return tags

@@ -1,0 +1,88 @@
+"""Seq2Seq: packed sentences are read step by step, and decoded together with a mask over their padded states.
+
+Decoding keeps a row for every sentence. Those that have ended are dropped when a quarter of the rows have, because that copies
+the states of all that are left; until then they are decoded further and what they say is not listened to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from backends.handbatched.gru import Steps
+from backends.handbatched.products import product
+from backends.handbatched.sequences import Packed, pack
+from backends.handbatched.setting import Setting
+from backends.pytorch.batched import Counts
+from workloads.seq2seq.model import END, Seq2Seq
+
+KEPT = 0.75  # the share of rows that still go on below which the others are dropped
+
+
+class Translator:
+    """What sentences are read with, and what scores their next words: for greedy decoding and for beam search."""
+
+    def __init__(self, model: Seq2Seq, setting: Setting) -> None:
+        library = setting.library
+        self.longest, self.start = model.longest, model.start
+        self.encoder = Steps(model.encoder, model.embedding.weight, setting)
+        self.decoder = Steps(model.decoder, model.target_embedding.weight, setting)
+        self.query = product(library, model.query.weight)
+        self.combine = product(library, model.combine.weight, model.combine.bias)
+        self.output = product(library, model.output.weight, model.output.bias)
+
+    def read(self, packed: Packed) -> tuple[Tensor, Tensor, Tensor]:
+        """For the sentences in the order of lengths: their states, padded, [sentences, words, hidden]; what is added to the
+        scores of attention, minus infinity where there is no word, [sentences, 1, words]; and the last states."""
+        memory, state = self.encoder.read(packed.words, packed.steps, self.start)
+        going = torch.tensor(packed.steps, device=memory.device)
+        absent = torch.arange(len(memory), device=memory.device)[:, None] >= going
+        mask = memory.new_zeros(absent.shape).masked_fill_(absent, float("-inf"))
+        return memory, mask[:, None], state
+
+    def scores(self, memory: Tensor, mask: Tensor, state: Tensor) -> Tensor:
+        """Of all words, [rows, targets]. `state`: [rows, hidden], with equally many rows for each sentence."""
+        query = self.query(state).view(len(memory), -1, state.shape[1])
+        weights = torch.softmax(torch.baddbmm(mask, query, memory.transpose(1, 2)), dim=2)
+        context = torch.bmm(weights, memory).view_as(state)
+        return self.output(self.combine(torch.cat((context, state), dim=1)).tanh_())
+
+
+class Program:
+    def __init__(self, model: Seq2Seq, setting: Setting) -> None:
+        self.device = setting.device
+        self.translator = Translator(model, setting)
+        self.projected = setting.tables
+
+    def run(self, minibatch: Sequence[list[int]], counts: Counts) -> list[list[int]]:
+        translator = self.translator
+        with counts.ingesting():
+            packed = pack(minibatch, self.device)
+        memory, mask, state = translator.read(packed)
+        counts.nodes, counts.batches = len(packed.words), len(packed.steps)
+        found: list[list[int]] = [[] for _ in minibatch]  # in the order of lengths
+        rows: list[list[int] | None] = [*found]  # what each row writes to; None when its sentence has ended
+        words = torch.full((len(rows),), END, device=memory.device)
+        for _ in range(translator.longest):
+            state = translator.decoder.step(translator.decoder.shares(words), state)
+            words = translator.scores(memory, mask, state).argmax(dim=1)
+            counts.batches += 1
+            with counts.fetching():
+                chosen = words.tolist()
+            for row, (target, word) in enumerate(zip(rows, chosen, strict=True)):
+                if target is not None:
+                    counts.nodes += 1
+                    if word == END:
+                        rows[row] = None
+                    else:
+                        target.append(word)
+            stay = [row for row, target in enumerate(rows) if target is not None]
+            if not stay:
+                break
+            if len(stay) < KEPT * len(rows):
+                kept = torch.tensor(stay, device=memory.device)
+                memory, mask, state, words = memory[kept], mask[kept], state[kept], words[kept]
+                rows = [rows[row] for row in stay]
+        return [found[rank] for rank in packed.ranks.tolist()]

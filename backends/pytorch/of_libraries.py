@@ -1,0 +1,64 @@
+"""What the backends of libraries on top of PyTorch share: found where they are installed, on the CPU only, without options,
+with a program of their own for each workload that they can run."""
+
+from __future__ import annotations
+
+import importlib.util
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from bench.contract import Target, Unsupported, Workload
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from backends.pytorch.batched import Batched, Program
+
+
+class OfLibrary(ABC):
+    """`title`: what the library calls itself; `release`: the one that was tried, as pip names it; `on_cuda`: why it has no
+    cells on CUDA. `cannot`: why a workload has no program, by its name, and `otherwise` for those that are not named."""
+
+    name: str
+    title: ClassVar[str]
+    release: ClassVar[str]
+    packages: Sequence[str]
+    optional: Sequence[str]
+    on_cuda: ClassVar[str]
+    cannot: ClassVar[Mapping[str, str]]
+    otherwise: ClassVar[str]
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+
+    def available(self) -> str | None:
+        if importlib.util.find_spec(self.optional[0]) is None:
+            return f"{self.title} is not installed: pip install '{self.release}'"
+        return self.on_cuda if self.target.device == "cuda" else None
+
+    def variants(self) -> Sequence[Mapping[str, Any]]:
+        return [{}]
+
+    def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Batched:
+        folder = f"backends/{self.name}"
+        if not (Path(__file__).parents[2] / folder / f"{workload.name}.py").exists():
+            reason = self.cannot.get(workload.name, self.otherwise)
+            raise Unsupported(f"{workload.name}: {reason}; there is no {folder}/{workload.name}.py")
+        import torch
+
+        from backends.pytorch.batched import Batched, torch_library
+        from workloads.spec import loaded
+
+        torch.set_num_threads(self.target.threads)
+        program = self.program(f"backends.{self.name}.{workload.name}", loaded(workload, size, seed))
+        return Batched(program, "cpu", lambda: f"{self.version()} on {torch_library('cpu')}")
+
+    @abstractmethod
+    def program(self, module: str, model: nn.Module) -> Program:
+        """The program that the module of this name has, for the model."""
+
+    @abstractmethod
+    def version(self) -> str:
+        """The library with its version, as in "DGL 2.1"."""

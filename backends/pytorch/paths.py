@@ -1,0 +1,22 @@
+"""The last step of Viterbi's algorithm: best paths from pointers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def read_off(pointers: np.ndarray, last: np.ndarray, lengths: Sequence[int]) -> list[list[int]]:
+    """The best path of each sentence, of `lengths` words, which stand one after the other. `pointers` [words, tags]: the tag of
+    the word before, for each tag of a word; those of a sentence's first word do not count. `last`: for every word the best
+    tag if the sentence ended with it."""
+    found = []
+    end = 0
+    for length in lengths:
+        end += length
+        path: list[int] = []
+        for word in range(end - 1, end - 1 - length, -1):
+            path.append(int(pointers[word + 1, path[-1]] if path else last[word]))
+        found.append(path[::-1])
+    return found

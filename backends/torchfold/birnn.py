@@ -1,0 +1,49 @@
+"""BiRNN: a step in either direction is an operation, and so is the classification of a word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from backends.torchfold.folding import Node
+from workloads.birnn.model import BiRNN
+
+
+class Operations:
+    def __init__(self, model: BiRNN) -> None:
+        self.model = model
+
+    def add(self, fold: Any, sentence: list[int]) -> list[Node]:
+        """Every word's scores."""
+        ahead = self.scan(fold, "ahead", sentence)
+        behind = self.scan(fold, "behind", sentence[::-1])
+        return [fold.add("classify", f, b) for f, b in zip(ahead, reversed(behind), strict=True)]
+
+    def scan(self, fold: Any, way: str, words: Sequence[int]) -> list[Node]:
+        states: list[Node] = []
+        for word in words:
+            states.append(fold.add(way, word, states[-1]) if states else fold.add(f"first_{way}", word))
+        return states
+
+    def outputs(self, minibatch: Sequence[list[int]], results: Tensor) -> list[list[int]]:
+        labels = iter(results.argmax(dim=1).tolist())
+        return [[next(labels) for _ in sentence] for sentence in minibatch]
+
+    def ahead(self, words: Tensor, states: Tensor) -> Tensor:
+        return torch.sigmoid(self.model.forward_cell(torch.cat((self.model.embedding(words), states), dim=1)))
+
+    def behind(self, words: Tensor, states: Tensor) -> Tensor:
+        return torch.sigmoid(self.model.backward_cell(torch.cat((self.model.embedding(words), states), dim=1)))
+
+    def first_ahead(self, words: Tensor) -> Tensor:
+        return self.ahead(words, self.model.forward_start.expand(len(words), -1))
+
+    def first_behind(self, words: Tensor) -> Tensor:
+        return self.behind(words, self.model.backward_start.expand(len(words), -1))
+
+    def classify(self, f: Tensor, b: Tensor) -> Tensor:
+        scores: Tensor = self.model.classifier(torch.cat((f, b), dim=1))
+        return scores

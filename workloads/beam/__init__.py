@@ -1,0 +1,1 @@
+"""The translator of seq2seq, decoded by beam search."""

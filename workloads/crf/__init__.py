@@ -1,0 +1,1 @@
+"""BiLSTM tagger with a conditional random field, decoded by Viterbi."""

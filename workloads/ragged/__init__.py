@@ -1,0 +1,1 @@
+"""A transformer encoder over sentences of their own lengths."""

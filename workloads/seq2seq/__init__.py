@@ -1,0 +1,1 @@
+"""Translation with attention, greedy until the end of the sentence."""

@@ -1,0 +1,77 @@
+"""Seq2Seq: sizes, parameters and sentences.
+
+Hidden size 256 (small) and 512 (large), word vectors as wide, as for ACRoBat's other models (MLSys 2024). Source sentences have
+the lengths of WikiNER's (23.0 words on average), whose dev file has 8,504 distinct words: vocabulary 10,000. Targets are
+written in 1,000 units, at most 60 of them.
+
+The scores of the end of a sentence are drawn wider than those of other words, by `END_GAIN`, and the gains below make what is
+written depend on what was written before: so sentences end after different numbers of words (small: 20 on average, with
+standard deviation 17; one in twenty at the maximum). Scores are drawn wide, too, so that the best two are apart: in 40
+sentences of `small` by at least 7e-5 of the largest score, where float32 is off by 2e-6.
+
+| parameter | shape |
+| --- | --- |
+| embedding.weight | vocabulary, hidden |
+| target_embedding.weight | targets, hidden |
+| start (the encoder's first state) | hidden |
+| encoder, decoder: update, reset, candidate: weight (columns: word, then state), bias | hidden, 2 hidden; hidden |
+| query.weight | hidden, hidden |
+| combine.weight, combine.bias (columns: context, then state) | hidden, 2 hidden; hidden |
+| output.weight, output.bias (row 0: the end) | targets, hidden; targets |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from workloads import sentences
+from workloads.spec import ModelSpec
+
+if TYPE_CHECKING:
+    from torch import nn
+
+END_GAIN = {"tiny": 3.0, "small": 2.0, "large": 2.6}
+"""By how much the weights of the score of the end are larger than those of other words' scores."""
+
+
+class Spec(ModelSpec):
+    """`data` is a file with one sentence a line, tokens `word` or `word|tag`; None generates sentences."""
+
+    name = "seq2seq"
+    shapes: ClassVar[Mapping[str, Mapping[str, int]]] = {
+        "tiny": {"vocabulary": 100, "hidden": 16, "targets": 12, "longest": 10},
+        "small": {"vocabulary": 10_000, "hidden": 256, "targets": 1_000, "longest": 60},
+        "large": {"vocabulary": 10_000, "hidden": 512, "targets": 1_000, "longest": 60},
+    }
+    gains: ClassVar = {
+        "target_embedding": 2.0,
+        "encoder.candidate": 1.5,
+        "decoder.candidate": 1.2,
+        "query": 2.0,
+        "combine": 1.5,
+        "output": 3.0,
+    }
+    cells: ClassVar[Sequence[str]] = ("step", "attend", "classify")
+
+    def __init__(self, data: str | None = None) -> None:
+        self.data = data
+
+    def build(self, **shape: int) -> nn.Module:
+        from workloads.seq2seq.model import Seq2Seq
+
+        return Seq2Seq(**shape)
+
+    def params(self, size: str, seed: int) -> dict[str, np.ndarray]:
+        found = super().params(size, seed)
+        found["output.weight"][0] *= np.float32(END_GAIN[size])
+        return found
+
+    def check(self) -> None:
+        if self.data is not None:
+            sentences.check(self.data)
+
+    def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
+        return sentences.take(self.data, random, shape["vocabulary"], n)

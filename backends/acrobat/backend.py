@@ -250,7 +250,7 @@ class Compiled:
         products that other systems compute for each mini-batch were computed when the model was loaded. With the properties
         of the model."""
         manifest, blas = self.executable.manifest, self.executable.blas
-        generated = f"generated kernels, LLVM {manifest['llvm']}"
+        generated = f"generated kernels, {manifest['generator']}"
         return {
             "instruction_set": blas.instruction_set if blas else manifest["instruction_set"],
             "library": f"{blas.version} ({blas.core}), {generated}" if blas else generated,

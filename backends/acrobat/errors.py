@@ -44,6 +44,10 @@ class ResourceError(RuntimeError):
     """Memory or recursion ran out during a run; the executable stays usable."""
 
 
+class DeviceError(RuntimeError):
+    """The device failed, or there is none that can be used; the message says what to do."""
+
+
 class ModuleChanged(RuntimeError):
     """The module that was compiled is not what it was: its weights, or what the compiled program has of it as constants. The
     message names what, and says whether `executable.load(module)` takes it over or the model must be compiled again."""

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias, TypeVar, get_args, get_type_hints
 Device: TypeAlias = Literal["cpu", "cuda"]
 Executor: TypeAlias = Literal["inline", "dataflow", "agenda", "learned"]
 Codegen: TypeAlias = Literal["aot", "vm"]
+Launch: TypeAlias = Literal["walk", "launches"]
 Kernels: TypeAlias = Literal["generated", "vendor"]
 Isa: TypeAlias = Literal["native", "avx2", "avx512"]
 
@@ -60,6 +61,9 @@ class Options:
     """`vendor`: matrix products are calls of a library's GEMM, on operands copied into contiguous memory; all other operations
     are generated kernels of their own. A library's kernel takes nothing else in, so this turns `vertical`, `horizontal`,
     `coarsen` and `gather_fusion` off, whatever they are."""
+    launch: Launch = "walk"
+    """How a CUDA device is given an execution: `walk`, one launch that goes over the whole schedule, with barriers of all blocks
+    between its levels; `launches`, one launch for each step. A processor has no launches, and this changes nothing there."""
     isa: Isa = "native"
     """The instruction set that kernels are made for: `native` the widest this processor has, `avx2` vectors of 256 bits also
     where it has wider ones, `avx512` vectors of 512 bits, refused where it has none. The host program is compiled for any

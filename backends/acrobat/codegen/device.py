@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -39,9 +40,6 @@ class Artefacts:
 class Arrays(Protocol):
     """Arrays side by side in the device's memory, each on a cache line."""
 
-    base: int
-    """An address that the others are near to."""
-
     def address(self, index: int) -> int: ...
 
     def fill(self, index: int, array: np.ndarray) -> None:
@@ -53,14 +51,20 @@ class Memory(ABC):
 
     outputs: str
     """PyTorch's name of the device that result tensors are made on."""
+    base: int
+    """What addresses count from; 0 if the runtime finds it."""
+
+    @abstractmethod
+    def open(self, lib: SimpleNamespace, session: int, options: Options) -> None:
+        """The session has been created, by the functions of a model's shared object; arrays come next."""
 
     @abstractmethod
     def arrays(self, arrays: Sequence[np.ndarray]) -> Arrays:
         """A copy of each."""
 
     @abstractmethod
-    def stream(self) -> int:
-        """The handle of PyTorch's current stream, which work is put into; 0 on a device that has none."""
+    def enter(self) -> None:
+        """A mini-batch comes next: where the device has streams, in the order of PyTorch's current one."""
 
 
 class Device(ABC):
@@ -97,8 +101,8 @@ class Device(ABC):
         """The schedules that are best of those tried; `folder` keeps measurements."""
 
     @abstractmethod
-    def memory(self, manifest: Mapping[str, Any]) -> Memory:
-        """Of the machine that the build with this manifest is for."""
+    def memory(self, manifest: Mapping[str, Any], folder: Path) -> Memory:
+        """For the build in a folder, with this manifest."""
 
 
 def by_symbol(variants: Sequence[Variant]) -> dict[str, Emitted]:

@@ -80,16 +80,17 @@ class Executable:
         self._lib = library(folder / "model.so", self.manifest["door"])
         names = self.manifest["weights"]
         self.blas = blas.find() if self.manifest["library"] else None
-        self._memory = DEVICES[self.manifest["device"]].memory(self.manifest)
-        self._raw = self._memory.arrays([np.ascontiguousarray(weights[name], np.float32) for name in names])
-        self._packed = self._memory.arrays([pack(p["description"], weights[p["weight"]]) for p in self.manifest["packed"]])
-        base = self._raw.address(0) if names else self._packed.base
+        self._memory = DEVICES[self.manifest["device"]].memory(self.manifest, folder)
         self._session = self._lib.acrobat_create(
             self._lib.acrobat_model(),
             *(settings.threads, settings.memory_limit, int(settings.checked)),
             *(int(options.gather_fusion), int(options.defer), options.wave, EXECUTORS.index(options.executor)),
-            *(self.manifest["second_level"], base),
+            *(self.manifest["second_level"], self._memory.base),
         )
+        assert self._session is not None, "an error was raised"
+        self._memory.open(self._lib, self._session, options)
+        self._raw = self._memory.arrays([np.ascontiguousarray(weights[name], np.float32) for name in names])
+        self._packed = self._memory.arrays([pack(p["description"], weights[p["weight"]]) for p in self.manifest["packed"]])
         if self.blas is not None:
             b = self.blas
             self._lib.acrobat_set_gemm(self._session, b.sgemm, int(b.wide), b.get_threads, b.set_threads)
@@ -120,11 +121,13 @@ class Executable:
     def _run(self, instances: Sequence[Any]) -> list[Any]:
         if self.boundary is not None:
             instances = self.boundary.all_inward(instances)
+        session = self._open()
+        self._memory.enter()
         try:
-            outputs: list[Any] | None = self._lib.acrobat_run(self._open(), instances, self._allocate, 0)
+            outputs: list[Any] | None = self._lib.acrobat_run(session, instances, self._allocate, 0)
             if outputs is None:
                 self._look_again()
-                outputs = self._lib.acrobat_run(self._open(), instances, self._allocate, 1)
+                outputs = self._lib.acrobat_run(session, instances, self._allocate, 1)
                 assert outputs is not None
         except InstanceError as error:
             if (told := self.messages.decoded(str(error))) != str(error):
@@ -307,6 +310,10 @@ def library(path: Path, door: str = DOOR) -> SimpleNamespace:
         "acrobat_lower_bound": (ctypes.c_int64, [void]),
         "acrobat_learn": (obj, [void, ctypes.c_int64, ctypes.c_uint64]),
         "acrobat_set_policy": (integer, [void, integer, obj]),
+        "acrobat_cuda_open": (integer, [void, integer, integer, void, integer, integer, void, void, integer]),
+        "acrobat_cuda_hold": (ctypes.c_uint64, [void, void, ctypes.c_uint64]),
+        "acrobat_cuda_refill": (integer, [void, ctypes.c_uint64, void, ctypes.c_uint64]),
+        "acrobat_cuda_stream": (integer, [void, void]),
     }
     for name, (result, arguments) in declare.items():
         function = getattr(lib, f"{door}_model" if name == "acrobat_model" else name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ class Cpu(Device):
             "library": any(e.code.source for e in kernels.values()),
             "instruction_set": target.instruction_set,
             "second_level": target.second_level,
-            "llvm": llvm_version() if kernels else "",
+            "generator": f"LLVM {llvm_version()}" if kernels else "",
             "kernels": {
                 name: {"flops_per_row": e.flops_per_row, "parts": e.code.parts, "schedule": asdict(e.schedule)}
                 for name, e in kernels.items()
@@ -58,18 +59,25 @@ class Cpu(Device):
     ) -> Mapping[Request, Schedules]:
         return tune(requests, target, settings.tune, guide, settings.threads, folder, settings.untuned)
 
-    def memory(self, manifest: Mapping[str, Any]) -> Memory:
+    def memory(self, manifest: Mapping[str, Any], folder: Path) -> Memory:
         return HostMemory()
 
 
 class HostMemory(Memory):
     outputs = "cpu"
 
+    def __init__(self) -> None:
+        self._anchor = HostArrays([])
+        self.base = self._anchor.base
+
+    def open(self, lib: SimpleNamespace, session: int, options: Options) -> None:
+        """There is nothing to do."""
+
     def arrays(self, arrays: Sequence[np.ndarray]) -> HostArrays:
         return HostArrays(arrays)
 
-    def stream(self) -> int:
-        return 0
+    def enter(self) -> None:
+        """There is nothing to do."""
 
 
 class HostArrays:

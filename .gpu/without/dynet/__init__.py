@@ -1,0 +1,1 @@
+raise ImportError('nothing for CUDA may import dynet')

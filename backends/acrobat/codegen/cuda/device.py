@@ -1,0 +1,166 @@
+"""CUDA devices: kernels are one module of device code that the runtime gives to the driver; weights and results lie in the device's
+memory, in PyTorch's context and in the order of its current stream."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from backends.acrobat.codegen.cuda.units import CudaUnitWriter
+from backends.acrobat.codegen.device import Artefacts, Device, Memory
+from backends.acrobat.core.toolchain import BuildError
+from backends.acrobat.errors import DeviceError
+from backends.acrobat.kernels.cuda.build import cubin, version
+from backends.acrobat.kernels.cuda.emit import symbol, variants
+from backends.acrobat.kernels.cuda.module import module_text, names, walk_shared
+from backends.acrobat.kernels.cuda.target import CudaTarget, Driver, UnsupportedCuda
+from backends.acrobat.kernels.interface import CudaCode, Emitted, Request, Schedules
+from backends.acrobat.options import Options
+from backends.acrobat.settings import Settings
+from backends.acrobat.tuning.tune import Guide
+
+TEXT, IMAGE = "kernels.cu", "kernels.cubin"
+"""Files of a build: the CUDA C++ of all its kernels, and what was made of it for one architecture."""
+ORDINAL = 0
+"""The device that is used, of those that the driver shows (`CUDA_VISIBLE_DEVICES` chooses)."""
+
+
+class Cuda(Device):
+    name = "cuda"
+    emit = staticmethod(variants)
+    writer = CudaUnitWriter
+
+    def check(self, settings: Settings) -> None:
+        if settings.options.kernels != "generated":
+            raise ValueError(
+                f"kernels={settings.options.kernels!r} with device='cuda': a library's kernels cannot be steps of a walk; "
+                "leave one of them out"
+            )
+        if settings.options.isa != "native":
+            raise ValueError(
+                f"isa={settings.options.isa!r} with device='cuda': an instruction set of processors; leave one out"
+            )
+        if settings.tune or settings.untuned:
+            raise ValueError(
+                "tune and untuned with device='cuda': schedules are tried for device='cpu' only; leave one of them out"
+            )
+
+    def target(self, options: Options) -> CudaTarget:
+        target = CudaTarget.detect(ORDINAL)
+        if not target.emulated:
+            check_versions(Driver().version(), version())
+        return target
+
+    def code_generator(self) -> str:
+        """NVRTC's version; for an emulated device the C++ compiler makes kernels, which a build's key has anyway."""
+        try:
+            return f"NVRTC {version()}"
+        except BuildError:
+            return "no NVRTC"
+
+    def artefacts(self, kernels: Mapping[str, Emitted[CudaCode]], target: CudaTarget) -> Artefacts:
+        codes = list(kernels.values())
+        text = module_text(codes)
+        image = cubin(text, target)
+        shared = {e.symbol: e.code.shared_bytes for e in codes}
+        manifest = {
+            "library": False,
+            "instruction_set": target.arch,
+            "second_level": target.second_level,
+            "generator": "emulated" if target.emulated else "NVRTC {}.{}".format(*version()),
+            "target": asdict(target),
+            "walk_shared": walk_shared(codes),
+            "steps": [{"name": name, "shared": shared.get(name, 0)} for name in names(codes)],
+            "kernels": {
+                name: {"flops_per_row": e.flops_per_row, "schedule": asdict(e.schedule), "shared": e.code.shared_bytes}
+                for name, e in kernels.items()
+            },
+            "usage": {name: asdict(usage) for name, usage in image.usage.items()},
+        }
+        return Artefacts(manifest, files={TEXT: text.encode(), IMAGE: image.content})
+
+    def symbol(self, request: Request, target: CudaTarget) -> str:
+        return symbol(request.kernel, request.out_mode, target)
+
+    def tuned(
+        self, requests: Sequence[Request], target: CudaTarget, settings: Settings, guide: Guide, folder: Path
+    ) -> Mapping[Request, Schedules]:
+        raise NotImplementedError("schedules are tried for device='cpu' only")
+
+    def memory(self, manifest: Mapping[str, Any], folder: Path) -> Memory:
+        return CudaMemory(manifest, folder)
+
+
+def check_versions(driver: tuple[int, int], compiler: tuple[int, int]) -> None:
+    """A driver loads code that was made by a compiler of its own major version or an older one. Raises UnsupportedCuda."""
+    if driver[0] < compiler[0]:
+        raise UnsupportedCuda(
+            f"the CUDA driver knows CUDA {driver[0]}.{driver[1]}, but PyTorch's NVRTC makes code for {compiler[0]}.{compiler[1]}: "
+            f"install a newer driver, or a PyTorch that is built for CUDA {driver[0]}, or use device=cpu"
+        )
+
+
+class CudaMemory(Memory):
+    base = 0
+
+    def __init__(self, manifest: Mapping[str, Any], folder: Path) -> None:
+        self._manifest = manifest
+        self._emulated = manifest["target"]["arch"] == "emulated"
+        self._image = (folder / IMAGE).read_bytes()
+        self.outputs = "cpu" if self._emulated else f"cuda:{ORDINAL}"
+
+    def open(self, lib: SimpleNamespace, session: int, options: Options) -> None:
+        steps = self._manifest["steps"]
+        launches = (ctypes.c_char_p * len(steps))(*(f"launch_{s['name']}".encode() for s in steps))
+        shared = (ctypes.c_int * len(steps))(*(s["shared"] for s in steps))
+        self._lib, self._session = lib, session
+        self._kept = (launches, shared)
+        if not self._emulated:
+            here = CudaTarget.detect(ORDINAL)
+            if here.arch != self._manifest["target"]["arch"]:
+                raise DeviceError(
+                    f"this build is for {self._manifest['target']['arch']}, the device is {here.name} ({here.arch})"
+                )
+        lib.acrobat_cuda_open(
+            *(session, ORDINAL, int(options.launch == "walk"), self._image, self._manifest["walk_shared"]),
+            *(len(steps), launches, shared, int(self._emulated)),
+        )
+
+    def arrays(self, arrays: Sequence[np.ndarray]) -> CudaArrays:
+        return CudaArrays(self._lib, self._session, arrays)
+
+    def enter(self) -> None:
+        if not self._emulated:
+            import torch
+
+            self._lib.acrobat_cuda_stream(self._session, torch.cuda.current_stream(ORDINAL).cuda_stream)
+
+
+class CudaArrays:
+    """Arrays side by side in the device's memory, until the session is destroyed."""
+
+    def __init__(self, lib: SimpleNamespace, session: int, arrays: Sequence[np.ndarray]) -> None:
+        self._lib, self._session = lib, session
+        sizes = [-(-a.nbytes // ALIGN) * ALIGN for a in arrays]
+        self._starts = [sum(sizes[:i]) for i in range(len(sizes))]
+        together = np.zeros(max(sum(sizes), ALIGN), np.uint8)
+        for array, start in zip(arrays, self._starts, strict=True):
+            together[start : start + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        self.base: int = lib.acrobat_cuda_hold(session, together.ctypes.data, together.nbytes)
+
+    def fill(self, index: int, array: np.ndarray) -> None:
+        values = np.ascontiguousarray(array)
+        self._lib.acrobat_cuda_refill(self._session, self.address(index), values.ctypes.data, values.nbytes)
+
+    def address(self, index: int) -> int:
+        return self.base + self._starts[index]
+
+
+ALIGN = 256
+"""Bytes at whose multiples arrays begin, as those of the driver's own allocations do."""

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from backends.acrobat.codegen.build import newest
 from backends.acrobat.core.toolchain import BuildError, compiler
 from backends.acrobat.kernels.cpu.target import CpuTarget, UnsupportedCpu
+from backends.acrobat.kernels.cuda.target import CudaTarget, UnsupportedCuda
 from backends.acrobat.options import SWITCHES, Options, takes_options
 from bench.contract import Instance, Outputs, Target, Unsupported, Workload
 
@@ -103,18 +104,31 @@ class Acrobat:
         self.tables = tables
 
     def available(self) -> str | None:
-        if self.target.device != "cpu":
-            return "it generates code for CPUs only"
+        if self.target.device == "cuda" and (found := self._cuda_missing()):
+            return found
         try:
             compiler()
         except BuildError as error:
             if newest("") is None:  # what the cache has needs no compiler
                 return str(error)
+        if self.target.device == "cuda":
+            return None
         try:
             CpuTarget.detect(self.options.isa)
         except UnsupportedCpu as error:
             return str(error)
         return self._vendor_missing() if self.options.kernels == "vendor" else None
+
+    def _cuda_missing(self) -> str | None:
+        import torch
+
+        try:
+            target = CudaTarget.detect()
+        except UnsupportedCuda as error:
+            return str(error)
+        if not target.emulated and not torch.cuda.is_available():
+            return "this PyTorch was built without CUDA, so it has no tensors there: install a build of PyTorch for CUDA"
+        return None
 
     def _vendor_missing(self) -> str | None:
         from backends.acrobat.codegen import blas
@@ -138,9 +152,10 @@ class Acrobat:
     def variants(self) -> Sequence[Mapping[str, Any]]:
         if self.ablation == "alone":
             on: dict[str, Any] = {"ablation": "none", "tables": self.tables is not False}
-            return [on | ({switch: False} if switch else {}) for switch in ("", *SWITCHES)]
+            launches = [on | {"launch": "launches"}] if self.target.device == "cuda" else []
+            return [*(on | ({switch: False} if switch else {}) for switch in ("", *SWITCHES)), *launches]
         if self.ablation == "cumulative":
-            return steps()
+            return steps(self.target.device)
         if self.tune == "curve":
             on = {"tables": self.tables is not False}
             found = [on | {"tune": trials, "guide": guide} for guide in GUIDES for trials in CURVE]
@@ -160,6 +175,7 @@ class Acrobat:
         try:
             executable = compile(
                 loaded(workload, size, seed),
+                device="cuda" if self.target.device == "cuda" else "cpu",
                 threads=self.target.threads,
                 options=self.options,
                 checked=self.checked,
@@ -182,8 +198,9 @@ class Acrobat:
         return Compiled(executable, self.target.threads, settings=repr(settings), bounds=learns)
 
 
-def steps() -> list[dict[str, Any]]:
-    """The options of each step of the cumulative ablation: those of the steps before with its own turned on."""
+def steps(device: str = "cpu") -> list[dict[str, Any]]:
+    """The options of each step of the cumulative ablation: those of the steps before with its own turned on. On a CUDA device
+    there are neither a vendor's kernels nor tuning; a launch for each step of the schedule comes before the walk over all."""
     made: list[dict[str, Any]] = []
     how: dict[str, Any]
     on = set(ALWAYS)
@@ -192,7 +209,10 @@ def steps() -> list[dict[str, Any]]:
         how = {"kernels": "generated" if made else "vendor", "executor": "inline" if "hoist" in on else "dataflow"}
         how |= {"tune": TRIALS if step == "tuned" else 0}
         made.append({"ablation": "none", "step": step, **how, **{switch: switch in on for switch in SWITCHES}})
-    return made
+    if device == "cpu":
+        return made
+    generated = [each | {"launch": "launches"} for each in made if each["kernels"] == "generated" and not each["tune"]]
+    return [*generated, generated[-1] | {"step": "one launch", "launch": "walk"}]
 
 
 class Compiled:
@@ -210,12 +230,19 @@ class Compiled:
         self.bounded: list[tuple[Sequence[Instance], int]] = []  # mini-batches with their lower bounds
 
     def place(self, instances: Sequence[Instance]) -> list[Instance]:
-        return list(instances)
+        device = self.executable.device
+        if device == "cpu":
+            return list(instances)
+        from workloads.structures import map_tensors
+
+        return [map_tensors(lambda t: t.to(device), instance) for instance in instances]
 
     def run(self, minibatch: Sequence[Instance]) -> Outputs:
         self.minibatch = minibatch
         with self.inference_mode():  # as eager PyTorch is run: result tensors are cheaper to make
-            return self.executable(minibatch)
+            outputs = self.executable(minibatch)
+            self.executable.synchronize()
+            return outputs
 
     def fetch(self, outputs: Outputs) -> list[Any]:
         from workloads.structures import arrays

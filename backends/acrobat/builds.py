@@ -24,7 +24,7 @@ from backends.acrobat.passes.tables import projects
 from backends.acrobat.pipeline import schedule_of
 from backends.acrobat.settings import Emit
 
-GENERATION = ("hoist", "phases", "ghosts", "merge_steps", "kernels", "codegen")
+GENERATION = ("hoist", "phases", "ghosts", "merge_steps", "kernels", "codegen", "launch")
 """The options that code generation reads. Those of the passes have done their work on the program, the others are told to the
 runtime when the build is loaded."""
 
@@ -93,7 +93,7 @@ class Build:
         emit = self.emit or device.emit
         units = collect_units(program, self.options.merge_steps)
         emitted = {r: emit(r.kernel, r.out_mode, target, self.schedules.get(r, ()), kind) for r in units.requests()}
-        made = device.artefacts(by_symbol([v for each in emitted.values() for v in each]), target)
+        made = device.artefacts(by_symbol([v for each in emitted.values() for v in each]), target, self.options)
         module_of = VmModule if self.options.codegen == "vm" else Module
         schedule = schedule_of(program, self.options)
         module = module_of(schedule, units, device.writer(emitted), self.door)

@@ -62,8 +62,8 @@ class Options:
     are generated kernels of their own. A library's kernel takes nothing else in, so this turns `vertical`, `horizontal`,
     `coarsen` and `gather_fusion` off, whatever they are."""
     launch: Launch = "walk"
-    """How a CUDA device is given an execution: `walk`, one launch that goes over the whole schedule, with barriers of all blocks
-    between its levels; `launches`, one launch for each step. A processor has no launches, and this changes nothing there."""
+    """How a CUDA device is given an execution: `walk`, as one launch that goes over the whole schedule, with barriers of all
+    blocks in between; `launches`, as one launch for each step. Without effect on a processor."""
     isa: Isa = "native"
     """The instruction set that kernels are made for: `native` the widest this processor has, `avx2` vectors of 256 bits also
     where it has wider ones, `avx512` vectors of 512 bits, refused where it has none. The host program is compiled for any
@@ -74,6 +74,8 @@ class Options:
             raise ValueError(f"wave={self.wave!r}: the least number of instances of a wave, or 0 for all of them")
         if self.isa not in get_args(Isa):
             raise ValueError(f"isa={self.isa!r}: the instruction set of kernels is one of {', '.join(get_args(Isa))}")
+        if self.launch not in get_args(Launch):
+            raise ValueError(f"launch={self.launch!r}: a device is given an execution as one of {', '.join(get_args(Launch))}")
 
     def effective(self) -> Options:
         """What is compiled: these options without those that `kernels` turns off."""

@@ -63,6 +63,10 @@ class Memory(ABC):
         """A copy of each."""
 
     @abstractmethod
+    def synchronize(self) -> None:
+        """All that was given to the device is done when this returns."""
+
+    @abstractmethod
     def enter(self) -> None:
         """A mini-batch comes next: where the device has streams, in the order of PyTorch's current one."""
 
@@ -87,7 +91,7 @@ class Device(ABC):
         """The versions of what makes kernels, for the key of builds."""
 
     @abstractmethod
-    def artefacts(self, kernels: Mapping[str, Emitted], target: Any) -> Artefacts:
+    def artefacts(self, kernels: Mapping[str, Emitted], target: Any, options: Options) -> Artefacts:
         """What a build has of these kernels, which are given by symbol."""
 
     @abstractmethod

@@ -106,6 +106,16 @@ class Executable:
         self._outputs = [(tuple(t["shape"]), getattr(torch, t["dtype"])) for t in self.manifest["outputs"]]
 
     @property
+    def device(self) -> str:
+        """PyTorch's name of the device that results lie on. Tensors of instances may lie there or on the CPU."""
+        return self._memory.outputs
+
+    def synchronize(self) -> None:
+        """Waits until results of earlier calls are there. On a CUDA device a call returns before, as PyTorch's operations do,
+        and what PyTorch does with results comes after them; on the processor there is nothing to wait for."""
+        self._memory.synchronize()
+
+    @property
     def source(self) -> Path:
         """The generated C++."""
         return self.folder / "model.cpp"

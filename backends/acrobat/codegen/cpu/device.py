@@ -38,7 +38,7 @@ class Cpu(Device):
     def code_generator(self) -> str:
         return versions.code_generator()
 
-    def artefacts(self, kernels: Mapping[str, Emitted[CpuCode]], target: CpuTarget) -> Artefacts:
+    def artefacts(self, kernels: Mapping[str, Emitted[CpuCode]], target: CpuTarget, options: Options) -> Artefacts:
         manifest = {
             "library": any(e.code.source for e in kernels.values()),
             "instruction_set": target.instruction_set,
@@ -75,6 +75,9 @@ class HostMemory(Memory):
 
     def arrays(self, arrays: Sequence[np.ndarray]) -> HostArrays:
         return HostArrays(arrays)
+
+    def synchronize(self) -> None:
+        """There is nothing to wait for."""
 
     def enter(self) -> None:
         """There is nothing to do."""

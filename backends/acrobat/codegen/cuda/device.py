@@ -1,9 +1,11 @@
-"""CUDA devices: kernels are one module of device code that the runtime gives to the driver; weights and results lie in the device's
-memory, in PyTorch's context and in the order of its current stream."""
+"""CUDA devices: kernels are one module of device code that the runtime gives to the driver; weights and results lie in the
+device's memory, in PyTorch's context and in the order of its current stream."""
 
 from __future__ import annotations
 
 import ctypes
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,20 +14,23 @@ from typing import Any
 
 import numpy as np
 
+from backends.acrobat import versions
+from backends.acrobat.codegen.build import cached
 from backends.acrobat.codegen.cuda.units import CudaUnitWriter
 from backends.acrobat.codegen.device import Artefacts, Device, Memory
 from backends.acrobat.core.toolchain import BuildError
 from backends.acrobat.errors import DeviceError
-from backends.acrobat.kernels.cuda.build import cubin, version
+from backends.acrobat.kernels.cuda.build import EMULATION, Image, Usage, cubin, version
+from backends.acrobat.kernels.cuda.build import HERE as KERNELS
 from backends.acrobat.kernels.cuda.emit import symbol, variants
-from backends.acrobat.kernels.cuda.module import module_text, names, walk_shared
+from backends.acrobat.kernels.cuda.module import HEADERS, module_text, names, walk_shared
 from backends.acrobat.kernels.cuda.target import CudaTarget, Driver, UnsupportedCuda
 from backends.acrobat.kernels.interface import CudaCode, Emitted, Request, Schedules
 from backends.acrobat.options import Options
 from backends.acrobat.settings import Settings
 from backends.acrobat.tuning.tune import Guide
 
-TEXT, IMAGE = "kernels.cu", "kernels.cubin"
+TEXT, IMAGE, USAGE = "kernels.cu", "kernels.cubin", "usage.json"
 """Files of a build: the CUDA C++ of all its kernels, and what was made of it for one architecture."""
 ORDINAL = 0
 """The device that is used, of those that the driver shows (`CUDA_VISIBLE_DEVICES` chooses)."""
@@ -60,14 +65,15 @@ class Cuda(Device):
     def code_generator(self) -> str:
         """NVRTC's version; for an emulated device the C++ compiler makes kernels, which a build's key has anyway."""
         try:
-            return f"NVRTC {version()}"
+            return "NVRTC {}.{}".format(*version())
         except BuildError:
             return "no NVRTC"
 
-    def artefacts(self, kernels: Mapping[str, Emitted[CudaCode]], target: CudaTarget) -> Artefacts:
+    def artefacts(self, kernels: Mapping[str, Emitted[CudaCode]], target: CudaTarget, options: Options) -> Artefacts:
         codes = list(kernels.values())
-        text = module_text(codes)
-        image = cubin(text, target)
+        walked = options.launch == "walk"
+        text = module_text(codes, (options.launch,))
+        image = image_of(text, target)
         shared = {e.symbol: e.code.shared_bytes for e in codes}
         manifest = {
             "library": False,
@@ -76,7 +82,8 @@ class Cuda(Device):
             "generator": "emulated" if target.emulated else "NVRTC {}.{}".format(*version()),
             "target": asdict(target),
             "walk_shared": walk_shared(codes),
-            "steps": [{"name": name, "shared": shared.get(name, 0)} for name in names(codes)],
+            "launch": options.launch,
+            "entries": [] if walked else [{"name": f"launch_{name}", "shared": shared.get(name, 0)} for name in names(codes)],
             "kernels": {
                 name: {"flops_per_row": e.flops_per_row, "schedule": asdict(e.schedule), "shared": e.code.shared_bytes}
                 for name, e in kernels.items()
@@ -91,17 +98,33 @@ class Cuda(Device):
     def tuned(
         self, requests: Sequence[Request], target: CudaTarget, settings: Settings, guide: Guide, folder: Path
     ) -> Mapping[Request, Schedules]:
-        raise NotImplementedError("schedules are tried for device='cpu' only")
+        raise AssertionError("`check` refuses it")
 
     def memory(self, manifest: Mapping[str, Any], folder: Path) -> Memory:
         return CudaMemory(manifest, folder)
+
+
+def image_of(text: str, target: CudaTarget) -> Image:
+    """The device's code, kept in the user's cache folder: host code of several kinds may call the same kernels."""
+    made_by = versions.cpp_compiler() if target.emulated else str(version())
+    headers = [(KERNELS / name).read_text() for name in (*HEADERS, EMULATION)]
+    key = hashlib.sha256(repr((text, target, made_by, headers)).encode()).hexdigest()[:32]
+
+    def make(folder: Path) -> None:
+        image = cubin(text, target)
+        (folder / IMAGE).write_bytes(image.content)
+        (folder / USAGE).write_text(json.dumps({name: asdict(usage) for name, usage in image.usage.items()}))
+
+    folder = cached(f"cuda-{key}", make)
+    usage = {name: Usage(**u) for name, u in json.loads((folder / USAGE).read_text()).items()}
+    return Image((folder / IMAGE).read_bytes(), usage)
 
 
 def check_versions(driver: tuple[int, int], compiler: tuple[int, int]) -> None:
     """A driver loads code that was made by a compiler of its own major version or an older one. Raises UnsupportedCuda."""
     if driver[0] < compiler[0]:
         raise UnsupportedCuda(
-            f"the CUDA driver knows CUDA {driver[0]}.{driver[1]}, but PyTorch's NVRTC makes code for {compiler[0]}.{compiler[1]}: "
+            f"the driver knows CUDA {driver[0]}.{driver[1]}, but PyTorch's NVRTC makes code for {compiler[0]}.{compiler[1]}: "
             f"install a newer driver, or a PyTorch that is built for CUDA {driver[0]}, or use device=cpu"
         )
 
@@ -116,11 +139,10 @@ class CudaMemory(Memory):
         self.outputs = "cpu" if self._emulated else f"cuda:{ORDINAL}"
 
     def open(self, lib: SimpleNamespace, session: int, options: Options) -> None:
-        steps = self._manifest["steps"]
-        launches = (ctypes.c_char_p * len(steps))(*(f"launch_{s['name']}".encode() for s in steps))
-        shared = (ctypes.c_int * len(steps))(*(s["shared"] for s in steps))
+        entries = self._manifest["entries"]
+        launches = (ctypes.c_char_p * len(entries))(*(entry["name"].encode() for entry in entries))
+        shared = (ctypes.c_int * len(entries))(*(entry["shared"] for entry in entries))
         self._lib, self._session = lib, session
-        self._kept = (launches, shared)
         if not self._emulated:
             here = CudaTarget.detect(ORDINAL)
             if here.arch != self._manifest["target"]["arch"]:
@@ -128,12 +150,19 @@ class CudaMemory(Memory):
                     f"this build is for {self._manifest['target']['arch']}, the device is {here.name} ({here.arch})"
                 )
         lib.acrobat_cuda_open(
-            *(session, ORDINAL, int(options.launch == "walk"), self._image, self._manifest["walk_shared"]),
-            *(len(steps), launches, shared, int(self._emulated)),
+            *(session, ORDINAL, int(self._manifest["launch"] == "walk"), self._image, self._manifest["walk_shared"]),
+            *(len(entries), launches, shared, int(self._emulated)),
         )
 
     def arrays(self, arrays: Sequence[np.ndarray]) -> CudaArrays:
         return CudaArrays(self._lib, self._session, arrays)
+
+    def synchronize(self) -> None:
+        """A call on an emulated device has waited itself: its results are tensors of the CPU."""
+        if not self._emulated:
+            import torch
+
+            torch.cuda.synchronize(ORDINAL)
 
     def enter(self) -> None:
         if not self._emulated:

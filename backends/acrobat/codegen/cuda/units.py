@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from backends.acrobat.codegen.cpp import c_string
 from backends.acrobat.codegen.unit_writer import UnitWriter, elements, operand
 from backends.acrobat.codegen.units import Call, Part, UnitCode
-from backends.acrobat.core.units import Block, Kernel, Mode, Param, StepResult
-from backends.acrobat.kernels.cuda.module import BUILT_INS
+from backends.acrobat.core.units import Block, Mode, Param, StepResult
+from backends.acrobat.kernels.cuda.module import kernel_index
+from backends.acrobat.kernels.cuda.text import members
 from backends.acrobat.kernels.interface import CudaCode, Variant
 
 
@@ -25,8 +26,8 @@ class Rows:
 
 
 class CudaUnitWriter(UnitWriter[CudaCode]):
-    """Prints `plan_<unit>`, which gives `cuda::Plan` (runtime/cuda/plan.h) one call after the other. Columns of the bucket stay in
-    the host's memory until a call reads them on the device: `table`, `joined`, `spread` and `steps` copy them there."""
+    """Prints `plan_<unit>`, which gives `cuda::Plan` (runtime/cuda/plan.h) one call after the other. Columns of the bucket stay
+    in the host's memory until a call reads them on the device: `table`, `joined`, `spread` and `steps` copy them there."""
 
     runner, maker, includes = "plan", "cuda::cuda_device", ("cuda/plan.h",)
 
@@ -38,12 +39,12 @@ class CudaUnitWriter(UnitWriter[CudaCode]):
         out = ["// ---- arguments of kernels"]
         for requested, variants in self.emitted.items():
             for v in variants:
-                members = arguments(requested.kernel, requested.out_mode)
+                declared = members(requested.kernel, requested.out_mode)
                 name = f"{v.emitted.symbol}_args"
                 if any(name in line for line in out):
                     continue
-                lines = "".join(f" {member};" for member in members)
-                out += [f"struct {name} {{{lines} }};", f"static_assert(sizeof({name}) == {8 * len(members)});"]
+                lines = "".join(f" {member};" for member in declared)
+                out += [f"struct {name} {{{lines} }};", f"static_assert(sizeof({name}) == {8 * len(declared)});"]
         return out
 
     def run(self, code: UnitCode) -> str:
@@ -68,7 +69,7 @@ class CudaUnitWriter(UnitWriter[CudaCode]):
 
     def numbers(self) -> dict[str, int]:
         """The number of each kernel in the device's code, by symbol."""
-        return {k.symbol: BUILT_INS + i for i, k in enumerate(self.kernels())}
+        return {k.symbol: kernel_index(i) for i, k in enumerate(self.kernels())}
 
 
 class _Unit:
@@ -193,7 +194,7 @@ class _Unit:
 
 
 def count_of(call: Call, n: str) -> str:
-    """How many rows a table of a call has: with the same words wherever it is the unit's rows, so that equal tables are seen."""
+    """How many rows a table of a call has, in the same words wherever they are the unit's, so that equal tables are seen."""
     return n if call.over or len(call.parts) > 1 else "rows"
 
 
@@ -208,26 +209,3 @@ def chains(code: UnitCode) -> list[int]:
         out.append(chain)
         of_step |= {part.step: chain for part in call.parts}
     return out
-
-
-def arguments(kernel: Kernel, out_mode: Mode) -> list[str]:
-    """The members of the struct of a kernel's arguments, of eight bytes each."""
-    out = ["float* base", "int64_t rows"]
-    for i, p in enumerate(kernel.params):
-        match p.mode:
-            case Mode.SHARED:
-                out.append(f"const float* p{i}")
-            case Mode.GATHERED:
-                out += [f"const int64_t* p{i}", f"int64_t p{i}_by"]
-            case Mode.CONTIGUOUS:
-                out += [f"int64_t p{i}_start", f"int64_t p{i}_stride"]
-            case Mode.LIST:
-                out += [f"const int64_t* p{i}_starts", f"const int64_t* p{i}_items", f"int64_t p{i}_by"]
-    return [
-        *out,
-        *(
-            ["const int64_t* out", "int64_t out_by"]
-            if out_mode is Mode.GATHERED
-            else ["int64_t out_start", "int64_t out_stride"]
-        ),
-    ]

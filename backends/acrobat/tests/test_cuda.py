@@ -1,0 +1,198 @@
+"""Models compiled for CUDA, end to end, on the emulated driver: the kernels' own text and the runtime for CUDA, run by the
+processor.
+
+What kernels compute is tested in `kernels/cuda/tests/`, what the executor does in `runtime/cuda/tests/`; here is what joins
+them: the plans of units, builds, weights, results and errors. Answers are compared with eager float64, in checked mode.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from backends.acrobat.codegen.cuda.device import IMAGE, TEXT, check_versions
+from backends.acrobat.codegen.cuda.units import chains
+from backends.acrobat.codegen.module import collect_units
+from backends.acrobat.compiler import compile
+from backends.acrobat.errors import DeviceError, InstanceError, ResourceError
+from backends.acrobat.frontend import build as build_program
+from backends.acrobat.kernels.cuda.target import UnsupportedCuda
+from backends.acrobat.options import Options
+from backends.acrobat.pipeline import optimise
+from backends.acrobat.runtime.cuda.tests.emulated import Emulated, emulated
+from backends.acrobat.tests.support import PAPER, assert_same, draw, eager, edges, exhaustive, tiny
+
+DEFAULT = Options()
+
+
+@pytest.fixture(scope="module")
+def driver() -> Iterator[Emulated]:
+    with emulated() as driver:
+        yield driver
+
+
+@pytest.fixture
+def cuda(driver: Emulated, cache: Path) -> Any:
+    """`cuda(name, **options)`: a new executable of the workload at size tiny, checked, on the emulated device."""
+    driver.reset()
+
+    def made(name: str, checked: bool = True, **options: Any) -> Any:
+        return compile(tiny(name), device="cuda", cache_folder=cache, checked=checked, options=Options(**options))
+
+    return made
+
+
+def check(executable: Any, name: str, instances: list[Any]) -> None:
+    assert_same(executable(instances), eager(tiny(name, torch.float64), instances))
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_a_walk_gives_eagers_answers(cuda: Any, name: str) -> None:
+    """Drawn instances and edges, twice on one executable: memory is used again. An execution is one launch."""
+    executable = cuda(name)
+    for instances in (draw(name, 5), edges(name)):
+        check(executable, name, instances)
+    counters = executable.counters()
+    assert counters["device_launches"] == counters["executions"] > 0
+    assert counters["barriers"] < counters["steps"]
+
+
+@pytest.mark.parametrize("name", [n if n in ("treelstm", "drnn") else pytest.param(n, marks=exhaustive) for n in PAPER])
+def test_a_launch_for_each_step_gives_them_too(cuda: Any, name: str) -> None:
+    executable = cuda(name, launch="launches")
+    check(executable, name, draw(name, 5))
+    check(executable, name, edges(name))
+    counters = executable.counters()
+    assert counters["device_launches"] == counters["steps"] > counters["executions"]
+
+
+SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "interpreted": ("drnn", {"codegen": "vm"}),
+    "copied": ("treelstm", {"gather_fusion": False}),
+    "single kernels": ("treelstm", {"coarsen": False}),
+    "steps apart": ("mvrnn", {"merge_steps": False}),
+    "without a schedule": ("drnn", {"phases": False, "ghosts": False, "hoist": False, "defer": False}),
+    "dataflow": ("drnn", {"executor": "dataflow"}),
+    "agenda": ("treelstm", {"executor": "agenda"}),
+    "in waves": ("treelstm", {"wave": 1}),
+}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_switches_change_no_answer(cuda: Any, setting: str) -> None:
+    name, options = SETTINGS[setting]
+    executable = cuda(name, **options)
+    check(executable, name, draw(name, 5))
+    check(executable, name, edges(name))
+    if setting == "copied":
+        assert executable.counters()["gathered_bytes"] > 0
+
+
+def test_a_build_has_the_devices_code(cuda: Any) -> None:
+    executable = cuda("treelstm")
+    text = (executable.folder / TEXT).read_text()
+    assert executable.manifest["device"] == "cuda" and executable.manifest["target"]["arch"] == "emulated"
+    assert all(f"{symbol}_tile" in text for symbol in executable.manifest["kernels"])
+    assert (executable.folder / IMAGE).stat().st_size > 0
+    assert cuda("treelstm").folder == executable.folder
+
+
+def test_new_weights_are_taken_over(cuda: Any) -> None:
+    model, other = tiny("treelstm"), tiny("treelstm")
+    executable = compile(model, device="cuda", checked=True)
+    with torch.no_grad():
+        for parameter in other.parameters():
+            parameter.mul_(0.5)
+    instances = draw("treelstm", 3)
+    before = executable(instances)
+    kept = copy.deepcopy(before)
+    executable.load(other)
+    assert_same(executable(instances), eager(copy.deepcopy(other).double(), instances))
+    assert all(torch.equal(a, b) for a, b in zip(before, kept, strict=True))
+    executable.close()
+    assert all(torch.equal(a, b) for a, b in zip(before, kept, strict=True))
+
+
+class Mixed(nn.Module):
+    """Tensors of the instance beside weights, numbers of the host, and a list that is summed up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(6, 5)
+
+    def forward(self, x: Tensor, scale: float, rest: list[Tensor]) -> Tensor:
+        total = self.layer(x) * scale
+        for r in rest:
+            total = total + r
+        return total
+
+
+@pytest.mark.parametrize("launch", ["walk", "launches"])
+def test_tensors_and_numbers_of_instances_get_to_the_device(driver: Emulated, cache: Path, launch: Any) -> None:
+    driver.reset()
+    torch.manual_seed(0)
+    model = Mixed()
+    executable = compile(model, device="cuda", cache_folder=cache, checked=True, options=Options(launch=launch))
+    instances = [(torch.randn(6), float(i), [torch.randn(5) for _ in range(i)]) for i in range(4)]
+    instances += [(torch.randn(12)[::2], -1.5, [torch.randn(10)[::2]])]  # not contiguous
+    want = [model.double()(x.double(), s, [r.double() for r in rest]) for x, s, rest in instances]
+    model.float()
+    assert_same(executable(instances), [w.detach() for w in want])
+    with pytest.raises(InstanceError, match="instance 0"):
+        executable([(torch.randn(7), 1.0, [])])
+    assert_same(executable(instances), [w.detach() for w in want])
+
+
+class TestErrors:
+    """Each says what is wrong, and the executable can be used afterwards."""
+
+    def test_settings_without_a_meaning(self, driver: Emulated) -> None:
+        model = tiny("treelstm")
+        for keywords, message in (
+            ({"options": Options(kernels="vendor")}, "kernels='vendor' with device='cuda'"),
+            ({"options": Options(isa="avx2")}, "isa='avx2' with device='cuda'"),
+            ({"tune": 3}, "tune and untuned with device='cuda'"),
+            ({"device": "rocm"}, "device='rocm': a model is compiled for one of cpu, cuda"),
+        ):
+            with pytest.raises(ValueError, match=message):
+                compile(model, **{"device": "cuda", **keywords})  # type: ignore[arg-type]
+
+    def test_a_driver_older_than_the_compiler(self) -> None:
+        check_versions((13, 0), (13, 2))
+        with pytest.raises(
+            UnsupportedCuda, match=r"knows CUDA 12\.4, but PyTorch's NVRTC makes code for 13\.0: install a newer"
+        ):
+            check_versions((12, 4), (13, 0))
+
+    def test_a_launch_that_fails(self, cuda: Any, driver: Emulated) -> None:
+        executable = cuda("treelstm")
+        check(executable, "treelstm", draw("treelstm", 3))
+        driver.fail("cuLaunchCooperativeKernel", 701)
+        with pytest.raises(DeviceError, match="701|launch"):
+            executable(draw("treelstm", 3))
+        check(executable, "treelstm", draw("treelstm", 3))
+
+    def test_memory_that_runs_out(self, driver: Emulated, cache: Path) -> None:
+        driver.reset()
+        executable = compile(tiny("treelstm"), device="cuda", cache_folder=cache, memory_limit=1 << 20)
+        with pytest.raises(ResourceError, match=r"1(\.0)? MiB|1048576|bytes"):
+            executable(edges("treelstm") * 40)
+        check(executable, "treelstm", draw("treelstm", 3))
+
+
+def test_calls_of_a_unit_come_after_those_that_they_need() -> None:
+    """The chain of a call is how many come before it: that of a child's gates and of the sum over children is 0."""
+    program = optimise(build_program(tiny("treelstm")), DEFAULT)
+    found = {unit.name: chains(unit) for unit in collect_units(program)}
+    assert any(max(chain) > 0 for chain in found.values())
+    for unit in collect_units(program):
+        of_step = {part.step: c for call, c in zip(unit.calls, chains(unit), strict=True) for part in call.parts}
+        for call, chain in zip(unit.calls, chains(unit), strict=True):
+            sources = [a.step for part in call.parts for a in part.args if hasattr(a, "step")]
+            assert chain == max((of_step[s] + 1 for s in sources), default=0)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 import torch
@@ -20,7 +21,7 @@ from backends.acrobat.codegen.cuda.device import IMAGE, TEXT, check_versions
 from backends.acrobat.codegen.cuda.units import chains
 from backends.acrobat.codegen.module import collect_units
 from backends.acrobat.compiler import compile
-from backends.acrobat.errors import DeviceError, InstanceError, ResourceError
+from backends.acrobat.errors import InstanceError, ResourceError
 from backends.acrobat.frontend import build as build_program
 from backends.acrobat.kernels.cuda.target import UnsupportedCuda
 from backends.acrobat.options import Options
@@ -84,7 +85,10 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+RARE = ("single kernels", "steps apart", "dataflow", "in waves")
+
+
+@pytest.mark.parametrize("setting", [pytest.param(s, marks=exhaustive) if s in RARE else s for s in SETTINGS])
 def test_switches_change_no_answer(cuda: Any, setting: str) -> None:
     name, options = SETTINGS[setting]
     executable = cuda(name, **options)
@@ -119,6 +123,13 @@ def test_new_weights_are_taken_over(cuda: Any) -> None:
     assert all(torch.equal(a, b) for a, b in zip(before, kept, strict=True))
 
 
+@dataclass
+class Given:
+    x: Annotated[Tensor, 6]
+    scale: float
+    rest: list[Annotated[Tensor, 5]]
+
+
 class Mixed(nn.Module):
     """Tensors of the instance beside weights, numbers of the host, and a list that is summed up."""
 
@@ -126,9 +137,9 @@ class Mixed(nn.Module):
         super().__init__()
         self.layer = nn.Linear(6, 5)
 
-    def forward(self, x: Tensor, scale: float, rest: list[Tensor]) -> Tensor:
-        total = self.layer(x) * scale
-        for r in rest:
+    def forward(self, given: Given) -> Annotated[Tensor, 5]:
+        total = self.layer(given.x) * given.scale
+        for r in given.rest:
             total = total + r
         return total
 
@@ -139,14 +150,13 @@ def test_tensors_and_numbers_of_instances_get_to_the_device(driver: Emulated, ca
     torch.manual_seed(0)
     model = Mixed()
     executable = compile(model, device="cuda", cache_folder=cache, checked=True, options=Options(launch=launch))
-    instances = [(torch.randn(6), float(i), [torch.randn(5) for _ in range(i)]) for i in range(4)]
-    instances += [(torch.randn(12)[::2], -1.5, [torch.randn(10)[::2]])]  # not contiguous
-    want = [model.double()(x.double(), s, [r.double() for r in rest]) for x, s, rest in instances]
-    model.float()
-    assert_same(executable(instances), [w.detach() for w in want])
+    instances = [Given(torch.randn(6), float(i), [torch.randn(5) for _ in range(i)]) for i in range(4)]
+    instances += [Given(torch.randn(12)[::2], -1.5, [torch.randn(10)[::2]])]  # not contiguous
+    want = eager(copy.deepcopy(model).double(), instances)
+    assert_same(executable(instances), want)
     with pytest.raises(InstanceError, match="instance 0"):
-        executable([(torch.randn(7), 1.0, [])])
-    assert_same(executable(instances), [w.detach() for w in want])
+        executable([Given(torch.randn(7), 1.0, [])])
+    assert_same(executable(instances), want)
 
 
 class TestErrors:
@@ -174,7 +184,7 @@ class TestErrors:
         executable = cuda("treelstm")
         check(executable, "treelstm", draw("treelstm", 3))
         driver.fail("cuLaunchCooperativeKernel", 701)
-        with pytest.raises(DeviceError, match="701|launch"):
+        with pytest.raises(RuntimeError, match=r"launching the kernels failed: .*701"):
             executable(draw("treelstm", 3))
         check(executable, "treelstm", draw("treelstm", 3))
 

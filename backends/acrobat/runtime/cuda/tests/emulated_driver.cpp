@@ -256,7 +256,7 @@ int cuModuleLoadData(void** module, const void* image) {
     if (file < 0 || write(file, image, size) != ssize_t(size)) return kInvalidImage;
     *module = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!*module) std::fprintf(stderr, "emulated CUDA driver: %s\n", dlerror());
-    close(file);
+    // The file stays open: dlopen takes a path that it has had before for the same object, whatever is there now.
     return *module ? kSuccess : kInvalidImage;
 }
 int cuModuleUnload(void*) {

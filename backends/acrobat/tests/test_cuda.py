@@ -53,7 +53,7 @@ def check(executable: Any, name: str, instances: list[Any]) -> None:
     assert_same(executable(instances), eager(tiny(name, torch.float64), instances))
 
 
-@pytest.mark.parametrize("name", PAPER)
+@pytest.mark.parametrize("name", [n if n == "treelstm" else pytest.param(n, marks=exhaustive) for n in PAPER])
 def test_a_walk_gives_eagers_answers(cuda: Any, name: str) -> None:
     """Drawn instances and edges, twice on one executable: memory is used again. An execution is one launch."""
     executable = cuda(name)
@@ -64,7 +64,7 @@ def test_a_walk_gives_eagers_answers(cuda: Any, name: str) -> None:
     assert counters["barriers"] < counters["steps"]
 
 
-@pytest.mark.parametrize("name", [n if n in ("treelstm", "drnn") else pytest.param(n, marks=exhaustive) for n in PAPER])
+@pytest.mark.parametrize("name", [n if n == "treelstm" else pytest.param(n, marks=exhaustive) for n in PAPER])
 def test_a_launch_for_each_step_gives_them_too(cuda: Any, name: str) -> None:
     executable = cuda(name, launch="launches")
     check(executable, name, draw(name, 5))
@@ -85,7 +85,7 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-RARE = ("single kernels", "steps apart", "dataflow", "in waves")
+RARE = ("interpreted", "without a schedule", "agenda", "single kernels", "steps apart", "dataflow", "in waves")
 
 
 @pytest.mark.parametrize("setting", [pytest.param(s, marks=exhaustive) if s in RARE else s for s in SETTINGS])

@@ -110,7 +110,8 @@ struct Program {
         cx.poll = poll;
         device.start();
         begin();
-        Execution execution(cx, device, kUnits, 1, true);
+        Policy policy;  // nobody asks it: depths are given
+        Execution execution(cx, device, policy, kUnits, 1, true);
         std::vector<Tensor> state(static_cast<size_t>(chains));
         std::vector<int64_t> done(size_t(chains), 0), depth(size_t(chains), 0);
         for (int64_t i = 0; i < chains; ++i) state[size_t(i)] = given(start + float(i));

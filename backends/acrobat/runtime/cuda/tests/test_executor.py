@@ -19,8 +19,8 @@ from backends.acrobat.tests import sanitize
 HERE = Path(__file__).parent
 CASES = ("plain", "explicit", "checked", "waits", "behind", "streams", "errors", "opening")
 SHARED = (
-    *("arena", "bucket", "context", "device", "errors", "execution", "materialised", "memory"),
-    *("run_limits", "stage", "tracking", "values"),
+    *("arena", "bucket", "context", "device", "errors", "execution", "frontier", "materialised", "memory"),
+    *("policy", "run_limits", "stage", "tracking", "values"),
 )
 """The parts of the runtime that both devices have and that need no Python."""
 CUDA = ("driver", "executor", "plan", "staging")

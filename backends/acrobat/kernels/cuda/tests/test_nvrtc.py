@@ -20,8 +20,8 @@ from workloads.tests.conftest import NAMES, spec
 
 CHEAP = ("treelstm", "mvrnn", "drnn", "berxit")
 """Between them they have all templates."""
-WALKER = 64
-"""Bytes that the walker itself may keep in local memory while a kernel runs."""
+SAVED = 4096
+"""Bytes of registers that the functions of a walk may save for their caller in all, once for each call."""
 
 
 def kernels_of(name: str, size: str, target: CudaTarget) -> list[Emitted[CudaCode]]:
@@ -40,17 +40,26 @@ def nvrtc() -> None:
 
 
 def check(name: str, size: str) -> None:
+    """Each kernel by itself, where ptxas has nothing to save for a caller, so what it spills is what the kernel lacks."""
     emitted = kernels_of(name, size, H200)
     assert emitted
-    image = compiled(module_text(emitted, ("walk",)), H200.arch)
-    usage = image.usage["walk"]
-    assert usage.spilled <= WALKER and usage.stack <= WALKER, usage
-    assert usage.registers <= 255  # of 65536 for the 256 threads that each multiprocessor runs
+    image = compiled(module_text(emitted, ("launches",)), H200.arch)
+    for each in emitted:
+        usage = image.usage[f"launch_{each.symbol}"]
+        assert usage.spilled == 0, f"{each.symbol}, {each.schedule}: {usage}"
+        assert usage.registers <= 255
     assert walk_shared(emitted) <= H200.shared
-    assert b"walk" in image.content
 
 
-@pytest.mark.parametrize("name", [n if n in CHEAP[:2] else pytest.param(n, marks=pytest.mark.exhaustive) for n in NAMES])
+def test_a_walk_compiles() -> None:
+    emitted = kernels_of("mvrnn", "small", H200)
+    usage = compiled(module_text(emitted, ("walk",)), H200.arch).usage
+    assert set(usage) == {"walk"}
+    assert usage["walk"].registers <= 255  # of 65536 for the 256 threads that each multiprocessor runs
+    assert usage["walk"].spilled <= SAVED
+
+
+@pytest.mark.parametrize("name", [n if n == CHEAP[0] else pytest.param(n, marks=pytest.mark.exhaustive) for n in NAMES])
 def test_a_workload_compiles(name: str) -> None:
     check(name, "small")
 

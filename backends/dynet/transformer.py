@@ -3,7 +3,8 @@
 Layer norm is written as products with constant rows and columns and element-wise operations: DyNet's own `layer_norm`, and its
 means along a dimension, take 20 times as long. A head is a range of rows; splitting and joining them by `reshape` and
 `transpose` of three dimensions is slower, and wrong under autobatching, where transposes of equal arguments share a
-signature whatever their order of dimensions.
+signature whatever their order of dimensions. Likewise only rows are picked: ranges of rows and of columns of square matrices
+share a signature.
 """
 
 from __future__ import annotations
@@ -56,10 +57,10 @@ class Layer:
             return dy.colwise_add(dy.cmult(centred, scale * inverse), shift)
 
         def layer(x: Expression) -> Expression:
-            q, k, v = affine([b_q, W_q, x]) * self.scale, transpose(affine([b_k, W_k, x])), affine([b_v, W_v, x])
+            q, k, v = affine([b_q, W_q, x]) * self.scale, affine([b_k, W_k, x]), affine([b_v, W_v, x])
             heads = []
             for start, stop in rows:
-                attention = softmax(pick_range(k, start, stop, 1) * pick_range(q, start, stop))
+                attention = softmax(transpose(pick_range(k, start, stop)) * pick_range(q, start, stop))
                 heads.append(pick_range(v, start, stop) * attention)
             attended = norm(affine([b_a, W_a, dy.concatenate(heads)]) + x, scale_1, shift_1, eps_1)
             expanded = dy.rectify(affine([b_e, W_e, attended]))

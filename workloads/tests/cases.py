@@ -72,6 +72,7 @@ def cases() -> dict[str, Case]:
     found["crf, no words at all"] = Case("crf", [[], []])
     for name in ("seq2seq", "beam", "ragged"):
         found[f"{name}, one word, many"] = Case(name, [[3], list(range(70)), [5, 6], [3], [4, 4]])
+    found["ragged, as many words as hidden units"] = Case("ragged", [list(range(16)), list(range(3, 19)), [7]])
     words = [Sentence([], 1), Sentence([7], 2), Sentence([1, 2], 3), Sentence(list(range(50)), 4)]
     found["stackrnn, no words, one, many"] = Case("stackrnn", words)
     found["stackrnn, no words at all"] = Case("stackrnn", words[:1])

@@ -132,7 +132,8 @@ def test_a_table_is_there_in_every_form_and_a_figure_too(folder: Path) -> None:
     assert (folder / "figures" / "fair.png").read_bytes()[:4] == b"\x89PNG"
     assert (folder / "figures" / "fair.pdf").read_bytes()[:4] == b"%PDF"
     lines = (folder / "figures" / "tuning.csv").read_text().splitlines()
-    assert lines[0] == "panel,x,hue,y,low,high,rows" and len(lines) == 1 + 2 * 2 * 6
+    # Two workloads, each with three guides at six numbers of trials, and the default schedules beside them.
+    assert lines[0] == "panel,x,hue,y,low,high,rows" and len(lines) == 1 + 2 * (3 * 6 + 1)
 
 
 def test_the_same_rows_give_the_same_files(folder: Path, tmp_path: Path) -> None:

@@ -109,7 +109,14 @@ def test_every_option_is_a_keyword_of_the_backend() -> None:
         "untuned",
         "policy_trials",
     } == own.keys()
-    others: dict[str, Any] = {"wave": 9, "kernels": "vendor", "codegen": "vm", "executor": "agenda", "isa": "avx2", "launch": "launches"}
+    others: dict[str, Any] = {
+        "wave": 9,
+        "kernels": "vendor",
+        "codegen": "vm",
+        "executor": "agenda",
+        "isa": "avx2",
+        "launch": "launches",
+    }
     for f in derived:
         changed: dict[str, Any] = {f.name: not f.default if isinstance(f.default, bool) else others[f.name]}
         assert getattr(Acrobat(Target(), **changed).options, f.name) == changed[f.name] != f.default

@@ -7,6 +7,7 @@ import pytest
 from backends.acrobat.codegen.module import collect_units
 from backends.acrobat.core.toolchain import BuildError
 from backends.acrobat.frontend import build_with_reads
+from backends.acrobat.kernels.cuda import constants
 from backends.acrobat.kernels.cuda.build import compiled, version
 from backends.acrobat.kernels.cuda.emit import variants
 from backends.acrobat.kernels.cuda.module import MODES, module_text, walk_shared
@@ -89,3 +90,9 @@ def test_what_nvrtc_refuses_is_an_error_with_its_words() -> None:
         compiled("int f() { return nothing; }", H200.arch)
     with pytest.raises(BuildError, match="sm_1"):
         compiled("", "sm_1")
+
+
+def test_the_program_that_measures_the_device_compiles() -> None:
+    usage = compiled(constants.TEXT, H200.arch).usage
+    assert set(usage) == set(constants.ENTRIES)
+    assert not any(u.spilled for u in usage.values())

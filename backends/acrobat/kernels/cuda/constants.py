@@ -1,0 +1,142 @@
+"""Measures the constants of a CUDA device that the times of a walk are made of, as a program:
+`python -m backends.acrobat.kernels.cuda.constants`.
+
+Each is the difference of two launches that do it more and less often, the best of several, so that what a launch costs drops
+out; all times are in microseconds, the peak in TFLOP/s.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable
+from typing import Any
+
+from backends.acrobat.kernels.cuda.build import compiled
+from backends.acrobat.kernels.cuda.target import CudaTarget, Driver
+
+THREADS = 256
+FEW, MANY = 100, 2100
+"""How often the two launches do it."""
+SUMS = 16
+"""Independent sums of a thread, so that multiply-adds do not wait for each other."""
+
+TEXT = f"""
+#include "device.cuh"
+ACROBAT_KERNEL void nothing(int64_t* memory, int64_t count) {{}}
+ACROBAT_KERNEL void barriers(int64_t* memory, int64_t count) {{
+    for (int64_t i = 0; i < count; ++i) grid_sync(reinterpret_cast<uint32_t*>(memory));
+}}
+// Each load's address is what the one before brought: index i of the table holds another index.
+ACROBAT_KERNEL void chase(int64_t* memory, int64_t count) {{
+    int64_t at = 16;
+    for (int64_t i = 0; i < count; ++i) at = __ldcg(memory + at);
+    memory[1] = at;
+}}
+ACROBAT_KERNEL void multiply(int64_t* memory, int64_t count) {{
+    float sums[{SUMS}] = {{}}, x = float(memory[2]);
+    for (int64_t i = 0; i < count; ++i)
+#pragma unroll
+        for (int j = 0; j < {16 * SUMS}; ++j) sums[j % {SUMS}] = fmaf(sums[j % {SUMS}], x, 1.0f);
+    float all = 0.0f;
+    for (int j = 0; j < {SUMS}; ++j) all += sums[j];
+    if (all == -1.0f) memory[1] = 1;
+}}
+ACROBAT_KERNEL void answer(int64_t* memory, int64_t value) {{ tell_host(memory, value); }}
+"""
+
+ENTRIES = ("nothing", "barriers", "chase", "multiply", "answer")
+
+
+class Device:
+    """The device with the kernels loaded, in the primary context. Raises UnsupportedCuda."""
+
+    def __init__(self, target: CudaTarget) -> None:
+        self.driver = Driver()
+        device, context, module = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_void_p()
+        self.driver("cuDeviceGet", ctypes.byref(device), 0)
+        self.driver("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        self.driver("cuCtxPushCurrent_v2", context)
+        self.driver("cuModuleLoadData", ctypes.byref(module), compiled(TEXT, target.arch).content)
+        self.functions: dict[str, Any] = {}
+        for name in ENTRIES:
+            self.functions[name] = ctypes.c_void_p()
+            self.driver("cuModuleGetFunction", ctypes.byref(self.functions[name]), module, name.encode())
+
+    def launch(self, name: str, blocks: int, memory: int, value: int) -> None:
+        held = (ctypes.c_uint64 * 2)(memory, value)
+        start = ctypes.addressof(held)
+        parameters = (ctypes.c_void_p * 2)(start, start + 8)
+        shape = (blocks, 1, 1, THREADS, 1, 1, 0, ctypes.c_void_p(), parameters)
+        if name == "barriers":
+            self.driver("cuLaunchCooperativeKernel", self.functions[name], *shape)
+        else:
+            self.driver("cuLaunchKernel", self.functions[name], *shape, ctypes.c_void_p())
+
+    def synchronise(self) -> None:
+        self.driver("cuCtxSynchronize")
+
+    def best(self, work: Callable[[], None], times: int = 20) -> float:
+        """Microseconds until the device has done it."""
+        found = []
+        for _ in range(times):
+            self.synchronise()
+            begin = time.perf_counter()
+            work()
+            self.synchronise()
+            found.append(time.perf_counter() - begin)
+        return min(found) * 1e6
+
+    def each(self, name: str, blocks: int, memory: int) -> float:
+        """Microseconds for one of what the kernel does `value` times."""
+        most = self.best(lambda: self.launch(name, blocks, memory, MANY))
+        return (most - self.best(lambda: self.launch(name, blocks, memory, FEW))) / (MANY - FEW)
+
+
+def measure(target: CudaTarget) -> dict[str, float]:
+    device = Device(target)
+    count = 1 << 16
+    table = (ctypes.c_int64 * count)(*((i * 4099 + 17) % count for i in range(count)))
+    table[0] = 0
+    memory, host, mapped = ctypes.c_uint64(), ctypes.c_void_p(), ctypes.c_uint64()
+    device.driver("cuMemAlloc_v2", ctypes.byref(memory), ctypes.c_size_t(ctypes.sizeof(table)))
+    device.driver("cuMemcpyHtoDAsync_v2", memory, table, ctypes.c_size_t(ctypes.sizeof(table)), ctypes.c_void_p())
+    device.synchronise()
+    device.driver("cuMemHostAlloc", ctypes.byref(host), ctypes.c_size_t(4096), 2)  # mapped into the device's addresses
+    device.driver("cuMemHostGetDevicePointer_v2", ctypes.byref(mapped), host, 0)
+    flag = ctypes.cast(host, ctypes.POINTER(ctypes.c_int64))
+    flag[0] = 0
+
+    def launches(number: int) -> Callable[[], None]:
+        def work() -> None:
+            for _ in range(number):
+                device.launch("nothing", target.sms, memory.value, 0)
+
+        return work
+
+    trips = []
+    for value in range(1, 200):
+        begin = time.perf_counter()
+        device.launch("answer", 1, mapped.value, value)
+        while flag[0] != value:
+            pass
+        trips.append(time.perf_counter() - begin)
+    multiply = device.each("multiply", 4 * target.sms, memory.value)
+    return {
+        "barrier": device.each("barriers", target.sms, memory.value),
+        "launch": (device.best(launches(MANY)) - device.best(launches(FEW))) / (MANY - FEW),
+        "round trip": min(trips) * 1e6,
+        "dependent load": device.each("chase", 1, memory.value),
+        "fp32 peak": 2 * 16 * SUMS * THREADS * 4 * target.sms / multiply / 1e6,
+    }
+
+
+def main() -> None:
+    target = CudaTarget.detect()
+    print(target)
+    for name, value in measure(target).items():
+        print(f"{name}: {value:.3f}")
+
+
+if __name__ == "__main__":
+    main()

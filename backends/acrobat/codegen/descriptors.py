@@ -83,6 +83,7 @@ class Descriptors:
                     row.kind, row.first, row.index = "Optional", self.of(full.fields[0][1]), data.cases.index(full)
                     return
                 row.kind, row.first, row.count = "Union", len(self.cases), len(data.cases)
+                row.index = int(data.shared)
                 row.wanted = " or ".join(f"a {c.name}" for c in data.cases)
                 self.cases += [(0, 0, 0)] * len(data.cases)
                 for k, case in enumerate(data.cases):

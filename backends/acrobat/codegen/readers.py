@@ -102,7 +102,11 @@ class Readers:
             ]
         first = self.classes.index((type.name, data.cases[0].name))
         wanted = c_string(" or ".join(f"a {c.name}" for c in data.cases))
-        lines = [
+        lines = []
+        if data.shared:
+            cpp = self.types.cpp(type)
+            lines += [f"if (void* const before = known(s, o, {first})) return static_cast<{cpp}>(before);"]
+        lines += [
             "const Path::Level level(s.path, s.cx, o);",
             f"switch (case_of(s, o, {first}, {len(data.cases)}, {wanted})) {{",
         ]
@@ -120,4 +124,7 @@ class Readers:
                 member, value = self.types.field(type, case.name, name), self.read(t, f"cls.field(o, {k}, s.kept)")
                 lines += [f"    at = {c_string('.' + name)};", f"    v->{member} = {value};"]
             lines += ["} catch (ReadError& e) {", "    e.within(at);", "    throw;", "}"]
+        data = self.types.datatypes[type.name]
+        if data.shared:
+            lines += [f"remember(s, o, {self.classes.index((type.name, data.cases[0].name))}, v);"]
         return [*lines, "return v;"]

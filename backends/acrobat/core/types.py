@@ -71,6 +71,10 @@ class Case:
     cls: Any = field(default=None, compare=False)
 
 
+IDENTITY = "number_of_object"
+"""The field that stands for `id(x)`: two objects of one instance have the same number only if they are one object."""
+
+
 @dataclass(frozen=True, slots=True)
 class DataType:
     name: str
@@ -82,6 +86,11 @@ class DataType:
     @property
     def optional(self) -> bool:
         return {c.name for c in self.cases} == {"Some", "None"}
+
+    @property
+    def shared(self) -> bool:
+        """Whether the program tells its objects apart by `id`: an object that is reached by several ways is then read once."""
+        return any(name == IDENTITY for c in self.cases for name, _ in c.fields)
 
 
 def holds_tensor(type: Type, datatypes: Mapping[str, DataType], within: frozenset[str] = frozenset()) -> bool:

@@ -252,6 +252,7 @@ class _InstanceReader:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.open: set[int] = set()
+        self.known: dict[tuple[int, str], tuple[Any, Data]] = {}  # of types whose objects are told apart, by object
 
     def read(self, o: Any, t: Type, path: Path) -> Any:
         match t:
@@ -263,6 +264,8 @@ class _InstanceReader:
                 if not isinstance(o, tuple) or len(o) != len(items):
                     _mismatch(o, f"a tuple of {len(items)} elements", path)
                 return tuple([self.read(v, i, (path, f"[{k}]")) for k, (v, i) in enumerate(zip(o, items, strict=True))])
+        if isinstance(t, DataT) and (id(o), t.name) in self.known:
+            return self.known[id(o), t.name][1]
         if id(o) in self.open:
             raise InstanceError(f"{_path(path)}: a structure may not contain itself")
         self.open.add(id(o))
@@ -273,6 +276,8 @@ class _InstanceReader:
                 value: Any = [self.read(v, item, (path, f"[{k}]")) for k, v in enumerate(o)]
             case DataT(name):
                 value = self.data(o, name, path)
+                if self.program.datatypes[name].shared:
+                    self.known[id(o), name] = (o, value)
         self.open.discard(id(o))
         return value
 

@@ -87,6 +87,7 @@ class Wave {
             const Values group(cx_.host, s_.model.instance_size, size);
             for (Py_ssize_t i = start; i < end; ++i) {
                 cx_.instance = i;
+                s_.python->known.clear();
                 s_.model.read(s_, PyTuple_GET_ITEM(instances_, i), group[size_t(i - start)]);
             }
             const auto read = Clock::now();

@@ -9,13 +9,13 @@ import inspect
 import types
 from collections.abc import Sequence
 
-from backends.acrobat.core.types import DataT
+from backends.acrobat.core.types import IDENTITY, DataT
 from backends.acrobat.frontend.evaluator.arguments import Call
 from backends.acrobat.frontend.evaluator.choice import optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, FUNCTIONS, handles
-from backends.acrobat.frontend.instances.observed import IDENTITY, RecordOf
+from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.source import source_of
 from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe
 from backends.acrobat.frontend.values import Dyn, Method, Static, Value, guess, nothing_known, type_of, unknown

@@ -15,8 +15,8 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import torch
 from torch import Tensor, nn
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, Case, DataT, DataType, ListT, TensorT, TupleT, Type
-from backends.acrobat.frontend.instances.observed import IDENTITY, Observer, Place, RecordOf, stand_in
+from backends.acrobat.core.types import BOOL, FLOAT, IDENTITY, INT, Case, DataT, DataType, ListT, TensorT, TupleT, Type
+from backends.acrobat.frontend.instances.observed import Observer, Place, RecordOf, stand_in
 from backends.acrobat.frontend.types import SYMBOL, UNKNOWN, contains_unknown, join_types
 
 

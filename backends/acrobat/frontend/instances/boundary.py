@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from backends.acrobat.core.types import INT, UNIT, Case, DataT, DataType, ListT, ScalarT, TupleT
+from backends.acrobat.core.types import IDENTITY, INT, UNIT, Case, DataT, DataType, ListT, ScalarT, TupleT
 from backends.acrobat.errors import InstanceError
-from backends.acrobat.frontend.instances.observed import IDENTITY, RecordOf
+from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.types import NoneT, SymbolT, extents
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import map_children
@@ -82,7 +82,7 @@ class Boundary:
                 cases = self.datatypes[name].cases
                 if any(isinstance(c.cls, type) and issubclass(c.cls, RecordOf) for c in cases):
                     return None
-                if any(f == IDENTITY for c in cases for f, _ in c.fields):
+                if self.datatypes[name].shared:
                     return None
                 return [x for c in cases for _, x in c.fields]
         return []

@@ -33,10 +33,6 @@ class Place:
     classes: dict[type, None] = field(default_factory=dict)
 
 
-IDENTITY = "number_of_object"
-"""The field that stands for `id(x)`: two objects of one instance have the same number only if they are one object."""
-
-
 class RecordOf:
     """The base of the classes that stand for dictionaries whose keys are names, always the same ones: `keys` in order."""
 

@@ -138,6 +138,13 @@ PyObject* const* read_tuple(PyObject* o, int64_t elements) {
     return PySequence_Fast_ITEMS(o);
 }
 
+void* known(const Session& s, PyObject* o, int type) {
+    const auto found = s.python->known.find({o, type});
+    return found == s.python->known.end() ? nullptr : found->second;
+}
+
+void remember(Session& s, PyObject* o, int type, void* value) { s.python->known.emplace(std::pair{o, type}, value); }
+
 int case_of(const Session& s, PyObject* o, int first, int count, const char* wanted) {
     const Class* classes = s.classes.data() + first;
     for (int k = 0; k < count; ++k)

@@ -151,6 +151,11 @@ Tensor read_tensor(Session& s, PyObject* o, const int64_t* shape, int ndim);
 // it extends, after all exact matches failed. `wanted` is what to say is expected where it has none.
 int case_of(const Session& s, PyObject* o, int first, int count, const char* wanted);
 
+// What an object of this instance was read as before, of types whose objects the program tells apart; null if it was not. `type`
+// tells one type of the program from another.
+void* known(const Session& s, PyObject* o, int type);
+void remember(Session& s, PyObject* o, int type, void* value);
+
 // ---- results: all tensors of one type are gathered into one buffer, which Python allocates and splits.
 struct Outgoing {
     int64_t elements;  // 4-byte elements of one tensor

@@ -37,7 +37,7 @@ struct Type {
     bool tensors;        // whether values hold any
     int32_t first;       // tensor: of its extents; list, optional: the item's type; tuple: of its parts; union: of its cases
     int32_t count;       // how many those are
-    int32_t index;       // tensor: its `Outgoing`; optional: the number of the full case
+    int32_t index;       // tensor: its `Outgoing`; optional: the number of the full case; union: 1 if `id` tells its objects apart
     const char* wanted;  // union: what to say is expected
 };
 struct Part {

@@ -57,8 +57,13 @@ Slot read_case(Session& s, const Types& t, const Type& type, int32_t number, PyO
 }
 
 Slot read_union(Session& s, const Types& t, const Type& type, PyObject* o) {
+    const int first = t.cases[type.first].cls;
+    if (type.index)
+        if (void* const before = known(s, o, first)) return slot(static_cast<Slot*>(before));
     const Path::Level level(s.path, s.cx, o);
-    return read_case(s, t, type, case_of(s, o, t.cases[type.first].cls, type.count, type.wanted), o);
+    const Slot value = read_case(s, t, type, case_of(s, o, first, type.count, type.wanted), o);
+    if (type.index) remember(s, o, first, slots(value));
+    return value;
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ from backends.acrobat import versions
 from backends.acrobat.codegen.build import compile_model
 from backends.acrobat.codegen.device import Device, Target, by_symbol
 from backends.acrobat.codegen.devices import DEVICES
-from backends.acrobat.codegen.module import DOOR, Module, collect_units
+from backends.acrobat.codegen.module import PREFIX, Module, collect_units
 from backends.acrobat.codegen.vm_module import VmModule
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.printer import print_program
@@ -56,7 +56,7 @@ class Build:
     """Further ones for the C++ compiler."""
     emit: Emit | None = None
     """In place of the device's own emitter."""
-    door: str = DOOR
+    prefix: str = PREFIX
     """Begins the names of the functions that the shared object offers."""
 
     @property
@@ -74,7 +74,7 @@ class Build:
                 repr([(name, getattr(self.options, name)) for name in GENERATION]),
                 repr(self.target),
                 repr(sorted((repr(request), repr(each)) for request, each in self.schedules.items())),
-                repr((self.flags, emit.__module__, emit.__qualname__, self.door)),
+                repr((self.flags, emit.__module__, emit.__qualname__, self.prefix)),
                 versions.source_hash(),
                 self.device.code_generator(),
                 sys.version,
@@ -96,10 +96,10 @@ class Build:
         made = device.artefacts(by_symbol([v for each in emitted.values() for v in each]), target, self.options)
         module_of = VmModule if self.options.codegen == "vm" else Module
         schedule = schedule_of(program, self.options)
-        module = module_of(schedule, units, device.writer(emitted), self.door)
+        module = module_of(schedule, units, device.writer(emitted), self.prefix)
         manifest = {
             "device": device.name,
-            "door": self.door,
+            "prefix": self.prefix,
             "weights": module.weights,
             "packed": [{"weight": w, "description": json.loads(packing)} for w, packing in module.packed],
             "outputs": [{"shape": t.shape, "dtype": t.dtype} for t in module.outputs],

@@ -58,7 +58,7 @@ class Generator:
         declarations = sorted({f'extern "C" {e.code.declaration}' for e in self.emitted.values()})
         return "\n".join(
             [
-                '#include "door.h"',
+                '#include "interface.h"',
                 "",
                 *declarations,
                 "",

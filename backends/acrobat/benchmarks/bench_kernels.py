@@ -44,7 +44,9 @@ def cases() -> list:
 def test_kernel(benchmark: BenchmarkFixture, kernel: Kernel, rows: int) -> None:
     case = Case(kernel, rows)
     fraction, microseconds = case.fraction()
-    benchmark.name = f"{benchmark.name}: {fraction:.2f} of peak, {microseconds:.2f} us"
+    rate = case.flops / microseconds / 1e3
+    benchmark.name = f"{benchmark.name}: {rate:.1f} GFLOP/s, {fraction:.2f} of peak, {microseconds:.2f} us"
+    benchmark.extra_info["GFLOP/s"] = round(rate, 1)
     benchmark.extra_info["fraction of FMA peak"] = round(fraction, 3)
     benchmark.extra_info["microseconds a call"] = round(microseconds, 2)
     benchmark.pedantic(case.seconds, args=(case.calls,), rounds=5)

@@ -18,7 +18,7 @@ from torch import nn
 
 from backends.acrobat.codegen import blas, policy
 from backends.acrobat.codegen.devices import DEVICES
-from backends.acrobat.codegen.module import DOOR
+from backends.acrobat.codegen.module import PREFIX
 from backends.acrobat.core.messages import Messages
 from backends.acrobat.errors import InstanceError, ModuleChanged, ResourceError, ScheduleError
 from backends.acrobat.frontend.instances.boundary import Boundary
@@ -77,7 +77,7 @@ class Executable:
         options = settings.options.effective()
         self.folder = folder
         self.manifest = json.loads((folder / "manifest.json").read_text())
-        self._lib = library(folder / "model.so", self.manifest["door"])
+        self._lib = library(folder / "model.so", self.manifest["prefix"])
         names = self.manifest["weights"]
         self.blas = blas.find() if self.manifest["library"] else None
         self._memory = DEVICES[self.manifest["device"]].memory(self.manifest, folder)
@@ -291,8 +291,8 @@ class Executable:
         )
 
 
-def library(path: Path, door: str = DOOR) -> SimpleNamespace:
-    """The shared object's functions with their types declared. `door` begins the name of the one that is its model's."""
+def library(path: Path, prefix: str = PREFIX) -> SimpleNamespace:
+    """The shared object's functions with their types declared. `prefix` begins the name of the one that is its model's."""
     lib = ctypes.PyDLL(str(path))
     functions = SimpleNamespace()
     void, obj, integer = ctypes.c_void_p, ctypes.py_object, ctypes.c_int
@@ -326,7 +326,7 @@ def library(path: Path, door: str = DOOR) -> SimpleNamespace:
         "acrobat_cuda_stream": (integer, [void, void]),
     }
     for name, (result, arguments) in declare.items():
-        function = getattr(lib, f"{door}_model" if name == "acrobat_model" else name)
+        function = getattr(lib, f"{prefix}_model" if name == "acrobat_model" else name)
         function.restype, function.argtypes = result, arguments
         setattr(functions, name, function)
     return functions

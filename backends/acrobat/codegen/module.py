@@ -32,8 +32,8 @@ def classes_of(program: n.Program) -> list[tuple[str, str]]:
     return [(d.name, c.name) for d in program.datatypes.values() if not d.optional for c in d.cases]
 
 
-DOOR = "acrobat"
-"""What the names of a shared object's functions begin with."""
+PREFIX = "acrobat"
+"""Begins the name of the function of a shared object that gives its model."""
 
 
 class Module:
@@ -46,7 +46,7 @@ class Module:
         schedule: Schedule,
         units: Units,
         unit_writer: UnitWriter,
-        door: str = DOOR,
+        prefix: str = PREFIX,
     ) -> None:
         program = schedule.program
         self.includes = ("model.h", *unit_writer.includes)
@@ -102,7 +102,7 @@ class Module:
                 "    }",
                 "};",
                 "",
-                *model_table(schedule, units, self.outputs, unit_writer.maker, COMPILED, door),
+                *model_table(schedule, units, self.outputs, unit_writer.maker, COMPILED, prefix),
             ]
         )
         self.packed = list(unit_writer.packed)
@@ -127,7 +127,7 @@ def unit_section(units: Units, writer: UnitWriter) -> list[str]:
 
 
 def model_table(
-    schedule: Schedule, units: Units, outputs: Sequence[TensorT], maker: str, functions: Sequence[str], door: str
+    schedule: Schedule, units: Units, outputs: Sequence[TensorT], maker: str, functions: Sequence[str], prefix: str
 ) -> list[str]:
     """The end of a generated unit: all that the runtime must know of the model, as a `Model`, and the function that gives it.
     `functions` are the last entries of the table."""
@@ -155,7 +155,7 @@ def model_table(
         "",
         "}  // namespace",
         "",
-        f"ACROBAT_DOOR const acrobat::Model* {door}_model() {{ return &kModel; }}",
+        f"ACROBAT_EXPORT const acrobat::Model* {prefix}_model() {{ return &kModel; }}",
         "",
     ]
 

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from backends.acrobat.codegen.bytecode import Bytecode, BytecodeFunction, Instruction
 from backends.acrobat.codegen.cpp import Types, c_string
 from backends.acrobat.codegen.descriptors import Descriptors
-from backends.acrobat.codegen.module import DOOR, classes_of, model_table, opening, source, unit_section
+from backends.acrobat.codegen.module import PREFIX, classes_of, model_table, opening, source, unit_section
 from backends.acrobat.codegen.unit_writer import UnitWriter
 from backends.acrobat.codegen.units import UnitCode, Units
 from backends.acrobat.schedule.nodes import Schedule
@@ -22,7 +22,7 @@ class VmModule:
         schedule: Schedule,
         units: Units,
         unit_writer: UnitWriter,
-        door: str = DOOR,
+        prefix: str = PREFIX,
     ) -> None:
         program = schedule.program
         self.includes = ("model.h", *unit_writer.includes, "vm/interpreter.h")
@@ -54,7 +54,7 @@ class VmModule:
                 f"    {code.entry}, {instance}, {result},",
                 "};",
                 "",
-                *model_table(schedule, units, self.outputs, unit_writer.maker, INTERPRETED, door),
+                *model_table(schedule, units, self.outputs, unit_writer.maker, INTERPRETED, prefix),
             ]
         )
         self.packed = list(unit_writer.packed)

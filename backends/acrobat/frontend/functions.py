@@ -53,8 +53,9 @@ class Functions:
         self.changing: dict[Any, tuple[str, ...]] = {}  # function -> the parameters whose lists it changes
         self.gives_new: dict[Any, bool] = {}  # function key -> whether nothing else can see a list that it gives
         self.grown: dict[Any, Any] = {}  # (function, parameter) -> the type of such a list
-        self.symbols = Symbols()
-        self.messages = Messages(lambda number: self.symbols.values[number])
+        symbols = self.symbols = Symbols()
+        # Executables keep the messages, and must not keep the module by them.
+        self.messages = Messages(lambda number: symbols.values[number])
         self.reset()
 
     def reset(self) -> None:

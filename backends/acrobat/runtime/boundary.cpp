@@ -1,6 +1,7 @@
-// The one door between Python and compiled models: a narrow C interface. Each shared object has these functions, and beside them
+// The C interface between Python and compiled models. Each shared object has these functions, and beside them
 // one for each of its models that gives its `Model`.
 #include "cpu/executor.h"
+#include "exported.h"
 #include "run.h"
 
 namespace acrobat {
@@ -28,10 +29,8 @@ PyObject* log_of(const Session& s) {
 
 using namespace acrobat;
 
-#define ACROBAT_DOOR extern "C" __attribute__((visibility("default")))
-
-ACROBAT_DOOR Session* acrobat_create(const Model* model, int threads, uint64_t memory_limit, int is_checked, int gather_fusion,
-                                     int defer, int64_t wave, int executor, int64_t second_level, float* base) {
+ACROBAT_EXPORT Session* acrobat_create(const Model* model, int threads, uint64_t memory_limit, int is_checked, int gather_fusion,
+                                       int defer, int64_t wave, int executor, int64_t second_level, float* base) {
     Session* s = nullptr;
     guarded([&] {
         s = new Session(*model, {threads, memory_limit, is_checked != 0, gather_fusion != 0, defer != 0, wave,
@@ -41,28 +40,28 @@ ACROBAT_DOOR Session* acrobat_create(const Model* model, int threads, uint64_t m
     return s;
 }
 
-ACROBAT_DOOR int acrobat_destroy(Session* s) {
+ACROBAT_EXPORT int acrobat_destroy(Session* s) {
     if (s->running) return 0;
     delete s;
     return 1;
 }
 
-ACROBAT_DOOR void acrobat_set_gemm(Session* s, void* sgemm, int wide, void* get_threads, void* set_threads) {
+ACROBAT_EXPORT void acrobat_set_gemm(Session* s, void* sgemm, int wide, void* get_threads, void* set_threads) {
     cpu_of(*s->device).gemm.set(sgemm, wide != 0, get_threads, set_threads);
 }
 
-ACROBAT_DOOR void acrobat_add_weight(Session* s, const float* w) { s->cx.weights.push_back(s->cx.address(w)); }
+ACROBAT_EXPORT void acrobat_add_weight(Session* s, const float* w) { s->cx.weights.push_back(s->cx.address(w)); }
 
-ACROBAT_DOOR void acrobat_add_packed(Session* s, const float* w) { s->device->packed.push_back(w); }
+ACROBAT_EXPORT void acrobat_add_packed(Session* s, const float* w) { s->device->packed.push_back(w); }
 
-ACROBAT_DOOR int acrobat_add_class(Session* s, PyObject* cls) {
+ACROBAT_EXPORT int acrobat_add_class(Session* s, PyObject* cls) {
     return guarded([&] {
         const size_t index = s->classes.size();
         s->classes.emplace_back().set(cls, s->model.fields[index]);
     });
 }
 
-ACROBAT_DOOR int acrobat_set_python(Session* s, PyObject* tensor, PyObject* plain, PyObject* instance_error, PyObject* resource_error,
+ACROBAT_EXPORT int acrobat_set_python(Session* s, PyObject* tensor, PyObject* plain, PyObject* instance_error, PyObject* resource_error,
                                     PyObject* schedule_error) {
     return guarded([&] {
         s->python->tensor_reader.set(tensor, plain);
@@ -72,23 +71,23 @@ ACROBAT_DOOR int acrobat_set_python(Session* s, PyObject* tensor, PyObject* plai
     });
 }
 
-ACROBAT_DOOR int acrobat_watch(Session* s, PyObject* watched, PyObject* missing) {
+ACROBAT_EXPORT int acrobat_watch(Session* s, PyObject* watched, PyObject* missing) {
     return guarded([&] { s->python->guard.set(watched, missing, s->python->tensor_reader); });
 }
 
-ACROBAT_DOOR int acrobat_holds(Session* s) { return s->python->guard.holds(s->python->tensor_reader); }
+ACROBAT_EXPORT int acrobat_holds(Session* s) { return s->python->guard.holds(s->python->tensor_reader); }
 
-ACROBAT_DOOR int acrobat_running(Session* s) { return s->running; }
+ACROBAT_EXPORT int acrobat_running(Session* s) { return s->running; }
 
-ACROBAT_DOOR PyObject* acrobat_run(Session* s, PyObject* instances, PyObject* allocate, int unguarded) {
+ACROBAT_EXPORT PyObject* acrobat_run(Session* s, PyObject* instances, PyObject* allocate, int unguarded) {
     return run(*s, instances, allocate, unguarded != 0);
 }
 
-ACROBAT_DOOR const double* acrobat_counters(Session* s) {
+ACROBAT_EXPORT const double* acrobat_counters(Session* s) {
     s->device->measure();
     return reinterpret_cast<const double*>(&s->cx.counters);
 }
 
-ACROBAT_DOOR void acrobat_set_logging(Session* s, int on) { s->device->logging = on != 0; }
+ACROBAT_EXPORT void acrobat_set_logging(Session* s, int on) { s->device->logging = on != 0; }
 
-ACROBAT_DOOR PyObject* acrobat_log(Session* s) { return log_of(*s); }
+ACROBAT_EXPORT PyObject* acrobat_log(Session* s) { return log_of(*s); }

@@ -1,7 +1,8 @@
-// The part of the door that is about policies: the graphs of recorded work, and the table of which unit runs next.
+// The part of the C interface that is about policies: the graphs of recorded work, and the table of which unit runs next.
 #include <stdexcept>
 #include <string>
 
+#include "exported.h"
 #include "learning.h"
 #include "run.h"
 
@@ -65,15 +66,13 @@ PyObject* object_or_null(Body&& body) {
 
 using namespace acrobat;
 
-#define ACROBAT_DOOR extern "C" __attribute__((visibility("default")))
-
-ACROBAT_DOOR void acrobat_keep_graphs(Session* s, int on) {
+ACROBAT_EXPORT void acrobat_keep_graphs(Session* s, int on) {
     s->policy->keeps = on != 0;
     s->policy->kept.clear();
 }
 
 // The kept graphs as bytes that are the same for equal ones.
-ACROBAT_DOOR PyObject* acrobat_graphs(Session* s) {
+ACROBAT_EXPORT PyObject* acrobat_graphs(Session* s) {
     return object_or_null([&] {
         std::string bytes;
         const auto add = [&](const std::vector<int32_t>& numbers) {
@@ -92,14 +91,14 @@ ACROBAT_DOOR PyObject* acrobat_graphs(Session* s) {
 }
 
 // Of the kept graphs together.
-ACROBAT_DOOR int64_t acrobat_lower_bound(Session* s) {
+ACROBAT_EXPORT int64_t acrobat_lower_bound(Session* s) {
     int64_t bound = 0;
     for (const Graph& g : s->policy->kept) bound += g.lower_bound();
     return bound;
 }
 
 // (encoding, table, batches, batches of the agenda, lower bound, trials); the session's own policy stays as it is.
-ACROBAT_DOOR PyObject* acrobat_learn(Session* s, int64_t trials, uint64_t seed) {
+ACROBAT_EXPORT PyObject* acrobat_learn(Session* s, int64_t trials, uint64_t seed) {
     return object_or_null([&] {
         const Learned learned = learn(s->policy->kept, trials, seed, [] {
             if (PyErr_CheckSignals() != 0) throw PythonError{};
@@ -110,6 +109,6 @@ ACROBAT_DOOR PyObject* acrobat_learn(Session* s, int64_t trials, uint64_t seed) 
     });
 }
 
-ACROBAT_DOOR int acrobat_set_policy(Session* s, int encoding, PyObject* table) {
+ACROBAT_EXPORT int acrobat_set_policy(Session* s, int encoding, PyObject* table) {
     return guarded([&] { set_table(*s, encoding, table); });
 }

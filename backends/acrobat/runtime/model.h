@@ -3,6 +3,7 @@
 
 #include <new>
 
+#include "exported.h"
 #include "numbers.h"
 #include "python/building.h"
 #include "session.h"
@@ -39,6 +40,3 @@ struct Functions {
 };
 
 }  // namespace acrobat
-
-// The one symbol of a shared object that is the model's own; all others are the runtime's.
-#define ACROBAT_DOOR extern "C" __attribute__((visibility("default")))

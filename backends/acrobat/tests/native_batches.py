@@ -1,6 +1,6 @@
 """Many small programs built at once: one translation unit and one shared object.
 
-Each program stands in a namespace of its own and has doors of its own; equal kernels are there once.
+Each program stands in a namespace of its own and has a function of its own that gives its model; equal kernels are there once.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MEMORY_LIMIT = 1 << 30
 
 def generated(program: Program, options: Options, index: int) -> Generated:
     """What becomes member `index` of a batch; `program` is finished."""
-    return Build(program, options, CpuTarget.detect(), door=f"acrobat{index}").generate()
+    return Build(program, options, CpuTarget.detect(), prefix=f"acrobat{index}").generate()
 
 
 def build_batch(members: Sequence[Generated], folder: Path, flags: Sequence[str]) -> None:

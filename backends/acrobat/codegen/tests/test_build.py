@@ -200,7 +200,7 @@ def test_a_damaged_build_is_built_again(tmp_path: Path, name: str, damage: str) 
     def make(folder: Path) -> None:
         made.append(folder)
         (folder / "model.so").write_bytes(b"ELF" * 100)
-        (folder / "manifest.json").write_text('{"door": "acrobat"}')
+        (folder / "manifest.json").write_text('{"prefix": "acrobat"}')
         (folder / "kernel.o").write_bytes(b"object")
 
     folder = cached("key", make, tmp_path)
@@ -264,7 +264,7 @@ def test_the_key_has_all_of_the_description() -> None:
         "schedules": {request: (tried,)},
         "flags": ("-O1",),
         "emit": test_the_key_has_all_of_the_description,
-        "door": "other",
+        "prefix": "other",
     }
     assert others.keys() == {f.name for f in fields(Build)}
     assert len({first.key, *(replace(first, **{name: other}).key for name, other in others.items())}) == 1 + len(others)  # type: ignore[arg-type]

@@ -7,8 +7,8 @@
 
 using namespace acrobat;
 
-ACROBAT_DOOR int acrobat_cuda_open(Session* s, int ordinal, int walk, const void* module, int walk_shared, int kernels,
-                                   const char* const* names, const int* shared, int emulated) {
+ACROBAT_EXPORT int acrobat_cuda_open(Session* s, int ordinal, int walk, const void* module, int walk_shared, int kernels,
+                                     const char* const* names, const int* shared, int emulated) {
     return guarded([&] {
         cuda::Image image{module, walk_shared, {names, names + kernels}, {shared, shared + kernels}};
         cuda::cuda_of(*s->device).open(ordinal, walk != 0, image, emulated != 0);
@@ -16,7 +16,7 @@ ACROBAT_DOOR int acrobat_cuda_open(Session* s, int ordinal, int walk, const void
 }
 
 // Memory of the device with these bytes, kept until the session is destroyed; the first is what addresses count from.
-ACROBAT_DOOR uint64_t acrobat_cuda_hold(Session* s, const void* bytes, uint64_t size) {
+ACROBAT_EXPORT uint64_t acrobat_cuda_hold(Session* s, const void* bytes, uint64_t size) {
     uint64_t held = 0;
     guarded([&] {
         held = cuda::cuda_of(*s->device).hold(bytes, size);
@@ -25,10 +25,10 @@ ACROBAT_DOOR uint64_t acrobat_cuda_hold(Session* s, const void* bytes, uint64_t 
     return held;
 }
 
-ACROBAT_DOOR int acrobat_cuda_refill(Session* s, uint64_t held, const void* bytes, uint64_t size) {
+ACROBAT_EXPORT int acrobat_cuda_refill(Session* s, uint64_t held, const void* bytes, uint64_t size) {
     return guarded([&] { cuda::cuda_of(*s->device).refill(held, bytes, size); });
 }
 
-ACROBAT_DOOR int acrobat_cuda_stream(Session* s, void* stream) {
+ACROBAT_EXPORT int acrobat_cuda_stream(Session* s, void* stream) {
     return guarded([&] { cuda::cuda_of(*s->device).use(stream); });
 }

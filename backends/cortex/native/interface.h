@@ -129,15 +129,15 @@ inline PyObject* nested(const Session& s, PyObject* flat) {
 
 }  // namespace cortex
 
-#define CORTEX_DOOR extern "C" __attribute__((visibility("default")))
+#define CORTEX_EXPORT extern "C" __attribute__((visibility("default")))
 
-CORTEX_DOOR void* cortex_create(int threads) {
+CORTEX_EXPORT void* cortex_create(int threads) {
     cortex::Session* s = nullptr;
     cortex::guarded([&] { return s = new cortex::Session(threads), int64_t{0}; });
     return s;
 }
-CORTEX_DOOR void cortex_destroy(void* s) { delete static_cast<cortex::Session*>(s); }
-CORTEX_DOOR void cortex_set_tree(void* session, PyObject* leaf, PyObject* node, const char* word, const char* node_word) {
+CORTEX_EXPORT void cortex_destroy(void* s) { delete static_cast<cortex::Session*>(s); }
+CORTEX_EXPORT void cortex_set_tree(void* session, PyObject* leaf, PyObject* node, const char* word, const char* node_word) {
     cortex::Reader& reader = static_cast<cortex::Session*>(session)->reader;
     reader.leaf = reinterpret_cast<PyTypeObject*>(leaf);  // held by the caller
     reader.node = reinterpret_cast<PyTypeObject*>(node);
@@ -145,34 +145,34 @@ CORTEX_DOOR void cortex_set_tree(void* session, PyObject* leaf, PyObject* node, 
     reader.has_node_word = *node_word != 0;
     if (reader.has_node_word) reader.node_word.set(node, node_word);
 }
-CORTEX_DOOR void cortex_add_children(void* session, const char* field) {
+CORTEX_EXPORT void cortex_add_children(void* session, const char* field) {
     cortex::Reader& reader = static_cast<cortex::Session*>(session)->reader;
     reader.children.emplace_back().set(reinterpret_cast<PyObject*>(reader.node), field);
 }
-CORTEX_DOOR void cortex_add_table(void* session, const float* rows, int64_t count, int64_t width) {
+CORTEX_EXPORT void cortex_add_table(void* session, const float* rows, int64_t count, int64_t width) {
     auto& s = *static_cast<cortex::Session*>(session);
     s.reader.vocabulary = s.tables.empty() ? count : std::min(s.reader.vocabulary, count);
     s.tables.push_back(rows);
     s.widths.push_back(width);
 }
-CORTEX_DOOR void cortex_add_weight(void* s, const float* packed) { static_cast<cortex::Session*>(s)->weights.push_back(packed); }
-CORTEX_DOOR void cortex_add_packing(void* s, const float* from, float* to, int64_t rows, int64_t columns, int64_t gates, int64_t lanes,
+CORTEX_EXPORT void cortex_add_weight(void* s, const float* packed) { static_cast<cortex::Session*>(s)->weights.push_back(packed); }
+CORTEX_EXPORT void cortex_add_packing(void* s, const float* from, float* to, int64_t rows, int64_t columns, int64_t gates, int64_t lanes,
                                     int64_t panels) {
     static_cast<cortex::Session*>(s)->packed.push_back({from, to, rows, columns, gates, lanes, panels});
 }
-CORTEX_DOOR void cortex_add_outside(void* s, const float* row) { static_cast<cortex::Session*>(s)->outside.push_back(row); }
-CORTEX_DOOR void cortex_set_up(void* session, float* zeros) {
+CORTEX_EXPORT void cortex_add_outside(void* s, const float* row) { static_cast<cortex::Session*>(s)->outside.push_back(row); }
+CORTEX_EXPORT void cortex_set_up(void* session, float* zeros) {
     auto& s = *static_cast<cortex::Session*>(session);
     s.zeros = zeros;
     cortex::set_up(s);
 }
-CORTEX_DOOR int64_t cortex_read(void* s, PyObject* instances) {
+CORTEX_EXPORT int64_t cortex_read(void* s, PyObject* instances) {
     return cortex::guarded([&] { return cortex::read(*static_cast<cortex::Session*>(s), instances); });
 }
-CORTEX_DOOR int64_t cortex_run(void* s, float* out) {
+CORTEX_EXPORT int64_t cortex_run(void* s, float* out) {
     return cortex::guarded([&] { return cortex::run(*static_cast<cortex::Session*>(s), out); });
 }
-CORTEX_DOOR PyObject* cortex_nested(void* s, PyObject* flat) { return cortex::nested(*static_cast<cortex::Session*>(s), flat); }
-CORTEX_DOOR const double* cortex_counters(void* s) {
+CORTEX_EXPORT PyObject* cortex_nested(void* s, PyObject* flat) { return cortex::nested(*static_cast<cortex::Session*>(s), flat); }
+CORTEX_EXPORT const double* cortex_counters(void* s) {
     return reinterpret_cast<const double*>(&static_cast<cortex::Session*>(s)->counters);
 }

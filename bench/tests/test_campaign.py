@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +159,8 @@ def test_rows_are_kept_when_a_group_is_interrupted(tmp_path: Path, monkeypatch: 
 def test_a_signal_ends_with_a_summary(number: int, code: int, command: Callable[..., list[str]], tmp_path: Path) -> None:
     endless = ("measure.min_rounds=100000", "measure.max_rounds=100000", "measure.budget_s=600", "measure.relative_ci=1e-9")
     kept = ("measure=quick", "measure.stored=true", "backend=[honest,cheat]", "backend.cheat.how=Raises", *endless)
-    process = subprocess.Popen(command(*kept), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    heard = partial(signal.signal, number, signal.SIG_DFL)  # a shell has its background jobs ignore interrupts
+    process = subprocess.Popen(command(*kept), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heard)
     while process.poll() is None and not any(path.stat().st_size for path in tmp_path.glob("results/*/cells.jsonl")):
         time.sleep(0.05)
     os.kill(process.pid, number)

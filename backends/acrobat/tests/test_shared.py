@@ -21,12 +21,7 @@ def test_a_graph_takes_time_with_its_nodes(tmp_path: Path, codegen: Codegen) -> 
     module = load(tmp_path, SHARED, f"shared_{codegen}")
     model = module.Model().eval()
 
-    def ladder(levels: int) -> object:
-        node = module.Node(0, [])
-        for k in range(levels):
-            node = module.Node(k % 3, [node, node])
-        return node
-
+    ladder = module.ladder
     graphs = [ladder(0), ladder(LEVELS), ladder(2)]
     executable = compile(model, sample=[ladder(2), ladder(0)], options=Options(codegen=codegen), cache_folder=tmp_path)
     with torch.no_grad():

@@ -185,6 +185,13 @@ class Node:
         self.word, self.below = word, below
 
 
+def ladder(levels):
+    node = Node(0, [])
+    for k in range(levels):
+        node = Node(k % 3, [node, node])
+    return node
+
+
 class Model(nn.Module):
     def __init__(self):
         super().__init__()
@@ -211,12 +218,7 @@ def test_shared_nodes_are_computed_once(tmp_path: Path) -> None:
     module = load(tmp_path, SHARED, "objects_shared")
     model = module.Model().eval()
 
-    def ladder(levels: int) -> object:
-        node = module.Node(0, [])
-        for k in range(levels):
-            node = module.Node(k % 3, [node, node])
-        return node
-
+    ladder = module.ladder
     interpreter = Interpreter(build(model, sample=[ladder(2), ladder(0)]))
     with torch.no_grad():
         for levels in (0, 3, 40):

@@ -31,6 +31,7 @@ from backends.acrobat.frontend.values import (
     guess,
     is_container,
     is_list,
+    is_placeholder,
     is_unknown,
     known,
     retyped,
@@ -367,9 +368,7 @@ class Functions:
             self.changed = True
         if speculative:
             return
-        if contains_unknown(result) or (
-            isinstance(value, Dyn) and isinstance(value.atom, n.Var) and value.atom.name in ("?", "[]")
-        ):
+        if contains_unknown(result) or is_placeholder(value):
             self.incomplete = True
             return
         body = f.builder.finish(f.try_atom(f.coerce(value, result), definition))

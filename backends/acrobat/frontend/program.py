@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,12 +22,13 @@ from backends.acrobat.frontend.tensors.modules import forward_of, globally_hooke
 from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.frontend.tensors.values import Module
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
-from backends.acrobat.frontend.values import Dyn, Static, Value
+from backends.acrobat.frontend.values import Dyn, Placeholder, Static, Value
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import binders, walk
 
 ROUNDS = 12
-"""Recursions through this many functions and fields settle their types; real models need two or three rounds."""
+"""Recursions through this many functions and fields settle their types; real models need two or three rounds. A type that is
+still another one after the last round is an error that names it."""
 
 
 class ProgramBuilder(Functions):
@@ -87,6 +88,7 @@ class ProgramBuilder(Functions):
             raise CompileError([Problem(span, f"`forward` takes one instance here, not {len(params)} arguments", advice)])
         for _ in range(ROUNDS):
             self.reset()
+            results = dict(self.results)
             try:
                 instance = self._instance(hints(function) if hint is None else {params[0]: hint}, params[0], sample)
             except (AnnotationError, Refused) as error:
@@ -98,12 +100,14 @@ class ProgramBuilder(Functions):
             self.compile(key, function, values)
             if not self.changed and not self.datatypes.changed:
                 break
+        else:
+            self._unsettled(span, results)
         if self.problems:
             raise CompileError(self.problems)
         if self.incomplete or self.functions[key] is None:
             self._explain(span)
         functions = self._reachable()
-        for v in (e for f in functions.values() for e in walk(f.body) if isinstance(e, n.Var) and e.name in ("?", "[]")):
+        for v in (e for f in functions.values() for e in walk(f.body) if isinstance(e, Placeholder)):
             message = "the type of this list's elements cannot be found"
             self.problem(Problem(v.span, message, "annotate it: `xs: list[int] = []`"))
         if self.problems:
@@ -173,6 +177,16 @@ class ProgramBuilder(Functions):
                         classes = self.datatypes.cases[name]
                         pending += [self.datatypes.fields[c, x] for c in classes for x in self.datatypes.field_names(c)]
         return out
+
+    def _unsettled(self, span: Span, before: Mapping[Any, Any]) -> None:
+        """Says which types the last round has changed; `before` has the results of functions before it."""
+        late = f"changed in each of {ROUNDS} rounds of compiling"
+        for key in [key for key, result in self.results.items() if result != before.get(key)]:
+            definition, file = source_of(key[0])
+            message = f"the type of the result of `{key[0].__qualname__}` has {late}"
+            self.problem(Problem(span_of(definition, file), message, "have all of its calls give one type"))
+        if self.datatypes.changed:
+            self.problem(Problem(span, f"the types of fields have {late}", "annotate the fields of the model's classes"))
 
     def _explain(self, span: Span) -> None:
         """Name what stayed unknown: fields, or the function called last whose result did."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, ClassVar, TypeAlias
 
+from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.frontend.types import NEVER, NONE, SYMBOL, UNKNOWN, Mismatch, UnknownT, contains_unknown
 from backends.acrobat.ir import nodes as n
@@ -154,13 +155,39 @@ HELD = {"iterator": "an iterator is exhausted by its first use: write list(...) 
 """The kinds of `Held`, each with what is told where it is used as something else: `zip(...)` and the like are iterators."""
 
 
+@dataclass(frozen=True, slots=True)
+class Placeholder(n.Var):
+    """Stands for a value that cannot be computed yet. A later round compiles its function anew, so that no finished program has
+    one; it has no name, and is told from variables by its class."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyPlaceholder(Placeholder):
+    """Stands for a list, set or dictionary that nothing has been put into so far, so that the type of its elements is open."""
+
+
 def unknown() -> Dyn:
-    return Dyn(n.Var("?", UNKNOWN))
+    """A value of which not even the type is known."""
+    return Dyn(Placeholder("", UNKNOWN))
 
 
 def guess(type: Any) -> Dyn:
     """A value of a known type that cannot be computed yet: types found with its help are right, the code is made anew."""
-    return Dyn(n.Var("?", type))
+    return Dyn(Placeholder("", type))
+
+
+def empty(type: Any, span: Span) -> Dyn:
+    """An empty list, set or dictionary, made at a place in the source; the type of its elements is open."""
+    return Dyn(EmptyPlaceholder("", type, span=span))
+
+
+def is_placeholder(value: Value) -> bool:
+    return isinstance(value, Dyn) and isinstance(value.atom, Placeholder)
+
+
+def is_empty(value: Value) -> bool:
+    """Whether nothing has been put into the list, set or dictionary so far."""
+    return isinstance(value, Dyn) and isinstance(value.atom, EmptyPlaceholder)
 
 
 def is_unknown(value: Value) -> bool:

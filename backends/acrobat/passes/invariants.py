@@ -100,10 +100,15 @@ class _LoopInvariants:
     def _certain(self, body: Expr, first: First) -> Iterator[Binding]:
         """The bindings that the first round evaluates."""
         bindings, tail = lets(body)
-        for var, value in [*bindings, (Var("", tail.type), tail)]:
+        for var, value in bindings:
             yield var, value
-            if isinstance(value, If) and isinstance(value.cond, Var) and value.cond.name in first:
-                yield from self._certain(value.then if first[value.cond.name] else value.orelse, first)
+            yield from self._certain_in(value, first)
+        yield from self._certain_in(tail, first)
+
+    def _certain_in(self, value: Expr, first: First) -> Iterator[Binding]:
+        """Those of the arm that the first round takes, if the value is a branch and that is known."""
+        if isinstance(value, If) and isinstance(value.cond, Var) and value.cond.name in first:
+            yield from self._certain(value.then if first[value.cond.name] else value.orelse, first)
 
     def _split(self, linear: Op, changing: set[str], kept: list[Binding], out: list[Binding]) -> Op:
         """The product of what changes, plus that of the rest of the input, which goes to `out`."""

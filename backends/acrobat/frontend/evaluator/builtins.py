@@ -25,13 +25,13 @@ from backends.acrobat.frontend.evaluator.sums import extremum
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, METHODS, NUMBERS, handles
 from backends.acrobat.frontend.types import contains_unknown, describe
 from backends.acrobat.frontend.values import (
-    Dyn,
     Held,
     Method,
     Special,
     Static,
     TupleV,
     Value,
+    empty,
     is_list,
     is_number,
     is_tensor,
@@ -43,7 +43,6 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     unknown,
 )
-from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import heaps, python
 
 
@@ -92,7 +91,7 @@ LIBRARIES.append(_of_python)
 def _set(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
     match args:
         case []:
-            return containers.empty(f, "set")
+            return containers.empty_of_kind(f, "set")
         case [xs]:
             return containers.set_of(f, node, iterable(f, xs))
     return None
@@ -102,7 +101,7 @@ def _set(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None
 def _dict(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
     match args:
         case []:
-            return containers.empty(f, "dict")
+            return containers.empty_of_kind(f, "dict")
         case [xs] if is_list(xs):
             return containers.dict_of_pairs(f, node, xs)
     return None
@@ -380,7 +379,7 @@ def _heap_push(f: Frame, node: ast.Call, function: Any) -> Value | None:
     name, heap = found
     t = ListT(f.common([type_of(heap).item, type_of(item)]))
     if contains_unknown(t):
-        give(f, name, Dyn(n.Var("[]", t, span=f.span)))
+        give(f, name, empty(t, f.span))
         return Static(None)
     give(f, name, f.program.call(f, node, heaps.pushed, [f.coerce(heap, t), f.coerce(item, t.item)], {}))
     return Static(None)

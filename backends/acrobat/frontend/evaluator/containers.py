@@ -24,7 +24,9 @@ from backends.acrobat.frontend.values import (
     Method,
     Static,
     Value,
+    empty,
     is_container,
+    is_empty,
     is_unknown,
     nothing_known,
     retyped,
@@ -32,7 +34,6 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     unknown,
 )
-from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import python
 
 EMPTY = {"set": ListT(UNKNOWN, kind="set"), "dict": ListT(TupleT((UNKNOWN, UNKNOWN)), kind="dict")}
@@ -58,8 +59,8 @@ def of_kind(value: Value, kind: Any) -> Value:
     return retyped(value, replace(value.type, kind=kind))
 
 
-def empty(f: Frame, kind: str) -> Dyn:
-    return Dyn(n.Var("[]", EMPTY[kind], span=f.span))
+def empty_of_kind(f: Frame, kind: str) -> Dyn:
+    return empty(EMPTY[kind], f.span)
 
 
 # ---- making
@@ -71,13 +72,13 @@ def set_of(f: Frame, node: ast.AST, items: Value) -> Value:
     if nothing_known(whole):
         return unknown()
     if contains_unknown(type_of(whole)):
-        return empty(f, "set")
+        return empty_of_kind(f, "set")
     return of_kind(f.program.call(f, node, python.distinct, [whole], {}), "set")
 
 
 def dict_of(f: Frame, node: ast.AST, pairs: Sequence[tuple[Value, Value]]) -> Value:
     """The dictionary of entries written out."""
-    result: Value = empty(f, "dict")
+    result: Value = empty_of_kind(f, "dict")
     for key, value in pairs:
         result = put(f, node, result, key, value)
     return result
@@ -99,7 +100,7 @@ def put(f: Frame, node: ast.AST, whole: Value, key: Value, value: Value) -> Valu
     entry = TupleT((type_of(key), type_of(value)))
     joined = ListT(f.common([t.item, entry]), kind="dict")
     if contains_unknown(joined):
-        return Dyn(n.Var("[]", joined, span=f.span))
+        return empty(joined, f.span)
     pairs = items_of(f.coerce(whole, joined))
     assert isinstance(joined.item, TupleT)
     k, v = (f.coerce(x, wanted) for x, wanted in zip((key, value), joined.item.items, strict=True))
@@ -141,7 +142,7 @@ def column(f: Frame, whole: Dyn, which: int) -> Value:
 
 def contains(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
     if is_unknown(whole):  # nothing was put into it so far: what is done then may tell its type
-        f.program.incomplete |= getattr(whole.atom, "name", "") != "[]"
+        f.program.incomplete |= not is_empty(whole)
         return Static(False)
     if is_unknown(key):
         return unknown()
@@ -205,7 +206,7 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
                 f.problem(s, f"this set holds {describe(t.item)}, this adds {describe(type_of(x))}")
                 return
             if contains_unknown(joined):
-                give(f, who, Dyn(n.Var("[]", joined, span=f.span)))
+                give(f, who, empty(joined, f.span))
                 return
             items = items_of(f.coerce(whole, joined))
             give(f, who, of_kind(f.program.call(f, s, python.with_item, [items, f.coerce(x, joined.item)], {}), "set"))

@@ -113,7 +113,7 @@ def _set(f: Frame, node: ast.Set, hint: str) -> Value:
 def _dict(f: Frame, node: ast.Dict, hint: str) -> Value:
     keys, values = node.keys, node.values
     if not keys:
-        return containers.empty(f, "dict")
+        return containers.empty_of_kind(f, "dict")
     if None in keys:
         return f.problem(node, "a dict with `**` in it is not in the language", "write its entries")
     names = [k.value for k in keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]

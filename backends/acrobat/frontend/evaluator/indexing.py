@@ -18,6 +18,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    is_empty,
     is_list,
     is_unknown,
     kind,
@@ -139,8 +140,7 @@ def _length(f: Frame, a: Value) -> Value | None:
             return Static(len(value))
     match type_or_none(a):
         case ListT():
-            empty = isinstance(a, Dyn) and isinstance(a.atom, n.Var) and a.atom.name == "[]"
-            return Static(0) if empty else lists.length(f, a)
+            return Static(0) if is_empty(a) else lists.length(f, a)
         case TupleT(types):
             return Static(len(types))
     return None

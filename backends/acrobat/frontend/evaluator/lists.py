@@ -10,7 +10,7 @@ from backends.acrobat.core.types import INT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ITERATION, handles
-from backends.acrobat.frontend.types import Mismatch, contains_unknown
+from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown
 from backends.acrobat.frontend.values import (
     END,
     Dyn,
@@ -19,6 +19,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    empty,
     is_array,
     is_list,
     is_unknown,
@@ -37,7 +38,7 @@ Rows: TypeAlias = Callable[..., Any]
 
 def empty_list(f: Frame) -> Dyn:
     """A list whose item type is not known yet."""
-    return Dyn(n.Var("[]", ListT(unknown().type), span=f.span))
+    return empty(ListT(UNKNOWN), f.span)
 
 
 def list_of(f: Frame, node: ast.AST, items: list[Value], hint: str = "") -> Value:

@@ -35,7 +35,9 @@ from backends.acrobat.ir import nodes as n
 
 LoopStatement: TypeAlias = ast.For | ast.While
 TRIALS = 8
-"""Rounds of a loop after which the types of its names must have settled; they can only widen, from int to float, say."""
+"""Rounds of a loop, and one more for each name that it carries, after which the types of these names must have settled: types
+only widen, from int to float, say, and in each round one name at least takes the type of another. What has not settled by then
+is an error that names it."""
 
 
 def iterated(f: Frame, s: ast.For) -> Value:
@@ -227,7 +229,8 @@ def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any
     carried = [x for x in changed_in(f, s.body) if x in f.env and x not in own and type_or_none(f.env[x]) is not None]
     first = {name: f.env[name] for name in carried}
     types = {name: type_of(value) for name, value in first.items()}
-    for _ in range(TRIALS):
+    trials = TRIALS + len(carried)
+    for _ in range(trials):
         ways: list[dict[str, Value]] = []
         earlier, f.mutated = f.mutated, set()
         with f.trial():
@@ -253,6 +256,10 @@ def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any
                 f.poisoned[name] = why, "give it the same type before the loop and after each round"
         if types == before:
             break
+    else:
+        for name in [name for name in types if types[name] != before[name]][:1]:
+            what = f"the types in this loop have not settled after {trials} rounds: the last changed that of `{name}`"
+            f.problem(s, what, "annotate it, or give it the same type before the loop and after each round")
     return list(types), list(types.values())
 
 

@@ -21,6 +21,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    empty,
     is_unknown,
     kind,
     known,
@@ -145,7 +146,7 @@ def _append(f: Frame, s: ast.stmt, name: str, xs: Value, item: Value) -> None:
         f.problem(s, what, "a list has elements of one type")
         return
     if contains_unknown(joined):
-        give(f, name, Dyn(n.Var("[]", joined, span=f.span)))
+        give(f, name, empty(joined, f.span))
         return
     display = () if t == ListT(unknown().type) else f.displays.get(getattr(getattr(xs, "atom", None), "name", ""))
     result = f.host("list.append", [f.coerce(xs, joined), f.coerce(item, joined.item)], joined, name)

@@ -18,6 +18,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    guess,
     is_list,
     is_ragged,
     is_tensor,
@@ -28,7 +29,6 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     unknown,
 )
-from backends.acrobat.ir import nodes as n
 
 
 def cut(f: Frame, x: Array, dim: int, start: Value | None, stop: Value | None) -> Value:
@@ -70,7 +70,7 @@ def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:
 
 def joined(f: Frame, xs: Array, dim: Value) -> Value:
     """`torch.cat` of a list of run-time length: all parts of its tensors along `dim`, in order."""
-    item = Dyn(n.Var("?", item_type(xs)))
+    item = guess(item_type(xs))
     if not is_ragged(item) and not is_tensor(item):
         raise Refused("`cat` takes a list of tensors")
     k = dim_of(dim, len(shape(item)), "cat")
@@ -81,7 +81,7 @@ def joined(f: Frame, xs: Array, dim: Value) -> Value:
 
 def stack(f: Frame, xs: Array, dim: Value) -> Value:
     """`torch.stack` of a list of run-time length."""
-    item = Dyn(n.Var("?", item_type(xs)))
+    item = guess(item_type(xs))
     if isinstance(item_type(xs), ScalarT) or not (is_ragged(item) or is_tensor(item)):
         raise Refused("`stack` takes a list of tensors")
     k = dim_of(dim, len(shape(item)), "stack", extra=1)

@@ -23,8 +23,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
 )
 from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
-from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, is_ragged, is_tensor, known, retyped
-from backends.acrobat.ir import nodes as n
+from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, is_ragged, is_tensor, known, retyped
 
 
 def move(f: Frame, x: Array, how: str, dim: int) -> Value:
@@ -91,7 +90,7 @@ def reshape(f: Frame, x: Array, wanted: Sequence[Any]) -> Value:
     if (left, right) != (before, after):
         raise Refused("`view` cannot move elements across the dimension whose extent varies")
     row = tuple(fixed[:j] + fixed[j + 1 :])
-    if row == shape(Dyn(n.Var("?", item_type(x)))):
+    if row == shape(guess(item_type(x))):
         return retyped(x, ListT(item_type(x), j))
     return over_rows(f, x, j, lambda part: op(f, "reshape", [part], {"shape": row}))
 

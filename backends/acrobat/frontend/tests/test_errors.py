@@ -6,10 +6,14 @@ from pathlib import Path
 from textwrap import indent
 
 import pytest
+import torch
 
 from backends.acrobat.errors import CompileError
 from backends.acrobat.frontend import build
+from backends.acrobat.frontend import program as frontend_program
+from backends.acrobat.frontend.evaluator import loops
 from backends.acrobat.frontend.tests.test_own_model import load
+from backends.acrobat.ir.interpreter import Interpreter
 
 HEAD = """from __future__ import annotations
 from dataclasses import dataclass
@@ -660,6 +664,40 @@ def test_a_shape_that_stays_unknown_in_a_loop(tmp_path: Path) -> None:
     )
     with pytest.raises(CompileError, match=r"the shape of `Box.x` is not known"):
         build(load(tmp_path, text, "model").M())
+
+
+HANDED_ON = """
+    def forward(self, s: In) -> int:
+        a = b = c = d = e = g = h = i = j = k = []
+        for _ in range(s.n):
+            k, j, i, h, g, e, d, c, b, a = j, i, h, g, e, d, c, b, a, [1]
+        return len(k)
+"""
+
+
+def test_types_that_settle_late_in_a_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each round tells the type of one more name. Where too few rounds are looked at, an error names one that is still open."""
+    module = load(tmp_path, HEAD + HANDED_ON, "model")
+    model = module.M()
+    interpreter = Interpreter(build(model))
+    assert [interpreter.run(module.In(torch.ones(4), n)) for n in (9, 10)] == [0, 1]
+    monkeypatch.setattr(loops, "TRIALS", -5)
+    with pytest.raises(CompileError, match=r"not settled after 5 rounds: the last changed that of `e`"):
+        build(model)
+
+
+def test_types_of_results_that_do_not_settle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """
+    def forward(self, s: In) -> float:
+        return self.half(s.n)
+    def half(self, n: int):
+        return n / 2 if n < 2 else self.half(n - 1)
+"""
+    model = load(tmp_path, HEAD + text, "model").M()
+    assert build(model).functions
+    monkeypatch.setattr(frontend_program, "ROUNDS", 1)
+    with pytest.raises(CompileError, match=r"the type of the result of `M.half` has changed in each of 1 rounds of compiling"):
+        build(model)
 
 
 WRONG = {

@@ -70,7 +70,7 @@ def run(
     rows: dict[str, Record] = {}
 
     def done(cell: Cell, row: Record) -> None:
-        if stored:
+        if stored and not row["emulated"]:
             store.describe_machine(machine.hardware(), *machine.environment())
             store.append(row)
         rows[cell.id] = row

@@ -109,8 +109,9 @@ class Campaign:
             def done(cell: Cell, row: Record) -> None:
                 rows[cell.id] = Row(cell, row)
                 progress.done(cell, row)
-                support.learn(index, cell, row["status"], row["why"])
-                if config.measure.stored and not _repeats(row, store.latest(cell.id)):
+                if not row["emulated"]:  # what runs on an emulated device need not run on this machine
+                    support.learn(index, cell, row["status"], row["why"])
+                if config.measure.stored and not row["emulated"] and not _repeats(row, store.latest(cell.id)):
                     self._keep(store, cell, row)
 
             order = random.Random(config.seed).sample(todo, len(todo))
@@ -147,6 +148,8 @@ class Campaign:
             failed = sum(row.record["status"] in UNSUCCESSFUL for row in earlier)
             without = f", {failed} of them without success (rerun=failed)" if failed else ""
             parts.append(f"{len(earlier)} finished earlier{without}")
+        if emulated := sum(row.record["emulated"] for row in new):
+            parts.append(f"{emulated} on an emulated device, of which nothing is kept")
         if self.unkept:
             parts.append(f"{self.unkept} not kept")
         if self.cut:

@@ -21,6 +21,8 @@ from bench.template import Template
 from bench.validate import processors
 from bench.verifier import Verifier
 
+EMULATED = "the processor emulates the device: no time here is one of a device, and the row is not kept"
+
 Tell = Callable[[Cell, str, float], None]  # what a cell is at, and how much of its measuring is done, for the progress bar
 
 
@@ -51,7 +53,11 @@ class Begun:
         if self.child is None or self.error is not None:
             return
         try:
-            self.row["cold"]["load_s"] = round(self.shared_s + self.child.receive()["load_s"], 6)
+            reply = self.child.receive()
+            self.row["cold"]["load_s"] = round(self.shared_s + reply["load_s"], 6)
+            if reply["emulated"]:
+                self.row["emulated"] = True
+                self.row["flags"].append(EMULATED)
         except Exception as error:
             self.error = error
 

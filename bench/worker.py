@@ -63,7 +63,8 @@ class Session:
             for part in (self.workload, self.backend):
                 if hasattr(part, "load"):
                     part.load()
-        return {"load_s": _now() - start}
+        emulated = hasattr(self.backend, "emulated") and bool(self.backend.emulated())
+        return {"load_s": _now() - start, "emulated": emulated}
 
     def open(self) -> Reply:
         """Compile, place the instances, and the first run of all, each timed."""

@@ -146,6 +146,9 @@ class Acrobat:
             )
         return None
 
+    def emulated(self) -> bool:
+        return self.target.device == "cuda" and CudaTarget.detect().emulated
+
     def load(self) -> None:
         import workloads.structures  # noqa: F401
 

@@ -88,6 +88,15 @@ class Honest:
         return model
 
 
+class Emulated(Honest):
+    """Its device is one that the processor plays."""
+
+    name = "emulated"
+
+    def emulated(self) -> bool:
+        return True
+
+
 class Applied:
     note = ""
     batch_size = 0

@@ -101,8 +101,8 @@ class Backend(Protocol):
     constructor's parameters, their types and defaults included. The harness's own process constructs it too, to ask for its
     variants: so importing and constructing it loads nothing heavy; `available` and `compile` may.
 
-    It may have a method `emulated()`, which says whether its device is one that the processor plays, for tests. Rows of such a cell
-    are shown, with a remark, and never kept.
+    It may have a method `emulated()`, which says whether its device is one that the processor plays, for tests. Rows of such
+    cells are shown, with a remark, and never kept.
 
     It may have a method `load()`, which imports what `compile` and the first run need: that time is stored as the time to load,
     so that the time to compile is that of compiling alone. A workload may have one too.

@@ -63,6 +63,7 @@ class _Segments:
         self._defined: dict[str, Expr] = {}
         self._loop: dict[str, int] = {}  # for each variable which of the loops it stands in; 0 for none
         self._uses: dict[str, int] = {}
+        self._roots: dict[str, tuple[str, list[set[str]]]] = {}  # of the lists asked about, see `_root`
         for node in walk(function.body):
             if isinstance(node, Let):
                 self._defined[node.var.name] = node.value
@@ -238,7 +239,14 @@ class _Segments:
 
     def _root(self, xs: Atom) -> tuple[str, list[set[str]]]:
         """The list of which `xs` has been made item by item, and pairs of lists that an error is raised for if their lengths
-        differ (`frontend.ragged.of_length`)."""
+        differ (`evaluator.lists.of_length`). Each list is looked at once: zips of zips lead to one list by many ways."""
+        if not isinstance(xs, Var):
+            return "", []
+        if xs.name not in self._roots:
+            self._roots[xs.name] = self._found_root(xs)
+        return self._roots[xs.name]
+
+    def _found_root(self, xs: Atom) -> tuple[str, list[set[str]]]:
         checked: list[set[str]] = []
         while isinstance(xs, Var):
             made = self._definition(xs)

@@ -9,9 +9,10 @@ from backends.acrobat.errors import InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.frontend.tests.test_own_model import load
 from backends.acrobat.ir.interpreter import Interpreter
-from backends.acrobat.ir.nodes import Op
+from backends.acrobat.ir.nodes import Op, Var
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.options import Options
+from backends.acrobat.passes.segments import _Segments
 from backends.acrobat.pipeline import optimise
 from backends.acrobat.tests.zoo.check import as_tensors, assert_same
 
@@ -104,3 +105,21 @@ def test_extents_that_differ_are_an_error_of_the_instance(tmp_path) -> None:
     optimised = optimise(build(module, sample=good), Options())
     with pytest.raises(InstanceError):
         Interpreter(optimised).run({"x": torch.randn(2, 8), "y": torch.randn(3, 8), "h": torch.randn(8)})
+
+
+def test_each_list_is_looked_at_once(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums of sums of rows are zips of zips, which lead back to the first list in many ways."""
+    body = "for _ in range(3): x = x + y * x\n        return torch.softmax(x @ h, 0) @ x"
+    module = load(tmp_path, HEAD.replace("{body}", body)).Model()
+    program = build(module, sample=[{"x": torch.randn(n, 8), "y": torch.randn(n, 8), "h": torch.randn(8)} for n in (2, 3)])
+    asked: list[object] = []
+    find = _Segments._found_root
+
+    def found(self: _Segments, xs: Var) -> tuple[str, list[set[str]]]:
+        asked.append((self._function.name, xs.name))
+        return find(self, xs)
+
+    monkeypatch.setattr(_Segments, "_found_root", found)
+    optimise(program, Options())
+    assert asked
+    assert len(asked) == len(set(asked))

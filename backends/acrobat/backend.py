@@ -194,10 +194,9 @@ class Acrobat:
         if learns:
             drawn = workload.instances(size, seed + SAMPLE_SEED, POLICY_MINIBATCHES * batch_size)
             executable.learn([drawn[i : i + batch_size] for i in range(0, len(drawn), batch_size)])
-        settings = (
-            *(replace(self.options, tables=False), trials, self.guide if trials else "", self.untuned),
-            *([self.policy_trials] if learns else []),
-        )
+        options = replace(self.options, tables=False, executor=executable.executor)
+        guide = self.guide if trials else ""
+        settings = (options, trials, guide, self.untuned, *([self.policy_trials] if learns else []))
         return Compiled(executable, self.target.threads, settings=repr(settings), bounds=learns)
 
 
@@ -257,7 +256,8 @@ class Compiled:
         c = self.executable.counters()
         width = c["nodes"] / c["batches"] if c["batches"] else 0.0
         bound = {"lower_bound": self.lower_bound(self.minibatch)} if self.bounds else {}
-        return {**c, "mean_batch_width": width, "arena_bytes": c["host_bytes"] + c["tensor_bytes"], **bound}
+        arena = c["host_bytes"] + c["tensor_bytes"]
+        return {**c, "executor": self.executable.executor, "mean_batch_width": width, "arena_bytes": arena, **bound}
 
     def lower_bound(self, minibatch: Sequence[Instance]) -> int:
         """Below which the number of batches of a mini-batch cannot come. It is run once more for that, the first time."""

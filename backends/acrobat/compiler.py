@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from torch import nn
@@ -25,7 +26,7 @@ from backends.acrobat.frozen import Frozen
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.kernels.interface import Request, Schedules
 from backends.acrobat.passes.constants import evaluate_derived
-from backends.acrobat.pipeline import optimise
+from backends.acrobat.pipeline import executor_for, optimise
 from backends.acrobat.settings import Settings, keywords_of
 from backends.acrobat.tuning.tune import Guide
 
@@ -118,4 +119,6 @@ def load(program: Program, folder: Path, settings: Settings) -> Executable:
     """A finished program from its build in `folder`."""
     cases = {(d.name, c.name): c.cls for d in program.datatypes.values() for c in d.cases}
     weights = {**program.values, **evaluate_derived(program)}
+    options = settings.options.effective()
+    settings = replace(settings, options=replace(options, executor=executor_for(program, options)))
     return Executable(folder, weights, [cases[c] for c in classes_of(program)], settings, program.boundary, program.messages)

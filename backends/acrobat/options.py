@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Literal, TypeAlias, TypeVar, get_args, get_type_hints
 
 Device: TypeAlias = Literal["cpu", "cuda"]
-Executor: TypeAlias = Literal["inline", "dataflow", "agenda", "learned"]
+Executor: TypeAlias = Literal["auto", "inline", "dataflow", "agenda", "learned"]
 Codegen: TypeAlias = Literal["aot", "vm"]
 Launch: TypeAlias = Literal["walk", "launches"]
 Kernels: TypeAlias = Literal["generated", "vendor"]
@@ -49,11 +49,13 @@ class Options:
     wave: int = 64
     """A mini-batch whose results would outgrow the caches runs as several waves, one after the other, of so many instances at
     least, of those that wait four times as many; 0: all instances always run together."""
-    executor: Executor = "inline"
-    """How depths are found: `inline` by counters in the generated code, `dataflow` from each operation's operands as it is
-    recorded, `agenda` not at all: what is ready runs, the unit of the lowest average depth first (DyNet's agenda). `learned`:
-    what is ready runs, and which unit of it, a table says that was learned from sample mini-batches (ED-Batch's finite-state
-    machine; Chen et al., ICML 2023; `codegen/policy.py`)."""
+    executor: Executor = "auto"
+    """What decides which operations run together. `auto`: `inline`, as in the paper, but `dataflow` for a model that goes
+    through the elements of a list of its own results and waits for no tensor, whose work inline depth would keep apart
+    (`analyses/recurrences.py`). The others say how depths are found: `inline` by counters in the generated code, `dataflow`
+    from each operation's operands as it is recorded, `agenda` not at all: what is ready runs, the unit of the lowest average
+    depth first (DyNet's agenda). `learned`: what is ready runs, and which unit of it, a table says that was learned from sample
+    mini-batches (ED-Batch's finite-state machine; Chen et al., ICML 2023; `codegen/policy.py`)."""
     codegen: Codegen = "aot"
     """How the host program runs: compiled ahead of time, or as bytecode that a native loop interprets (paper: AOT compilation
     against the Relay VM). Kernels are compiled either way."""

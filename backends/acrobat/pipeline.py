@@ -12,11 +12,12 @@ from backends.acrobat.analyses.facts import ScheduleFacts
 from backends.acrobat.analyses.independence import dependent
 from backends.acrobat.analyses.phases import phases
 from backends.acrobat.analyses.placement import misplaced
+from backends.acrobat.analyses.recurrences import runs_through_elements
 from backends.acrobat.analyses.waits import waits_of
 from backends.acrobat.errors import CompileError
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.verifier import verify
-from backends.acrobat.options import Options
+from backends.acrobat.options import Executor, Options
 from backends.acrobat.passes import (
     coarsen,
     constants,
@@ -120,6 +121,16 @@ def facts_for(program: Program, options: Options) -> ScheduleFacts:
         alignment=alignment(program, graph, static, waits, phase) if options.ghosts else Alignment(),
         recursive=frozenset(name for name in program.functions if name in graph.recursive),
     )
+
+
+def executor_for(program: Program, options: Options) -> Executor:
+    """Which executor runs the finished program: the one that the options name, or else the one that suits it.
+
+    One that waits stays with inline depth: the others run all that is recorded at each wait, so they cannot defer."""
+    if options.executor != "auto":
+        return options.executor
+    waits = waits_of(program, call_graph(program)).functions
+    return "dataflow" if program.entry not in waits and runs_through_elements(program) else "inline"
 
 
 def schedule_of(program: Program, options: Options) -> Schedule:

@@ -25,6 +25,7 @@ from backends.acrobat.frontend.instances.boundary import Boundary
 from backends.acrobat.frozen import MISSING, Frozen
 from backends.acrobat.kernels.packing import pack
 from backends.acrobat.memory import has_ordinary_memory
+from backends.acrobat.options import Executor
 from backends.acrobat.settings import Settings
 
 EXECUTORS = ("inline", "dataflow", "agenda", "learned")
@@ -62,7 +63,8 @@ class Executable:
         messages: Messages | None = None,
     ) -> None:
         """`folder` is a finished build, `weights` all weights of the program (float32), `classes` those of its manifest.
-        Of the settings, those count that say how a build is run. `boundary` and `messages` are the program's.
+        Of the settings, those count that say how a build is run; of `executor` not `auto`, but what it stands
+        for. `boundary` and `messages` are the program's.
 
         Raises RuntimeError if the system has not as many threads, BuildError if the kernels call a library and there is none.
         """
@@ -104,6 +106,11 @@ class Executable:
             self._session, torch.Tensor, has_ordinary_memory, InstanceError, ResourceError, ScheduleError
         )
         self._outputs = [(tuple(t["shape"]), getattr(torch, t["dtype"])) for t in self.manifest["outputs"]]
+
+    @property
+    def executor(self) -> Executor:
+        """What decides which operations run together, as `Options.executor` says; never `auto`."""
+        return self._settings.options.executor
 
     @property
     def device(self) -> str:

@@ -75,3 +75,19 @@ def test_the_agenda_waits_for_units_that_lie_higher(built: Any) -> None:
     agenda = built("birnn", options=Options(phases=False, executor="agenda"))
     assert sorted(rows(depth, sentences, "classify") or rows(depth, sentences, "argmax")) == [1, 3, 6]
     assert (rows(agenda, sentences, "classify") or rows(agenda, sentences, "argmax")) == [10]
+
+
+def test_the_compiler_takes_dataflow_where_inline_depth_keeps_work_apart(built: Any) -> None:
+    """In a grid every cell waits for its upper and its left neighbour, so there are as many batches of cells as anti-diagonals;
+    with one depth for each row they would be as many as the largest grid has cells. What makes the cells' inputs and what
+    reads their states is a batch each."""
+    grids = [[[1] * 4] * 5, [[2] * 3] * 4]
+    batches = {}
+    for executor in ("auto", "dataflow", "inline"):
+        executable = built("dagrnn", options=Options(executor=executor))
+        executable(grids)
+        batches[executor] = executable.counters()["batches"]
+        assert executable.executor == ("dataflow" if executor == "auto" else executor)
+    others = batches["auto"] - (4 + 5 - 1)
+    assert batches == {"auto": 8 + others, "dataflow": 8 + others, "inline": 20 + others}
+    assert built("birnn").executor == "inline"

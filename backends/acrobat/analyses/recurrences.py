@@ -1,0 +1,204 @@
+"""Recurrences through the elements of a list: loops for which one depth for a whole list is too coarse.
+
+With inline depth a list is there when its last element is, as in the paper. That loses nothing where a list is read as a whole,
+or where what is read does not come back into it. It does in a loop that carries a list, reads an element of it, computes with
+that, and appends what it has computed to the list that its next round reads: the round waits for elements that it does not use.
+DAG-RNN goes over the row above so, and a lattice LSTM reads the state before a word's first character. There the executor that
+finds depths from each operation's own operands (`dataflow`) batches what inline depth runs one after the other.
+
+What counts as such a recurrence is a circle in the flow of values within one function that has tensor work in it, the reading
+of an element by its position or in turn, and an append. An element that is always the last one is as deep as its list, and
+elements that a `Map` makes are usually as deep as each other, so neither counts. Calls are not followed: a recursion that makes
+a list of its children's results makes a new one each time, and its nodes belong together by the depth of the deepest child.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from enum import Enum, auto
+from typing import TypeAlias
+
+from backends.acrobat.analyses.once import once
+from backends.acrobat.core.types import ListT, TupleT, Type
+from backends.acrobat.ir.nodes import (
+    Atom,
+    Call,
+    Construct,
+    Expr,
+    Field,
+    Fold,
+    Function,
+    Host,
+    If,
+    Item,
+    Launch,
+    Let,
+    ListOf,
+    Lit,
+    Loop,
+    Map,
+    Match,
+    Op,
+    Program,
+    Tuple,
+    Var,
+    Weight,
+)
+from backends.acrobat.ir.visitor import lets
+from backends.acrobat.ir.work import is_work
+
+Leaf: TypeAlias = tuple[str, int]
+"""A variable, and which of its leaves: a tuple's come one after the other, a list's are those of one element."""
+Leaves: TypeAlias = Sequence[Leaf]
+
+
+class Kind(Enum):
+    """What happens to a value on its way from one leaf to another."""
+
+    MOVE = auto()
+    WORK = auto()
+    READ = auto()
+    APPEND = auto()
+
+
+@once
+def runs_through_elements(program: Program) -> bool:
+    """Whether the program has a recurrence through the elements of a list."""
+    return any(_Flow(f).has_recurrence() for f in program.functions.values())
+
+
+def _count(type: Type) -> int:
+    match type:
+        case TupleT(items):
+            return sum(map(_count, items))
+        case ListT(item):
+            return _count(item)
+    return 1
+
+
+def _leaves(atom: Atom) -> Leaves:
+    return [(atom.name, i) for i in range(_count(atom.type))] if isinstance(atom, Var) else []
+
+
+def _all(atoms: Sequence[Atom]) -> Leaves:
+    return [leaf for a in atoms for leaf in _leaves(a)]
+
+
+class _Flow:
+    """Which leaves of one function's variables flow into which."""
+
+    def __init__(self, function: Function) -> None:
+        self._to: defaultdict[Leaf, set[Leaf]] = defaultdict(set)
+        self._from: defaultdict[Leaf, set[Leaf]] = defaultdict(set)
+        self._kinds: Mapping[Kind, set[tuple[Leaf, Leaf]]] = {kind: set() for kind in Kind}
+        self._into(function.body, [])
+
+    def has_recurrence(self) -> bool:
+        for a, b in self._kinds[Kind.APPEND]:
+            circle = _reachable(b, self._to) & _reachable(a, self._from)  # all that lies on some way from b to a
+            if circle and all(
+                any(x in circle and y in circle for x, y in self._kinds[kind]) for kind in (Kind.WORK, Kind.READ)
+            ):
+                return True
+        return False
+
+    def _edge(self, a: Leaf, b: Leaf, kind: Kind) -> None:
+        self._to[a].add(b)
+        self._from[b].add(a)
+        self._kinds[kind].add((a, b))
+
+    def _pair(self, a: Leaves, b: Leaves, kind: Kind = Kind.MOVE) -> None:
+        """Leaf by leaf; what has none, a weight or a literal, flows nowhere."""
+        for x, y in zip(a, b, strict=False):
+            self._edge(x, y, kind)
+
+    def _mix(self, a: Leaves, b: Leaves, kind: Kind = Kind.MOVE) -> None:
+        for x in a:
+            for y in b:
+                self._edge(x, y, kind)
+
+    def _into(self, expr: Expr, to: Leaves) -> None:
+        """The value of `expr` flows into the leaves `to`; of a function's result nothing is asked, so it has none."""
+        match expr:
+            case Let():
+                bindings, tail = lets(expr)
+                for var, value in bindings:
+                    self._into(value, _leaves(var))
+                self._into(tail, to)
+            case Var():
+                self._pair(_leaves(expr), to)
+            case Op(args=args) | Launch(args=args):
+                self._mix(_all(args), to, Kind.WORK if is_work(expr) else Kind.MOVE)
+            case Host():
+                self._host(expr, to)
+            case Tuple(items=items):
+                self._parts(items, to)
+            case Field(value=value, index=index):
+                assert isinstance(value.type, TupleT)
+                at = sum(map(_count, value.type.items[:index]))
+                self._pair(_leaves(value)[at : at + len(to)], to)
+            case ListOf(items=items):
+                for item in items:
+                    self._pair(_leaves(item), to)
+            case Construct(args=args):
+                self._mix(_all(args), to)
+            case If(then=then, orelse=orelse):
+                self._into(then, to)
+                self._into(orelse, to)
+            case Match(value=value, arms=arms):
+                for arm in arms:
+                    self._mix(_leaves(value), _all(arm.vars))
+                    self._into(arm.body, to)
+            case Map(var=var, iterable=iterable, body=body):
+                self._pair(_leaves(iterable), _leaves(var), Kind.READ)
+                self._into(body, to)
+            case Fold(var=var, iterable=iterable, vars=carried, init=init, body=body):
+                self._pair(_leaves(iterable), _leaves(var), Kind.READ)
+                self._carry(carried, init, body, to)
+            case Loop(vars=carried, init=init, cond=cond, body=body):
+                self._into(cond, [])
+                self._carry(carried, init, body, to)
+            case Call() | Item() | Lit() | Weight():
+                pass
+
+    def _parts(self, items: Sequence[Atom], to: Leaves) -> None:
+        """Each item into its own share of the leaves."""
+        at = 0
+        for item in items:
+            count = _count(item.type)
+            self._pair(_leaves(item), to[at : at + count])
+            at += count
+
+    def _carry(self, carried: Sequence[Var], init: Sequence[Atom], body: Expr, to: Leaves) -> None:
+        every = _all(carried)
+        self._parts(init, every)
+        self._into(body, every)
+        self._pair(every, to)
+
+    def _host(self, expr: Host, to: Leaves) -> None:
+        match expr.op, expr.args:
+            case "list.get", (source, at):
+                last = isinstance(at, Lit) and at.value == -1
+                self._pair(_leaves(source), to, Kind.MOVE if last else Kind.READ)
+            case "list.append", (source, item):
+                self._pair(_leaves(source), to)
+                self._pair(_leaves(item), to, Kind.APPEND)
+            case "list.concat", sources:
+                for source in sources:
+                    self._pair(_leaves(source), to, Kind.APPEND)
+            case (("zip" | "parallel"), sources):
+                self._parts(sources, to)
+            case "enumerate", (source,):
+                self._pair(_leaves(source), to[1:])
+            case (("list.slice" | "list.reverse" | "phase"), (source, *_)):
+                self._pair(_leaves(source), to)
+
+
+def _reachable(start: Leaf, edges: Mapping[Leaf, set[Leaf]]) -> set[Leaf]:
+    found, pending = {start}, [start]
+    while pending:
+        new = edges.get(pending.pop(), set()) - found
+        found |= new
+        pending += new
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, get_type_hints
 
 import pytest
@@ -82,7 +83,7 @@ def test_the_profile_is_of_other_instances(
 
     def compile(module: Any, **options: Any) -> Any:
         seen.update(options)
-        return None
+        return SimpleNamespace(executor="inline")
 
     monkeypatch.setattr(compiler, "compile", compile)
     workload = spec("treelstm")

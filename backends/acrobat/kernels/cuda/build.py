@@ -48,7 +48,7 @@ def compiled(text: str, arch: str) -> Image:
     headers = [(HERE / name).read_bytes() for name in HEADERS]
     names = [name.encode() for name in HEADERS]
     program = _checked(nvrtc, nvrtc.nvrtcCreateProgram(text.encode(), b"kernels.cu", len(headers), headers, names))
-    options = [f"--gpu-architecture={arch}".encode(), b"-std=c++17", b"-lineinfo", b"--ptxas-options=-v"]
+    options = [f"--gpu-architecture={arch}".encode(), b"-std=c++17", b"--ptxas-options=-v"]
     (result,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
     log = b" " * _checked(nvrtc, nvrtc.nvrtcGetProgramLogSize(program))
     _checked(nvrtc, nvrtc.nvrtcGetProgramLog(program, log))

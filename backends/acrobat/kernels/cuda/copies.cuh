@@ -12,8 +12,8 @@ struct copy_rows_args {
     int64_t stride;
 };
 
-ACROBAT_DEVICE void copy_rows_tile(const copy_rows_args& a, int tile) {
-    const int row = tile * kWarps + threadIdx.x / 32, lane = threadIdx.x % 32;
+ACROBAT_DEVICE void copy_rows_tile(const copy_rows_args& a, int tile, int thread) {
+    const int row = tile * kWarps + thread / 32, lane = thread % 32;
     if (row >= a.rows) return;
     const float* const from = a.base + a.from[row] + a.by;
     float* const to = a.to + row * a.stride;
@@ -29,10 +29,11 @@ ACROBAT_DEVICE void copy_rows_tile(const copy_rows_args& a, int tile) {
         reinterpret_cast<uint32_t*>(to)[e] = reinterpret_cast<const uint32_t*>(from)[e];
 }
 
-ACROBAT_APART void copy_rows_tiles(int arguments, int first, int tiles) {
+ACROBAT_DEVICE void copy_rows_tiles(int arguments, int first, int tiles) {
     const copy_rows_args& a = *reinterpret_cast<const copy_rows_args*>(shared_memory() + arguments);
-    const int blocks = gridDim.x;
-    for (int tile = (blockIdx.x + blocks - first % blocks) % blocks; tile < tiles; tile += blocks) copy_rows_tile(a, tile);
+    const int blocks = gridDim.x, thread = thread_index();
+    for (int tile = (blockIdx.x + blocks - first % blocks) % blocks; tile < tiles; tile += blocks)
+        copy_rows_tile(a, tile, thread);
 }
 
 // Tells the host that what it waits for is there; to be called after a barrier.
@@ -41,10 +42,11 @@ struct flag_args {
     int64_t value;
 };
 
-ACROBAT_DEVICE void flag_tile(const flag_args& a, int) {
-    if (threadIdx.x == 0) tell_host(a.where, a.value);
+ACROBAT_DEVICE void flag_tile(const flag_args& a, int, int thread) {
+    if (thread == 0) tell_host(a.where, a.value);
 }
 
-ACROBAT_APART void flag_tiles(int arguments, int first, int) {
-    if (int(blockIdx.x) == first % int(gridDim.x)) flag_tile(*reinterpret_cast<const flag_args*>(shared_memory() + arguments), 0);
+ACROBAT_DEVICE void flag_tiles(int arguments, int first, int) {
+    if (int(blockIdx.x) == first % int(gridDim.x))
+        flag_tile(*reinterpret_cast<const flag_args*>(shared_memory() + arguments), 0, thread_index());
 }

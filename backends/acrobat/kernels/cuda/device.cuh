@@ -11,13 +11,21 @@ using int64_t = long long;
 using uint64_t = unsigned long long;
 #define INFINITY __int_as_float(0x7f800000)
 #define ACROBAT_DEVICE __device__ __forceinline__
-#define ACROBAT_APART __device__ __noinline__  // a function with registers of its own
 #define ACROBAT_KERNEL extern "C" __global__
 #define ACROBAT_GLOBAL __device__
 
 ACROBAT_DEVICE char* shared_memory() {
     extern __shared__ __align__(128) char memory[];
     return memory;
+}
+
+// The number of this thread in its block. A kernel asks for it once, at its beginning: the compiler cannot see that the answer is
+// always the same, so what is computed from it lives in registers for as long as that kernel runs. With `threadIdx`, the walker
+// would compute it before its loop, for all kernels, and keep it all the time, which took 100 registers and more.
+ACROBAT_DEVICE int thread_index() {
+    int index;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
+    return index;
 }
 
 // All threads of the block have come here, and see what the others wrote before.
@@ -120,13 +128,13 @@ ACROBAT_DEVICE float warp_max(float v) {
 // group gets those of the values l * N / L and following, N / L of them, in v[0] and following; or, if N < L, that of the value
 // l / (L / N). This takes about N exchanges, where summing each value for all lanes would take N * log2(L).
 template <int L, int N>
-ACROBAT_DEVICE void lane_sums(float (&v)[N]) {
+ACROBAT_DEVICE void lane_sums(float (&v)[N], int thread) {
     int left = N;
 #pragma unroll
     for (int by = L / 2; by; by /= 2) {
         if (left > 1) {
             left /= 2;
-            const bool upper = threadIdx.x & by;
+            const bool upper = thread & by;
 #pragma unroll
             for (int i = 0; i < N / 2; ++i) {
                 if (i < left) {

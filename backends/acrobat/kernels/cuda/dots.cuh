@@ -12,11 +12,11 @@ struct Dots {
 };
 
 template <class K, int R>
-ACROBAT_DEVICE void few_dots(const typename K::Args& a, int tile, char*) {
+ACROBAT_DEVICE void few_dots(const typename K::Args& a, int tile, char*, int thread) {
     using D = Dots<K>;
     static_assert(R >= K::kRows && R <= 8);
     const int instance = tile / D::kTiles, head = tile % D::kTiles / D::kAcross;
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, column0 = tile % D::kAcross * 32 + warp * 4;
+    const int warp = thread / 32, lane = thread % 32, column0 = tile % D::kAcross * 32 + warp * 4;
     const float *lefts[R], *rights[4];
 #pragma unroll
     for (int r = 0; r < R; ++r) lefts[r] = K::left(a, instance, head, smaller(r, K::kRows - 1));
@@ -37,7 +37,7 @@ ACROBAT_DEVICE void few_dots(const typename K::Args& a, int tile, char*) {
     }
     constexpr int kHolders = 32 / (R * 4);
     const int r = lane / kHolders / 4, column = column0 + lane / kHolders % 4;
-    lane_sums<32>(acc);
+    lane_sums<32>(acc, thread);
     float gates[1][1] = {{acc[0]}};
     if (lane % kHolders == 0 && r < K::kRows && column < K::kColumns)
         K::template finish<1>(a, (instance * K::kHeads + head) * K::kRows + r, column, gates);

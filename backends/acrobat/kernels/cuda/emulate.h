@@ -18,7 +18,6 @@
 #include <vector>
 
 #define ACROBAT_DEVICE inline
-#define ACROBAT_APART inline
 #define ACROBAT_KERNEL static
 #define ACROBAT_GLOBAL static
 #define __launch_bounds__(...)
@@ -225,6 +224,7 @@ ACROBAT_DEVICE char* shared_memory() {
     if (reinterpret_cast<uintptr_t>(at) % 16) emulate::fail("shared memory is not aligned");
     return at;
 }
+ACROBAT_DEVICE int thread_index() { return threadIdx.x; }
 ACROBAT_DEVICE void block_sync() { emulate::pause(emulate::At::Block); }
 ACROBAT_DEVICE void grid_sync(uint32_t*) { emulate::pause(emulate::At::Grid); }
 ACROBAT_DEVICE float lane_xor(float value, int by) { return emulate::exchange(value, by); }

@@ -29,20 +29,22 @@ struct Few {
     static constexpr int kHolders = kValues > L ? 1 : L / kValues;                       // lanes that have the same
     static constexpr int kSteps = (kChunk + kStep - 1) / kStep;
     static constexpr int kReady = K::kGates > 8 ? 1 : 8 / K::kGates;
-    static constexpr int kAhead = kSteps < kReady ? kSteps : kReady;  // steps whose weights are read before the input is there
+    static constexpr int kAhead = kSteps < kReady ? kSteps : kReady;  // steps whose weights are on their way at any time
+    // Whether all lanes have the same number of steps, and whether they come out even.
+    static constexpr bool kEven = K::kDepth == kChunk && kChunk % kStep == 0, kWhole = kEven && kSteps % kAhead == 0;
     static constexpr int kSharedBytes = 4 * (R * kStride + (kSlices > 1 ? kSlices * K::kGates * R * kWidth : 0));
     static_assert(kValues <= 32 && kWarps % WP == 0 && 32 % L == 0);
 };
 
 template <class K, int R, int WP, int L>
-ACROBAT_DEVICE void few_rows(const typename K::Args& a, int tile, char* shared) {
+ACROBAT_DEVICE void few_rows(const typename K::Args& a, int tile, char* shared, int thread) {
     using F = Few<K, R, WP, L>;
     constexpr int G = K::kGates;
     float* const x = reinterpret_cast<float*>(shared);
     float* const sums = x + R * F::kStride;
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % L, slice = warp / WP;
+    const int warp = thread / 32, lane = thread % L, slice = warp / WP;
     const int total = int(a.rows) * K::kRows, row0 = tile / F::kColumns * R;
-    const int panel_in_tile = warp % WP * F::kSide + threadIdx.x % 32 / L;
+    const int panel_in_tile = warp % WP * F::kSide + thread % 32 / L;
     const int panel = tile % F::kColumns * (WP * F::kSide) + panel_in_tile;
     // Beyond the last panel: the last, and its outcome is dropped.
     const float* const column = K::weights(a) + int64_t(smaller(panel, F::kPanels - 1)) * (K::kDepth * G * 4);
@@ -68,7 +70,7 @@ ACROBAT_DEVICE void few_rows(const typename K::Args& a, int tile, char* shared) 
     for (int begin = 0; begin < K::kDepth; begin += F::kChunk) {
         const int end = smaller(begin + F::kChunk, K::kDepth);
         constexpr int kEach = kThreads / R;  // threads that copy a row
-        const int r = threadIdx.x / kEach, first = threadIdx.x % kEach;
+        const int r = thread / kEach, first = thread % kEach;
         if (begin) block_sync();
         K::runs(a, smaller(row0 + r, total - 1), [&](int at, const float* from, int count) {
             const int lower = at < begin ? begin - at : 0, upper = smaller(count, end - at);
@@ -82,25 +84,30 @@ ACROBAT_DEVICE void few_rows(const typename K::Args& a, int tile, char* shared) 
             }
         });
         copies_commit();
+        // The lane's steps: k0, k0 + kStep, ... Each step's weights are read kAhead steps before it, the first ones while the input
+        // is on its way.
         const int k0 = begin + slice * L + lane;
+        const auto mine = [&](int step) {
+            return F::kEven ? step < F::kSteps : k0 + step * F::kStep < end;
+        };
         float4 ahead[F::kAhead][G];
 #pragma unroll
         for (int i = 0; i < F::kAhead; ++i)
-            if (k0 + i * F::kStep < end) read(k0 + i * F::kStep, ahead[i]);
+            if (mine(i)) read(k0 + i * F::kStep, ahead[i]);
         copies_wait<0>();
         block_sync();
+#pragma unroll 1
+        for (int step = 0; step < F::kSteps; step += F::kAhead) {
 #pragma unroll
-        for (int i = 0; i < F::kAhead; ++i)
-            if (k0 + i * F::kStep < end) add(k0 + i * F::kStep - begin, ahead[i]);
-#pragma unroll 2
-        for (int k = k0 + F::kAhead * F::kStep; k < end; k += F::kStep) {
-            float4 w[G];
-            read(k, w);
-            add(k - begin, w);
+            for (int i = 0; i < F::kAhead; ++i) {
+                const int now = step + i, next = now + F::kAhead;
+                if (F::kWhole || mine(now)) add(k0 + now * F::kStep - begin, ahead[i]);
+                if (F::kSteps > F::kAhead && mine(next)) read(k0 + next * F::kStep, ahead[i]);
+            }
         }
     }
 #pragma unroll
-    for (int g = 0; g < G; ++g) lane_sums<L>(acc[g]);
+    for (int g = 0; g < G; ++g) lane_sums<L>(acc[g], thread);
     const int value = F::kValues > L ? lane * F::kHeld : lane / F::kHolders;  // the first that this lane has: [row][unit of four]
     const int in_row = value / 4, in_panel = value % 4;
     if constexpr (F::kSlices == 1) {
@@ -139,7 +146,7 @@ ACROBAT_DEVICE void few_rows(const typename K::Args& a, int tile, char* shared) 
         }
         block_sync();
 #pragma unroll 1
-        for (int i = threadIdx.x; i < R * F::kWidth; i += kThreads) {
+        for (int i = thread; i < R * F::kWidth; i += kThreads) {
             const int row = row0 + i / F::kWidth, unit = tile % F::kColumns * F::kWidth + i % F::kWidth;
             if (row >= total || unit >= K::kUnits) continue;
             float gates[G][1];

@@ -73,11 +73,11 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: Schedule) -> Wr
     ]
     height, across = gemm_tile(schedule, units)
     if schedule.template == "few":
-        call = f"few_rows<{symbol}, {schedule.rows}, {schedule.panels}, {schedule.lanes}>(a, tile, shared);"
+        call = f"few_rows<{symbol}, {schedule.rows}, {schedule.panels}, {schedule.lanes}>(a, tile, shared, thread);"
         shared = few_shared(plan, schedule)
         check = f"Few<{symbol}, {schedule.rows}, {schedule.panels}, {schedule.lanes}>"
     else:
-        call = f"many_rows<{symbol}, {schedule.rows}, {schedule.panels}>(a, tile, shared);"
+        call = f"many_rows<{symbol}, {schedule.rows}, {schedule.panels}>(a, tile, shared, thread);"
         shared = ring_bytes(schedule, gates) + 8 * len(plan.segments) * 16 * schedule.rows
         check = f"Many<{symbol}, {schedule.rows}, {schedule.panels}>"
     agree = [f"static_assert({check}::kSharedBytes == {shared} && {check}::kColumns == {across});"]

@@ -76,8 +76,8 @@ def module_text(codes: Sequence[Emitted[CudaCode]], modes: Sequence[str] = MODES
 
 def _walk(kernels: Sequence[str]) -> str:
     """A step's arguments are fetched to shared memory while the step before it runs, and steps two ahead, so that a step begins
-    with its tables. The kernels are functions apart: registers are given out for each, not for all of them together, and hardly
-    any are kept by the walker meanwhile."""
+    with its tables. The kernels are part of the walker, no functions that it calls: a call would have each of them save the
+    registers that a caller may use, up to 200 bytes of every thread and step, though the walker keeps hardly any."""
     words, cases = [], []
     for i, name in enumerate(kernels):
         words += [
@@ -151,7 +151,7 @@ def _launch_built_in(name: str) -> str:
         [
             f"ACROBAT_KERNEL void __launch_bounds__(kThreads, 1) launch_{name}(const {name}_args* args, int64_t tiles) {{",
             f"    const {name}_args a = *args;",
-            f"    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {name}_tile(a, tile);",
+            f"    for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {name}_tile(a, tile, threadIdx.x);",
             "}",
             "",
         ]

@@ -51,13 +51,13 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: Schedule) -> Wr
     if schedule.template == "dots":
         across = plan.heads * -(-plan.columns // 32)
         definitions.append(f"static_assert(Dots<{symbol}>::kTiles == {across});")
-        return Written(definitions, [f"few_dots<{symbol}, {schedule.rows}>(a, tile, shared);"], 1, across, 1, 0, packs)
+        return Written(definitions, [f"few_dots<{symbol}, {schedule.rows}>(a, tile, shared, thread);"], 1, across, 1, 0, packs)
     height, width = 16 * schedule.rows, 64 * schedule.panels
     across = plan.heads * -(-plan.rows // height) * -(-plan.columns // width)
     shared = ring_bytes(schedule, 1) + 8 * (height + width)
     both = f"Both<{symbol}, {schedule.rows}, {schedule.panels}>"
     definitions.append(f"static_assert({both}::kSharedBytes == {shared} && {both}::kTiles == {across});")
-    call = f"both_rows<{symbol}, {schedule.rows}, {schedule.panels}>(a, tile, shared);"
+    call = f"both_rows<{symbol}, {schedule.rows}, {schedule.panels}>(a, tile, shared, thread);"
     return Written(definitions, [call], 1, across, 1, shared, packs)
 
 

@@ -6,11 +6,11 @@
 constexpr int kGroupBytes = 2 * kWarps * 4;
 
 template <int W>
-ACROBAT_DEVICE float group_sum(float v, float* words) {
+ACROBAT_DEVICE float group_sum(float v, float* words, int thread) {
     v = warp_sum(v);
     if constexpr (W > 32) {
         block_sync();  // the words may still be read
-        if (threadIdx.x % 32 == 0) words[threadIdx.x / 32] = v;
+        if (thread % 32 == 0) words[thread / 32] = v;
         block_sync();
         v = 0.0f;
         for (int w = 0; w < W / 32; ++w) v += words[w];
@@ -19,11 +19,11 @@ ACROBAT_DEVICE float group_sum(float v, float* words) {
 }
 
 template <int W>
-ACROBAT_DEVICE float group_max(float v, float* words) {
+ACROBAT_DEVICE float group_max(float v, float* words, int thread) {
     v = warp_max(v);
     if constexpr (W > 32) {
         block_sync();
-        if (threadIdx.x % 32 == 0) words[threadIdx.x / 32] = v;
+        if (thread % 32 == 0) words[thread / 32] = v;
         block_sync();
         v = words[0];
         for (int w = 1; w < W / 32; ++w) v = fmaxf(v, words[w]);
@@ -39,7 +39,7 @@ ACROBAT_DEVICE bool leads(float a, int i, float b, int j) {
 }
 
 template <int W>
-ACROBAT_DEVICE int group_first_max(float v, int index, float* words) {
+ACROBAT_DEVICE int group_first_max(float v, int index, float* words, int thread) {
 #pragma unroll
     for (int by = 16; by; by /= 2) {
         const float other = lane_xor(v, by);
@@ -49,7 +49,7 @@ ACROBAT_DEVICE int group_first_max(float v, int index, float* words) {
     if constexpr (W > 32) {
         block_sync();
         int32_t* const indices = reinterpret_cast<int32_t*>(words) + kWarps;
-        if (threadIdx.x % 32 == 0) words[threadIdx.x / 32] = v, indices[threadIdx.x / 32] = index;
+        if (thread % 32 == 0) words[thread / 32] = v, indices[thread / 32] = index;
         block_sync();
         v = words[0], index = indices[0];
         for (int w = 1; w < W / 32; ++w)

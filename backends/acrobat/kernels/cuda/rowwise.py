@@ -53,9 +53,9 @@ def write_elements(kernel: Kernel, out_mode: Mode) -> tuple[list[str], int, int]
     columns = max(1, -(-most // (THREADS * ELEMENTS_EACH)))
     rows = THREADS // lanes
     where = f"tile / {columns}" if columns > 1 else "tile"
-    first = f"threadIdx.x % {lanes}" + (f" + tile % {columns} * {lanes}" if columns > 1 else "")
+    first = f"thread % {lanes}" + (f" + tile % {columns} * {lanes}" if columns > 1 else "")
     body = [
-        f"const int row = {where} * {rows} + threadIdx.x / {lanes};" if rows > 1 else f"const int row = {where};",
+        f"const int row = {where} * {rows} + thread / {lanes};" if rows > 1 else f"const int row = {where};",
         *(["if (row >= a.rows) return;"] if rows > 1 else []),
         f"float* const result = {addresses.result('row')};",
     ]

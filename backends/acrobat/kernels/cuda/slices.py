@@ -106,9 +106,9 @@ class Slices:
     def write(self) -> list[str]:
         """The body of the tile function."""
         p = self.plan
-        slice_number = f"tile * {WARPS} + threadIdx.x / 32" if p.width == 32 else "tile"
+        slice_number = f"tile * {WARPS} + thread / 32" if p.width == 32 else "tile"
         self.lines = [
-            f"const int slice = {slice_number}, lane = threadIdx.x % {p.width};",
+            f"const int slice = {slice_number}, lane = thread % {p.width};",
             f"if (slice >= int(a.rows) * {p.outer}) return;",
             f"const int row = slice / {p.outer}, outer = slice % {p.outer};",
             "float* const words = reinterpret_cast<float*>(shared);",
@@ -188,30 +188,30 @@ class Slices:
                 by = f" / {p.length}.0f" if instr.op == "mean" else ""
                 self.lines.append(f"float {out} = 0.0f;")
                 self._each(lambda: f"{out} += {x}[i];")
-                self.lines.append(f"{out} = group_sum<{w}>({out}, words){by};")
+                self.lines.append(f"{out} = group_sum<{w}>({out}, words, thread){by};")
             case "max":
                 self.lines.append(f"float {out} = -INFINITY;")
                 self._each(lambda: f"{out} = fmaxf({out}, {x}[i]);")
-                self.lines.append(f"{out} = group_max<{w}>({out}, words);")
+                self.lines.append(f"{out} = group_max<{w}>({out}, words, thread);")
             case "argmax":
                 self.lines += [f"float {out}_most = -INFINITY;", f"int {out}_at = 0x7fffffff;"]
                 self._each(lambda: f"if (leads({x}[i], j, {out}_most, {out}_at)) {out}_most = {x}[i], {out}_at = j;")
-                self.lines.append(f"const int64_t {out} = group_first_max<{w}>({out}_most, {out}_at, words);")
+                self.lines.append(f"const int64_t {out} = group_first_max<{w}>({out}_most, {out}_at, words, thread);")
             case "softmax":
                 self.lines.append(f"float {out}_most = -INFINITY, {out}_sum = 0.0f;")
                 self._each(lambda: f"{out}_most = fmaxf({out}_most, {x}[i]);")
-                self.lines.append(f"{out}_most = group_max<{w}>({out}_most, words);")
+                self.lines.append(f"{out}_most = group_max<{w}>({out}_most, words, thread);")
                 self._each(lambda: f"{out}_sum += {out}[i] = expf({x}[i] - {out}_most);")
-                self.lines.append(f"{out}_sum = group_sum<{w}>({out}_sum, words);")
+                self.lines.append(f"{out}_sum = group_sum<{w}>({out}_sum, words, thread);")
                 self._each(lambda: f"{out}[i] = {out}[i] / {out}_sum;")
             case "layer_norm":
                 eps = number(float(dict(instr.attrs)["eps"]))
                 self.lines.append(f"float {out}_mean = 0.0f, {out}_square = 0.0f;")
                 self._each(lambda: f"{out}_mean += {x}[i];")
-                self.lines.append(f"{out}_mean = group_sum<{w}>({out}_mean, words) / {p.length}.0f;")
+                self.lines.append(f"{out}_mean = group_sum<{w}>({out}_mean, words, thread) / {p.length}.0f;")
                 self._each(lambda: f"{out}_square += ({x}[i] - {out}_mean) * ({x}[i] - {out}_mean);")
                 self.lines += [
-                    f"{out}_square = group_sum<{w}>({out}_square, words) / {p.length}.0f;",
+                    f"{out}_square = group_sum<{w}>({out}_square, words, thread) / {p.length}.0f;",
                     f"const float {out}_scale = 1.0f / sqrtf({out}_square + {eps});",
                 ]
                 scale, shift = str(instr.args[1]), str(instr.args[2])

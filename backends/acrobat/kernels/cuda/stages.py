@@ -54,7 +54,7 @@ def to_keep(kernel: Kernel) -> list[Instr]:
 
 
 def each(size: int) -> list[str]:
-    return [f"for (int e = threadIdx.x; e < {size}; e += {THREADS}) {{"]
+    return [f"for (int e = thread; e < {size}; e += {THREADS}) {{"]
 
 
 def stage(kernel: Kernel, instr: Instr, out: str, values: Values) -> list[str]:
@@ -122,8 +122,8 @@ def _over_lists(kernel: Kernel, instr: Instr, out: str, values: Values) -> list[
         "}",
         f"if (total != 0.0f) {each_value} {mine} /= total;",
     ]
-    head = f"for (int head = threadIdx.x / 32; head < {count}; head += {WARPS}) {{"
-    return ["{", "    const int lane = threadIdx.x % 32;", f"    {head}", *indented(body, 2), "    }", "}"]
+    head = f"for (int head = thread / 32; head < {count}; head += {WARPS}) {{"
+    return ["{", "    const int lane = thread % 32;", f"    {head}", *indented(body, 2), "    }", "}"]
 
 
 def _sum(size: int, depth: int, begin: list[str], inner: list[str], x: str, w: str, out: str) -> list[str]:
@@ -182,7 +182,7 @@ def _reduction(instr: Instr, shapes: list[tuple[int, ...]], out: str, values: Va
         case "argmax":
             lines += ["float most = -INFINITY;", "int place = 0x7fffffff;"]
             loop("if (leads({x}, j, most, place)) most = {x}, place = j;")
-            lines += ["place = group_first_max<32>(most, place, nullptr);", f"if (lane == 0) {out}[slice] = place;"]
+            lines += ["place = group_first_max<32>(most, place, nullptr, thread);", f"if (lane == 0) {out}[slice] = place;"]
         case "softmax":
             lines.append("float most = -INFINITY, total = 0.0f;")
             loop("most = fmaxf(most, {x});")
@@ -200,5 +200,5 @@ def _reduction(instr: Instr, shapes: list[tuple[int, ...]], out: str, values: Va
         case _:
             raise NotImplementedError(f"there is no CUDA kernel for the operation {instr.op}")
     count = prod(shape) // length if length else 0
-    head = f"for (int slice = threadIdx.x / 32; slice < {count}; slice += {WARPS}) {{"
-    return ["{", "    const int lane = threadIdx.x % 32;", f"    {head}", *indented(lines, 2), "    }", "}"]
+    head = f"for (int slice = thread / 32; slice < {count}; slice += {WARPS}) {{"
+    return ["{", "    const int lane = thread % 32;", f"    {head}", *indented(lines, 2), "    }", "}"]

@@ -26,8 +26,8 @@ struct Tiled {
 struct Place {
     int row, column;
 
-    ACROBAT_DEVICE Place() {
-        const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    explicit ACROBAT_DEVICE Place(int thread) {
+        const int warp = thread / 32, lane = thread % 32;
         row = warp / 2 * 4 + lane / 8;
         column = warp % 2 * 8 + lane % 8;
     }
@@ -114,8 +114,8 @@ ACROBAT_DEVICE void finish_four(const typename K::Args& a, int row, int unit, fl
 // The epilogue of all sums of a thread. They go through shared memory, to places of the thread's own, so that the epilogue's code
 // is there once and not for each of them. finish(i, p, gates) is called for four columns of row i in group p.
 template <int RT, int PT, int G, class Finish>
-ACROBAT_DEVICE void finish_all(float (&acc)[PT][G][RT][4], float* shared, Finish&& finish) {
-    float4* const own = reinterpret_cast<float4*>(shared) + threadIdx.x;
+ACROBAT_DEVICE void finish_all(float (&acc)[PT][G][RT][4], float* shared, int thread, Finish&& finish) {
+    float4* const own = reinterpret_cast<float4*>(shared) + thread;
 #pragma unroll
     for (int i = 0; i < RT; ++i)
 #pragma unroll
@@ -148,7 +148,7 @@ struct Many {
 };
 
 template <class K, int RT, int PT>
-ACROBAT_DEVICE void many_rows(const typename K::Args& a, int tile, char* shared) {
+ACROBAT_DEVICE void many_rows(const typename K::Args& a, int tile, char* shared, int thread) {
     using M = Many<K, RT, PT>;
     using T = typename M::T;
     constexpr int G = K::kGates;
@@ -156,34 +156,34 @@ ACROBAT_DEVICE void many_rows(const typename K::Args& a, int tile, char* shared)
     int64_t* const starts = reinterpret_cast<int64_t*>(shared + T::kRingBytes);
     const int total = int(a.rows) * K::kRows, row0 = tile / M::kColumns * T::kRows;
     const int panel0 = tile % M::kColumns * 16 * PT;
-    for (int i = threadIdx.x; i < K::kSegments * T::kRows; i += kThreads) {
+    for (int i = thread; i < K::kSegments * T::kRows; i += kThreads) {
         starts[i] = K::start(a, i / T::kRows, smaller(row0 + i % T::kRows, total - 1));
     }
     block_sync();
     const float* const weights = K::weights(a);
     float acc[PT][G][RT][4] = {};
-    const Place place;
+    const Place place(thread);
     reduce<RT, PT, G>(ceil_div(K::kDepth, kDepthStep), ring, place, acc, [&](int step, float* left, float* right) {
 #pragma unroll
         for (int half = 0; half < kDepthStep; half += 8) {
-            const int in_step = half + threadIdx.x % 8, k = step * kDepthStep + in_step;
+            const int in_step = half + thread % 8, k = step * kDepthStep + in_step;
             const bool valid = k < K::kDepth;
             int segment = 0, at = 0;
             K::place(valid ? k : 0, segment, at);
             const int64_t* const from = starts + segment * T::kRows;
 #pragma unroll
-            for (int r = threadIdx.x / 8; r < T::kRows; r += kThreads / 8)
+            for (int r = thread / 8; r < T::kRows; r += kThreads / 8)
                 copy4(left + in_step * T::kLeftStride + r, a.base + from[r] + at, valid);
         }
         constexpr int kEach = kDepthStep * G;  // pieces of a panel: four units of a step and gate each
-        for (int c = threadIdx.x; c < 16 * PT * kEach; c += kThreads) {
+        for (int c = thread; c < 16 * PT * kEach; c += kThreads) {
             const int panel = c / kEach, piece = c % kEach;
             const bool valid = step * kDepthStep + piece / G < K::kDepth;
             const int row = smaller(panel0 + panel, M::kPanels - 1) * (K::kDepth * G);
             copy16(right + piece * T::kRightStride + panel * 4, weights + int64_t(row + (valid ? step * kEach + piece : 0)) * 4, valid);
         }
     });
-    finish_all<RT, PT, G>(acc, ring, [&](int i, int p, float(&gates)[G][4]) {
+    finish_all<RT, PT, G>(acc, ring, thread, [&](int i, int p, float(&gates)[G][4]) {
         const int row = row0 + place.template row_of<RT>(i), unit = (panel0 + p * 16 + place.column) * 4;
         if (row < total && unit < K::kUnits) finish_four<K>(a, row, unit, gates);
     });
@@ -205,17 +205,17 @@ struct Both {
 // One operand's elements of a step. Neighbouring threads read neighbouring addresses: along the reduction if it is contiguous,
 // else along the rows (or columns), of which there are Count.
 template <int Count, int Stride, int Step, int Depth>
-ACROBAT_DEVICE void fetch_operand(int step, float* to, const float* const* from) {
+ACROBAT_DEVICE void fetch_operand(int step, float* to, const float* const* from, int thread) {
     if constexpr (Step == 1) {
 #pragma unroll
         for (int half = 0; half < kDepthStep; half += 8) {
-            const int in_step = half + threadIdx.x % 8, k = step * kDepthStep + in_step;
+            const int in_step = half + thread % 8, k = step * kDepthStep + in_step;
 #pragma unroll
-            for (int i = threadIdx.x / 8; i < Count; i += kThreads / 8)
+            for (int i = thread / 8; i < Count; i += kThreads / 8)
                 copy4(to + in_step * Stride + i, from[i] + (k < Depth ? k : 0), k < Depth);
         }
     } else {
-        for (int c = threadIdx.x; c < Count * kDepthStep; c += kThreads) {
+        for (int c = thread; c < Count * kDepthStep; c += kThreads) {
             const int i = c % Count, k = step * kDepthStep + c / Count;
             copy4(to + c / Count * Stride + i, from[i] + int64_t(k < Depth ? k : 0) * Step, k < Depth);
         }
@@ -223,7 +223,7 @@ ACROBAT_DEVICE void fetch_operand(int step, float* to, const float* const* from)
 }
 
 template <class K, int RT, int PT>
-ACROBAT_DEVICE void both_rows(const typename K::Args& a, int tile, char* shared) {
+ACROBAT_DEVICE void both_rows(const typename K::Args& a, int tile, char* shared, int thread) {
     using B = Both<K, RT, PT>;
     using T = typename B::T;
     float* const ring = reinterpret_cast<float*>(shared);
@@ -231,17 +231,17 @@ ACROBAT_DEVICE void both_rows(const typename K::Args& a, int tile, char* shared)
     const float** const rights = lefts + T::kRows;
     const int instance = tile / B::kTiles, head = tile % B::kTiles / (B::kDown * B::kAcross);
     const int row0 = tile / B::kAcross % B::kDown * T::kRows, column0 = tile % B::kAcross * T::kColumns;
-    for (int i = threadIdx.x; i < T::kRows; i += kThreads) lefts[i] = K::left(a, instance, head, smaller(row0 + i, K::kRows - 1));
-    for (int i = threadIdx.x; i < T::kColumns; i += kThreads)
+    for (int i = thread; i < T::kRows; i += kThreads) lefts[i] = K::left(a, instance, head, smaller(row0 + i, K::kRows - 1));
+    for (int i = thread; i < T::kColumns; i += kThreads)
         rights[i] = K::right(a, instance, head, smaller(column0 + i, K::kColumns - 1));
     block_sync();
     float acc[PT][1][RT][4] = {};
-    const Place place;
+    const Place place(thread);
     reduce<RT, PT, 1>(ceil_div(K::kDepth, kDepthStep), ring, place, acc, [&](int step, float* left, float* right) {
-        fetch_operand<T::kRows, T::kLeftStride, K::kLeftStep, K::kDepth>(step, left, lefts);
-        fetch_operand<T::kColumns, T::kRightStride, K::kRightStep, K::kDepth>(step, right, rights);
+        fetch_operand<T::kRows, T::kLeftStride, K::kLeftStep, K::kDepth>(step, left, lefts, thread);
+        fetch_operand<T::kColumns, T::kRightStride, K::kRightStep, K::kDepth>(step, right, rights, thread);
     });
-    finish_all<RT, PT, 1>(acc, ring, [&](int i, int p, float(&gates)[1][4]) {
+    finish_all<RT, PT, 1>(acc, ring, thread, [&](int i, int p, float(&gates)[1][4]) {
         const int r = row0 + place.template row_of<RT>(i), column = column0 + (p * 16 + place.column) * 4;
         if (r < K::kRows && column < K::kColumns)
             finish_four<K>(a, (instance * K::kHeads + head) * K::kRows + r, column, gates);

@@ -20,7 +20,7 @@ from backends.acrobat.codegen import blas, policy
 from backends.acrobat.codegen.devices import DEVICES
 from backends.acrobat.codegen.module import PREFIX
 from backends.acrobat.core.messages import Messages
-from backends.acrobat.errors import InstanceError, ModuleChanged, ResourceError, ScheduleError
+from backends.acrobat.errors import DeviceError, InstanceError, ModuleChanged, ResourceError, ScheduleError
 from backends.acrobat.frontend.instances.boundary import Boundary
 from backends.acrobat.frozen import MISSING, Frozen
 from backends.acrobat.kernels.packing import pack
@@ -90,6 +90,10 @@ class Executable:
             *(self.manifest["second_level"], self._memory.base),
         )
         assert self._session is not None, "an error was raised"
+        self._lib.acrobat_set_python(
+            *(self._session, torch.Tensor, has_ordinary_memory),
+            *(InstanceError, ResourceError, ScheduleError, DeviceError),
+        )
         self._memory.open(self._lib, self._session, options)
         self._raw = self._memory.arrays([np.ascontiguousarray(weights[name], np.float32) for name in names])
         self._packed = self._memory.arrays([pack(p["description"], weights[p["weight"]]) for p in self.manifest["packed"]])
@@ -102,9 +106,6 @@ class Executable:
             self._lib.acrobat_add_packed(self._session, self._packed.address(i))
         for cls in classes:
             self._lib.acrobat_add_class(self._session, cls)
-        self._lib.acrobat_set_python(
-            self._session, torch.Tensor, has_ordinary_memory, InstanceError, ResourceError, ScheduleError
-        )
         self._outputs = [(tuple(t["shape"]), getattr(torch, t["dtype"])) for t in self.manifest["outputs"]]
 
     @property
@@ -129,8 +130,8 @@ class Executable:
 
     def __call__(self, instances: Sequence[Any]) -> list[Any]:
         """Raises InstanceError for an instance that does not fit, ModuleChanged when the module that was compiled has other
-        weights, attributes or modules than then, ResourceError when memory or the stack runs out, RuntimeError when called
-        during a call of its own or after `close`."""
+        weights, attributes or modules than then, ResourceError when memory or the stack runs out, DeviceError when the device
+        fails, RuntimeError when called during a call of its own or after `close`."""
         if self.policy is None and self._settings.options.executor == "learned":
             return self.learn([instances])[0]
         return self._run(instances)
@@ -314,7 +315,7 @@ def library(path: Path, prefix: str = PREFIX) -> SimpleNamespace:
         "acrobat_add_weight": (None, [void, void]),
         "acrobat_add_packed": (None, [void, void]),
         "acrobat_add_class": (integer, [void, obj]),
-        "acrobat_set_python": (integer, [void, obj, obj, obj, obj, obj]),
+        "acrobat_set_python": (integer, [void, obj, obj, obj, obj, obj, obj]),
         "acrobat_watch": (integer, [void, obj, obj]),
         "acrobat_holds": (integer, [void]),
         "acrobat_running": (integer, [void]),

@@ -62,12 +62,13 @@ ACROBAT_EXPORT int acrobat_add_class(Session* s, PyObject* cls) {
 }
 
 ACROBAT_EXPORT int acrobat_set_python(Session* s, PyObject* tensor, PyObject* plain, PyObject* instance_error, PyObject* resource_error,
-                                    PyObject* schedule_error) {
+                                    PyObject* schedule_error, PyObject* device_error) {
     return guarded([&] {
         s->python->tensor_reader.set(tensor, plain);
         s->python->instance_error = instance_error;
         s->python->resource_error = resource_error;
         s->python->schedule_error = schedule_error;
+        s->python->device_error = device_error;
     });
 }
 
@@ -84,7 +85,7 @@ ACROBAT_EXPORT PyObject* acrobat_run(Session* s, PyObject* instances, PyObject* 
 }
 
 ACROBAT_EXPORT const double* acrobat_counters(Session* s) {
-    s->device->measure();
+    if (guarded(*s->python, [&] { s->device->measure(); })) return nullptr;
     return reinterpret_cast<const double*>(&s->cx.counters);
 }
 

@@ -243,7 +243,7 @@ PyObject* run(Session& s, PyObject* list, PyObject* allocate, bool unguarded) {
         s.cx.stages.clear();  // the schedule may be what has grown
         set_error(python.resource_error, where() + ": " + e.what());
     } catch (const DeviceError& e) {
-        set_error(PyExc_RuntimeError, where() + ": " + e.what());
+        set_error(python.device_error, where() + ": " + e.what());
     } catch (const std::bad_alloc&) {
         s.cx.stages.clear();
         set_error(PyExc_MemoryError, where() + ": the system is out of memory");

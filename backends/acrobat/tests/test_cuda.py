@@ -21,12 +21,12 @@ from backends.acrobat.codegen.cuda.device import IMAGE, TEXT, check_versions
 from backends.acrobat.codegen.cuda.units import chains
 from backends.acrobat.codegen.module import collect_units
 from backends.acrobat.compiler import compile
-from backends.acrobat.errors import InstanceError, ResourceError
+from backends.acrobat.errors import DeviceError, InstanceError, ResourceError
 from backends.acrobat.frontend import build as build_program
-from backends.acrobat.kernels.cuda.target import UnsupportedCuda
+from backends.acrobat.kernels.cuda.target import CAPABILITY_MAJOR, CAPABILITY_MINOR, UnsupportedCuda
 from backends.acrobat.options import Options
 from backends.acrobat.pipeline import optimise
-from backends.acrobat.runtime.cuda.tests.emulated import Emulated, emulated
+from backends.acrobat.runtime.cuda.tests.emulated import VARIABLE, Emulated, emulated
 from backends.acrobat.tests.support import PAPER, assert_same, draw, eager, edges, exhaustive, tiny
 
 DEFAULT = Options()
@@ -173,6 +173,19 @@ class TestErrors:
             with pytest.raises(ValueError, match=message):
                 compile(model, **{"device": "cuda", **keywords})  # type: ignore[arg-type]
 
+    def test_there_is_no_driver(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv(VARIABLE, "libcuda_that_is_not_there.so")
+        with pytest.raises(UnsupportedCuda, match=r"there is no CUDA driver \(libcuda_that_is.*install NVIDIA's driver"):
+            compile(tiny("treelstm"), device="cuda")
+
+    def test_a_card_that_is_too_old(self, driver: Emulated) -> None:
+        driver.reset()
+        driver.attribute(CAPABILITY_MAJOR, 7)
+        driver.attribute(CAPABILITY_MINOR, 5)
+        with pytest.raises(UnsupportedCuda, match=r"capability 8\.0 or newer; emulated device has 7\.5: use device=cpu"):
+            compile(tiny("treelstm"), device="cuda")
+        driver.reset()
+
     def test_a_driver_older_than_the_compiler(self) -> None:
         check_versions((13, 0), (13, 2))
         with pytest.raises(
@@ -184,9 +197,50 @@ class TestErrors:
         executable = cuda("treelstm")
         check(executable, "treelstm", draw("treelstm", 3))
         driver.fail("cuLaunchCooperativeKernel", 701)
-        with pytest.raises(RuntimeError, match=r"launching the kernels failed: .*701"):
+        with pytest.raises(DeviceError, match=r"launching the kernels failed: .*701"):
             executable(draw("treelstm", 3))
         check(executable, "treelstm", draw("treelstm", 3))
+
+    def test_a_kernel_that_fails_on_the_device(self, cuda: Any, driver: Emulated) -> None:
+        """As after an illegal address: a real device's context is lost with it, and every call says so."""
+        executable = cuda("treelstm")
+        driver.fail("run", 700)
+        with pytest.raises(DeviceError, match=r"running the kernels failed: an illegal memory access was encountered \(700\)"):
+            executable(draw("treelstm", 3))
+        with pytest.raises(DeviceError, match="700"):
+            executable(draw("treelstm", 3))
+        with pytest.raises(UnsupportedCuda, match="an illegal memory access"):
+            compile(tiny("treelstm"), device="cuda")
+        driver.reset()
+        check(executable, "treelstm", draw("treelstm", 3))
+
+    def test_a_device_without_memory_for_weights_or_results(self, cuda: Any, driver: Emulated) -> None:
+        executable = cuda("treelstm")
+        check(executable, "treelstm", draw("treelstm", 3))
+        driver.memory(5 << 20)
+        with pytest.raises(ResourceError, match=r"the CUDA device 0 has no \d+ MiB left \(\d of 5 MiB are free; "):
+            executable(edges("treelstm") * 400)
+        check(executable, "treelstm", draw("treelstm", 3))
+        driver.memory(1 << 20)
+        with pytest.raises(ResourceError, match=r"out of memory \(2\); 0 of 1 MiB are free"):
+            cuda("treelstm", checked=False)
+        driver.reset()
+        check(executable, "treelstm", draw("treelstm", 3))
+
+    def test_counters_of_a_device_that_fails(self, cuda: Any, driver: Emulated) -> None:
+        executable = cuda("treelstm")
+        executable(draw("treelstm", 3))
+        driver.fail("cuEventElapsedTime", 700)
+        with pytest.raises(DeviceError, match="reading the device's clock failed"):
+            executable.counters()
+        assert executable.counters()["steps"] > 0
+
+    def test_a_tensor_on_another_device(self, driver: Emulated, cache: Path) -> None:
+        driver.reset()
+        executable = compile(Mixed(), device="cuda", cache_folder=cache)
+        with pytest.raises(InstanceError, match=r"instance 0, at \.x: expected a float32 CPU or CUDA tensor of shape \(6,\)"):
+            executable([Given(torch.empty(6, device="meta"), 1.0, [])])
+        assert len(executable([Given(torch.zeros(6), 1.0, [])])) == 1
 
     def test_memory_that_runs_out(self, driver: Emulated, cache: Path) -> None:
         driver.reset()

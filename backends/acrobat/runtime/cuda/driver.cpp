@@ -29,8 +29,10 @@ const Driver& Driver::get() {
 void Driver::fail(Result result, const char* what) const {
     const char* text = nullptr;
     cuGetErrorString(result, &text);
-    throw DeviceError(std::string("CUDA: ") + what + " failed: " + (text ? text : "unknown error") + " (" + std::to_string(result) +
-                      ")");
+    const std::string said =
+        std::string("CUDA: ") + what + " failed: " + (text ? text : "unknown error") + " (" + std::to_string(result) + ")";
+    if (result == kOutOfMemory) throw ResourceError(said + "; " + memory_left());
+    throw DeviceError(said);
 }
 
 Primary::Primary(int device) : ordinal(device) {
@@ -62,12 +64,12 @@ void DeviceMemory::unmap(void* block, size_t) {
 }
 
 std::string DeviceMemory::shortage(size_t bytes) const {
+    const Current current(primary_);
     return "the CUDA device " + std::to_string(primary_.ordinal) + " has no " + std::to_string(bytes >> 20) + " MiB left (" +
-           memory_left(primary_) + ")";
+           memory_left() + ")";
 }
 
-std::string memory_left(const Primary& primary) {
-    const Current current(primary);
+std::string memory_left() {
     size_t free = 0, total = 0;
     Driver::get().cuMemGetInfo_v2(&free, &total);
     return std::to_string(free >> 20) + " of " + std::to_string(total >> 20) +

@@ -73,7 +73,8 @@ class Driver {
     // The process's one, found at the first call. Throws DeviceError if there is none, or one that is too old.
     static const Driver& get();
 
-    // Throws DeviceError, which says what was tried and the driver's own text, unless `result` is success.
+    // Throws DeviceError, which says what was tried and the driver's own text, unless `result` is success; ResourceError, with how
+    // much memory is left, where the device has too little.
     void check(Result result, const char* what) const {
         if (result) [[unlikely]]
             fail(result, what);
@@ -125,7 +126,7 @@ class DeviceMemory final : public Memory {
     bool emulated_;
 };
 
-// As much of the device's memory as is free and as it has, for messages.
-std::string memory_left(const Primary& primary);
+// As much of the current device's memory as is free and as it has, for messages.
+std::string memory_left();
 
 }  // namespace acrobat::cuda

@@ -45,7 +45,7 @@ void Staging::open(size_t bytes) {
     result = driver.cuMemAlloc_v2(&b.device, size);
     if (result) driver.cuMemFreeHost(host);
     if (result == kOutOfMemory)
-        throw ResourceError("the CUDA device has no " + std::to_string(size >> 20) + " MiB left for staging (" + memory_left(primary_) + ")");
+        throw ResourceError("the CUDA device has no " + std::to_string(size >> 20) + " MiB left for staging (" + memory_left() + ")");
     driver.check(result, "taking memory of the device");
     blocks_.push_back(b);
     reserved_ += size;

@@ -95,8 +95,8 @@ int entered(const char* name, bool context = true) {
         failures.erase(f);
         return code;
     }
-    if (context && contexts == 0) return kInvalidContext;
-    return sticky;
+    if (sticky) return sticky;
+    return context && contexts == 0 ? kInvalidContext : kSuccess;
 }
 
 bool pending() {

@@ -7,15 +7,14 @@ the hash of the sources it ran is recorded apart and tells when a stored row is 
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-SOURCES = frozenset({".py", ".pyx", ".c", ".cc", ".cpp", ".h", ".hpp", ".cu", ".cuh"})
+from bench import sources
 
 
 @dataclass(frozen=True)
@@ -74,47 +73,9 @@ class Cell:
     @property
     def source(self) -> str:
         """Hash of everything the cell runs apart from the harness itself."""
-        return _digest([*_files(self.backend.target), *workload_files(self.workload.target)])
-
-
-def workload_files(target: str) -> list[Path]:
-    """A workload's own folder and the modules beside it that every workload may use."""
-    folder = _folder(target)
-    shared = [] if folder is None else [p for p in folder.parent.glob("*.py") if p.stem not in ("__init__", "oracle")]
-    contract = Path(__file__).with_name("contract.py")
-    return [*_files(target), *shared, contract]
-
-
-def workload_source(target: str) -> str:
-    return _digest(workload_files(target))
-
-
-def _folder(target: str) -> Path | None:
-    """Where the module of `target` lies; None if there is none."""
-    module = target.rpartition(".")[0]
-    try:
-        spec = importlib.util.find_spec(module)
-    except ImportError:
-        return None
-    return None if spec is None or spec.origin is None else Path(spec.origin).parent
-
-
-def _files(target: str) -> list[Path]:
-    folder = _folder(target)
-    if folder is None:
-        return []
-    found = (p for p in folder.rglob("*") if p.suffix in SOURCES and p.is_file())
-    return [p for p in found if not {"tests", "__pycache__"} & set(p.relative_to(folder).parts)]
-
-
-def _digest(files: Iterable[Path]) -> str:
-    """Over the paths as imported and the contents, whatever the order and the place of the checkout."""
-    root = Path(__file__).parent.parent
-    digest = hashlib.sha256()
-    for path in sorted(set(files)):
-        name = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
-        digest.update(str(name).encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+        return sources.digest(
+            [*sources.backend_files(self.backend.target, self.device), *sources.workload_files(self.workload.target)]
+        )
 
 
 @cache

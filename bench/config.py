@@ -11,7 +11,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from bench import environment, registry
+from bench import environment, registry, targets
 from bench.cell import Cell, Part
 from bench.contract import Target
 from bench.registry import ConfigError
@@ -167,7 +167,7 @@ def cells(config: Config, processors: int | None = None) -> list[Cell]:
 
 def variants(base: Part, target: Target) -> Sequence[Part]:
     try:
-        cls = registry.resolve(base.target)
+        cls = targets.resolve(base.target)
         overrides = cls(target, **base.options).variants()
     except ImportError:
         return [base]
@@ -187,7 +187,7 @@ def _workload(config: Config) -> Part:
     settings = dict(config.workload or {})
     target = str(settings.get("_target_", ""))
     try:
-        cls = registry.resolve(target)
+        cls = targets.resolve(target)
     except ImportError as error:
         raise ConfigError(f"the workload cannot be loaded: {error}") from error
     part = registry.part("workload", str(getattr(cls, "name", target)), settings)

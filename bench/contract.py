@@ -111,7 +111,8 @@ class Backend(Protocol):
     `available`, `load` or `compile` because it is missing, the cell is `unavailable`. Any other ImportError is a failure.
 
     It may name the installed packages that its numbers rest on in a class attribute `packages`, and the programs it compiles
-    with in `programs`: rows are stale when the version of one changes."""
+    with in `programs`: rows are stale when the version of one changes. Packages and modules of the project that lie outside of
+    its own folder and run in its cells are named in `uses`, as in `("backends.pytorch",)`: rows are stale when they change."""
 
     name: str
 

@@ -15,7 +15,7 @@ from omegaconf import OmegaConf
 from rich.console import Console
 from rich.table import Table
 
-from bench import registry, support
+from bench import registry, support, targets
 from bench.cell import Part
 from bench.config import variants
 from bench.contract import Target
@@ -35,7 +35,7 @@ def parts(group: str) -> dict[str, Part | str]:
         assert isinstance(settings, dict)
         target = str(settings.get("_target_"))
         try:
-            registry.resolve(target)
+            targets.resolve(target)
             found[name] = registry.part(group, name, {str(key): value for key, value in settings.items()})
         except (ImportError, ConfigError) as error:
             found[name] = f"failed: {error}"

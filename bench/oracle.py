@@ -12,36 +12,19 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from bench import verify
-from bench.cell import Cell, workload_source
+from bench import sources, verify
+from bench.cache import cache_folder, temporary_folder
+from bench.cell import Cell
 from bench.isolate import Child, Ended
 from bench.status import Status
 from bench.verify import Answer
 
 CHUNK = 8  # instances in a file
 UNSEEN_S = 5.0  # for the answers to instances that nobody has seen, which are of use only once
-
-
-def cache_folder() -> Path:
-    """Where answers are kept: BENCH_CACHE, else the user's cache folder, else, without a home, the temporary one."""
-    chosen = os.environ.get("BENCH_CACHE")
-    if chosen:
-        return Path(chosen)
-    try:
-        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "acrobat-bench"
-    except RuntimeError:  # no HOME, and no such user
-        return temporary_folder()
-
-
-def temporary_folder() -> Path:
-    """Where they are kept if they cannot be there."""
-    return Path(tempfile.gettempdir()) / f"acrobat-bench-{os.getuid()}"
 
 
 class Oracle:
@@ -55,7 +38,7 @@ class Oracle:
         part = cell.workload
         key = {
             "options": part.canonical_options(),
-            "source": workload_source(part.target),
+            "source": sources.digest(sources.workload_files(part.target)),
             "size": cell.size,
             "seed": cell.seed,
             "chunk": CHUNK,

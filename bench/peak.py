@@ -16,7 +16,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from bench.oracle import cache_folder
+from bench.cache import cache_folder
 
 SOURCE = Path(__file__).with_name("peak.c")
 FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-shared", "-fPIC")

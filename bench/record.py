@@ -7,10 +7,11 @@ from typing import Any
 
 from bench import environment, machine
 from bench.cell import Cell
-from bench.registry import parameters, resolve
+from bench.registry import parameters
 from bench.software import software
 from bench.status import Status
 from bench.store import Record
+from bench.targets import resolve
 
 KINDS: dict[str, type | tuple[type, ...]] = {
     "status": str,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 import inspect
 import types
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from bench.cell import Part
+from bench.targets import resolve
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 
@@ -22,20 +22,6 @@ class ConfigError(Exception):
 def names(group: str) -> list[str]:
     """The choices of a config group: `backend`, `workload`, `measure`."""
     return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
-
-
-def resolve(target: str) -> type:
-    """The class a `_target_` names. ImportError says why not."""
-    module, _, name = target.rpartition(".")
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except AttributeError as error:
-        raise ImportError(f"{module} has no {name}") from error
-    except ValueError as error:
-        raise ImportError(f"'{target}' is not a dotted name") from error
-    if not isinstance(found, type):
-        raise ImportError(f"{target} is not a class")
-    return found
 
 
 def part(kind: str, name: str, settings: Mapping[str, Any]) -> Part:

@@ -6,7 +6,6 @@ A backend names the packages its numbers rest on in the class attribute `package
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import shutil
@@ -16,8 +15,9 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
+from bench import sources
 from bench.cell import Cell
-from bench.registry import resolve
+from bench.targets import resolve
 
 MEASURING = (
     "clock",
@@ -64,8 +64,7 @@ def changes(then: Mapping[str, str] | None, now: Mapping[str, str]) -> list[str]
 def harness() -> str:
     """Hash of the sources that measure."""
     folder = Path(__file__).parent
-    texts = [(folder / f"{name}.py").read_bytes() for name in MEASURING if (folder / f"{name}.py").exists()]
-    return hashlib.sha256(b"\0".join(texts)).hexdigest()[:8]
+    return sources.digest(folder / f"{name}.py" for name in MEASURING)[:8]
 
 
 @cache

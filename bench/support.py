@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bench import machine
+from bench.cache import cache_folder, temporary_folder
 from bench.cell import Cell, Part
-from bench.oracle import cache_folder, temporary_folder
 from bench.software import software
 from bench.status import Status
 

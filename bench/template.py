@@ -141,7 +141,7 @@ def main() -> None:
 
 def _load(workload: Mapping[str, Any]) -> None:
     """Import the worker and what the workload needs. What fails here fails in the cell again, which then says so."""
-    from bench.registry import resolve
+    from bench.targets import resolve
 
     importlib.import_module("bench.worker")
     try:

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from bench import registry
+from bench import registry, targets
 
 WIDTH = 80
 HELP = ("--help", "-h")
@@ -101,7 +101,7 @@ def _parameters(group: str, name: str) -> dict[str, tuple[Any, Any]]:
     from omegaconf import OmegaConf
 
     settings: Any = OmegaConf.load(registry.CONF / group / f"{name}.yaml")
-    cls = registry.resolve(str(settings.get("_target_")))
+    cls = targets.resolve(str(settings.get("_target_")))
     hints = get_type_hints(inspect.getattr_static(cls, "__init__"))
     return {key: (hints.get(key, Any), each.default) for key, each in registry.parameters(cls).items()}
 

@@ -27,8 +27,8 @@ from bench.contract import Backend, Compiled, Target, Unsupported, Workload
 from bench.family import adopt_orphans, die_with
 from bench.handover import Writer
 from bench.log import one_line, text_of
-from bench.registry import resolve
 from bench.status import Status
+from bench.targets import resolve
 
 OUT_OF_MEMORY = re.compile(
     r"bad_alloc|out of memory|out_of_memory|OutOfMemory|(can't|cannot|failed to|unable to) allocate (memory|\S+ \S*bytes?\b|"

@@ -24,6 +24,14 @@ class Cortex:
     name = "cortex"
     packages = ("apache-tvm", "apache-tvm-ffi")
     programs = ("g++",)
+    uses = (
+        "backends.acrobat.core",
+        "backends.acrobat.codegen.build",
+        "backends.acrobat.kernels",
+        "backends.acrobat.options",
+        "backends.acrobat.runtime",
+        "backends.acrobat.versions",
+    )
 
     def __init__(
         self,

@@ -19,6 +19,7 @@ class DGL(OfLibrary):
     release = "dgl==2.1.0"
     packages = ("dgl", "torch")
     optional = ("dgl",)
+    uses = ("backends.pytorch",)
     on_cuda = "DGL's package on PyPI computes on the CPU only"
     cannot: ClassVar = {
         "lattice": "no program is written for nodes of two kinds, characters and words",

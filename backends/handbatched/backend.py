@@ -29,6 +29,7 @@ class HandBatched:
 
     name = "handbatched"
     packages = ("torch",)
+    uses = ("backends.pytorch",)
 
     def __init__(
         self,

@@ -22,6 +22,7 @@ class JitBatch:
 
     name = "jitbatch"
     packages = ("torch", "greenlet")
+    uses = ("backends.pytorch",)
 
     def __init__(
         self,

@@ -19,6 +19,7 @@ class TorchFold(OfLibrary):
     release = "torchfold==0.1.0"
     packages = ("torchfold", "torch")
     optional = ("torchfold",)
+    uses = ("backends.pytorch",)
     on_cuda = "only the CPU was tried: TorchFold's own choice of a device is that of PyTorch 0.1"
     cannot: ClassVar = {
         "lattice": "no program is written for nodes of two kinds, characters and words",

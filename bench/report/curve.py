@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Union, get_args, get_origin, get_type_hin
 from bench import stats
 from bench.campaign import Row
 from bench.record import title
-from bench.registry import resolve
 from bench.status import Status
+from bench.targets import resolve
 
 if TYPE_CHECKING:
     import pandas

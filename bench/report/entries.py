@@ -13,7 +13,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from bench import registry, stats
+from bench import registry, stats, targets
 from bench.facts import instruction_set
 from bench.record import whole
 from bench.status import Status
@@ -163,7 +163,7 @@ def defaults(backend: str) -> Mapping[str, Any]:
         return {}
     settings: Any = OmegaConf.to_container(OmegaConf.load(path))
     try:
-        found = registry.parameters(registry.resolve(str(settings.get("_target_"))))
+        found = registry.parameters(targets.resolve(str(settings.get("_target_"))))
     except (ImportError, ValueError):
         return {}
     return {name: parameter.default for name, parameter in found.items()}

@@ -11,9 +11,10 @@ import pytest
 from bench import registry
 from bench.__main__ import asked_only
 from bench.compose import compose
-from bench.registry import ConfigError, conform, resolve
+from bench.registry import ConfigError, conform
 from bench.status import Exit, exit_code
 from bench.suggest import refusal
+from bench.targets import resolve
 
 Bench = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bench import api, registry
+from bench import api, registry, targets
 from bench.cell import Cell
 from bench.config import Isolate
 from bench.status import Status
@@ -36,7 +36,7 @@ def expected_hole(cell: Cell, holes: Mapping[str, str]) -> str | None:
 
 def missing(cell: Cell) -> list[str]:
     """The modules that the cell's backend names as optional and that are not installed."""
-    optional = getattr(registry.resolve(cell.backend.target), "optional", ())
+    optional = getattr(targets.resolve(cell.backend.target), "optional", ())
     return [module for module in optional if importlib.util.find_spec(module) is None]
 
 

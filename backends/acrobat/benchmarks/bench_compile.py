@@ -21,7 +21,7 @@ from backends.acrobat.kernels.cpu.emit import emit
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.options import Options
 from backends.acrobat.pipeline import optimise
-from bench import registry
+from bench import targets
 from workloads.spec import loaded
 
 WORKLOADS = ("treelstm", "birnn", "stackrnn", "berxit")
@@ -30,7 +30,7 @@ ROUNDS = 3
 
 @pytest.fixture(params=WORKLOADS)
 def module(request: pytest.FixtureRequest) -> Any:
-    return loaded(registry.resolve(f"workloads.{request.param}.spec.Spec")(), "small", 0)
+    return loaded(targets.resolve(f"workloads.{request.param}.spec.Spec")(), "small", 0)
 
 
 def test_front_end(benchmark: BenchmarkFixture, module: Any) -> None:

@@ -1,0 +1,151 @@
+"""The sources that a cell's numbers depend on: when they change, its stored row is stale.
+
+What cannot change a number does not count. Of a text only what is compiled counts, so that comments and docstrings may be
+written anew; of a folder neither tests nor what is run beside measurements (`ASIDE`), nor what only another device runs,
+which lies in folders of that device's name. A backend that runs code of another package names it in its class attribute
+`uses`, as in `uses = ("backends.pytorch",)`: a package with all of its folder, or a single module.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+from bench.cache import cache_folder
+from bench.targets import place, resolve
+
+SUFFIXES = frozenset({".py", ".pyx", ".c", ".cc", ".cpp", ".h", ".hpp", ".cu", ".cuh"})
+ASIDE = frozenset({"tests", "benchmarks", "walkthrough", "__pycache__"})
+DEVICES = frozenset({"cpu", "cuda"})
+HOST = "cpu"  # part of every run, whichever the device
+LONGEST = 8192  # hashes that are kept, the newest ones
+WORDS = re.compile(
+    r"""(?P<comment>//(?:\\\n|[^\n])*|/\*.*?\*/)            # to the end of the line, which may be continued, or to the mark
+      | R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"         # a raw string: nothing in it begins a comment
+      | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*'""",
+    re.DOTALL | re.VERBOSE,
+)
+
+
+def backend_files(target: str, device: str) -> list[Path]:
+    """Of the backend's own folder and of what it uses."""
+    try:
+        uses = tuple(getattr(resolve(target), "uses", ()))
+    except ImportError:
+        uses = ()
+    used = [path for module in uses for path in _used(module, device)]
+    return [*_folder_files(_folder(target), device), *used]
+
+
+def workload_files(target: str) -> list[Path]:
+    """Of the workload's own folder, and the modules beside it that every workload may use."""
+    folder = _folder(target)
+    shared = [] if folder is None else [p for p in folder.parent.glob("*.py") if p.stem not in ("__init__", "oracle")]
+    contract = Path(__file__).with_name("contract.py")
+    return [*_folder_files(folder, HOST), *shared, contract]
+
+
+def digest(files: Iterable[Path]) -> str:
+    """Over the paths as imported and what counts of the contents, whatever the order and the place of the checkout."""
+    root = Path(__file__).parent.parent
+    whole = hashlib.sha256()
+    known = _known(cache_folder() / "sources.json")
+    for path in sorted(set(files)):
+        name = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
+        whole.update(str(name).encode() + b"\0" + known.of(path).encode() + b"\0")
+    known.keep()
+    return whole.hexdigest()[:16]
+
+
+def _folder(target: str) -> Path | None:
+    path = place(target.rpartition(".")[0])
+    return None if path is None else path.parent
+
+
+def _used(module: str, device: str) -> list[Path]:
+    path = place(module)
+    if path is None:
+        return []
+    return _folder_files(path.parent, device) if path.name == "__init__.py" else [path]
+
+
+def _folder_files(folder: Path | None, device: str) -> list[Path]:
+    if folder is None:
+        return []
+    other = (DEVICES - {device, HOST}) | ASIDE
+    found = (p for p in folder.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+    return [p for p in found if not other & set(p.relative_to(folder).parts[:-1])]
+
+
+class _Known:
+    """What counts of a file, as a hash, known by the hash of all of it: to parse every source anew takes seconds. It is kept in
+    the cache folder; where it cannot be read or written it is worked out again."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.entries = _read(path)
+        self.new = False
+
+    def of(self, path: Path) -> str:
+        content = path.read_bytes()
+        key = hashlib.sha256(path.suffix.encode() + b"\0" + content).hexdigest()[:24]
+        if key not in self.entries:
+            self.entries[key] = hashlib.sha256(compiled(content.decode(errors="replace"), path.suffix).encode()).hexdigest()[
+                :24
+            ]
+            self.new = True
+        return self.entries[key]
+
+    def keep(self) -> None:
+        if not self.new:
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            scratch = self.path.with_suffix(f".{os.getpid()}.tmp")
+            scratch.write_text(json.dumps(dict(list(self.entries.items())[-LONGEST:])))
+            scratch.replace(self.path)
+        except OSError:
+            pass
+        self.new = False
+
+
+@cache
+def _known(path: Path) -> _Known:
+    return _Known(path)
+
+
+def _read(path: Path) -> dict[str, str]:
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    if isinstance(found, dict) and all(isinstance(each, str) for each in found.values()):
+        return found
+    return {}
+
+
+def compiled(text: str, suffix: str) -> str:
+    """What counts of a source: the same for two texts that differ in comments, docstrings and the layout of Python."""
+    if suffix != ".py":
+        return WORDS.sub(lambda word: " " if word["comment"] else word[0], text)
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return text
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and _is_text(node.body[0:1]):
+            node.body = node.body[1:]
+    return ast.dump(tree)
+
+
+def _is_text(body: list[ast.stmt]) -> bool:
+    match body:
+        case [ast.Expr(value=ast.Constant(value=str()))]:
+            return True
+    return False

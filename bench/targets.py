@@ -1,0 +1,30 @@
+"""From a `_target_` of a configuration to its class, and to the folder of its module."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from pathlib import Path
+
+
+def resolve(target: str) -> type:
+    """The class a `_target_` names. ImportError says why not."""
+    module, _, name = target.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except AttributeError as error:
+        raise ImportError(f"{module} has no {name}") from error
+    except ValueError as error:
+        raise ImportError(f"'{target}' is not a dotted name") from error
+    if not isinstance(found, type):
+        raise ImportError(f"{target} is not a class")
+    return found
+
+
+def place(module: str) -> Path | None:
+    """The file of a module, of a package its `__init__.py`; None if there is none."""
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return None
+    return None if spec is None or spec.origin is None else Path(spec.origin)

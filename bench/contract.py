@@ -56,6 +56,11 @@ class Workload(Protocol):
         output. An index is right if its score is within tolerance of the best. None: outputs are compared as they are."""
         ...
 
+    # Optional: def margins(self, model: Any, instance: Instance) -> Sequence[float]
+    #     For a model that answers with a list of indices, each chosen after those before it: how much better each choice was
+    #     than what it was preferred to, and last that of the end, relative to the largest number compared; fewer where the
+    #     last one holds for all that follow. From a choice on that was too near to call in float32 any answer is right.
+
 
 class Compiled(Protocol):
     """One model, ready to run mini-batches."""

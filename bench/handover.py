@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.verify import Expected, Flat, Wrong, digest, short
+from bench.verify import Expected, Flat, Wrong, digest, lengths, short
 
 Described = dict[str, Any]
 
@@ -38,6 +38,7 @@ class Writer:
                 "digest": digest(flat.shape),
                 "structure": short(flat.shape),
                 "types": list(flat.types),
+                "lengths": lengths(flat),
             }
             for key, array in (("floats", flat.floats), ("integers", flat.integers)):
                 entry[key] = [array.dtype.str, array.size, end]
@@ -69,6 +70,12 @@ class Reader:
 
     def read(self, described: Mapping[str, Any], expected: Expected) -> Flat:
         """The numbers as they are now, copied. Raises Wrong where they are not as many, or not nested, as expected."""
+        if expected.choices is not None and described["lengths"] is not None:
+            counts = [int(each) for each in described["lengths"]]
+            if min(counts, default=0) < 0:
+                raise Wrong(f"outputs have the wrong structure: {described['structure']}")
+            integers = self._array(described["integers"], "integers", sum(counts))
+            return Flat([(each,) if each else [] for each in counts], np.empty(0), integers)
         if described["digest"] != expected.digest:
             raise Wrong(f"outputs have the wrong structure: {described['structure']} instead of {short(expected.shape)}")
         floats, integers = (

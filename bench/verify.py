@@ -28,6 +28,8 @@ FEWER_BITS = 64.0
 """Errors so many times as large as those of eager float32 are not float32's. Rounding to float16 is 8192 times as coarse as
 rounding to float32 (11 bits of significand against 24), to bfloat16 65536 times; orders of summation and approximations of
 functions that differ between systems stay within a factor of ten. The bound lies between, at about equal distance."""
+TIE = 2e-5
+"""Choices nearer than this (`Workload.margins`) may fall either way: ten times what eager float32 is off in such scores."""
 ROUNDING = 2.0**-24  # the least error that counts as eager float32's, relative to the largest element of an output
 HIGH = 0.9  # the quantile over a mini-batch's instances whose errors are compared: one that took another path does not matter
 LOW_BITS = np.uint32(0x1FFF)  # of a float32's fraction, those that float16, bfloat16 and TF32 do not have
@@ -41,11 +43,13 @@ class Wrong(Exception):
 
 class Answer(NamedTuple):
     """Of the oracle to one instance. `scores`: behind an output that is an index. `float32_error`: how far the same model in
-    eager float32 is off, as `rms` tells; None where that is not known."""
+    eager float32 is off, as `rms` tells; None where that is not known. `margins`: of a list of choices
+    (`Workload.margins`)."""
 
     output: Any
     scores: Any = None
     float32_error: float | None = None
+    margins: np.ndarray | None = None
 
 
 class Flat(NamedTuple):
@@ -136,6 +140,7 @@ class Expected:
         errors = [answer.float32_error for answer in answers]
         known = [error for error in errors if error is not None]
         self.float32_error = max(_high(np.array(known)), ROUNDING) if known else None
+        self.choices = self._choices(answers)
         if not np.isfinite(self.floats).all():
             raise Wrong("the oracle's own output is not finite")
 
@@ -159,7 +164,23 @@ class Expected:
             raise Wrong(f"the oracle gave {len(table)} rows of scores for {self.integers.size} indices")
         return table
 
+    @staticmethod
+    def _choices(answers: Sequence[Answer]) -> list[tuple[np.ndarray, np.ndarray]] | None:
+        """Of each instance the indices and their margins, or None where not all have them."""
+        choices = []
+        for answer in answers:
+            if answer.margins is None:
+                return None
+            part = flatten(answer.output)
+            if lengths(flatten([answer.output])) is None or not len(answer.margins):
+                raise Wrong("the oracle gave margins for what is no list of indices")
+            choices.append((part.integers.astype(np.int64), np.asarray(answer.margins, np.float64)))
+        return choices
+
     def check(self, got: Flat, seen: Difference) -> Difference:
+        if self.choices is not None:
+            self._check_choices(self.choices, got)
+            return seen._replace(n=self.n)
         if got.shape != self.shape:
             raise Wrong(f"outputs have the wrong structure: {short(got.shape)} instead of {short(self.shape)}")
         if got.floats.size != self.floats.size:
@@ -211,6 +232,34 @@ class Expected:
                 f"instance {self.integer_instance[at]}: index {got[at]} instead of {self.integers[at]} "
                 f"({np.count_nonzero(bad)} of {bad.size} indices)"
             )
+
+    @staticmethod
+    def _check_choices(choices: Sequence[tuple[np.ndarray, np.ndarray]], got: Flat) -> None:
+        counts = lengths(got)
+        if counts is None or len(counts) != len(choices):
+            raise Wrong(f"outputs have the wrong structure: {short(got.shape)} instead of {len(choices)} lists of indices")
+        ends = np.cumsum(counts)
+        for i, (right, margins) in enumerate(choices):
+            mine = got.integers[ends[i] - counts[i] : ends[i]].astype(np.int64)
+            both = min(len(mine), len(right))
+            different = np.flatnonzero(mine[:both] != right[:both])
+            at = int(different[0]) if different.size else both
+            if at == len(mine) == len(right):
+                continue
+            if margins[min(at, len(margins) - 1)] > TIE:
+                what, wanted = (str(x[at]) if at < len(x) else "the end" for x in (mine, right))
+                raise Wrong(f"instance {i}: choice {at} is {what} instead of {wanted}")
+
+
+def lengths(flat: Flat) -> list[int] | None:
+    """How long the lists of outputs are of which each is a list of indices; None for others."""
+    if flat.floats.size or isinstance(flat.shape, tuple) and len(flat.shape) != 2:
+        return None
+    if isinstance(flat.shape, tuple):
+        return [int(flat.shape[1])] * int(flat.shape[0])
+    if not all(shape == [] or isinstance(shape, tuple) and len(shape) == 1 for shape in flat.shape):
+        return None
+    return [int(shape[0]) if shape else 0 for shape in flat.shape]
 
 
 def fingerprint(value: Any) -> str:
@@ -280,7 +329,9 @@ def load(content: bytes) -> list[Answer]:
         return arrays[str(outline)]
 
     found = (build(each) for each in json.loads(str(arrays["nesting"])))
-    return [Answer(output, scores, None if error is None else float(error)) for output, scores, error in found]
+    return [
+        Answer(output, scores, None if error is None else float(error), *margins) for output, scores, error, *margins in found
+    ]
 
 
 def _high(errors: np.ndarray) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from time import monotonic
 from typing import Any
 
+import numpy as np
 import torch
 
 from bench.contract import Workload
@@ -16,8 +17,8 @@ from workloads.structures import arrays, map_tensors
 
 def answers(workload: Workload, size: str, seed: int, instances: Sequence[Any], within_s: float | None = None) -> list[Answer]:
     """Of each instance the output in float64, the scores behind it where the output is an index, and how far the same model in
-    float32 is off. `seed` draws the parameters. After `within_s` seconds the remaining instances are left out, but never the
-    first."""
+    float32 is off; of lists of choices how near these were. `seed` draws the parameters. After `within_s` seconds the remaining
+    instances are left out, but never the first."""
     exact, usual = loaded(workload, size, seed, torch.float64), loaded(workload, size, seed, torch.float32)
     found: list[Answer] = []
     until = None if within_s is None else monotonic() + within_s
@@ -28,5 +29,8 @@ def answers(workload: Workload, size: str, seed: int, instances: Sequence[Any], 
             wide = map_tensors(lambda t: t.double() if t.is_floating_point() else t, instance)
             scores = workload.scores(exact, wide)
             right = arrays(exact(wide))
-            found.append(Answer(right, None if scores is None else arrays(scores), rms(right, arrays(usual(instance)))))
+            error = rms(right, arrays(usual(instance)))
+            margins = workload.margins(exact, wide) if hasattr(workload, "margins") else None
+            near = None if margins is None else np.array(margins)
+            found.append(Answer(right, None if scores is None else arrays(scores), error, near))
     return found

@@ -69,6 +69,10 @@ class ModelSpec(ABC):
         found: list[Any] = other.instances(size, seed, n)
         return found
 
+    def margins(self, model: Any, instance: Any) -> list[float] | None:
+        """Few models answer with lists of choices."""
+        return None
+
     def scores(self, model: Any, instance: Any) -> Any:
         """None: the output is compared as it is. Models that answer with indices override this."""
         return None

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bench.handover import Reader, Writer
 from bench.verify import FEWER_BITS, Answer, Difference, Expected, Wrong, fingerprint, flatten, load, rms, save
 
 
@@ -107,3 +108,40 @@ def test_fingerprint_sees_every_number() -> None:
     assert fingerprint(make()) == same
     for other in (make(word=5), make(inner=5), make(element=3.0000001), make(extra=True)):
         assert fingerprint(other) != same
+
+
+def test_choices_may_fall_either_way_where_they_were_too_near_to_call() -> None:
+    """The second choice of the second instance was a tie: whatever is chosen from there on is right, also if it is longer or
+    ends at once; nothing else may differ, and not before."""
+    right = [[4, 5, 6], [7, 8, 9], []]
+    margins = [np.array(m) for m in ([0.1, 0.1, 0.1, 0.1], [0.1, 1e-6, 0.1, 0.1], [0.1])]
+    answers = [Answer([np.array(w) for w in words], None, None, near) for words, near in zip(right, margins, strict=True)]
+    answers = load(save(answers))
+    np.testing.assert_array_equal(answers[1].margins, margins[1])
+
+    def check(*outputs: list[int]) -> int:
+        flat = flatten([[np.int64(x) for x in words] for words in outputs])
+        memory = Reader()
+        described = Writer(memory.descriptor).write([(0, flat)])[0]
+        try:
+            expected = Expected(answers)
+            return expected.check(memory.read(described, expected), Difference()).n
+        finally:
+            memory.close()
+
+    for second in ([7, 8, 9], [7, 1, 9], [7], [7, 1, 2, 3, 4]):
+        assert check([4, 5, 6], second, []) == 3
+    for wrong in (
+        ([4, 5, 6], [1, 8, 9], []),
+        ([4, 5, 6], [7, 8, 1], []),
+        ([4, 5, 6], [], []),
+        ([4, 5], [7, 8, 9], []),
+        ([4, 5, 6, 7], [7, 8, 9], []),
+        ([4, 5, 6], [7, 8, 9], [1]),
+    ):
+        with pytest.raises(Wrong, match="choice"):
+            check(*wrong)
+    with pytest.raises(Wrong, match="structure"):
+        check([4, 5, 6], [7, 8, 9])
+    with pytest.raises(Wrong, match="structure"):
+        Expected(answers).check(flatten([[np.float32(x) for x in words] for words in right]), Difference())

@@ -7,6 +7,7 @@ have ended the best by score a word is the answer.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -33,6 +34,10 @@ def best_of(hypotheses: list[Hypothesis]) -> list[int]:
     """The words of the one with the best score a word, without what the decoder reads first."""
     best = max(hypotheses, key=lambda h: h.score / len(h.words))
     return best.words[1:]
+
+
+def _distance(better: float, worse: float) -> float:
+    return (better - worse) / max(abs(better), abs(worse))
 
 
 class Beam(Seq2Seq):
@@ -62,6 +67,30 @@ class Beam(Seq2Seq):
             if not beam:
                 break
         return best_of(ended if ended else beam)
+
+    def nearest(self, sentence: list[int]) -> float:
+        """By how much the last hypothesis that stayed in the beam was better than the best that did not, or the answer than the
+        next best, relative to the largest score compared: the smallest of these over the search. For verification."""
+        states = self.encode(sentence)
+        memory = torch.stack(states)
+        beam = [Hypothesis([END], 0.0, states[-1])]
+        ended: list[Hypothesis] = []
+        found = math.inf
+        for _ in range(self.longest):
+            grown: list[Hypothesis] = []
+            for h in beam:
+                state = self.step(self.decoder, self.target_embedding.weight[h.words[-1]], h.state)
+                best = self.log_probabilities(memory, state).topk(self.width + 1)  # one more than can stay
+                grown += [extended(h, float(value), int(word), state) for value, word in zip(*best, strict=True)]
+            grown.sort(key=lambda h: h.score, reverse=True)
+            room = self.width - len(ended)
+            found = min(found, _distance(grown[room - 1].score, grown[room].score))
+            ended += [h for h in grown[:room] if h.words[-1] == END]
+            beam = [h for h in grown[:room] if h.words[-1] != END]
+            if not beam:
+                break
+        scores = sorted((h.score / len(h.words) for h in (ended or beam)), reverse=True)
+        return min([found, *(_distance(scores[0], other) for other in scores[1:2])])
 
     def log_probabilities(self, memory: Tensor, state: Tensor) -> Tensor:
         return torch.log_softmax(self.classify(state, self.attend(memory, state)), dim=-1)

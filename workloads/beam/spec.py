@@ -6,7 +6,7 @@ A hypothesis that has ended leaves the beam, so translations are shorter than gr
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from workloads.seq2seq import spec as seq2seq
 
@@ -22,6 +22,10 @@ class Spec(seq2seq.Spec):
         size: {**shape, "width": 3 if size == "tiny" else 4} for size, shape in seq2seq.Spec.shapes.items()
     }
     cells: ClassVar[Sequence[str]] = ("step", "log_probabilities")
+
+    def margins(self, model: Any, instance: Any) -> list[float]:
+        """Of the whole search the choice that was the nearest, whichever word it led to."""
+        return [model.nearest(instance)]
 
     def build(self, **shape: int) -> nn.Module:
         from workloads.beam.model import Beam

@@ -73,5 +73,11 @@ class Spec(ModelSpec):
         if self.data is not None:
             sentences.check(self.data)
 
+    def margins(self, model: Any, instance: Any) -> list[float]:
+        """Of each word and of the end: the best score's distance from the second, relative to the largest. After `longest`
+        words the end is no choice: that none other follows is as sure as the last word."""
+        best = [(scores.topk(2).values, scores.abs().max()) for scores in model.scores(instance)]
+        return [float((top[0] - top[1]) / largest) for top, largest in best]
+
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
         return sentences.take(self.data, random, shape["vocabulary"], n)

@@ -318,6 +318,29 @@ def test_a_beam_of_one_is_greedy() -> None:
         assert [word for word in words if word != END] == greedy(sentence)
 
 
+def test_margins_tell_near_choices() -> None:
+    """With two output rows alike every choice of one of them is a tie, and no other is made one."""
+    greedy, m = tiny("seq2seq"), tiny("beam")
+
+    def margins_of(name: str, model: Any, sentence: list[int]) -> list[float]:
+        return spec(name).margins(model, sentence) or []
+
+    sentences = spec("seq2seq").instances("tiny", 0, 8)
+    for words, margins in ((greedy(s), margins_of("seq2seq", greedy, s)) for s in sentences):
+        assert len(margins) == min(len(words) + 1, greedy.longest)
+        assert all(0 < margin < 1 for margin in margins)
+    assert all(0 < margins_of("beam", m, s)[0] < 1 for s in sentences)
+    chosen = next(words for s in sentences if (words := greedy(s)))[0]
+    for model in (greedy, m):
+        for parameter in (model.output.weight.data, model.output.bias.data):
+            parameter[11 if chosen != 11 else 10] = parameter[chosen]
+    for words, margins in ((greedy(s), margins_of("seq2seq", greedy, s)) for s in sentences):
+        assert [margin == 0 for margin in margins[: len(words)]] == [
+            word in (chosen, 11 if chosen != 11 else 10) for word in words
+        ]
+    assert any(margins_of("beam", m, s) == [0] for s in sentences)
+
+
 def test_a_wide_beam_finds_the_best_translation() -> None:
     """Of at most two words, all hundred and more of which fit into the beam; each way is written out."""
     m: Beam = tiny("beam")

@@ -49,7 +49,7 @@ def test_sizes(workload: ModelSpec) -> None:
 def test_float32_is_close_to_float64(workload: ModelSpec, size: str) -> None:
     n = 20 if size == "tiny" else 3
     got = outputs(workload, size, workload.instances(size, 3, n), seed=3)
-    for output, (expected, scores, _) in zip(got, answers(workload, size, 3, workload.instances(size, 3, n)), strict=True):
+    for output, (expected, scores, *_) in zip(got, answers(workload, size, 3, workload.instances(size, 3, n)), strict=True):
         pairs = list(zip(leaves(output), leaves(expected), strict=True))
         if scores is None:
             for a, b in pairs:

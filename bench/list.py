@@ -1,8 +1,9 @@
 """`python -m bench.list`: which backend runs which workload here, and why not where it does not.
 
-What runs and earlier lists have found out is known (support.py). What is not known the backends are asked, each in a process of
-its own: can it run here, and does it compile the workload at its smallest size. `python -m bench.list device=cuda` asks for
-another device, `fresh=true` asks everything again.
+What runs and earlier lists have found out is known (support.py), also from before the sources changed, which a line below the
+table then says. What is not known the backends are asked, each in a process of its own: can it run here, and does it compile
+the workload at its smallest size. `python -m bench.list device=cuda` asks for another device, `fresh=true` asks everything
+again.
 """
 
 from __future__ import annotations
@@ -57,19 +58,23 @@ def survey(backend: Part, workloads: list[Part], device: str) -> dict[str, str |
             child.kill()
 
 
-def matrix(device: str, fresh: bool = False) -> tuple[list[str], dict[str, dict[str, str | None]]]:
-    """The backends, and per workload what each says. `fresh`: ask also for what is known."""
+def matrix(device: str, fresh: bool = False) -> tuple[list[str], dict[str, dict[str, str | None]], list[str]]:
+    """The backends; per workload what each says; of which backends some of that was found before the sources changed. `fresh`:
+    ask also for what is known."""
     backends, workloads = parts("backend"), parts("workload")
     table: dict[str, dict[str, str | None]] = {name: {} for name in workloads}
     index = support.Index()
+    earlier: list[str] = []
     for name, backend in backends.items():
         if isinstance(backend, str):
             for workload in workloads:
                 table[workload][name] = backend
             continue
         usual = usual_variant(backend, device)
-        keys = {w: support.key(usual, part, device) for w, part in workloads.items() if isinstance(part, Part)}
-        unknown = [part for w, part in workloads.items() if isinstance(part, Part) and (fresh or keys[w] not in index)]
+        asked = {w: part for w, part in workloads.items() if isinstance(part, Part)}
+        keys = {w: support.key(usual, part, device) for w, part in asked.items()}
+        before = {w: support.question(usual, part, device) for w, part in asked.items()}
+        unknown = [part for w, part in asked.items() if fresh or not (keys[w] in index or before[w] in index)]
         if unknown:
             print(f"asking {name} for {', '.join(part.name for part in unknown)}", file=sys.stderr)
         found = survey(usual, unknown, device) if unknown else {}
@@ -78,11 +83,14 @@ def matrix(device: str, fresh: bool = False) -> tuple[list[str], dict[str, dict[
                 table[workload][name] = part
             elif part.name in found:
                 table[workload][name] = found[part.name]
-                index.learn(keys[workload], found[part.name])
-            else:
+                index.learn(keys[workload], found[part.name], before[workload])
+            elif keys[workload] in index:
                 table[workload][name] = index.reason(keys[workload])
+            else:
+                table[workload][name] = index.reason(before[workload])
+                earlier.append(name)
     index.keep()
-    return list(backends), table
+    return list(backends), table, list(dict.fromkeys(earlier))
 
 
 def usual_variant(backend: Part, device: str) -> Part:
@@ -102,7 +110,7 @@ def main() -> None:
             sys.exit(Exit.CONFIG)
         asked[key] = value
     device = asked["device"]
-    backends, found = matrix(device, asked["fresh"] == "true")
+    backends, found, earlier = matrix(device, asked["fresh"] == "true")
     console = Console(width=None if sys.stdout.isatty() else 200)
     table = Table(title=f"workload x backend, {device}", title_justify="left", title_style="bold", header_style="bold")
     table.add_column("")
@@ -121,6 +129,9 @@ def main() -> None:
     for reason, where in reasons.items():
         only = "" if len(where) == len(found) else f" ({', '.join(where)})"
         console.print(reason + only, markup=False, highlight=False, soft_wrap=True)
+    if earlier:
+        was = f"found before sources or software changed: {', '.join(earlier)}; fresh=true asks again"
+        console.print(was, markup=False, highlight=False, soft_wrap=True)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,38 @@ def test_what_a_run_learns_the_list_knows(cache: Path, monkeypatch: pytest.Monke
     assert matrix.matrix("cuda")[1]["toy"]["cheat"] and asked == ["toy", "toy"], "another device is another question"
 
 
+def test_a_change_of_sources_is_not_asked_about_but_told(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = {"backend": {"cheat": cell("refuses").backend}, "workload": {"toy": cell().workload}}
+    monkeypatch.setattr(matrix, "parts", lambda group: parts[group])
+    said: dict[str, str | None] = {}
+
+    def survey(backend: Part, workloads: list[Part], device: str) -> dict[str, str | None]:
+        return {each.name: said[each.name] for each in workloads}
+
+    monkeypatch.setattr(matrix, "survey", survey)
+    versions = iter(range(100))
+
+    def change() -> None:
+        version = str(next(versions))
+        monkeypatch.setattr(support, "software", lambda cell: {"torch": version})
+
+    for reason in (None, "unsupported: too square"):
+        change()
+        said["toy"] = reason
+        assert matrix.matrix("cpu", fresh=True)[1:] == ({"toy": {"cheat": reason}}, [])
+        said["toy"] = "unsupported: asked"
+        assert matrix.matrix("cpu")[1:] == ({"toy": {"cheat": reason}}, [])
+        change()
+        assert matrix.matrix("cpu")[1:] == ({"toy": {"cheat": reason}}, ["cheat"])
+    assert matrix.matrix("cpu", fresh=True)[1:] == ({"toy": {"cheat": "unsupported: asked"}}, [])
+    (cache / "support.json").unlink()
+    said["toy"] = "unavailable: not installed"
+    assert matrix.matrix("cpu")[1:] == ({"toy": {"cheat": "unavailable: not installed"}}, [])
+    change()
+    said["toy"] = None
+    assert matrix.matrix("cpu")[1:] == ({"toy": {"cheat": None}}, []), "it may have been installed by now"
+
+
 def test_other_sources_options_and_software_are_other_questions(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = cell()
     known = support.key(made.backend, made.workload, "cpu")

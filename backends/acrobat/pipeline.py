@@ -91,8 +91,10 @@ def optimise(program: Program, options: Options, observe: Observe | None = None)
     for p in passes(options.effective()):
         if not p.on:
             continue
-        program = p.run(program)
-        verify(program)
+        changed = p.run(program)
+        if changed is not program:
+            verify(changed)
+        program = changed
         if observe is not None:
             observe(p.name, program)
     return program

@@ -27,6 +27,10 @@ class Dependence:
             self._direct.append(direct)
             self._before.append(before)
             position[var.name] = i
+        self._after = [0] * len(bindings)
+        for i in reversed(range(len(bindings))):
+            for j in self._direct[i]:
+                self._after[j] |= self._after[i] | 1 << i
 
     def direct(self, i: int) -> frozenset[int]:
         """The bindings whose variables occur in the value of binding `i`."""
@@ -35,6 +39,10 @@ class Dependence:
     def before(self, i: int) -> int:
         """Bit mask of all bindings that binding `i` depends on, directly or not."""
         return self._before[i]
+
+    def after(self, i: int) -> int:
+        """Bit mask of all bindings that depend on binding `i`, directly or not."""
+        return self._after[i]
 
     def independent(self, group: Iterable[int]) -> bool:
         """Whether no member of `group` depends on another: they may become one operation."""

@@ -288,14 +288,18 @@ class Names:
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self.taken = set(taken)
+        self._last: dict[str, int] = {}  # for each name without its number the last number given, where counting goes on
 
     def fresh(self, name: str) -> str:
         base, _, tail = name.rpartition("_")
         base = base if base and tail.isdigit() else name
-        text, n = name, 0
+        text, n = name, self._last.get(base, 0)
+        if f"{base}_{n}" not in self.taken:  # names may have been given back
+            n = 0
         while text in self.taken:
             n += 1
             text = f"{base}_{n}"
+            self._last[base] = n
         self.taken.add(text)
         return text
 

@@ -19,7 +19,6 @@ from backends.acrobat.ir.nodes import (
     Field,
     Host,
     Launch,
-    Lit,
     Map,
     Op,
     Program,
@@ -31,7 +30,7 @@ from backends.acrobat.passes.chains import Chain, FunctionScope, scopes
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.legal import fits
 from backends.acrobat.passes.simplify import same
-from backends.acrobat.passes.units import UnitPool, param_name, unit_name, value_names
+from backends.acrobat.passes.units import Operands, UnitPool, param_name, unit_name, value_names
 
 
 def run(program: Program, hoist: bool = True) -> Program:
@@ -215,9 +214,7 @@ class _BlockWriter:
         self.members = members
         self.inside = set(members)
         self.out = out
-        self.names = Names()
-        self.params: dict[tuple[str, Mode], Param] = {}
-        self.atoms: list[Atom] = []
+        self.operands = Operands()
         self.roots: dict[str, str] = {}  # list param -> the list that gives its length
         self.steps: list[Step] = []
         self.computed: dict[str, StepResult] = {}  # by the variable that holds it
@@ -238,7 +235,7 @@ class _BlockWriter:
         unit = self.chain.scope.units.share(
             Block(
                 unit_name(self.chain.scope.function.name, self.chain.bindings, self.chain.users, results),
-                tuple(self.params.values()),
+                self.operands.params,
                 tuple(self.steps),
                 tuple(self.computed[self.chain.bindings[m][0].name] for m in results),
                 self.list_groups(),
@@ -246,7 +243,7 @@ class _BlockWriter:
         )
         variables = [self.chain.bindings[m][0] for m in results]
         span = next((v.span for v in variables if v.span.line), variables[0].span)
-        self.out += self.chain.launched(unit, self.atoms, variables, span)
+        self.out += self.chain.launched(unit, self.operands.atoms, variables, span)
         self.out += [self.chain.bindings[m] for m in leaving if m not in results]
 
     def leaves(self, m: int) -> bool:
@@ -255,9 +252,13 @@ class _BlockWriter:
             j not in self.inside or (self.chain.is_view[j] and self.leaves(j)) for j in self.chain.users[m]
         )
 
-    def step(self, var: Var, launch: Launch) -> None:
+    def kernel(self, launch: Launch) -> tuple[Kernel, list[Atom]]:
+        """A member's kernel and its operands, without the views of what other members compute."""
         kernel, atoms = self.chain.viewing(launch, self.inside)
-        kernel = kernel if kernel == launch.unit else self.chain.scope.units.share(kernel)
+        return kernel if kernel == launch.unit else self.chain.scope.units.share(kernel), atoms
+
+    def step(self, var: Var, launch: Launch) -> None:
+        kernel, atoms = self.kernel(launch)
         args = [self.arg(a, p.mode) for a, p in zip(atoms, kernel.params, strict=True)]
         self.computed[var.name] = StepResult(len(self.steps), 0)
         self.steps.append(Step(kernel, tuple(args)))
@@ -268,8 +269,7 @@ class _BlockWriter:
         hosted = {v.name for v, _ in per_item.hosted} | {per_item.map.var.name}
         numbers: dict[str, int] = {}
         for bound, e in per_item.launches:
-            kernel, atoms = self.chain.viewing(cast(Launch, e), self.inside)
-            kernel = kernel if kernel == cast(Launch, e).unit else self.chain.scope.units.share(kernel)
+            kernel, atoms = self.kernel(cast(Launch, e))
             args: list[StepArg] = []
             for a, p in zip(atoms, kernel.params, strict=True):
                 if isinstance(a, Var) and a.name in per_item.fields:
@@ -310,21 +310,15 @@ class _BlockWriter:
 
     def arg(self, atom: Atom, mode: Mode) -> StepArg:
         """A step's argument: a value of the block, or a param for what comes in."""
-        assert not isinstance(atom, Lit)
         if isinstance(atom, Var) and atom.name in self.computed:
             return self.computed[atom.name]
-        key = (atom.name, mode)
-        if key not in self.params:
-            t = atom.type.item if isinstance(atom.type, ListT) else atom.type
-            self.params[key] = Param(param_name(atom, self.names), cast(TensorT, t), mode)
-            self.atoms.append(atom)
-        return self.params[key].name
+        return self.operands.param(atom, mode)
 
     def list_groups(self) -> tuple[tuple[str, str], ...]:
         """For list params of the same length, the first of them."""
         first: dict[str, str] = {}
         out = []
-        for atom, param in zip(self.atoms, self.params.values(), strict=True):
+        for atom, param in zip(self.operands.atoms, self.operands.params, strict=True):
             if param.mode is Mode.LIST:
                 xs = cast(Var, atom)
                 root = self.roots.get(xs.name) or self.chain.root(xs)

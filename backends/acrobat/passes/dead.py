@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from backends.acrobat.analyses.callgraph import call_graph
+from backends.acrobat.analyses.callgraph import CallGraph, call_graph
 from backends.acrobat.analyses.phases import is_marker
 from backends.acrobat.analyses.waits import Waits, waits_of
 from backends.acrobat.ir.nodes import Call, Expr, Host, Program, Weight
@@ -18,11 +18,12 @@ from backends.acrobat.ir.visitor import free_vars, from_lets, lets, map_bodies, 
 
 
 def remove_dead(program: Program) -> Program:
-    """`program` without what its entry's result does not depend on. The entry keeps its parameters."""
+    """`program` without what its entry's result does not depend on; itself if there is no such thing. The entry keeps its
+    parameters."""
     needed = {name: frozenset[int]() for name in program.functions}
     needed[program.entry] = frozenset(range(len(program.functions[program.entry].params)))
-    waits = waits_of(program, call_graph(program))
-    failing = _failing(program)
+    graph = call_graph(program)
+    waits, failing = waits_of(program, graph), _failing(program, graph)
     while True:
         bodies = {name: _live(f.body, needed, waits, failing) for name, f in program.functions.items()}
         found = {
@@ -37,20 +38,23 @@ def remove_dead(program: Program) -> Program:
         new = {node.function for node in walk(bodies[pending.pop()]) if isinstance(node, Call)} - reached
         reached |= new
         pending += new
-    functions = {
-        name: replace(f, params=tuple(p for i, p in enumerate(f.params) if i in needed[name]), body=bodies[name])
-        for name, f in program.functions.items()
-        if name in reached
-    }
-    return remove_unused_weights(replace(program, functions=functions))
+    functions = {name: f for name, f in program.functions.items() if name in reached}
+    for name, f in functions.items():
+        if bodies[name] is not f.body or len(needed[name]) < len(f.params):
+            params = tuple(p for i, p in enumerate(f.params) if i in needed[name])
+            functions[name] = replace(f, params=params, body=bodies[name])
+    same = all(functions.get(name) is f for name, f in program.functions.items())
+    return remove_unused_weights(program if same else replace(program, functions=functions))
 
 
 def remove_unused_weights(program: Program) -> Program:
-    """`program` without the weights that neither its functions nor weights derived for them use."""
+    """`program` without the weights that neither its functions nor weights derived for them use; itself if it has none."""
     used = {node.name for f in program.functions.values() for node in walk(f.body) if isinstance(node, Weight)}
     for name, derived in reversed(list(program.derived.items())):
         if name in used:
             used.update(derived.args)
+    if used.issuperset((*program.weights, *program.values)):
+        return program
     return replace(
         program,
         weights={name: t for name, t in program.weights.items() if name in used},
@@ -59,13 +63,10 @@ def remove_unused_weights(program: Program) -> Program:
     )
 
 
-def _failing(program: Program) -> frozenset[str]:
+def _failing(program: Program, graph: CallGraph) -> frozenset[str]:
     """The functions in which the model may raise an error of its own."""
-    calls = {name: {e.function for e in walk(f.body) if isinstance(e, Call)} for name, f in program.functions.items()}
-    found = {name for name, f in program.functions.items() if any(isinstance(e, Host) and e.op == "fail" for e in walk(f.body))}
-    while more := {name for name, called in calls.items() if name not in found and called & found}:
-        found |= more
-    return frozenset(found)
+    own = {name for name, f in program.functions.items() if any(isinstance(e, Host) and e.op == "fail" for e in walk(f.body))}
+    return frozenset(name for name in program.functions if own and graph.reachable(name) & own)
 
 
 def _may_fail(expr: Expr, failing: frozenset[str]) -> bool:
@@ -75,7 +76,8 @@ def _may_fail(expr: Expr, failing: frozenset[str]) -> bool:
 def _live(expr: Expr, needed: Mapping[str, frozenset[int]], waits: Waits, failing: frozenset[str]) -> Expr:
     """`expr` without unused bindings and without the arguments that its callees do not need."""
     bindings, result = lets(expr)
-    if isinstance(result, Call):
+    tail = result
+    if isinstance(result, Call) and len(needed[result.function]) < len(result.args):
         result = replace(result, args=tuple(a for i, a in enumerate(result.args) if i in needed[result.function]))
     result = map_bodies(result, lambda body: _live(body, needed, waits, failing))
     used = set(free_vars(result))
@@ -86,4 +88,6 @@ def _live(expr: Expr, needed: Mapping[str, frozenset[int]], waits: Waits, failin
             value = _live(value, needed, waits, failing)
             used |= free_vars(value)
             kept.append((var, value))
-    return from_lets(kept[::-1], result)
+    kept.reverse()
+    same = result is tail and len(kept) == len(bindings) and all(a[1] is b[1] for a, b in zip(kept, bindings, strict=True))
+    return expr if same else from_lets(kept, result)

@@ -20,7 +20,6 @@ from backends.acrobat.ir.nodes import (
     Fold,
     Function,
     Host,
-    Let,
     Lit,
     Map,
     Op,
@@ -45,6 +44,7 @@ from backends.acrobat.ir.visitor import (
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.normal import normalise
 from backends.acrobat.passes.simplify import MAX_LENGTH
+from backends.acrobat.passes.variables import Variables
 
 REDUCTIONS = {"add": ("list_sum", 0.0), "maximum": ("list_max", -math.inf), "minimum": ("list_min", math.inf)}
 """What a chain of each operation is over a list, and the number that it does not change anything to begin with."""
@@ -69,7 +69,7 @@ class _Sums:
         self._program = program
         self._function = function
         self._names = Names(names_of(function))
-        self._defined = {node.var.name: node.value for node in walk(function.body) if isinstance(node, Let)}
+        self._variables = Variables(function)
 
     def function(self) -> Function:
         return replace(self._function, body=self._chain(self._function.body))
@@ -146,17 +146,17 @@ class _Sums:
     def _bind(self, name: str, value: Expr, out: list[Binding]) -> Var:
         var = Var(self._names.fresh(name), value.type, span=value.span)
         out.append((var, value))
-        self._defined[var.name] = value
+        self._variables.bind(var, value)
         return var
 
     def _all_but_first(self, fold: Fold, init: Atom) -> Atom | None:
         """The list whose first item is `init` and whose others the loop runs over."""
-        others = self._definition(fold.iterable)
-        first = self._definition(init)
+        others = self._variables.value(fold.iterable)
+        first = self._variables.value(init)
         if not isinstance(others, Host) or others.op != "list.slice" or not isinstance(first, Host) or first.op != "list.get":
             return None
         (xs, start, stop), (same, index) = others.args, first.args
-        end = self._definition(stop)
+        end = self._variables.value(stop)
         all_of_it = isinstance(end, Host) and (end.op, end.args) == ("list.len", (xs,))
         to_the_end = all_of_it or (isinstance(stop, Lit) and stop.value >= MAX_LENGTH)
         whole = xs == same and isinstance(start, Lit) and start.value == 1 and isinstance(index, Lit) and index.value == 0
@@ -164,14 +164,11 @@ class _Sums:
 
     def _filled(self, atom: Atom, number: float) -> bool:
         """Whether a tensor is known to be full of a number."""
-        value = self._definition(atom)
+        value = self._variables.value(atom)
         if isinstance(atom, Weight) and atom.name in self._program.derived:
             derived = self._program.derived[atom.name]
             return derived.op == "full" and dict(derived.attrs)["value"] == number
         return isinstance(value, Op) and value.op == "full" and dict(value.attrs)["value"] == number
-
-    def _definition(self, atom: Atom) -> Expr | None:
-        return self._defined.get(atom.name) if isinstance(atom, Var) else None
 
 
 def _terms(var: Var, item: Atom, fold: Fold, body: Mapping[str, Expr]) -> _Terms | None:

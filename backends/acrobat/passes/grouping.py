@@ -44,6 +44,8 @@ class Groups:
         sources, ready = _timing(bindings, working, types, self.numbers)
         self._sources, self._ready = dict(enumerate(sources)), dict(enumerate(ready))  # of groups
         self._own = {i: 1 << i for i in range(len(bindings))}
+        self._needed = {i: self.dependence.before(i) for i in range(len(bindings))}  # by the bindings of groups
+        self._needing = {i: self.dependence.after(i) for i in range(len(bindings))}
 
     def members(self, group: int) -> list[int]:
         """The members, in the chain's order."""
@@ -62,6 +64,9 @@ class Groups:
         merged = set(groups)
         if self._phases and len(set().union(*(self._phases.get(g, ()) for g in merged))) > 1:
             return False
+        between = self._all(self._needed, merged) & self._all(self._needing, merged) & ~self._all(self._own, merged)
+        if between:  # a path through bindings, of which groups only make more
+            return False
         seen = set().union(*(self._after[g] for g in merged)) - merged
         pending = list(seen)
         while pending:
@@ -75,7 +80,7 @@ class Groups:
     def delays(self, groups: Collection[int]) -> bool:
         """Whether merging the groups would delay work: a merged group starts when all groups in it could start, so work outside
         that needs the result of an early one would wait for the operands of a late one."""
-        own = reduce(or_, (self._own[g] for g in groups))
+        own = self._all(self._own, groups)
         needed = {g: self._sources[g] & ~own for g in groups}
         everything = reduce(or_, needed.values())
         for g in groups:
@@ -86,6 +91,11 @@ class Groups:
             if any(not self._reaches(h, user) for user in self._workers(g) - set(groups) for h in others):
                 return True
         return False
+
+    @staticmethod
+    def _all(masks: Mapping[int, int], groups: Collection[int]) -> int:
+        """Those of several groups together."""
+        return reduce(or_, (masks[g] for g in groups))
 
     def _workers(self, group: int) -> set[int]:
         """The groups that do work with what this one computes, or with fields, views or other names of it."""
@@ -105,8 +115,8 @@ class Groups:
         before = set().union(*(self._before[g] for g in merged)) - merged
         after = set().union(*(self._after[g] for g in merged)) - merged
         self._members[name] = sorted(i for g in merged for i in self._members[g])
-        for of_group in (self._sources, self._ready, self._own):
-            of_group[name] = reduce(or_, (of_group[g] for g in merged))
+        for masks in (self._sources, self._ready, self._own, self._needed, self._needing):
+            masks[name] = self._all(masks, merged)
         if not self._working.isdisjoint(merged):
             self._working.add(name)
         if phases := set().union(*(self._phases.get(g, ()) for g in merged)):

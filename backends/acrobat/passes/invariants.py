@@ -19,6 +19,7 @@ from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.derivations import Derivations
 from backends.acrobat.passes.normal import normalise
 from backends.acrobat.passes.products import Products, parts, product
+from backends.acrobat.passes.variables import Variables
 
 First: TypeAlias = Mapping[str, int | float | bool]
 """The carried variables whose value in the first round is known."""
@@ -35,7 +36,7 @@ class _LoopInvariants:
     def __init__(self, function: Function, derivations: Derivations) -> None:
         self._function = function
         self._products = Products(Names(names_of(function)), derivations)
-        self._defined = {node.var.name: node.value for node in walk(function.body) if isinstance(node, Let)}
+        self._variables = Variables(function)
 
     def function(self) -> Function:
         return replace(self._function, body=self._chain(self._function.body))
@@ -112,7 +113,7 @@ class _LoopInvariants:
 
     def _split(self, linear: Op, changing: set[str], kept: list[Binding], out: list[Binding]) -> Op:
         """The product of what changes, plus that of the rest of the input, which goes to `out`."""
-        found = parts(linear, self._defined.get)
+        found = parts(linear, self._variables)
         fixed = [p for p in found if not (isinstance(p.atom, Var) and p.atom.name in changing)]
         rest = [p for p in found if p not in fixed]
         if not fixed or not rest:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from backends.acrobat.core.span import Span
@@ -11,6 +11,7 @@ from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Atom, Expr, Op, Var, Weight
 from backends.acrobat.ir.visitor import Binding, Names
 from backends.acrobat.passes.derivations import Derivations
+from backends.acrobat.passes.variables import Variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,11 @@ def product(value: Expr) -> Op | None:
     return value if all(isinstance(a, Weight) for a in value.args[1:]) else None
 
 
-def parts(linear: Op, definition: Callable[[str], Expr | None]) -> list[InputPart]:
+def parts(linear: Op, variables: Variables) -> list[InputPart]:
     """What the input of `linear` is put together from; the input itself if it is no `cat` of columns."""
     x = linear.args[0]
     assert isinstance(x.type, TensorT)
-    cat = definition(x.name) if isinstance(x, Var) else None
+    cat = variables.value(x)
     if not isinstance(cat, Op) or cat.op != "cat" or dict(cat.attrs)["dim"] != len(x.type.shape) - 1:
         return [InputPart(x, 0, x.type.shape[-1])]
     out, at = [], 0

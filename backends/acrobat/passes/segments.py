@@ -23,11 +23,12 @@ from typing import TypeAlias
 from backends.acrobat.core.ops import ShapeError, without_trailing_ones
 from backends.acrobat.core.types import ListT, TensorT
 from backends.acrobat.ir.make import make_op
-from backends.acrobat.ir.nodes import Atom, Expr, Field, Fold, Function, Host, Let, Lit, Loop, Map, Op, Program, Var, Weight
-from backends.acrobat.ir.visitor import Binding, Names, bodies, from_lets, lets, map_bodies, names_of, operands, walk
+from backends.acrobat.ir.nodes import Atom, Expr, Field, Function, Host, Lit, Map, Op, Program, Var, Weight
+from backends.acrobat.ir.visitor import Binding, Names, from_lets, lets, map_bodies, names_of
 from backends.acrobat.ir.work import is_view
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.simplify import MAX_LENGTH
+from backends.acrobat.passes.variables import Variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,29 +61,8 @@ class _Segments:
     def __init__(self, function: Function) -> None:
         self._function = function
         self._names = Names(names_of(function))
-        self._defined: dict[str, Expr] = {}
-        self._loop: dict[str, int] = {}  # for each variable which of the loops it stands in; 0 for none
-        self._uses: dict[str, int] = {}
+        self._variables = Variables(function)
         self._roots: dict[str, tuple[str, list[set[str]]]] = {}  # of the lists asked about, see `_root`
-        for node in walk(function.body):
-            if isinstance(node, Let):
-                self._defined[node.var.name] = node.value
-            if not isinstance(node, Var):
-                for atom in operands(node):
-                    self._use(atom)
-        self._scan(function.body, 0)
-
-    def _scan(self, expr: Expr, loop: int) -> None:
-        bindings, tail = lets(expr)
-        self._loop.update((var.name, loop) for var, _ in bindings)
-        self._use(tail)
-        for value in (*(value for _, value in bindings), tail):
-            for body in bodies(value):
-                self._scan(body, id(value) if isinstance(value, Map | Fold | Loop) else loop)
-
-    def _use(self, atom: Expr) -> None:
-        if isinstance(atom, Var):
-            self._uses[atom.name] = self._uses.get(atom.name, 0) + 1
 
     def function(self) -> Function:
         body = self._chain(self._function.body)
@@ -105,12 +85,9 @@ class _Segments:
 
     # ---- what a list's items are
 
-    def _definition(self, atom: Term) -> Expr | None:
-        return self._defined.get(atom.name) if isinstance(atom, Var) else None
-
     def _item(self, xs: Atom) -> Term | None:
         """What each item of a list is, if a map has made it by one or a few operations."""
-        made = self._definition(xs)
+        made = self._variables.value(xs)
         if not isinstance(made, Map):
             return None
         terms: dict[str, Term | tuple[Term, ...]] = {made.var.name: self._items_of(made.iterable)}
@@ -134,7 +111,7 @@ class _Segments:
         return None if isinstance(found, tuple) else found
 
     def _items_of(self, iterable: Atom) -> Term | tuple[Term, ...]:
-        zipped = self._definition(iterable)
+        zipped = self._variables.value(iterable)
         if isinstance(zipped, Host) and zipped.op == "zip":
             return tuple(Item(xs) for xs in zipped.args if isinstance(xs, Var))
         assert isinstance(iterable, Var)
@@ -142,7 +119,7 @@ class _Segments:
 
     def _own(self, xs: Var, uses: int, by: Var) -> bool:
         """Whether a list has so many uses, and is made as often as `by` is."""
-        return self._uses.get(xs.name) == uses and self._loop.get(xs.name) == self._loop.get(by.name)
+        return self._variables.uses(xs) == uses and self._variables.equally_often(xs, by)
 
     # ---- the patterns
 
@@ -175,7 +152,7 @@ class _Segments:
         if not isinstance(share, Made) or share.op.op != "div" or not self._own(shares, 1, result):
             return None
         power, total = share.args
-        if not isinstance(power, Item) or not isinstance(total, Var) or self._uses.get(total.name) != 1:
+        if not isinstance(power, Item) or not isinstance(total, Var) or self._variables.uses(total) != 1:
             return None
         if not self._is(total, "list_sum", power.xs) or not self._own(power.xs, 2, result):
             return None
@@ -186,11 +163,11 @@ class _Segments:
         if shifted.op.op != "sub" or not isinstance(shifted.args[0], Item) or not isinstance(shifted.args[1], Var):
             return None
         scores, highest = shifted.args[0].xs, shifted.args[1]
-        same = self._is(highest, "list_max", scores) and self._loop.get(scores.name) == self._loop.get(result.name)
+        same = self._is(highest, "list_max", scores) and self._variables.equally_often(scores, result)
         return scores if same and highest.type == _item_type(scores) else None
 
     def _is(self, value: Var, op: str, xs: Var) -> bool:
-        made = self._definition(value)
+        made = self._variables.value(value)
         return isinstance(made, Op) and made.op == op and made.args == (xs,)
 
     def _attention(self, scores: Var, values: Var, result: Var) -> Op | None:
@@ -221,7 +198,7 @@ class _Segments:
                 lead = _shape(query.type)[:-1]
                 if found is not None and without_trailing_ones(_shape(_item_type(scores))) == without_trailing_ones(lead):
                     return found
-                view = self._definition(query)
+                view = self._variables.value(query)
                 query = view.args[0] if isinstance(view, Op) and is_view(view) and _size(view.args[0]) == _size(view) else None
         return None
 
@@ -249,7 +226,7 @@ class _Segments:
     def _found_root(self, xs: Atom) -> tuple[str, list[set[str]]]:
         checked: list[set[str]] = []
         while isinstance(xs, Var):
-            made = self._definition(xs)
+            made = self._variables.value(xs)
             if isinstance(made, Map):
                 xs = made.iterable
                 continue
@@ -270,13 +247,13 @@ class _Segments:
 
     def _compared(self, start: Atom) -> tuple[Atom, Atom] | None:
         """The two lists whose lengths are equal where this number, which is then 0, does not raise."""
-        match self._definition(start):
+        match self._variables.value(start):
             case Host("list.get", (numbers, index)):
-                match self._definition(numbers), self._definition(index):
+                match self._variables.value(numbers), self._variables.value(index):
                     case Host("range", (Lit(0), Lit(1), Lit(1))), Host("mul", (a, b)) if a == b:
-                        match self._definition(a):
+                        match self._variables.value(a):
                             case Host("sub", (first, second)):
-                                found = [self._definition(each) for each in (first, second)]
+                                found = [self._variables.value(each) for each in (first, second)]
                                 if all(isinstance(f, Host) and f.op == "list.len" for f in found):
                                     return found[0].args[0], found[1].args[0]  # type: ignore[union-attr]
         return None

@@ -23,7 +23,6 @@ from backends.acrobat.ir.nodes import (
     Function,
     Host,
     If,
-    Let,
     ListOf,
     Lit,
     Loop,
@@ -48,13 +47,13 @@ from backends.acrobat.ir.visitor import (
     operands,
     rename,
     substitute,
-    walk,
     with_operands,
     works,
 )
 from backends.acrobat.ir.work import is_view
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.normal import normalise
+from backends.acrobat.passes.variables import Variables
 
 MAX_LENGTH = 1 << 62
 """Longer than any list: a slice that stops here or later goes to the end."""
@@ -107,40 +106,13 @@ class _Simplifier:
         self._function = function
         self._phases = phases
         self._names = Names(names_of(function))
-        self._defined = {node.var.name: node.value for node in walk(function.body) if isinstance(node, Let)}
-        self._uses: dict[str, int] = {}
+        self._variables = Variables(function)
         self._copies: dict[str, Atom] = {}  # what a variable was found to be
         self._there: defaultdict[object, list[Var]] = defaultdict(list)  # the variables in scope, by what they hold
         self._gone: set[str] = set()  # variables whose only use has taken over what they do
-        self._loops: dict[str, int] = {}  # for each variable which of the loops it stands in; 0 for none
-        self._find_loops(function.body, 0)
-        for node in walk(function.body):
-            if not isinstance(node, Var):
-                for atom in operands(node):
-                    self._use(atom)
-        self._tails(function.body)
 
     def function(self) -> Function:
         return replace(self._function, body=self._chain(self._function.body))
-
-    def _find_loops(self, expr: Expr, loop: int) -> None:
-        bindings, tail = lets(expr)
-        self._loops.update((var.name, loop) for var, _ in bindings)
-        for value in (*(value for _, value in bindings), tail):
-            for body in bodies(value):
-                self._find_loops(body, id(value) if isinstance(value, Map | Fold | Loop) else loop)
-
-    def _use(self, atom: Expr, times: int = 1) -> None:
-        if isinstance(atom, Var):
-            self._uses[atom.name] = self._uses.get(atom.name, 0) + times
-
-    def _tails(self, expr: Expr) -> None:
-        """Counts the atoms that chains end in."""
-        bindings, tail = lets(expr)
-        self._use(tail)
-        for value in (*(value for _, value in bindings), tail):
-            for body in bodies(value):
-                self._tails(body)
 
     def _chain(self, expr: Expr) -> Expr:
         bindings, tail = lets(expr)
@@ -160,10 +132,10 @@ class _Simplifier:
                         seen.append(key)
             if isinstance(value, Var | Lit | Weight):
                 self._copies[var.name] = value
-                self._use(value, self._uses.get(var.name, 0))
+                self._variables.use(value, self._variables.uses(var))
                 continue
             out.append((var, value))
-            self._defined[var.name] = value
+            self._variables.bind(var, value)
         tail = map_bodies(self._copied(tail), self._chain)
         for key in seen:  # out of scope
             self._there[key].pop()
@@ -181,15 +153,12 @@ class _Simplifier:
         """Branches and calls are left as they are: sharing one would join depths."""
         return not isinstance(value, If | Match | Fold | Loop) and (isinstance(value, Op) or not works(value))
 
-    def _definition(self, atom: Atom) -> Expr | None:
-        return self._defined.get(atom.name) if isinstance(atom, Var) else None
-
     def _only_use(self, atom: Atom, by: Var) -> Expr | None:
         """The definition of a variable that is used just once, for `by`, which is computed as often: not in each round of a
         loop."""
-        if not isinstance(atom, Var) or self._uses.get(atom.name) != 1:
+        if not isinstance(atom, Var) or self._variables.uses(atom) != 1:
             return None
-        return self._definition(atom) if self._loops.get(atom.name) == self._loops.get(by.name) else None
+        return self._variables.value(atom) if self._variables.equally_often(atom, by) else None
 
     def _take_over(self, atom: Atom) -> None:
         if isinstance(atom, Var):
@@ -198,13 +167,13 @@ class _Simplifier:
     def _simplified(self, var: Var, value: Expr) -> Expr:
         match value:
             case Host("list.get", (xs, Lit(int(index)))):
-                known = self._definition(xs)
+                known = self._variables.value(xs)
                 if isinstance(known, ListOf) and -len(known.items) <= index < len(known.items):
                     return known.items[index]
                 if isinstance(known, Host) and known.op == "range" and known.args == (Lit(0, INT), Lit(1, INT), Lit(1, INT)):
                     return Lit(0, INT) if index == 0 else value
             case Host("list.len", (xs,)):
-                known = self._definition(xs)
+                known = self._variables.value(xs)
                 if isinstance(known, Map):
                     return replace(value, args=(known.iterable,))
             case Host("sub", (a, b)) if a == b and a.type == INT:
@@ -235,11 +204,11 @@ class _Simplifier:
                 break
             if whole == value.type:
                 return source
-            view = self._definition(source)
+            view = self._variables.value(source)
         return value
 
     def _sum_of_few(self, value: Op, xs: Atom) -> Expr:
-        known = self._definition(xs)
+        known = self._variables.value(xs)
         if not isinstance(known, ListOf) or not 1 <= len(known.items) <= 2:
             return value
         return known.items[0] if len(known.items) == 1 else replace(make_op("add", known.items), span=value.span)

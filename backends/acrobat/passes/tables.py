@@ -16,12 +16,13 @@ from backends.acrobat.analyses.tables import table_rows
 from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.types import INT, TensorT
 from backends.acrobat.ir.make import make_op
-from backends.acrobat.ir.nodes import Atom, Expr, Function, Let, Lit, Op, Program, Var, Weight
-from backends.acrobat.ir.visitor import Binding, Names, from_lets, lets, map_bodies, names_of, walk
+from backends.acrobat.ir.nodes import Atom, Expr, Function, Lit, Op, Program, Var, Weight
+from backends.acrobat.ir.visitor import Binding, Names, from_lets, lets, map_bodies, names_of
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.derivations import Derivations
 from backends.acrobat.passes.normal import normalise
 from backends.acrobat.passes.products import InputPart, Products, parts, product
+from backends.acrobat.passes.variables import Variables
 
 MAX_ELEMENTS = 1 << 26
 """The largest table that is made: 256 MiB."""
@@ -46,7 +47,7 @@ class _Projector:
         self._rows = rows
         self._derivations = derivations
         self._products = Products(Names(names_of(function)), derivations)
-        self._defined = {node.var.name: node.value for node in walk(function.body) if isinstance(node, Let)}
+        self._variables = Variables(function)
 
     def function(self) -> Function:
         return replace(self._function, body=self._chain(self._function.body))
@@ -64,7 +65,7 @@ class _Projector:
         known: list[tuple[InputPart, Weight, Lit | None]] = []
         fixed: list[InputPart] = []
         rest: list[InputPart] = []
-        for part in parts(linear, self._defined.get):
+        for part in parts(linear, self._variables):
             table, number = self._row(part.atom)
             if table is not None and table.type.shape[0] * linear.type.shape[-1] <= MAX_ELEMENTS:  # type: ignore[union-attr]
                 known.append((part, table, number))

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TypeVar, cast
 
-from backends.acrobat.core.units import Block, Kernel, StepArg
+from backends.acrobat.core.types import ListT, TensorT
+from backends.acrobat.core.units import Block, Kernel, Mode, Param, StepArg
 from backends.acrobat.ir.nodes import Atom, Lit, Tuple, Weight
 from backends.acrobat.ir.visitor import Binding, Names
 
@@ -39,6 +40,31 @@ def unit_name(function: str, bindings: Sequence[Binding], users: Sequence[Sequen
         results = [*into]
     parts = [function.rpartition(".")[2], *dict.fromkeys(re.sub(r"(_\d+)+$", "", bindings[i][0].name) for i in results)]
     return re.sub(r"\W+", "_", "_".join(parts))[:MAX_NAME].rstrip("_")
+
+
+class Operands:
+    """The params of a unit that is being written, and the atoms that its launch gives them: one for each operand and mode.
+    `names` are those taken within the unit."""
+
+    def __init__(self) -> None:
+        self.names = Names()
+        self.atoms: list[Atom] = []
+        self._params: dict[tuple[str, Mode], Param] = {}
+
+    @property
+    def params(self) -> tuple[Param, ...]:
+        return tuple(self._params.values())
+
+    def param(self, atom: Atom, mode: Mode) -> str:
+        """The name of the param that stands for an operand; of a list that is a param of its items' type."""
+        assert not isinstance(atom, Lit)
+        key = (atom.name, mode)
+        if key not in self._params:
+            t = atom.type.item if isinstance(atom.type, ListT) else atom.type
+            assert isinstance(t, TensorT)
+            self._params[key] = Param(param_name(atom, self.names), t, mode)
+            self.atoms.append(atom)
+        return self._params[key].name
 
 
 def param_name(atom: Atom, names: Names) -> str:

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 
 from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.types import ListT, TensorT
-from backends.acrobat.core.units import Instr, Kernel, Mode, Param, displacements
+from backends.acrobat.core.units import Instr, Kernel, Mode, displacements
 from backends.acrobat.ir.nodes import Atom, Expr, Fold, Function, Lit, Loop, Op, Program, Var, Weight
-from backends.acrobat.ir.visitor import Binding, Names, free_vars, from_lets, lets, map_bodies, walk
+from backends.acrobat.ir.visitor import Binding, free_vars, from_lets, lets, map_bodies, walk
 from backends.acrobat.ir.work import is_operation, is_view
 from backends.acrobat.passes.chains import Chain, FunctionScope, scopes
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.legal import fits
-from backends.acrobat.passes.units import UnitPool, param_name, unit_name
+from backends.acrobat.passes.units import Operands, UnitPool, unit_name
 
 
 def run(program: Program, fuse: bool = True, hoist: bool = True) -> Program:
@@ -70,6 +70,7 @@ class _OperationChain(Chain):
     def __init__(self, owner: _VerticalFusion, bindings: list[Binding], tail: Expr) -> None:
         super().__init__(owner.scope, _cat_for_each_product(bindings, tail, owner) if owner.fuse else bindings, tail)
         self.owner = owner
+        self.kernels: dict[tuple[int, ...], _GroupKernel | None] = {}  # by their members, see `as_kernel`
 
     # ---- growing groups
 
@@ -166,10 +167,16 @@ class _OperationChain(Chain):
             return False
         if not self.groups.can_merge(wanted) or self.groups.delays(wanted):
             return False
-        if self.as_kernel(sorted(self.members(wanted))) is None:
+        members = sorted(self.members(wanted))
+        if not self.surely_fits(members) and self.as_kernel(members) is None:
             return False
         self.groups.merge(wanted)
         return True
+
+    def surely_fits(self, members: list[int]) -> bool:
+        """Element-wise work on tensors of one type is a kernel (`legal.fits`), which need not be written to know that."""
+        values = [self.values[m] for m in members]
+        return all(_kind(value) is Fusion.ELEMENTWISE and value.type == values[0].type for value in values)
 
     def computed(self, groups: Iterable[int]) -> list[str]:
         return [self.bindings[m][0].name for g in groups for m in self.groups.members(g) if self.is_operation[m]]
@@ -177,7 +184,15 @@ class _OperationChain(Chain):
     # ---- from a group to a kernel
 
     def as_kernel(self, members: list[int]) -> _GroupKernel | None:
-        """The kernel that computes the members' values that are used elsewhere; None if it is not worth being one."""
+        """The kernel that computes the members' values that are used elsewhere; None if it is not worth being one. It is kept
+        for when the merge is tried again, after others have been made."""
+        key = tuple(members)
+        if key not in self.kernels:
+            self.kernels[key] = self.written(members)
+        return self.kernels[key]
+
+    def written(self, members: list[int]) -> _GroupKernel | None:
+        """As `as_kernel`, which keeps it."""
         for exposed in dict.fromkeys((self.exposed(members, views=self.owner.fuse), self.exposed(members, views=False))):
             group_kernel = _KernelBuilder(self, exposed).build({i for i in members if not self.is_view[i]})
             if fits(group_kernel.kernel):
@@ -263,9 +278,7 @@ class _KernelBuilder:
     def __init__(self, chain: _OperationChain, exposed: tuple[int, ...]) -> None:
         self.chain = chain
         self.exposed = exposed
-        self.names = Names()
-        self.params: dict[tuple[str, Mode], Param] = {}
-        self.atoms: list[Atom] = []
+        self.operands = Operands()
         self.body: dict[int, Instr] = {}
 
     def build(self, computed: set[int]) -> _GroupKernel:
@@ -273,15 +286,15 @@ class _KernelBuilder:
             self.instr(i, computed)
         name = unit_name(self.chain.scope.function.name, self.chain.bindings, self.chain.users, self.exposed)
         results = tuple(self.body[i].name for i in self.exposed)
-        kernel = Kernel(name, tuple(self.params.values()), tuple(self.body.values()), results)
-        return _GroupKernel(kernel, tuple(self.atoms), self.exposed)
+        kernel = Kernel(name, self.operands.params, tuple(self.body.values()), results)
+        return _GroupKernel(kernel, tuple(self.operands.atoms), self.exposed)
 
     def instr(self, i: int, computed: set[int]) -> str:
         if i not in self.body:
             value = self.chain.values[i]
             assert isinstance(value, Op) and isinstance(value.type, TensorT)
             args = tuple(self.arg(value, k, computed) for k in range(len(value.args)))
-            name = self.names.fresh(self.chain.bindings[i][0].name)
+            name = self.operands.names.fresh(self.chain.bindings[i][0].name)
             self.body[i] = Instr(name, value.op, args, value.attrs, value.type)
         return self.body[i].name
 
@@ -293,17 +306,10 @@ class _KernelBuilder:
         if i is not None and self.chain.base(i) in computed:
             return self.instr(i, computed)
         if isinstance(atom.type, ListT):
-            mode, t = Mode.LIST, atom.type.item
-        else:
-            # A weight among the rows that a product reads is one of them, which happens to be the same for all.
-            row = _kind(value) is Fusion.MOVE or (value.op == "linear" and k == 0)
-            mode, t = Mode.SHARED if isinstance(atom, Weight) and not row else Mode.GATHERED, atom.type
-        assert isinstance(t, TensorT)
-        key = (atom.name, mode)
-        if key not in self.params:
-            self.params[key] = Param(param_name(atom, self.names), t, mode)
-            self.atoms.append(atom)
-        return self.params[key].name
+            return self.operands.param(atom, Mode.LIST)
+        # A weight among the rows that a product reads is one of them, which happens to be the same for all.
+        row = _kind(value) is Fusion.MOVE or (value.op == "linear" and k == 0)
+        return self.operands.param(atom, Mode.SHARED if isinstance(atom, Weight) and not row else Mode.GATHERED)
 
 
 def _cat_for_each_product(bindings: list[Binding], tail: Expr, owner: _VerticalFusion) -> list[Binding]:

@@ -8,8 +8,10 @@ them: the plans of units, builds, weights, results and errors. Answers are compa
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,6 +30,7 @@ from backends.acrobat.options import Options
 from backends.acrobat.pipeline import optimise
 from backends.acrobat.runtime.cuda.tests.emulated import VARIABLE, Emulated, emulated
 from backends.acrobat.tests.support import PAPER, assert_same, draw, eager, edges, exhaustive, tiny
+from backends.acrobat.tuning.cuda import Predicted, expanded
 
 DEFAULT = Options()
 
@@ -159,6 +162,30 @@ def test_tensors_and_numbers_of_instances_get_to_the_device(driver: Emulated, ca
     assert_same(executable(instances), want)
 
 
+def test_tiles_are_chosen_by_running_them_on_the_device(driver: Emulated, tmp_path: Path) -> None:
+    """On an emulated device any may win; what was measured is kept, and is not measured again."""
+    driver.reset()
+    torch.manual_seed(0)
+    model = Mixed()
+    tuned = partial(compile, model, device="cuda", cache_folder=tmp_path, tune=1, guide="even")
+    executable = tuned()
+    instances = [Given(torch.randn(6), float(i), [torch.randn(5)]) for i in range(9)]
+    assert_same(executable(instances), eager(copy.deepcopy(model).double(), instances))
+    (kept,) = (tmp_path / "tuning" / "cuda").iterdir()
+    (entry,) = json.loads(kept.read_text())["schedules"]
+    assert entry["schedule"]["template"] in ("few", "many") and list(entry["timings"]) == ["64"]
+    launches = driver.calls("cuLaunchCooperativeKernel")
+    assert tuned().folder == executable.folder
+    assert driver.calls("cuLaunchCooperativeKernel") == launches
+
+
+def test_the_prediction_stands_where_no_tile_is_faster() -> None:
+    predicted = Predicted(((0, "a"), (8, "b"), (64, "c")))
+    assert expanded(((0, predicted),)) == predicted.variants
+    assert expanded(((0, "x"), (16, predicted))) == ((0, "x"), (16, "b"), (64, "c"))
+    assert expanded(((0, predicted), (40, "b"))) == ((0, "a"), (8, "b"))
+
+
 class TestErrors:
     """Each says what is wrong, and the executable can be used afterwards."""
 
@@ -167,7 +194,7 @@ class TestErrors:
         for keywords, message in (
             ({"options": Options(kernels="vendor")}, "kernels='vendor' with device='cuda'"),
             ({"options": Options(isa="avx2")}, "isa='avx2' with device='cuda'"),
-            ({"tune": 3}, "tune and untuned with device='cuda'"),
+            ({"untuned": True}, "untuned with device='cuda'"),
             ({"device": "rocm"}, "device='rocm': a model is compiled for one of cpu, cuda"),
         ):
             with pytest.raises(ValueError, match=message):

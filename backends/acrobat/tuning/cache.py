@@ -7,10 +7,11 @@ import json
 import os
 import tempfile
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu.emit import symbol
@@ -26,10 +27,12 @@ class Measurements:
     """What is known of one kernel: of the default schedule seconds by rows, of others timings by rows. A file of another
     format is as none; one that cannot be read is ignored with a warning."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, read: Callable[[Mapping[str, Any]], Any] | None = None) -> None:
+        """`read`: makes a schedule of its fields; by default one of the processor's."""
         self.path = path
+        self.read = read or _processors
         self.baseline: dict[int, float] = {}
-        self.timings: dict[Schedule, dict[int, Timing]] = {}
+        self.timings: dict[Any, dict[int, Timing]] = {}
         try:
             self._read(json.loads(path.read_text()))
         except FileNotFoundError:
@@ -46,9 +49,9 @@ class Measurements:
             return
         self.baseline = {int(rows): float(seconds) for rows, seconds in stored["baseline"].items()}
         for entry in stored["schedules"]:
-            fields = entry["schedule"]
-            schedule = Schedule(**{**fields, "rest": tuple(fields["rest"])})
-            self.timings[schedule] = {int(rows): Timing(*map(float, pair)) for rows, pair in entry["timings"].items()}
+            self.timings[self.read(entry["schedule"])] = {
+                int(rows): Timing(*map(float, pair)) for rows, pair in entry["timings"].items()
+            }
 
     def write(self) -> None:
         """A reader sees the old file or the new one. Where nothing can be written, there is a warning."""
@@ -68,6 +71,10 @@ class Measurements:
             os.replace(scratch, self.path)
         except OSError as error:
             warnings.warn(f"the tuning results cannot be kept in {self.path} ({error.strerror})", stacklevel=2)
+
+
+def _processors(fields: Mapping[str, Any]) -> Schedule:
+    return Schedule(**{**fields, "rest": tuple(fields["rest"])})
 
 
 def path_for(folder: Path, kernel: Kernel, out_mode: Mode, target: CpuTarget, start: Schedule) -> Path:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias
 
-from backends.acrobat.kernels.cpu.schedule import Schedule
 from backends.acrobat.kernels.interface import Schedules
+
+Schedule: TypeAlias = Any
+"""The device's own frozen dataclass; here schedules are only told apart."""
 
 MARGIN = 0.03
 """A schedule is taken if it saves this part of the default's time in its range of rows."""
@@ -21,7 +23,7 @@ MAX_VARIANTS = 3
 MAX_EXTENTS = 8
 """Numbers of rows that one kernel is measured at."""
 LARGEST_EXTENT = 128
-"""Time grows in proportion from here on: the runtime hands kernels blocks of about so many rows."""
+"""On a processor time grows in proportion from here on: the runtime hands kernels blocks of about so many rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,8 @@ class Task:
     """A kernel to tune: how many calls have how many rows, and the schedules to try, the most promising first."""
 
     extents: Mapping[int, float]
-    default: Schedule
-    candidates: Sequence[Schedule]
+    default: Any
+    candidates: Sequence[Any]
 
 
 class Costs(Protocol):
@@ -48,14 +50,15 @@ class Costs(Protocol):
         """Seconds of one call with the default schedule, at each of the task's numbers of rows."""
         ...
 
-    def measure(self, task: int, schedule: Schedule) -> Mapping[int, Timing]: ...
+    def measure(self, task: int, schedule: Any) -> Mapping[int, Timing]: ...
 
 
-def extents(launches: Mapping[int, float]) -> dict[int, float]:
-    """Of all numbers of rows those that take most time, each with the calls of itself and of those that are nearest to it."""
+def extents(launches: Mapping[int, float], largest: int = LARGEST_EXTENT) -> dict[int, float]:
+    """Of all numbers of rows those that take most time, each with the calls of itself and of those that are nearest to it. From
+    `largest` on time grows in proportion."""
     calls: dict[int, float] = {}
     for rows, often in launches.items():
-        at = min(rows, LARGEST_EXTENT)
+        at = min(rows, largest)
         calls[at] = calls.get(at, 0.0) + often * rows / at
     kept = sorted(calls, key=lambda rows: (-calls[rows] * rows, rows))[:MAX_EXTENTS]
     found = dict.fromkeys(sorted(kept), 0.0)

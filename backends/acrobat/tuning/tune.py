@@ -14,6 +14,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Protocol
 
 from backends.acrobat.kernels.cpu.emit import symbol
 from backends.acrobat.kernels.cpu.schedule import Schedule, grid
@@ -48,16 +49,28 @@ class Guide:
         return Guide({symbol: {ESTIMATE: often} for symbol, often in runs.items()})
 
 
-class Measured:
-    """Costs as measured here, or as kept from an earlier time."""
+class Runs(Protocol):
+    """One kernel with operands for several numbers of rows, on the device."""
 
-    def __init__(self, requests: Sequence[Request], tasks: Sequence[Task], target: CpuTarget, folder: Path) -> None:
+    def baseline(self) -> Mapping[int, float]:
+        """Seconds of one call with the default schedule, by rows."""
+        ...
+
+    def measure(self, schedule: Any) -> Mapping[int, Timing]:
+        """A schedule against the default one, by rows. Raises ScheduleWrong."""
+        ...
+
+
+class Measured:
+    """Costs as measured here, or as kept from an earlier time. A device overrides the last two methods."""
+
+    def __init__(self, requests: Sequence[Request], tasks: Sequence[Task], target: Any, folder: Path) -> None:
         self.requests = requests
         self.tasks = tasks
         self.target = target
         self.folder = folder
         self.kept: dict[int, Measurements] = {}
-        self.benches: dict[int, Bench] = {}
+        self.benches: dict[int, Runs] = {}
 
     def baseline(self, task: int) -> Mapping[int, float]:
         known, wanted = self._known(task), self.tasks[task].extents.keys()
@@ -66,7 +79,7 @@ class Measured:
             known.write()
         return known.baseline
 
-    def measure(self, task: int, schedule: Schedule) -> Mapping[int, Timing]:
+    def measure(self, task: int, schedule: Any) -> Mapping[int, Timing]:
         known, wanted = self._known(task), self.tasks[task].extents.keys()
         found = known.timings.setdefault(schedule, {})
         if not wanted <= found.keys():
@@ -76,16 +89,20 @@ class Measured:
 
     def _known(self, task: int) -> Measurements:
         if task not in self.kept:
-            request, start = self.requests[task], self.tasks[task].default
-            self.kept[task] = Measurements(path_for(self.folder, request.kernel, request.out_mode, self.target, start))
+            self.kept[task] = self.measurements(self.requests[task], self.tasks[task])
         return self.kept[task]
 
-    def _bench(self, task: int) -> Bench:
+    def _bench(self, task: int) -> Runs:
         if task not in self.benches:
-            request, own = self.requests[task], self.tasks[task]
-            bench = Bench(request.kernel, request.out_mode, self.target, tuple(own.extents), own.default)
-            self.benches = {task: bench}
+            self.benches = {task: self.bench(self.requests[task], self.tasks[task])}  # the one before gives its memory back
         return self.benches[task]
+
+    def measurements(self, request: Request, task: Task) -> Measurements:
+        """What is kept of a kernel."""
+        return Measurements(path_for(self.folder, request.kernel, request.out_mode, self.target, task.default))
+
+    def bench(self, request: Request, task: Task) -> Runs:
+        return Bench(request.kernel, request.out_mode, self.target, tuple(task.extents), task.default)
 
 
 def tune(

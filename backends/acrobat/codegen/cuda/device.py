@@ -28,6 +28,7 @@ from backends.acrobat.kernels.cuda.target import CudaTarget, Driver, Unsupported
 from backends.acrobat.kernels.interface import CudaCode, Emitted, Request, Schedules
 from backends.acrobat.options import Options
 from backends.acrobat.settings import Settings
+from backends.acrobat.tuning.cuda import tune
 from backends.acrobat.tuning.tune import Guide
 
 TEXT, IMAGE, USAGE = "kernels.cu", "kernels.cubin", "usage.json"
@@ -51,9 +52,9 @@ class Cuda(Device):
             raise ValueError(
                 f"isa={settings.options.isa!r} with device='cuda': an instruction set of processors; leave one out"
             )
-        if settings.tune or settings.untuned:
+        if settings.untuned:
             raise ValueError(
-                "tune and untuned with device='cuda': schedules are tried for device='cpu' only; leave one of them out"
+                "untuned with device='cuda': kernels for it have no plain loops to begin with; leave one of them out"
             )
 
     def target(self, options: Options) -> CudaTarget:
@@ -98,7 +99,7 @@ class Cuda(Device):
     def tuned(
         self, requests: Sequence[Request], target: CudaTarget, settings: Settings, guide: Guide, folder: Path
     ) -> Mapping[Request, Schedules]:
-        raise AssertionError("`check` refuses it")
+        return tune(requests, target, settings.tune, guide, folder)
 
     def memory(self, manifest: Mapping[str, Any], folder: Path) -> Memory:
         return CudaMemory(manifest, folder)

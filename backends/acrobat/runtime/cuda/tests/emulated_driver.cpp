@@ -346,6 +346,13 @@ int cuMemcpyHtoDAsync_v2(uint64_t to, const void* from, size_t bytes, void* stre
     enqueue(stream, on_device([to, copy = std::move(copy)] { std::memcpy(reinterpret_cast<void*>(to), copy.data(), copy.size()); }));
     return kSuccess;
 }
+int cuMemcpyDtoH_v2(void* to, uint64_t from, size_t bytes) {
+    ENTER("cuMemcpyDtoH_v2");
+    if (!within(device, reinterpret_cast<void*>(from), bytes)) return kInvalidValue;
+    enqueue(nullptr, on_device([=] { std::memcpy(to, reinterpret_cast<void*>(from), bytes); }));
+    all(nullptr);
+    return sticky;
+}
 int cuMemsetD32Async(uint64_t to, unsigned value, size_t count, void* stream) {
     ENTER("cuMemsetD32Async");
     if (!within(device, reinterpret_cast<void*>(to), count * 4)) return kInvalidValue;

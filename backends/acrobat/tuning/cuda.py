@@ -1,0 +1,100 @@
+"""Choosing the tiles of matrix products on a CUDA device, by running them there: `compile(module, device="cuda", tune=64)`.
+
+Without it tiles come from a prediction that no device has confirmed (`kernels/cuda/schedule.py`). A candidate is compared with
+what the prediction chooses for the same number of rows; where none is faster, the prediction stands. Measurements are kept for
+each device, by its name, with the version of what compiles kernels.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from backends.acrobat import versions
+from backends.acrobat.kernels.cuda import gemm
+from backends.acrobat.kernels.cuda.build import HERE, version
+from backends.acrobat.kernels.cuda.emit import default_schedules, symbol
+from backends.acrobat.kernels.cuda.schedule import Schedule, gemm_cycles, gemm_schedules
+from backends.acrobat.kernels.cuda.target import CudaTarget
+from backends.acrobat.kernels.interface import Request, Schedules
+from backends.acrobat.tuning.cache import Measurements
+from backends.acrobat.tuning.cuda_bench import CudaBench
+from backends.acrobat.tuning.search import Task, extents, search
+from backends.acrobat.tuning.tune import Guide, Measured
+
+LARGEST_EXTENT = 4096
+"""Rows from which on the time of a kernel grows in proportion: by then all multiprocessors are busy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """The default: what the prediction chooses for each number of rows."""
+
+    variants: Schedules
+
+    def within(self, first: int, last: float) -> Schedules:
+        """Those for launches of `first` rows and more, but fewer than `last`, the first from `first` on."""
+        begin = max(i for i, (rows, _) in enumerate(self.variants) if rows <= first)
+        kept = [(max(rows, first), schedule) for rows, schedule in self.variants[begin:] if rows < last]
+        return tuple(kept)
+
+
+class CudaMeasured(Measured):
+    def measurements(self, request: Request, task: Task) -> Measurements:
+        text = repr((request.kernel, request.out_mode, self.target, task.default, sources_hash(), compiler_of(self.target)))
+        name = symbol(request.kernel, request.out_mode, self.target).rpartition("_")[0]
+        path = self.folder / "cuda" / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
+        return Measurements(path, lambda fields: Schedule(**fields))
+
+    def bench(self, request: Request, task: Task) -> CudaBench:
+        return CudaBench(request, self.target, tuple(task.extents), task.default.variants)
+
+
+def tune(
+    requests: Sequence[Request], target: CudaTarget, trials: int, guide: Guide, folder: Path
+) -> Mapping[Request, Schedules]:
+    """The schedules of those products for which others than the predicted ones are taken, with at most `trials` measured.
+    `folder` keeps measurements. Raises ScheduleWrong, and what the driver says where the device fails."""
+    chosen, tasks = [], []
+    for request in requests:
+        found = gemm.plan_of(request.kernel)
+        launches = guide.launches(symbol(request.kernel, request.out_mode, target))
+        if found is None or not launches:
+            continue
+        plan, seen = found[0], extents(launches, LARGEST_EXTENT)
+        usual = default_schedules(request.kernel, target)
+
+        def predicted(schedule: Schedule, plan: Any = plan, seen: Mapping[int, float] = seen) -> float:
+            return sum(often * gemm_cycles(schedule, plan, rows * plan.rows, target.sms) for rows, often in seen.items())
+
+        chosen.append(request)
+        tasks.append(Task(seen, Predicted(usual), sorted(gemm_schedules(plan), key=predicted)))
+    found_ones = search(tasks, trials, CudaMeasured(chosen, tasks, target, folder), guide.weighs)
+    result = {request: expanded(schedules) for request, schedules in zip(chosen, found_ones, strict=True)}
+    return {r: schedules for r, schedules in result.items() if schedules != default_schedules(r.kernel, target)}
+
+
+def expanded(schedules: Schedules) -> Schedules:
+    """With what the prediction chooses where the search has left it."""
+    ends = [*(rows for rows, _ in schedules[1:]), float("inf")]
+    out: list[tuple[int, Any]] = []
+    for (first, schedule), last in zip(schedules, ends, strict=True):
+        for rows, each in schedule.within(first, last) if isinstance(schedule, Predicted) else ((first, schedule),):
+            if not out or out[-1][1] != each:
+                out.append((rows, each))
+    return tuple(out)
+
+
+@cache
+def sources_hash() -> str:
+    """Of all that the text of kernels is made by."""
+    paths = sorted(path for path in HERE.iterdir() if path.suffix in (".py", ".cuh", ".h"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+
+
+def compiler_of(target: CudaTarget) -> str:
+    return versions.cpp_compiler() if target.emulated else str(version())

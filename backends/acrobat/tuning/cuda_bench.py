@@ -1,0 +1,215 @@
+"""What a kernel costs on a CUDA device: built with its default schedules and another one, and walked there, on rows scattered
+over the device's memory.
+
+A time is that of one step of a walk, with the barrier after it, as models run kernels: many equal steps in one launch, between
+two events of the driver. Schedules take turns, so that what happens to the device's clock falls on all.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from backends.acrobat.core.units import Mode, displacements
+from backends.acrobat.kernels.cuda.build import cubin
+from backends.acrobat.kernels.cuda.emit import emit
+from backends.acrobat.kernels.cuda.module import kernel_index, module_text, walk_shared
+from backends.acrobat.kernels.cuda.schedule import Schedule
+from backends.acrobat.kernels.cuda.target import CudaTarget, Driver
+from backends.acrobat.kernels.interface import CudaCode, Emitted, Request, Schedules
+from backends.acrobat.kernels.packing import pack
+from backends.acrobat.tuning.measure import ITEMS, ROUNDS, ScheduleWrong
+from backends.acrobat.tuning.search import Timing
+
+THREADS = 256
+TURN_MS = 1.0
+"""A turn of one schedule at one number of rows takes about as long."""
+MOST_STEPS = 512
+DYNAMIC_SHARED = 8
+"""The number of `CUfunction_attribute`."""
+ALIGN = 256
+
+
+class Walker:
+    """Kernels built together and loaded to the device, and memory for what they are run on, until `close`."""
+
+    def __init__(self, kernels: Sequence[Emitted[CudaCode]], target: CudaTarget) -> None:
+        self.kernels = list({e.symbol: e for e in kernels}.values())
+        self.target = target
+        self.driver = Driver()
+        self._allocated: list[ctypes.c_uint64] = []
+        device, context = ctypes.c_int(), ctypes.c_void_p()
+        self.module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
+        self.events = ctypes.c_void_p(), ctypes.c_void_p()
+        self.driver("cuDeviceGet", ctypes.byref(device), 0)
+        self.driver("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        self.driver("cuCtxPushCurrent_v2", context)
+        self.shared = walk_shared(self.kernels)
+        self.driver("cuModuleLoadData", ctypes.byref(self.module), cubin(module_text(self.kernels, ("walk",)), target).content)
+        self.driver("cuModuleGetFunction", ctypes.byref(self.function), self.module, b"walk")
+        self.driver("cuFuncSetAttribute", self.function, DYNAMIC_SHARED, self.shared)
+        for event in self.events:
+            self.driver("cuEventCreate", ctypes.byref(event), 0)
+        self.bar = self.upload(np.zeros(ALIGN, np.uint8))
+
+    def close(self) -> None:
+        self.driver("cuCtxSynchronize")
+        for event in self.events:
+            self.driver("cuEventDestroy_v2", event)
+        for memory in self._allocated:
+            self.driver("cuMemFree_v2", memory)
+        self.driver("cuModuleUnload", self.module)
+        self.driver("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
+
+    def upload(self, array: np.ndarray) -> int:
+        """The device's address of a copy."""
+        values = np.ascontiguousarray(array)
+        memory = ctypes.c_uint64()
+        self.driver("cuMemAlloc_v2", ctypes.byref(memory), ctypes.c_size_t(max(values.nbytes, ALIGN)))
+        self._allocated.append(memory)
+        self.write(memory.value, values)
+        return memory.value
+
+    def write(self, to: int, values: np.ndarray) -> None:
+        stream = ctypes.c_void_p()
+        size = ctypes.c_size_t(values.nbytes)
+        self.driver("cuMemcpyHtoDAsync_v2", ctypes.c_uint64(to), ctypes.c_void_p(values.ctypes.data), size, stream)
+        self.driver("cuStreamSynchronize", stream)
+
+    def download(self, at: int, count: int) -> np.ndarray:
+        values = np.empty(count, np.float32)
+        size = ctypes.c_size_t(values.nbytes)
+        self.driver("cuMemcpyDtoH_v2", ctypes.c_void_p(values.ctypes.data), ctypes.c_uint64(at), size)
+        return values
+
+    def steps(self, emitted: Emitted[CudaCode], arguments: int, rows: int, count: int) -> int:
+        """The address of a schedule of so many equal steps."""
+        made = np.zeros((count, 3), np.int64)
+        number = kernel_index([e.symbol for e in self.kernels].index(emitted.symbol))
+        made.view(np.int32).reshape(count, 6)[:, :4] = number, 1, 0, emitted.code.tiles(rows)
+        made[:, 2] = arguments
+        return self.upload(made)
+
+    def milliseconds(self, steps: int, count: int) -> float:
+        """Of a walk over so many of these steps, by the device's clock."""
+        held = [ctypes.c_uint64(steps), ctypes.c_int64(count), ctypes.c_uint64(self.bar)]
+        parameters = (ctypes.c_void_p * 3)(*(ctypes.addressof(h) for h in held))
+        stream, took = ctypes.c_void_p(), ctypes.c_float()
+        before, after = self.events
+        self.driver("cuEventRecord", before, stream)
+        shape = (self.target.sms, 1, 1, THREADS, 1, 1, self.shared)
+        self.driver("cuLaunchCooperativeKernel", self.function, *shape, stream, parameters)
+        self.driver("cuEventRecord", after, stream)
+        self.driver("cuEventSynchronize", after)
+        self.driver("cuEventElapsedTime", ctypes.byref(took), before, after)
+        return took.value
+
+
+class Operands:
+    """Random operands of a kernel for `rows` rows and room for its results, in the device's memory."""
+
+    def __init__(self, walker: Walker, request: Request, rows: int) -> None:
+        self.walker, self.request, self.rows = walker, request, rows
+        kernel = request.kernel
+        rng = np.random.default_rng(rows)
+        self.size = rows * kernel.row_size
+        places, end = [], -(-self.size // ALIGN) * ALIGN
+        for p in kernel.params:
+            if p.mode is not Mode.SHARED:
+                count = 2 * rows * (ITEMS if p.mode is Mode.LIST else 1)
+                places.append((p, end, displacements((p.type,))[1], count))
+                end += places[-1][2] * count
+        self.empty = np.full(self.size, np.nan, np.float32)
+        self.base = walker.upload(np.concatenate([self.empty, rng.standard_normal(end - self.size).astype(np.float32)]))
+        self.words: dict[str, list[int]] = {}
+        for p, start, size, count in places:
+            order = rng.permutation(count)
+            if p.mode is Mode.CONTIGUOUS:
+                self.words[p.name] = [start, size]
+            elif p.mode is Mode.GATHERED:
+                self.words[p.name] = [walker.upload(start + size * order[:rows]), 0]
+            else:
+                items = walker.upload(start + size * order[: rows * ITEMS])
+                self.words[p.name] = [walker.upload(np.arange(rows + 1) * ITEMS), items, 0]
+        gathered = request.out_mode is Mode.GATHERED
+        self.out = [walker.upload(np.arange(rows) * kernel.row_size), 0] if gathered else [0, kernel.row_size]
+
+    def arguments(self, weights: dict[str, int]) -> int:
+        """The address of the kernel's arguments with these packed weights."""
+        words = [self.base, self.rows]
+        for p in self.request.kernel.params:
+            words += [weights[p.name]] if p.mode is Mode.SHARED else self.words[p.name]
+        return self.walker.upload(np.array([*words, *self.out], np.int64))
+
+
+class CudaBench:
+    """One kernel with its default variants, and rows to run it on. Raises UnsupportedCuda where the device fails."""
+
+    def __init__(self, request: Request, target: CudaTarget, extents: Sequence[int], usual: Schedules) -> None:
+        self.request, self.target, self.extents, self.usual = request, target, extents, usual
+
+    def baseline(self) -> dict[int, float]:
+        return {rows: timing.default for rows, timing in self._compare(None).items()}
+
+    def measure(self, schedule: Schedule) -> dict[int, Timing]:
+        return self._compare(schedule)
+
+    def _compare(self, schedule: Schedule | None) -> dict[int, Timing]:
+        """The schedule, by default none, against the default variant for each number of rows."""
+        made = {s: emit(self.request.kernel, self.request.out_mode, self.target, s) for s in (*self._usual(), schedule) if s}
+        walker = Walker(list(made.values()), self.target)
+        try:
+            weights = {s: self._weights(walker, e) for s, e in made.items()}
+            found = {}
+            for rows in self.extents:
+                operands = Operands(walker, self.request, rows)
+                pair = [self._usual_for(rows), *([schedule] if schedule else [])]
+                runs = [(made[s], operands.arguments(weights[s])) for s in pair]
+                self._check(walker, operands, runs, schedule)
+                found[rows] = self._turns(walker, rows, runs)
+            return found
+        finally:
+            walker.close()
+
+    def _usual(self) -> list[Schedule]:
+        return [schedule for _, schedule in self.usual]
+
+    def _usual_for(self, rows: int) -> Schedule:
+        chosen: Schedule = [schedule for first, schedule in self.usual if first <= rows][-1]
+        return chosen
+
+    def _weights(self, walker: Walker, emitted: Emitted[CudaCode]) -> dict[str, int]:
+        rng = np.random.default_rng(0)
+        found = {}
+        for p in self.request.kernel.params:
+            if p.mode is Mode.SHARED:
+                w = rng.standard_normal(p.type.shape).astype(np.float32)
+                w /= np.float32(max(p.type.shape[-1:], default=1) ** 0.5)
+                found[p.name] = walker.upload(pack(emitted.packs[p.name], w))
+        return found
+
+    def _check(self, walker: Walker, operands: Operands, runs: Sequence[tuple[Any, int]], schedule: Schedule | None) -> None:
+        answers = []
+        for emitted, arguments in runs:
+            walker.write(operands.base, operands.empty)
+            walker.milliseconds(walker.steps(emitted, arguments, operands.rows, 1), 1)
+            answers.append(walker.download(operands.base, operands.size))
+        if not all(np.allclose(a, answers[0], rtol=1e-4, atol=1e-4, equal_nan=True) for a in answers):
+            name, rows = self.request.kernel.name, operands.rows
+            raise ScheduleWrong(f"{name}: {schedule} gives other results than the default one for {rows} rows")
+
+    def _turns(self, walker: Walker, rows: int, runs: Sequence[tuple[Any, int]]) -> Timing:
+        """All in turns, the first of which changes from round to round."""
+        once = walker.milliseconds(walker.steps(*runs[0], rows, 1), 1)
+        count = max(1, min(MOST_STEPS, int(TURN_MS / max(once, 1e-6))))
+        steps = [walker.steps(emitted, arguments, rows, count) for emitted, arguments in runs]
+        each: list[list[float]] = [[] for _ in runs]
+        for turn in range(ROUNDS):
+            for i in range(len(runs)) if turn % 2 else reversed(range(len(runs))):
+                each[i].append(walker.milliseconds(steps[i], count) / count / 1e3)
+        ratio = statistics.median(own / usual for own, usual in zip(each[-1], each[0], strict=True))
+        return Timing(statistics.median(each[0]), ratio)

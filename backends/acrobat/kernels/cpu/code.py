@@ -114,6 +114,12 @@ class Code:
             yield
         self.add(tirx.IfThenElse(condition, block(body), None))
 
+    @contextmanager
+    def loop_while(self, condition: Expr) -> Iterator[None]:
+        with self.scope() as body:
+            yield
+        self.add(tirx.While(condition, block(body)))
+
     def local(self, size: int, dtype: str = "float32") -> Any:
         """A buffer in registers or on the stack."""
         self.count += 1

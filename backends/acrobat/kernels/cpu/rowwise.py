@@ -16,10 +16,12 @@ from tvm import tirx
 from backends.acrobat.core.ops import ITEMWISE, LISTS, OPS, Fusion
 from backends.acrobat.core.units import Instr, Kernel, Mode
 from backends.acrobat.kernels.cpu.activations import exp, maximum, minimum, sqrt
-from backends.acrobat.kernels.cpu.code import Code, Expr, load, plus, times
+from backends.acrobat.kernels.cpu.code import Code, Expr, i64, load, plus, times
 from backends.acrobat.kernels.cpu.loops import Combine, fill, nest, position, reduce, reduce_line, sweep
 from backends.acrobat.kernels.cpu.operands import Interface
-from backends.acrobat.kernels.cpu.segments import CHUNK, GROUP, SegmentWriter
+from backends.acrobat.kernels.cpu.segments import SegmentWriter
+from backends.acrobat.kernels.cpu.shared_attention import FEWEST, MOST, SharedAttentionWriter
+from backends.acrobat.kernels.cpu.shared_lists import SharedLists
 from backends.acrobat.kernels.cpu.values import Formula, Index, ListItems, ListReduced, Strided, Value, contiguous
 from backends.acrobat.kernels.cpu.vectors import Bundle, splat
 
@@ -63,30 +65,69 @@ class RowWriter:
 
     def write(self) -> None:
         code, interface = self.code, self.interface
-        with code.loop(interface.row_end - interface.row_begin, "row") as i:
-            row = code.let(interface.row_begin + i)
-            self._fetch_ahead(code.let(tirx.Min(row + 1, interface.row_end - 1)))
-            values: dict[str, Value] = {}
-            for p in self.kernel.params:
-                if p.mode is Mode.LIST:
-                    first, count, items = interface.items(p.name, row)
-                    values[p.name] = ListItems(interface.base, code.let(first), code.let(count), items, p.type.shape)
-                else:
-                    buffer, start = interface.operand(p.name, row)
-                    values[p.name] = Strided(buffer, code.let(start), words(p.type))
-            out = code.let(interface.result(row))
-            places: dict[str, Strided] = {}
-            for name, at, t in zip(self.kernel.results, self.kernel.displacements, self.kernel.result_types, strict=True):
-                place = Strided(interface.out, out + at, words(t))
-                if name in places or name in values:
-                    places[f"copy {len(places)} of {name}"] = place
-                else:
-                    places[name] = place
-            for instr in self.kernel.body:
-                values[instr.name] = self._value(instr, values, places.get(instr.name))
-            for name, place in places.items():
-                if name.startswith("copy "):
-                    fill(code, place, values[name.split(" of ", 1)[1]], self.lanes)
+        attention = self._shared_attention()
+        if attention is None:
+            with code.loop(interface.row_end - interface.row_begin, "row") as i:
+                row = code.let(interface.row_begin + i)
+                self._fetch_ahead(code.let(tirx.Min(row + 1, interface.row_end - 1)))
+                self._row(row)
+            return
+        query, keys, values = (str(a) for a in attention.args)
+        for first, count in SharedLists(code, interface, [keys, values]).runs(MOST):
+            lists, _ = self._operands(first)
+            ks, vs = lists[keys], lists[values]
+            assert isinstance(ks, ListItems) and isinstance(vs, ListItems)
+            many = code.let(tirx.all(count >= i64(FEWEST), ks.count > i64(0)), "bool")
+            with code.when(many):
+
+                def line(i: Expr, first: Expr = first) -> tuple[Strided, Strided]:
+                    operands, places = self._operands(code.let(first + i))
+                    found = operands[query]
+                    assert isinstance(found, Strided)
+                    (place,) = places.values()
+                    return found, place
+
+                shared = SharedAttentionWriter(code, self.lanes, ks, self._room)
+                shared.attention(count, line, vs, float(dict(attention.attrs)["scale"]))
+            with code.when(tirx.Not(many)), code.loop(count, "row") as i:
+                self._row(code.let(first + i))
+
+    def _shared_attention(self) -> Instr | None:
+        """The only operation of the kernel, but for other shapes of its operand and its result, if it is attention: then rows
+        that share their lists are computed together."""
+        found = [i for i in self.kernel.body if i.op != "reshape"]
+        ours = len(found) == 1 and found[0].op == "list_attention" and len(self.kernel.results) == 1
+        params = {p.name for p in self.kernel.params}
+        return found[0] if ours and set(found[0].args) <= params else None
+
+    def _row(self, row: Expr) -> None:
+        values, places = self._operands(row)
+        for instr in self.kernel.body:
+            values[instr.name] = self._value(instr, values, places.get(instr.name))
+        for name, place in places.items():
+            if name.startswith("copy "):
+                fill(self.code, place, values[name.split(" of ", 1)[1]], self.lanes)
+
+    def _operands(self, row: Expr) -> tuple[dict[str, Value], dict[str, Strided]]:
+        """The operands of a row, and where its results go."""
+        code, interface = self.code, self.interface
+        values: dict[str, Value] = {}
+        for p in self.kernel.params:
+            if p.mode is Mode.LIST:
+                first, count, items = interface.items(p.name, row)
+                values[p.name] = ListItems(interface.base, code.let(first), code.let(count), items, p.type.shape)
+            else:
+                buffer, start = interface.operand(p.name, row)
+                values[p.name] = Strided(buffer, code.let(start), words(p.type))
+        out = code.let(interface.result(row))
+        places: dict[str, Strided] = {}
+        for name, at, t in zip(self.kernel.results, self.kernel.displacements, self.kernel.result_types, strict=True):
+            place = Strided(interface.out, code.let(out + at), words(t))
+            if name in places or name in values:
+                places[f"copy {len(places)} of {name}"] = place
+            else:
+                places[name] = place
+        return values, places
 
     def _fetch_ahead(self, row: Expr) -> None:
         """Have the operands of the row that comes next fetched into the cache. They lie anywhere, which the processor's own
@@ -167,7 +208,7 @@ class RowWriter:
             value = ListReduced(xs, *REDUCTIONS[instr.op])
             return self._stored(value, place) if place or self.uses.get(instr.name, 0) > 1 else value
         place = place or self._room(instr.type.shape)
-        writer = SegmentWriter(self.code, self.lanes, self._room((CHUNK + GROUP,)))
+        writer = SegmentWriter(self.code, self.lanes, self._room((SegmentWriter.room(1),)))
         *rest, scores, values = args
         assert isinstance(scores, ListItems) and isinstance(values, ListItems)
         if instr.op == "list_softmax":

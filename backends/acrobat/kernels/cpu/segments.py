@@ -4,48 +4,66 @@ Fegade et al., MLSys 2022).
 A row of the batch has a list of any length, which is gone through in chunks. The scores of a chunk stand in scratch; where a
 list has several chunks, what has been summed is scaled down when a later one has a higher score (Milakov and Gimelshein,
 "Online normalizer calculation for softmax", 2018).
+
+Rows that share their keys and values, as the words of a sentence do in self-attention, are computed in tiles of four: the keys
+are transposed once for all of them (`shared_attention.py`), keys and values are loaded once for a tile, and the softmax of four
+queries is four independent chains.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
 from tvm import tirx
 
-from backends.acrobat.kernels.cpu.activations import exp, maximum
-from backends.acrobat.kernels.cpu.code import Code, Expr, div, i64, load, plus, times
-from backends.acrobat.kernels.cpu.loops import across, fill, position
-from backends.acrobat.kernels.cpu.shuffles import lane_sums
+from backends.acrobat.kernels.cpu.activations import exp
+from backends.acrobat.kernels.cpu.code import Code, Expr, div, i32, i64, load, plus, times
+from backends.acrobat.kernels.cpu.loops import fill
+from backends.acrobat.kernels.cpu.shuffles import lane_sums, select
 from backends.acrobat.kernels.cpu.values import Formula, ListItems, Strided
-from backends.acrobat.kernels.cpu.vectors import Bundle, first_lanes, load_vector, splat, store_vector
+from backends.acrobat.kernels.cpu.vectors import Bundle, first_lanes, load_vector, splat, store_vector, typed
 
 CHUNK = 64
 """Items whose scores are kept at once."""
 GROUP = 8
-"""Items whose scores are computed side by side, and accumulators of a weighted sum: so many independent chains of fused
-multiplications and additions keep the units busy."""
+"""Items whose scores are computed side by side for one query, and accumulators of a weighted sum: so many independent chains of
+fused multiplications and additions keep the units busy."""
 LOWEST = -3.4028234663852886e38
 """Taken from scores in place of minus infinity, so that a masked item has the share 0, and a list of none but such NaN."""
 
-Scores = Callable[[Expr, Expr, Expr], None]
-"""Puts the scores of a chunk into scratch: those of head `h`, of `size` items from item `first` on."""
+Scores = Callable[[Expr, Expr, Expr], Sequence[Expr]]
+"""Puts the scores of a chunk into scratch: those of head `h`, of `size` items from item `first` on. Gives a vector for each
+query whose lanes have the highest score among them. A NaN may be left out: its share is NaN whatever is taken from it."""
 
 
 class SegmentWriter:
-    def __init__(self, code: Code, lanes: int, scratch: Strided) -> None:
-        """`scratch` has room for the scores of a chunk, and for a group more."""
+    """Writes the sums of `queries` rows that have the same list. The score of query q and item k of the chunk is element
+    CHUNK q + k of the scratch."""
+
+    def __init__(self, code: Code, lanes: int, scratch: Strided, queries: int = 1) -> None:
+        """`scratch` has `room(queries)` elements."""
         self.code = code
         self.lanes = lanes
         self.scratch = scratch
+        self.queries = queries
+
+    @staticmethod
+    def room(queries: int) -> int:
+        return CHUNK * queries
 
     def softmax(self, scores: ListItems, values: ListItems, place: Strided) -> None:
         """place = the sum of `values`, each with its score's share of a softmax."""
+        code = self.code
 
-        def chunk(h: Expr, first: Expr, size: Expr) -> None:
-            with self.code.loop(size, "item") as k:
-                score = load(scores.base, plus(scores.item(plus(first, k)), h))
-                store_vector(self.code, self.scratch.buffer, plus(k, self.scratch.start), score, 1)
+        def chunk(h: Expr, first: Expr, size: Expr) -> Sequence[Expr]:
+            highest = code.local(1)
+            store_vector(code, highest, 0, splat(LOWEST, 1), 1)
+            with code.loop(size, "item") as k:
+                score = code.let(load(scores.base, plus(scores.item(plus(first, k)), h)), "float32")
+                store_vector(code, self.scratch.buffer, plus(k, self.scratch.start), score, 1)
+                store_vector(code, highest, 0, tirx.Max(score, load(highest, 0)), 1)
+            return [splat(load(highest, 0), self.lanes)]
 
         self._weighted(prod(scores.shape), values, place, chunk)
 
@@ -53,19 +71,26 @@ class SegmentWriter:
         """place = the sum of `values`, each with its share of softmax(scale * query . key), head by head."""
         code, width = self.code, keys.shape[-1]
 
-        def chunk(h: Expr, first: Expr, size: Expr) -> None:
+        def chunk(h: Expr, first: Expr, size: Expr) -> Sequence[Expr]:
+            highest = code.local(GROUP)
+            store_vector(code, highest, 0, splat(LOWEST, GROUP), GROUP)
             last = code.let(first + size - i64(1))
+            line = code.let(plus(query.start, times(h, width)))
             with code.loop(code.let(div(size + i64(GROUP - 1), GROUP)), "group") as g:
-                group = code.let(plus(first, times(g, GROUP)))
-                items = [code.let(tirx.Min(group + i64(i), last)) for i in range(GROUP)]
+                start = code.let(plus(first, times(g, GROUP)))
+                items = [code.let(tirx.Min(plus(start, i), last)) for i in range(GROUP)]
                 starts = [code.let(plus(keys.item(item), times(h, width))) for item in items]
-                products = self._products(query.buffer, plus(query.start, times(h, width)), keys.base, starts, width)
-                at = plus(times(g, GROUP), self.scratch.start)
-                store_vector(code, self.scratch.buffer, at, products * splat(scale, GROUP), GROUP)
+                products = self._products(query.buffer, line, keys.base, starts, width)
+                scores = code.let(products * splat(scale, GROUP), typed("float32", GROUP))
+                store_vector(code, self.scratch.buffer, plus(times(g, GROUP), self.scratch.start), scores, GROUP)
+                store_vector(code, highest, 0, tirx.Max(scores, load_vector(highest, 0, GROUP)), GROUP)
+            half = load_vector(highest, 0, GROUP)
+            whole = [half] if self.lanes == GROUP else [half, half]
+            return [tirx.Shuffle(whole, [i32(lane) for lane in range(self.lanes)])]
 
         self._weighted(prod(keys.shape[:-1]), values, place, chunk)
 
-    def _products(self, queries: Expr, query: Expr, keys: Expr, starts: Sequence[Expr], width: int) -> Expr:
+    def _products(self, buffer: Expr, query: Expr, keys: Expr, starts: Sequence[Expr], width: int) -> Expr:
         """The products of a line of the query with the lines of a group of keys, each in a lane of its own."""
         code, lanes = self.code, self.lanes
         totals = code.local(GROUP * lanes)
@@ -74,7 +99,7 @@ class SegmentWriter:
         for vectors, start, mask in pieces(width, lanes):
             with code.loop(vectors, "along") as v:
                 at = plus(times(v, lanes), start)
-                q = Bundle(code, (), lanes).with_items([load_vector(queries, plus(query, at), lanes, mask)])
+                q = Bundle(code, (), lanes).with_items([load_vector(buffer, plus(query, at), lanes, mask)])
                 for i, key in enumerate(starts):
                     before = Bundle(code, [load_vector(totals, i * lanes, lanes)], lanes)
                     after = q.fma(Bundle(code, [load_vector(keys, plus(key, at), lanes, mask)], lanes), before)
@@ -85,88 +110,130 @@ class SegmentWriter:
         """For each head the sum of the values' lines, weighted by the softmax of its scores; zero for an empty list."""
         code, lanes, count = self.code, self.lanes, values.count
         width = prod(values.shape) // heads
+        chunks = code.let(div(count + i64(CHUNK - 1), CHUNK))
+        state = code.local(2 * lanes)
         with code.loop(heads, "head") as h:
-            line = Strided(place.buffer, plus(place.start, times(h, width)), (width,))
-            fill(code, line, Formula("identity", [0.0], (width,)), lanes)
-            highest, total = code.local(1), code.local(1)
-            store_vector(code, highest, 0, splat(LOWEST, 1), 1)
-            store_vector(code, total, 0, splat(0.0, 1), 1)
-            with code.loop(code.let(div(count + i64(CHUNK - 1), CHUNK)), "chunk") as c:
+            line = Strided(place.buffer, code.let(plus(place.start, times(h, width))), (width,))
+            with code.when(count < i64(1)):
+                fill(code, line, Formula("identity", [0.0], (width,)), lanes)
+            self.begin(Strided(state, 0, (2 * lanes,)))
+            with code.loop(chunks, "chunk") as c:
                 first = code.let(times(c, CHUNK))
                 size = code.let(tirx.Min(count - first, i64(CHUNK)))
-                scores(h, first, size)
-                before = code.let(load(highest, 0), "float32")
-                self._highest(size, highest)
-                with code.when(c > i64(0)):
-                    down = code.let(exp(Bundle(code, [before - load(highest, 0)], 1)).items[0], "float32")
-                    store_vector(code, total, 0, load(total, 0) * down, 1)
-                    self._scale(line, down)
-                self._shares(size, highest, total)
-                self._add(values, times(h, width), line, first, size)
-            with code.when(count > i64(0)):
-                self._scale(line, code.let(splat(1.0, 1) / load(total, 0), "float32"))
+                highest = scores(h, first, size)
+                self.add_chunk(highest, values, times(h, width), [line], first, size, Strided(state, 0, (2 * lanes,)))
 
-    def _scale(self, line: Strided, factor: Expr) -> None:
-        held = self.code.local(1)
-        store_vector(self.code, held, 0, factor, 1)
-        fill(self.code, line, Formula("mul", (line, Strided(held, 0, ())), line.shape), self.lanes)
+    def begin(self, state: Strided) -> None:
+        """What is known of the scores before the first chunk: the highest, and the sum of exp(score - highest). A vector each,
+        in which an equal part of the lanes is for each query; those of a sum have to be added up."""
+        store_vector(self.code, state.buffer, state.start, splat(LOWEST, self.lanes), self.lanes)
+        store_vector(self.code, state.buffer, plus(state.start, self.lanes), splat(0.0, self.lanes), self.lanes)
 
-    def _vectors(self, size: Expr) -> Iterator[tuple[Expr, Bundle, Expr]]:
-        """Within a loop over the vectors of a chunk's scores: where each starts, the scores, and which of them there are."""
+    def add_chunk(
+        self,
+        highest: Sequence[Expr],
+        values: ListItems,
+        offset: Expr,
+        lines: Sequence[Strided],
+        first: Expr,
+        size: Expr,
+        state: Strided,
+        rows: Expr = 1,
+    ) -> None:
+        """Add the chunk whose scores are in scratch to the lines, one for each query; `offset` is where a value's line lies
+        within it. The last chunk divides them by the sum of all shares. Of the lines the first `rows` are there, the others are
+        the last of those once more."""
         code, lanes = self.code, self.lanes
-        last = code.let(tirx.Cast("float32", size), "float32")
+        down, factor, new = code.local(lanes), code.local(lanes), code.local(lanes)
+        before = Bundle(code, (), lanes).with_items([load_vector(state.buffer, state.start, lanes)])
+        found = self._across(highest, tirx.Max)
+        after = before.map(lambda b: tirx.Max(found, b))
+        store_vector(code, new, 0, after.items[0], lanes)
+        store_vector(code, state.buffer, state.start, after.items[0], lanes)
+        store_vector(code, down, 0, exp(before - after).items[0], lanes)
+        total = self._across(self._shares(size, new), lambda a, b: a + b)
+        at = plus(state.start, lanes)
+        total = code.let(total + load_vector(state.buffer, at, lanes) * load_vector(down, 0, lanes), typed("float32", lanes))
+        store_vector(code, state.buffer, at, total, lanes)
+        goes_on = code.let(tirx.Cast("int32", first + size < values.count), "int32")
+        ended = tirx.EQ(tirx.Broadcast(goes_on, lanes), splat(0, lanes, "int32"))
+        store_vector(code, factor, 0, tirx.Select(ended, splat(1.0, lanes) / total, splat(1.0, lanes)), lanes)
+        self._add(values, offset, lines, first, size, down, factor, rows)
+
+    def _across(self, vectors: Sequence[Expr], combine: Callable[[Expr, Expr], Expr]) -> Expr:
+        """The lanes of each vector combined; the result of vector q is in an equal part of the lanes, the q-th."""
+        code, lanes, dtype = self.code, self.lanes, typed("float32", self.lanes)
+        vectors = [code.let(v, dtype) for v in vectors]
+        even, odd = range(0, 2 * lanes, 2), range(1, 2 * lanes, 2)
+        while len(vectors) > 1:
+            pairs = zip(vectors[::2], vectors[1::2], strict=True)
+            vectors = [code.let(combine(select(code, a, b, even), select(code, a, b, odd)), dtype) for a, b in pairs]
+        step = 1
+        while step < lanes // self.queries:
+            turned = code.let(tirx.Shuffle([vectors[0]], [i32(lane ^ step) for lane in range(lanes)]), dtype)
+            vectors = [code.let(combine(vectors[0], turned), dtype)]
+            step *= 2
+        return vectors[0]
+
+    def of_query(self, buffer: Expr, q: int) -> Expr:
+        """A query's number from a vector with a part for each query, in all lanes."""
+        value = load(buffer, q * (self.lanes // self.queries))
+        return self.code.let(splat(value, self.lanes), typed("float32", self.lanes))
+
+    def _shares(self, size: Expr, highest: Expr) -> list[Expr]:
+        """Each score of the chunk becomes exp(score - highest). Their sums, lane by lane, for each query."""
+        code, lanes, queries = self.code, self.lanes, self.queries
+        sums = code.local(queries * lanes)
+        for q in range(queries):
+            store_vector(code, sums, q * lanes, splat(0.0, lanes), lanes)
+        lows = Bundle(code, [self.of_query(highest, q) for q in range(queries)], lanes)
+        count = code.let(tirx.Cast("int32", size), "int32")
         with code.loop(code.let(div(size + i64(lanes - 1), lanes)), "scores") as v:
-            at = code.let(times(v, lanes))
-            there = position(code, at, lanes) < splat(last, lanes)
-            scores = load_vector(self.scratch.buffer, plus(at, self.scratch.start), lanes)
-            yield at, Bundle(code, (), lanes).with_items([scores]), there
+            there = first_lanes(count - tirx.Cast("int32", i64(times(v, lanes))), lanes)
+            at = [code.let(plus(times(v, lanes), plus(self.scratch.start, q * CHUNK))) for q in range(queries)]
+            scores = Bundle(code, (), lanes).with_items([load_vector(self.scratch.buffer, a, lanes) for a in at])
+            shares = exp(scores - lows).map(lambda s, none: tirx.Select(there, s, none), 0.0)
+            for q, share in enumerate(shares.items):
+                store_vector(code, self.scratch.buffer, at[q], share, lanes)
+                store_vector(code, sums, q * lanes, load_vector(sums, q * lanes, lanes) + share, lanes)
+        return [load_vector(sums, q * lanes, lanes) for q in range(queries)]
 
-    def _highest(self, size: Expr, highest: Expr) -> None:
-        """highest = the highest of itself and of the chunk's scores."""
-        code, lanes = self.code, self.lanes
-        best = code.local(lanes)
-        store_vector(code, best, 0, splat(load(highest, 0), lanes), lanes)
-        for _, scores, there in self._vectors(size):
-            before = Bundle(code, [load_vector(best, 0, lanes)], lanes)
-            here = scores.map(lambda s, low, there=there: tirx.Select(there, s, low), LOWEST)
-            store_vector(code, best, 0, maximum(before, here).items[0], lanes)
-        found = across(code, Bundle(code, (), lanes).with_items([load_vector(best, 0, lanes)]), maximum)
-        store_vector(code, highest, 0, found, 1)
-
-    def _shares(self, size: Expr, highest: Expr, total: Expr) -> None:
-        """Each score of the chunk becomes exp(score - highest); total += their sum."""
-        code, lanes = self.code, self.lanes
-        sums = code.local(lanes)
-        store_vector(code, sums, 0, splat(0.0, lanes), lanes)
-        for at, scores, there in self._vectors(size):
-            shares = exp(scores - Bundle(code, [splat(load(highest, 0), lanes)], lanes))
-            shares = shares.map(lambda s, none, there=there: tirx.Select(there, s, none), 0.0)
-            store_vector(code, self.scratch.buffer, plus(at, self.scratch.start), shares.items[0], lanes)
-            store_vector(code, sums, 0, load_vector(sums, 0, lanes) + shares.items[0], lanes)
-        vector = Bundle(code, (), lanes).with_items([load_vector(sums, 0, lanes)])
-        store_vector(code, total, 0, load(total, 0) + across(code, vector, lambda a, b: a + b), 1)
-
-    def _add(self, values: ListItems, offset: Expr, line: Strided, first: Expr, size: Expr) -> None:
-        """line += the lines of the chunk's values, each with its share, a tile of the line after the other: a tile's sums stay
-        in registers, several of each where the line is short."""
-        code, lanes, (width,) = self.code, self.lanes, line.shape
-        for tiles, start, vectors, mask in _tiles(width, lanes):
-            many = max(1, GROUP // vectors)
+    def _add(
+        self,
+        values: ListItems,
+        offset: Expr,
+        lines: Sequence[Strided],
+        first: Expr,
+        size: Expr,
+        down: Expr,
+        factor: Expr,
+        rows: Expr,
+    ) -> None:
+        """line = factor * (line * down + the sum of the lines of the chunk's values, each with its share), without the line for
+        the first chunk. A tile of the lines after the other: a tile's sums stay in registers, several of each where it is
+        short."""
+        code, lanes, queries, (width,) = self.code, self.lanes, self.queries, lines[0].shape
+        for tiles, start, vectors, mask in _tiles(width, lanes, GROUP if queries == 1 else lanes // queries):
+            many = max(1, GROUP // (vectors * queries))
             with code.loop(tiles, "tile") as t:
-                at = code.let(plus(times(t, GROUP * lanes), start))
-                sums = code.local(many * vectors * lanes)
-                for s in range(many * vectors):
+                at = code.let(plus(times(t, vectors * lanes), start))
+                sums = code.local(many * queries * vectors * lanes)
+                for s in range(many * queries * vectors):
                     store_vector(code, sums, s * lanes, splat(0.0, lanes), lanes)
 
-                def add(k: Expr, own: int, at: Expr = at, sums: Expr = sums, vectors: int = vectors, mask: Expr = mask) -> None:
-                    share = code.let(load(self.scratch.buffer, plus(k, self.scratch.start)), "float32")
+                def add(
+                    k: Expr, own: int, at: Expr = at, sums: Expr = sums, vectors: int = vectors, mask: Expr | None = mask
+                ) -> None:
                     item = code.let(plus(plus(values.item(plus(first, k)), offset), at))
-                    for v in range(vectors):
-                        place = (own * vectors + v) * lanes
-                        value = Bundle(code, [load_vector(values.base, plus(item, v * lanes), lanes, mask)], lanes)
-                        before = Bundle(code, [load_vector(sums, place, lanes)], lanes)
-                        after = value.fma(Bundle(code, [splat(share, lanes)], lanes), before)
-                        store_vector(code, sums, place, after.items[0], lanes)
+                    loaded = [load_vector(values.base, plus(item, v * lanes), lanes, mask) for v in range(vectors)]
+                    line = Bundle(code, (), lanes).with_items(loaded)
+                    for q in range(queries):
+                        score = plus(plus(k, self.scratch.start), q * CHUNK)
+                        share = Bundle(code, (), lanes).with_items([splat(load(self.scratch.buffer, score), lanes)])
+                        for v, value in enumerate(line.items):
+                            place = ((own * queries + q) * vectors + v) * lanes
+                            before = Bundle(code, [load_vector(sums, place, lanes)], lanes)
+                            store_vector(code, sums, place, Bundle(code, [value], lanes).fma(share, before).items[0], lanes)
 
                 rounds = code.let(div(size, many))
                 with code.loop(rounds, "items") as r:
@@ -176,13 +243,20 @@ class SegmentWriter:
                     done = code.let(times(rounds, many))
                     with code.loop(code.let(size - done), "rest") as r:
                         add(code.let(plus(done, r)), 0)
-                for v in range(vectors):
-                    whole = load_vector(sums, v * lanes, lanes)
-                    for own in range(1, many):
-                        whole = whole + load_vector(sums, (own * vectors + v) * lanes, lanes)
-                    place = plus(plus(line.start, at), v * lanes)
-                    whole = whole + load_vector(line.buffer, place, lanes, mask)
-                    store_vector(code, line.buffer, place, whole, lanes, mask)
+                for q, line in enumerate(lines):
+                    scaled, less = self.of_query(factor, q), self.of_query(down, q)
+                    for v in range(vectors):
+                        whole = load_vector(sums, (q * vectors + v) * lanes, lanes)
+                        for own in range(1, many):
+                            whole = whole + load_vector(sums, ((own * queries + q) * vectors + v) * lanes, lanes)
+                        new = Bundle(code, (), lanes).with_items([whole])
+                        place = plus(plus(line.start, at), v * lanes)
+                        with code.when(first < i64(1)):
+                            store_vector(code, line.buffer, place, new.items[0] * scaled, lanes, mask)
+                        with code.when(first > i64(0) if q == 0 else tirx.all(first > i64(0), i64(rows) > i64(q))):
+                            old = Bundle(code, (), lanes).with_items([load_vector(line.buffer, place, lanes, mask)])
+                            after = old.fma(Bundle(code, [less], lanes), new).items[0]
+                            store_vector(code, line.buffer, place, after * scaled, lanes, mask)
 
 
 def pieces(width: int, lanes: int) -> list[tuple[int, int, Expr | None]]:
@@ -194,13 +268,13 @@ def pieces(width: int, lanes: int) -> list[tuple[int, int, Expr | None]]:
     ]
 
 
-def _tiles(width: int, lanes: int) -> list[tuple[int, int, int, Expr | None]]:
-    """A line in tiles of GROUP vectors and what is left: how many, from where on, the vectors of each, and their mask."""
+def _tiles(width: int, lanes: int, most: int) -> list[tuple[int, int, int, Expr | None]]:
+    """A line in tiles of so many vectors and what is left: how many, from where on, the vectors of each, and their mask."""
     out: list[tuple[int, int, int, Expr | None]] = []
     for vectors, start, mask in pieces(width, lanes):
-        tiles, rest = divmod(vectors, GROUP)
+        tiles, rest = divmod(vectors, most)
         if tiles:
-            out.append((tiles, start, GROUP, mask))
+            out.append((tiles, start, most, mask))
         if rest:
-            out.append((1, start + tiles * GROUP * lanes, rest, mask))
+            out.append((1, start + tiles * most * lanes, rest, mask))
     return out

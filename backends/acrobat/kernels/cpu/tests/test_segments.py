@@ -7,6 +7,7 @@ import pytest
 
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu.segments import CHUNK
+from backends.acrobat.kernels.cpu.shared_attention import FEWEST, MOST, TILE
 from backends.acrobat.kernels.cpu.tests.support import TARGETS, Builder, Run, check, execute, param, random_run
 
 LENGTHS = (0, 1, 2, 5, 8, 9, 17, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK + 3)
@@ -54,7 +55,7 @@ def filled(kernel: Kernel, seed: int = 0) -> Run:
 @pytest.mark.parametrize("name", KERNELS)
 def test_lists_of_every_length(name: str, target) -> None:
     run = filled(KERNELS[name])
-    for out_mode in (Mode.GATHERED, Mode.CONTIGUOUS):
+    for out_mode in (Mode.GATHERED, Mode.CONTIGUOUS) if name == "dot" else (Mode.GATHERED,):
         check(run, execute(run, out_mode, target, pieces=[(4, len(LENGTHS), 0, 1), (0, 4, 0, 1)]))
 
 
@@ -68,3 +69,46 @@ def test_scores_that_are_masked_large_or_no_numbers() -> None:
     results = execute(run)
     check(run, results)
     assert [bool(np.isnan(r[0]).any()) for r in results] == [False, True, False, True, True, False]
+
+
+SHARED = ((1, 9), (FEWEST - 1, 20), (FEWEST, 3), (2 * TILE + 1, 17), (FEWEST + 1, 0), (TILE + 2, CHUNK + 5), (MOST + 6, 30))
+"""Rows that share their lists, and how long these are."""
+
+
+def with_shared_lists(kernel: Kernel) -> Run:
+    """Runs of rows that share all their lists, and after each two rows whose lists are only almost the same."""
+    run = random_run(kernel, sum(rows + 2 for rows, _ in SHARED))
+    rng = np.random.default_rng(1)
+    for name in (p.name for p in kernel.params if p.mode is Mode.LIST):
+        shape = next(p.type.shape for p in kernel.params if p.name == name)
+        lists: list[list[np.ndarray]] = []
+        for rows, length in SHARED:
+            items = [rng.standard_normal(shape).astype(np.float32) for _ in range(length)]
+            other = rng.standard_normal(shape).astype(np.float32)
+            lists += [items] * rows
+            lists += [[*items[: length // 2], other, *items[length // 2 + 1 :]], [*items[:-1], other]]
+        run.operands[name] = lists
+    return run
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda t: t.mcpu)
+@pytest.mark.parametrize("name", ["dot", "narrow", "wide", "heads"])
+def test_rows_that_share_their_lists(name: str, target) -> None:
+    """Tiles of queries, runs that end anywhere, and lists that differ in one item only."""
+    run = with_shared_lists(KERNELS[name])
+    check(run, execute(run, Mode.GATHERED, target, pieces=[(0, 30, 0, 1), (30, run.rows, 0, 1)]))
+
+
+def test_one_list_differs_though_the_other_is_shared() -> None:
+    run = with_shared_lists(KERNELS["dot"])
+    rng = np.random.default_rng(2)
+    run.operands["vs"] = [[rng.standard_normal(64).astype(np.float32) for _ in keys] for keys in run.operands["ks"]]
+    check(run, execute(run))
+
+
+def test_scores_of_shared_lists_that_are_large_or_no_numbers() -> None:
+    run = with_shared_lists(KERNELS["dot"])
+    for row, value in ((4, 1e30), (12, np.nan), (14, np.inf)):
+        run.operands["q"][row] = np.full(64, value, np.float32)
+    with np.errstate(invalid="ignore", over="ignore"):
+        check(run, execute(run))

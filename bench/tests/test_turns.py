@@ -83,7 +83,7 @@ def found(noise: float, rounds: int) -> stats.Rounds:
 
 
 def ends(noise: dict[str, float], spent_s: float = 0.0, late: bool = False, **settings: Any) -> tuple[int, str]:
-    rule = turns.StopRule(Measure(**{"relative_ci": 0.01, **settings}), len(noise))
+    rule = turns.StopRule(Measure(**{"relative_ci": 0.01, "budget_s": 10.0, **settings}), len(noise))
     for rounds in range(1, 100):
         reason = rule.look({name: found(each, rounds) for name, each in noise.items()}, rounds, spent_s * rounds, late)
         if reason is not None:

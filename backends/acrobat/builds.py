@@ -14,7 +14,7 @@ from backends.acrobat import versions
 from backends.acrobat.codegen.build import compile_model
 from backends.acrobat.codegen.device import Device, Target, by_symbol
 from backends.acrobat.codegen.devices import DEVICES
-from backends.acrobat.codegen.module import PREFIX, Module, collect_units
+from backends.acrobat.codegen.module import PREFIX, ModelSource, collect_units
 from backends.acrobat.codegen.vm_module import VmModule
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.printer import print_program
@@ -34,7 +34,7 @@ class Generated:
     """A program before the C++ compiler has seen it: its translation unit, the kernels' objects by symbol, further files of the
     build by name, its manifest."""
 
-    module: Module | VmModule
+    module: ModelSource | VmModule
     objects: Mapping[str, bytes]
     files: Mapping[str, bytes]
     manifest: Mapping[str, Any]
@@ -94,7 +94,7 @@ class Build:
         units = collect_units(program, self.options.merge_steps)
         emitted = {r: emit(r.kernel, r.out_mode, target, self.schedules.get(r, ()), kind) for r in units.requests()}
         made = device.artefacts(by_symbol([v for each in emitted.values() for v in each]), target, self.options)
-        module_of = VmModule if self.options.codegen == "vm" else Module
+        module_of = VmModule if self.options.codegen == "vm" else ModelSource
         schedule = schedule_of(program, self.options)
         module = module_of(schedule, units, device.writer(emitted), self.prefix)
         manifest = {

@@ -34,12 +34,12 @@ BRANCH = _Wrong(
 
 def misplaced(program: Program, graph: CallGraph) -> list[Problem]:
     """A problem for each marker that stands where it may not."""
-    walker = _Walker(program, graph)
-    walker.function(program.entry, True, None)
-    return list(walker.problems.values())
+    places = _MarkerPlaces(program, graph)
+    places.function(program.entry, True, None)
+    return list(places.problems.values())
 
 
-class _Walker:
+class _MarkerPlaces:
     def __init__(self, program: Program, graph: CallGraph) -> None:
         self._program = program
         self._graph = graph

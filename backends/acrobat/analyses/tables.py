@@ -12,7 +12,7 @@ from backends.acrobat.ir.nodes import Host, Item, Launch, Lit, Op, Program, Weig
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class TableRows:
     """What reaches a value: rows of these tables and, where `other`, something else."""
 
     tables: frozenset[str]
@@ -24,36 +24,36 @@ class Rows:
         return next(iter(self.tables)) if len(self.tables) == 1 and not self.other else None
 
 
-OTHER = Rows(frozenset(), True)
+OTHER = TableRows(frozenset(), True)
 
 
 class _RowLattice:
-    bottom = Rows(frozenset(), False)
+    bottom = TableRows(frozenset(), False)
 
-    def join(self, a: Rows, b: Rows) -> Rows:
-        return Rows(a.tables | b.tables, a.other or b.other)
+    def join(self, a: TableRows, b: TableRows) -> TableRows:
+        return TableRows(a.tables | b.tables, a.other or b.other)
 
-    def widen(self, value: Rows, rises: int) -> Rows:
+    def widen(self, value: TableRows, rises: int) -> TableRows:
         return value
 
-    def instance(self) -> Rows:
+    def instance(self) -> TableRows:
         return OTHER
 
-    def literal(self, lit: Lit) -> Rows:
+    def literal(self, lit: Lit) -> TableRows:
         return OTHER
 
-    def weight(self, weight: Weight) -> Rows:
+    def weight(self, weight: Weight) -> TableRows:
         return OTHER
 
-    def work(self, node: Op | Launch, args: Sequence[Value[Rows]], place: Place | None) -> Rows:
+    def work(self, node: Op | Launch, args: Sequence[Value[TableRows]], place: Place | None) -> TableRows:
         if isinstance(node, Op) and node.op == "row" and isinstance(node.args[0], Weight):
-            return Rows(frozenset({node.args[0].name}), False)
+            return TableRows(frozenset({node.args[0].name}), False)
         return OTHER
 
-    def host(self, node: Host, args: Sequence[Rows]) -> Rows:
+    def host(self, node: Host, args: Sequence[TableRows]) -> TableRows:
         return OTHER
 
-    def item(self, node: Item, tensor: Rows) -> Rows:
+    def item(self, node: Item, tensor: TableRows) -> TableRows:
         return OTHER
 
 

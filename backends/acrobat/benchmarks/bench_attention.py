@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from backends.acrobat.benchmarks.harness import Case
+from backends.acrobat.benchmarks.harness import KernelCase
 from backends.acrobat.benchmarks.models import instr, param
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu.emit import emit
@@ -59,7 +59,7 @@ class Sentences:
 def test_self_attention(benchmark: BenchmarkFixture, shape: tuple[int, ...], count: int) -> None:
     sentences = Sentences(shape, count)
     params = (param("x", Mode.GATHERED, 256), param("W", Mode.SHARED, 256, 256))
-    dense = Case(Kernel("dense", params, (instr("y", "linear", ("x", "W"), (256,)),), ("y",)), 64)
+    dense = KernelCase(Kernel("dense", params, (instr("y", "linear", ("x", "W"), (256,)),), ("y",)), 64)
     dense.seconds(1)
     quotients, rates = [], []
     for _ in range(ROUNDS):

@@ -10,7 +10,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from backends.acrobat.benchmarks import models
-from backends.acrobat.benchmarks.harness import Case
+from backends.acrobat.benchmarks.harness import KernelCase
 from backends.acrobat.core.units import Kernel
 
 RECURRENT = {
@@ -42,7 +42,7 @@ def cases() -> list:
 
 @pytest.mark.parametrize(("kernel", "rows"), cases())
 def test_kernel(benchmark: BenchmarkFixture, kernel: Kernel, rows: int) -> None:
-    case = Case(kernel, rows)
+    case = KernelCase(kernel, rows)
     fraction, microseconds = case.fraction()
     rate = case.flops / microseconds / 1e3
     benchmark.name = f"{benchmark.name}: {rate:.1f} GFLOP/s, {fraction:.2f} of peak, {microseconds:.2f} us"

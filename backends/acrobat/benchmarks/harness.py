@@ -11,7 +11,7 @@ from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.tuning.measure import Loaded, Operands, Weights, clock
 
 
-class Case:
+class KernelCase:
     """A kernel with random operands of `rows` rows, results in rows one after the other; its weights stay in the cache."""
 
     def __init__(self, kernel: Kernel, rows: int, out_mode: Mode = Mode.GATHERED) -> None:

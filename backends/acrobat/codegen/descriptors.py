@@ -9,7 +9,7 @@ from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT, TupleT, 
 
 
 @dataclass(slots=True)
-class Row:
+class TypeRow:
     """A `Type` of the runtime."""
 
     kind: str
@@ -28,7 +28,7 @@ class Descriptors:
         self.classes = classes
         self.tensors: list[TensorT] = []
         self.numbers: dict[Type, int] = {}
-        self.rows: list[Row] = []
+        self.rows: list[TypeRow] = []
         self.parts: list[tuple[int, str]] = []  # type, path
         self.cases: list[tuple[int, int, int]] = []  # class, first part, parts
         self.extents: list[int] = []
@@ -36,7 +36,7 @@ class Descriptors:
     def of(self, type: Type) -> int:
         if type not in self.numbers:
             number = self.numbers[type] = len(self.rows)  # recursive types meet themselves
-            self.rows.append(row := Row(""))
+            self.rows.append(row := TypeRow(""))
             self._fill(row, type)
             return number
         return self.numbers[type]
@@ -63,7 +63,7 @@ class Descriptors:
                     for _, field in case.fields:
                         self._outgoing(field, seen)
 
-    def _fill(self, row: Row, type: Type) -> None:
+    def _fill(self, row: TypeRow, type: Type) -> None:
         match type:
             case ScalarT(kind):
                 row.kind = {"int": "Int", "bool": "Bool", "float": "Float"}[kind]

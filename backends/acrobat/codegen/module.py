@@ -36,7 +36,7 @@ PREFIX = "acrobat"
 """Begins the name of the function of a shared object that gives its model."""
 
 
-class Module:
+class ModelSource:
     """`source` is the C++ text, `body` what it has after the `includes`; `packed` lists the (weight, JSON of its packing) that
     the loader must supply, `weights` the names of the weights in the order of `Context::weights`, `outputs` the types of the
     result tensors."""

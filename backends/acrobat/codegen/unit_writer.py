@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Generic
 
 from backends.acrobat.codegen.cpp import c_string, identifier
-from backends.acrobat.codegen.units import Call, UnitCode, Units
+from backends.acrobat.codegen.units import KernelCall, UnitCode, Units
 from backends.acrobat.core.units import Mode, Param
 from backends.acrobat.kernels.interface import C, Emitted, Request, Variant
 
@@ -92,7 +92,7 @@ class UnitWriter(ABC, Generic[C]):
         return "\n".join([*lines, "};"])
 
     @staticmethod
-    def weights(code: UnitCode, call: Call) -> dict[str, str]:
+    def weights(code: UnitCode, call: KernelCall) -> dict[str, str]:
         """The weights that a call's shared parameters are."""
         params = zip(call.request.kernel.params, call.args, strict=True)
         return {p.name: code.shared[str(arg)].name for p, arg in params if p.mode is Mode.SHARED}

@@ -16,7 +16,7 @@ X = TypeVar("X")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CallPart:
     """One step of a unit within a kernel call: `args` follow the kernel's params; each is a param of the unit or a result of an
     earlier step."""
 
@@ -25,12 +25,12 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class KernelCall:
     """One kernel call of a unit. With several parts, each is a step that computes the same on operands of its own: the call
     takes the rows of the first, then those of the next."""
 
     request: Request
-    parts: tuple[Part, ...]
+    parts: tuple[CallPart, ...]
     over: str  # the list group the call runs over, or ""
     leaves: bool  # whether its row lies in the unit's result row
 
@@ -48,7 +48,7 @@ class UnitCode:
     name: str
     unit: Kernel | Block
     shared: dict[str, Weight]  # unit param -> weight
-    calls: list[Call]
+    calls: list[KernelCall]
     rows: dict[int, int] = field(default_factory=dict)  # call -> displacement of its row within the unit's row
     row_size: int = 0
     requires: dict[str, str] = field(default_factory=dict)  # list params that may not be empty: what is taken of them
@@ -112,7 +112,7 @@ def plan(code: UnitCode, merge: bool = True) -> None:
     """Decide which steps of a unit are one kernel call, the operand modes of each call, and where results lie."""
     unit = code.unit
     if isinstance(unit, Kernel):
-        code.calls = [Call(Request(unit, Mode.GATHERED), (Part(0, tuple(p.name for p in unit.params)),), "", True)]
+        code.calls = [KernelCall(Request(unit, Mode.GATHERED), (CallPart(0, tuple(p.name for p in unit.params)),), "", True)]
         code.rows, code.row_size = {0: 0}, unit.row_size
         code.requires = dict(required_lists(unit, {p.name: p.name for p in unit.params}))
         return
@@ -133,7 +133,7 @@ def plan(code: UnitCode, merge: bool = True) -> None:
             params.append(replace(p, mode=mode))
         kernel = replace(step.kernel, params=tuple(params))
         out_mode = Mode.GATHERED if k in leaving else Mode.CONTIGUOUS
-        code.calls.append(Call(Request(kernel, out_mode), (Part(k, step.args),), over, k in leaving))
+        code.calls.append(KernelCall(Request(kernel, out_mode), (CallPart(k, step.args),), over, k in leaving))
         for arg, what in required_lists(step.kernel, dict(zip((p.name for p in step.kernel.params), step.args, strict=True))):
             # Per-item results are as many as the list they were made over.
             source = unit.steps[arg.step].over if isinstance(arg, StepResult) else arg
@@ -144,7 +144,7 @@ def plan(code: UnitCode, merge: bool = True) -> None:
         code.calls = merged(unit, code.calls)
 
 
-def merged(block: Block, calls: Sequence[Call]) -> list[Call]:
+def merged(block: Block, calls: Sequence[KernelCall]) -> list[KernelCall]:
     """The calls in an order in which equal ones meet, and those as one (paper: static horizontal batching, and scheduling
     within static blocks). `calls` has one for each step.
 
@@ -154,7 +154,7 @@ def merged(block: Block, calls: Sequence[Call]) -> list[Call]:
     levels: list[int] = []
     for step in block.steps:
         levels.append(max((levels[arg.step] + 1 for arg in step.args if isinstance(arg, StepResult)), default=0))
-    together: dict[object, list[Call]] = {}
+    together: dict[object, list[KernelCall]] = {}
     for k, (step, call) in enumerate(zip(block.steps, calls, strict=True)):
         weights = tuple(a for p, a in zip(step.kernel.params, step.args, strict=True) if p.mode is Mode.SHARED)
         alone = call.over or any(p.mode is Mode.LIST for p in step.kernel.params)
@@ -170,7 +170,7 @@ def merged(block: Block, calls: Sequence[Call]) -> list[Call]:
         kernel = equal[0].request.kernel
         params = tuple(p if p.mode is Mode.SHARED else replace(p, mode=Mode.GATHERED) for p in kernel.params)
         request = Request(replace(kernel, params=params), equal[0].request.out_mode)
-        out.append(Call(request, tuple(part for call in equal for part in call.parts), "", equal[0].leaves))
+        out.append(KernelCall(request, tuple(part for call in equal for part in call.parts), "", equal[0].leaves))
     return out
 
 

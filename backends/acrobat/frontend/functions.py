@@ -12,7 +12,7 @@ from backends.acrobat import library
 from backends.acrobat.core.messages import Messages
 from backends.acrobat.core.types import INT, ListT, TupleT, Type
 from backends.acrobat.errors import CompileError, Problem
-from backends.acrobat.frontend.evaluator.arguments import Call, Refused
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.outputs import changed_parameters
 from backends.acrobat.frontend.evaluator.tables import Exits
@@ -109,7 +109,7 @@ class Functions:
         for k, value in (function.__kwdefaults__ or {}).items():
             defaults[k] = Static(value)
         implicit = int("self" in names[:1])
-        values = Call(definition.name, args, kwargs, implicit).bind(*names, **defaults)
+        values = CallArguments(definition.name, args, kwargs, implicit).bind(*names, **defaults)
         try:
             annotated = hints(function)
             for i, name in enumerate(names):

@@ -30,7 +30,7 @@ from backends.acrobat.passes.chains import Chain, FunctionScope, scopes
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.legal import fits
 from backends.acrobat.passes.simplify import same
-from backends.acrobat.passes.units import Operands, UnitPool, param_name, unit_name, value_names
+from backends.acrobat.passes.units import UnitOperands, UnitPool, param_name, unit_name, value_names
 
 
 def run(program: Program, hoist: bool = True) -> Program:
@@ -214,7 +214,7 @@ class _BlockWriter:
         self.members = members
         self.inside = set(members)
         self.out = out
-        self.operands = Operands()
+        self.operands = UnitOperands()
         self.roots: dict[str, str] = {}  # list param -> the list that gives its length
         self.steps: list[Step] = []
         self.computed: dict[str, StepResult] = {}  # by the variable that holds it

@@ -32,21 +32,21 @@ from backends.acrobat.passes.variables import Variables
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ListItem:
     """An item of a list."""
 
     xs: Var
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Computed:
     """What an operation makes of items and of values that are the same for all of them."""
 
     op: Op
     args: tuple[Term, ...]
 
 
-Term: TypeAlias = Item | Made | Var | Lit | Weight
+Term: TypeAlias = ListItem | Computed | Var | Lit | Weight
 
 
 def run(program: Program) -> Program:
@@ -104,7 +104,7 @@ class _Segments:
                     args = [term(a) for a in value.args]
                     if any(isinstance(a, tuple) for a in args):
                         return None
-                    terms[var.name] = Made(value, tuple(a for a in args if not isinstance(a, tuple)))
+                    terms[var.name] = Computed(value, tuple(a for a in args if not isinstance(a, tuple)))
                 case _:
                     return None
         found = term(tail) if isinstance(tail, Var) else None
@@ -113,9 +113,9 @@ class _Segments:
     def _items_of(self, iterable: Atom) -> Term | tuple[Term, ...]:
         zipped = self._variables.value(iterable)
         if isinstance(zipped, Host) and zipped.op == "zip":
-            return tuple(Item(xs) for xs in zipped.args if isinstance(xs, Var))
+            return tuple(ListItem(xs) for xs in zipped.args if isinstance(xs, Var))
         assert isinstance(iterable, Var)
-        return Item(iterable)
+        return ListItem(iterable)
 
     def _own(self, xs: Var, uses: int, by: Var) -> bool:
         """Whether a list has so many uses, and is made as often as `by` is."""
@@ -129,11 +129,11 @@ class _Segments:
             return None
         summed = value.args[0]
         product = self._item(summed)
-        if not isinstance(product, Made) or product.op.op != "mul" or not self._own(summed, 1, result):
+        if not isinstance(product, Computed) or product.op.op != "mul" or not self._own(summed, 1, result):
             return None
         for i in (0, 1):
             share, weighted = _shown(product.args[i]), _shown(product.args[1 - i])
-            if not isinstance(share, Item) or not isinstance(weighted, Item):
+            if not isinstance(share, ListItem) or not isinstance(weighted, ListItem):
                 continue
             if not _for_lines(product.op.args[i].type, product.op.type) or _size(product.op.args[1 - i]) != _size(product.op):
                 continue
@@ -149,18 +149,18 @@ class _Segments:
     def _scores(self, shares: Var, result: Var) -> Var | None:
         """The list of which `shares` is the softmax, if nothing else uses the shares."""
         share = _shown(self._item(shares))
-        if not isinstance(share, Made) or share.op.op != "div" or not self._own(shares, 1, result):
+        if not isinstance(share, Computed) or share.op.op != "div" or not self._own(shares, 1, result):
             return None
         power, total = share.args
-        if not isinstance(power, Item) or not isinstance(total, Var) or self._variables.uses(total) != 1:
+        if not isinstance(power, ListItem) or not isinstance(total, Var) or self._variables.uses(total) != 1:
             return None
         if not self._is(total, "list_sum", power.xs) or not self._own(power.xs, 2, result):
             return None
         powers = self._item(power.xs)
-        if not isinstance(powers, Made) or powers.op.op != "exp" or not isinstance(powers.args[0], Made):
+        if not isinstance(powers, Computed) or powers.op.op != "exp" or not isinstance(powers.args[0], Computed):
             return None
         shifted = powers.args[0]
-        if shifted.op.op != "sub" or not isinstance(shifted.args[0], Item) or not isinstance(shifted.args[1], Var):
+        if shifted.op.op != "sub" or not isinstance(shifted.args[0], ListItem) or not isinstance(shifted.args[1], Var):
             return None
         scores, highest = shifted.args[0].xs, shifted.args[1]
         same = self._is(highest, "list_max", scores) and self._variables.equally_often(scores, result)
@@ -176,7 +176,7 @@ class _Segments:
             return None
         scale = 1.0
         term = _shown(self._item(scores))
-        while isinstance(term, Made) and term.op.op in ("mul", "div"):
+        while isinstance(term, Computed) and term.op.op in ("mul", "div"):
             left, right = term.args
             if isinstance(left, Lit) and term.op.op == "mul":
                 left, right = right, left
@@ -184,14 +184,14 @@ class _Segments:
                 break
             scale = scale * right.value if term.op.op == "mul" else scale / right.value
             term = _shown(left)
-        if not isinstance(term, Made):
+        if not isinstance(term, Computed):
             return None
         factors = _line_by_line(term)
         if factors is None:
             return None
         for i in (0, 1):
             query, key = _shown(factors[i]), _shown(factors[1 - i])
-            if not isinstance(key, Item) or not self._equally_long(key.xs, values):
+            if not isinstance(key, ListItem) or not self._equally_long(key.xs, values):
                 continue
             while isinstance(query, Var | Weight):
                 found = _made("list_attention", (query, key.xs, values), {"scale": float(scale)})
@@ -259,9 +259,9 @@ class _Segments:
         return None
 
 
-def _line_by_line(term: Made) -> tuple[Term, Term] | None:
+def _line_by_line(term: Computed) -> tuple[Term, Term] | None:
     """The factors of products of one line with one line each, which stand one after the other in both."""
-    if term.op.op == "sum" and isinstance(product := term.args[0], Made) and product.op.op == "mul":
+    if term.op.op == "sum" and isinstance(product := term.args[0], Computed) and product.op.op == "mul":
         last = len(_shape(product.op.type)) - 1
         sizes = {_size(a) for a in (*product.op.args, product.op)}
         return product.args[:2] if dict(term.op.attrs)["dim"] == last and len(sizes) == 1 else None  # type: ignore[return-value]
@@ -281,7 +281,7 @@ def _for_lines(share: object, result: object) -> bool:
 
 def _shown(term: Term | None) -> Term | None:
     """What a term is a view of, if it shows all of it."""
-    while isinstance(term, Made) and is_view(term.op) and _size(term.op.args[0]) == _size(term.op):
+    while isinstance(term, Computed) and is_view(term.op) and _size(term.op.args[0]) == _size(term.op):
         term = term.args[0]
     return term
 

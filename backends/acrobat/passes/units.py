@@ -42,7 +42,7 @@ def unit_name(function: str, bindings: Sequence[Binding], users: Sequence[Sequen
     return re.sub(r"\W+", "_", "_".join(parts))[:MAX_NAME].rstrip("_")
 
 
-class Operands:
+class UnitOperands:
     """The params of a unit that is being written, and the atoms that its launch gives them: one for each operand and mode.
     `names` are those taken within the unit."""
 

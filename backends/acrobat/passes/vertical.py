@@ -19,7 +19,7 @@ from backends.acrobat.ir.work import is_operation, is_view
 from backends.acrobat.passes.chains import Chain, FunctionScope, scopes
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.legal import fits
-from backends.acrobat.passes.units import Operands, UnitPool, unit_name
+from backends.acrobat.passes.units import UnitOperands, UnitPool, unit_name
 
 
 def run(program: Program, fuse: bool = True, hoist: bool = True) -> Program:
@@ -278,7 +278,7 @@ class _KernelBuilder:
     def __init__(self, chain: _OperationChain, exposed: tuple[int, ...]) -> None:
         self.chain = chain
         self.exposed = exposed
-        self.operands = Operands()
+        self.operands = UnitOperands()
         self.body: dict[int, Instr] = {}
 
     def build(self, computed: set[int]) -> _GroupKernel:

@@ -23,7 +23,7 @@ from backends.acrobat.core.toolchain import BuildError, compiler
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels import reference
 from backends.acrobat.kernels.cpu.emit import variants
-from backends.acrobat.kernels.cpu.schedule import Schedule
+from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.interface import CpuCode, Emitted, Schedules, Variant, flops
 from backends.acrobat.kernels.packing import PLAIN
@@ -51,7 +51,7 @@ def emit_reference(
     emitted = Emitted(
         symbol=name,
         kernel=name,
-        schedule=Schedule.default(kernel, target),
+        schedule=KernelSchedule.default(kernel, target),
         packs=packs,
         flops_per_row=flops(kernel),
         code=CpuCode(code, 1, reference.scratch_size(kernel), reference.declaration(kernel, out_mode)),

@@ -15,7 +15,7 @@ from typing import Any
 
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu.emit import symbol
-from backends.acrobat.kernels.cpu.schedule import Schedule
+from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.stored import sources_hash
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.tuning.search import Timing
@@ -73,11 +73,11 @@ class Measurements:
             warnings.warn(f"the tuning results cannot be kept in {self.path} ({error.strerror})", stacklevel=2)
 
 
-def _processors(fields: Mapping[str, Any]) -> Schedule:
-    return Schedule(**{**fields, "rest": tuple(fields["rest"])})
+def _processors(fields: Mapping[str, Any]) -> KernelSchedule:
+    return KernelSchedule(**{**fields, "rest": tuple(fields["rest"])})
 
 
-def path_for(folder: Path, kernel: Kernel, out_mode: Mode, target: CpuTarget, start: Schedule) -> Path:
+def path_for(folder: Path, kernel: Kernel, out_mode: Mode, target: CpuTarget, start: KernelSchedule) -> Path:
     """Where a kernel's measurements on this machine lie, which compare other schedules with `start`."""
     text = "\n".join([repr((kernel, out_mode, target, start)), sources_hash(), processor()])
     name = symbol(kernel, out_mode, target).rpartition("_")[0]

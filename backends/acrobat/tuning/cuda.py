@@ -18,7 +18,7 @@ from backends.acrobat import versions
 from backends.acrobat.kernels.cuda import gemm
 from backends.acrobat.kernels.cuda.build import HERE, version
 from backends.acrobat.kernels.cuda.emit import default_schedules, symbol
-from backends.acrobat.kernels.cuda.schedule import Schedule, gemm_cycles, gemm_schedules
+from backends.acrobat.kernels.cuda.schedule import CudaSchedule, gemm_cycles, gemm_schedules
 from backends.acrobat.kernels.cuda.target import CudaTarget
 from backends.acrobat.kernels.interface import Request, Schedules
 from backends.acrobat.tuning.cache import Measurements
@@ -48,7 +48,7 @@ class CudaMeasured(Measured):
         text = repr((request.kernel, request.out_mode, self.target, task.default, sources_hash(), compiler_of(self.target)))
         name = symbol(request.kernel, request.out_mode, self.target).rpartition("_")[0]
         path = self.folder / "cuda" / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
-        return Measurements(path, lambda fields: Schedule(**fields))
+        return Measurements(path, lambda fields: CudaSchedule(**fields))
 
     def bench(self, request: Request, task: Task) -> CudaBench:
         return CudaBench(request, self.target, tuple(task.extents), task.default.variants)
@@ -68,7 +68,7 @@ def tune(
         plan, seen = found[0], extents(launches, LARGEST_EXTENT)
         usual = default_schedules(request.kernel, target)
 
-        def predicted(schedule: Schedule, plan: Any = plan, seen: Mapping[int, float] = seen) -> float:
+        def predicted(schedule: CudaSchedule, plan: Any = plan, seen: Mapping[int, float] = seen) -> float:
             return sum(often * gemm_cycles(schedule, plan, rows * plan.rows, target.sms) for rows, often in seen.items())
 
         chosen.append(request)

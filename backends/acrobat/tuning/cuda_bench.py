@@ -18,7 +18,7 @@ from backends.acrobat.core.units import Mode, displacements
 from backends.acrobat.kernels.cuda.build import cubin
 from backends.acrobat.kernels.cuda.emit import emit
 from backends.acrobat.kernels.cuda.module import kernel_index, module_text, walk_shared
-from backends.acrobat.kernels.cuda.schedule import Schedule
+from backends.acrobat.kernels.cuda.schedule import CudaSchedule
 from backends.acrobat.kernels.cuda.target import CudaTarget, Driver
 from backends.acrobat.kernels.interface import CudaCode, Emitted, Request, Schedules
 from backends.acrobat.kernels.packing import pack
@@ -109,7 +109,7 @@ class Walker:
         return took.value
 
 
-class Operands:
+class CudaOperands:
     """Random operands of a kernel for `rows` rows and room for its results, in the device's memory."""
 
     def __init__(self, walker: Walker, request: Request, rows: int) -> None:
@@ -155,10 +155,10 @@ class CudaBench:
     def baseline(self) -> dict[int, float]:
         return {rows: timing.default for rows, timing in self._compare(None).items()}
 
-    def measure(self, schedule: Schedule) -> dict[int, Timing]:
+    def measure(self, schedule: CudaSchedule) -> dict[int, Timing]:
         return self._compare(schedule)
 
-    def _compare(self, schedule: Schedule | None) -> dict[int, Timing]:
+    def _compare(self, schedule: CudaSchedule | None) -> dict[int, Timing]:
         """The schedule, by default none, against the default variant for each number of rows."""
         made = {s: emit(self.request.kernel, self.request.out_mode, self.target, s) for s in (*self._usual(), schedule) if s}
         walker = Walker(list(made.values()), self.target)
@@ -166,7 +166,7 @@ class CudaBench:
             weights = {s: self._weights(walker, e) for s, e in made.items()}
             found = {}
             for rows in self.extents:
-                operands = Operands(walker, self.request, rows)
+                operands = CudaOperands(walker, self.request, rows)
                 pair = [self._usual_for(rows), *([schedule] if schedule else [])]
                 runs = [(made[s], operands.arguments(weights[s])) for s in pair]
                 self._check(walker, operands, runs, schedule)
@@ -175,11 +175,11 @@ class CudaBench:
         finally:
             walker.close()
 
-    def _usual(self) -> list[Schedule]:
+    def _usual(self) -> list[CudaSchedule]:
         return [schedule for _, schedule in self.usual]
 
-    def _usual_for(self, rows: int) -> Schedule:
-        chosen: Schedule = [schedule for first, schedule in self.usual if first <= rows][-1]
+    def _usual_for(self, rows: int) -> CudaSchedule:
+        chosen: CudaSchedule = [schedule for first, schedule in self.usual if first <= rows][-1]
         return chosen
 
     def _weights(self, walker: Walker, emitted: Emitted[CudaCode]) -> dict[str, int]:
@@ -192,7 +192,9 @@ class CudaBench:
                 found[p.name] = walker.upload(pack(emitted.packs[p.name], w))
         return found
 
-    def _check(self, walker: Walker, operands: Operands, runs: Sequence[tuple[Any, int]], schedule: Schedule | None) -> None:
+    def _check(
+        self, walker: Walker, operands: CudaOperands, runs: Sequence[tuple[Any, int]], schedule: CudaSchedule | None
+    ) -> None:
         answers = []
         for emitted, arguments in runs:
             walker.write(operands.base, operands.empty)

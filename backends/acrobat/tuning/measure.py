@@ -20,7 +20,7 @@ import numpy as np
 from backends.acrobat.core.toolchain import BuildError, compiler
 from backends.acrobat.core.units import Kernel, Mode, displacements
 from backends.acrobat.kernels.cpu.emit import emit
-from backends.acrobat.kernels.cpu.schedule import Schedule
+from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.interface import CpuCode, Emitted
 from backends.acrobat.kernels.packing import Packing, aligned, pack
@@ -166,7 +166,7 @@ class Bench:
     """One kernel, its default schedule (or `start`) loaded, with operands for each number of rows."""
 
     def __init__(
-        self, kernel: Kernel, out_mode: Mode, target: CpuTarget, extents: Sequence[int], start: Schedule | None = None
+        self, kernel: Kernel, out_mode: Mode, target: CpuTarget, extents: Sequence[int], start: KernelSchedule | None = None
     ) -> None:
         self.kernel, self.out_mode, self.target = kernel, out_mode, target
         self.default = Loaded(emit(kernel, out_mode, target, start))
@@ -185,7 +185,7 @@ class Bench:
             for rows, o in self.operands.items()
         }
 
-    def measure(self, schedule: Schedule) -> dict[int, Timing]:
+    def measure(self, schedule: KernelSchedule) -> dict[int, Timing]:
         """The schedule against the default one, by rows. Raises ScheduleWrong."""
         own = Loaded(emit(self.kernel, self.out_mode, self.target, schedule))
         assert own.packs == self.default.packs, schedule

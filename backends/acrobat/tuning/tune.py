@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from backends.acrobat.kernels.cpu.emit import symbol
-from backends.acrobat.kernels.cpu.schedule import Schedule, grid
+from backends.acrobat.kernels.cpu.schedule import KernelSchedule, grid
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.interface import Request, Schedules
 from backends.acrobat.tuning.cache import Measurements, path_for
@@ -119,10 +119,10 @@ def tune(
     chosen, tasks = [], []
     for request in requests:
         launches = guide.launches(symbol(request.kernel, request.out_mode, target))
-        usual = Schedule.default(request.kernel, target)
+        usual = KernelSchedule.default(request.kernel, target)
         seen = extents(launches) if launches else {}
         candidates = grid(request.kernel, target, seen, threads) if seen else []
-        if untuned and (start := Schedule.untuned(request.kernel, target)) != usual:
+        if untuned and (start := KernelSchedule.untuned(request.kernel, target)) != usual:
             candidates = unordered([usual, *(s for s in candidates if s != start)], request) if seen else []
             usual = start
         elif not candidates:
@@ -133,10 +133,10 @@ def tune(
     return {
         request: schedules
         for request, schedules in zip(chosen, found, strict=True)
-        if schedules != ((0, Schedule.default(request.kernel, target)),)
+        if schedules != ((0, KernelSchedule.default(request.kernel, target)),)
     }
 
 
-def unordered(schedules: Sequence[Schedule], request: Request) -> list[Schedule]:
+def unordered(schedules: Sequence[KernelSchedule], request: Request) -> list[KernelSchedule]:
     """The schedules in an order without meaning, always the same for one kernel."""
     return random.Random(request.kernel.name).sample(schedules, len(schedules))

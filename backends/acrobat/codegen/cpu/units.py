@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from backends.acrobat.codegen.cpp import c_string
 from backends.acrobat.codegen.unit_writer import UnitWriter, elements, operand
-from backends.acrobat.codegen.units import Call, Part, UnitCode
+from backends.acrobat.codegen.units import CallPart, KernelCall, UnitCode
 from backends.acrobat.core.units import Block, Kernel, Mode, Param, StepResult
 from backends.acrobat.kernels.interface import CpuCode, Emitted, Variant
 
@@ -63,7 +63,7 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
             lines += [f"        {line}" for line in self._call(code, call)]
         return "\n".join([*lines, "    });", "}"])
 
-    def _run_library(self, code: UnitCode, call: Call) -> list[str]:
+    def _run_library(self, code: UnitCode, call: KernelCall) -> list[str]:
         """A kernel that calls a library runs once for all rows, which each thread takes a share of."""
         kernel, (variant,) = call.request.kernel, self.emitted[call.request]
         emitted = variant.emitted
@@ -86,7 +86,7 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
             lines += [f"cpu.scatter(out, bucket.out.data, bucket.rows, {kernel.row_size});"]
         return [f"    {line}" for line in lines]
 
-    def _call(self, code: UnitCode, call: Call) -> list[str]:
+    def _call(self, code: UnitCode, call: KernelCall) -> list[str]:
         lines: list[str] = []
         args: list[str | Param]
         if len(call.parts) == 1:
@@ -111,7 +111,7 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
             lines += [f"{'} else ' if i else ''}{condition}{{", *(f"    {line}" for line in step)]
         return [*lines, "}"]
 
-    def _operands(self, code: UnitCode, call: Call, part: Part, lines: list[str]) -> list[str | Param]:
+    def _operands(self, code: UnitCode, call: KernelCall, part: CallPart, lines: list[str]) -> list[str | Param]:
         """The kernel's arguments for the operands of one part. A shared one depends on the variant's packing."""
         lists = {p.name: i for i, p in enumerate(code.lists)}
         group = code.groups.index(call.over) if call.over else -1
@@ -134,7 +134,7 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
         return args
 
     @staticmethod
-    def _results(code: UnitCode, call: Call, rows: str, lines: list[str]) -> list[str]:
+    def _results(code: UnitCode, call: KernelCall, rows: str, lines: list[str]) -> list[str]:
         """The kernel's arguments for where its results go."""
         size = call.request.kernel.row_size
         first, *others = (part.step for part in call.parts)
@@ -163,7 +163,7 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
             "        });",
         ]
 
-    def _intermediate(self, code: UnitCode, k: int, call: Call, p: Param, arg: StepResult, lines: list[str]) -> list[str]:
+    def _intermediate(self, code: UnitCode, k: int, call: KernelCall, p: Param, arg: StepResult, lines: list[str]) -> list[str]:
         """The arguments that pass result `arg` of an earlier call on."""
         assert isinstance(code.unit, Block)
         source, step = arg.step, code.unit.steps[arg.step]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from backends.acrobat.codegen.cpp import c_string
 from backends.acrobat.codegen.unit_writer import UnitWriter, elements, operand
-from backends.acrobat.codegen.units import Call, Part, UnitCode
+from backends.acrobat.codegen.units import CallPart, KernelCall, UnitCode
 from backends.acrobat.core.units import Block, Mode, Param, StepResult
 from backends.acrobat.kernels.cuda.module import kernel_index
 from backends.acrobat.kernels.cuda.text import members
@@ -82,7 +82,7 @@ class _Unit:
         self.numbers = writer.numbers()
         self.tables: dict[str, str] = {}  # C++ that copies a table -> the variable with its address on the device
 
-    def call(self, call: Call, chain: int) -> None:
+    def call(self, call: KernelCall, chain: int) -> None:
         code, kernel = self.code, call.request.kernel
         count = "rows"
         if call.over:
@@ -107,7 +107,7 @@ class _Unit:
                 head += f"if ({n} < {variants[i + 1].rows}) "
             self.lines.append(head + self._step(call, variant, chain, n, args))
 
-    def _step(self, call: Call, variant: Variant[CudaCode], chain: int, n: str, args: list[str | Param]) -> str:
+    def _step(self, call: KernelCall, variant: Variant[CudaCode], chain: int, n: str, args: list[str | Param]) -> str:
         e = variant.emitted
         weights = self.writer.weights(self.code, call)
         values = [
@@ -126,7 +126,7 @@ class _Unit:
             self.lines.append(f"const int64_t* {self.tables[text]} = {text};")
         return self.tables[text]
 
-    def _operand(self, call: Call, i: int, p: Param, n: str) -> list[str | Param]:
+    def _operand(self, call: KernelCall, i: int, p: Param, n: str) -> list[str | Param]:
         """The arguments for one operand."""
         if len(call.parts) > 1:
             found = [self._rows(part, i) for part in call.parts]
@@ -165,7 +165,7 @@ class _Unit:
             items = self._table(f"plan.table({operand(arg)}, starts_{group}[rows])")
         return [self._table(f"plan.table(starts_{group}, rows + 1)"), items, "0"]
 
-    def _rows(self, part: Part, i: int) -> Rows:
+    def _rows(self, part: CallPart, i: int) -> Rows:
         """Where the rows of an operand of one part are."""
         arg = part.args[i]
         if not isinstance(arg, StepResult):
@@ -177,7 +177,7 @@ class _Unit:
             return Rows("bucket.out.data", str(self.code.rows[arg.step] + at))
         return Rows("", f"row_{arg.step} + {at}", str(kernel.row_size))
 
-    def _results(self, call: Call, n: str) -> list[str | Param]:
+    def _results(self, call: KernelCall, n: str) -> list[str | Param]:
         """The arguments for where results go."""
         size = call.request.kernel.row_size
         first, *others = (part.step for part in call.parts)
@@ -193,7 +193,7 @@ class _Unit:
         return [self._table("plan.table(bucket.out.data, rows)"), outs[0].start]
 
 
-def count_of(call: Call, n: str) -> str:
+def count_of(call: KernelCall, n: str) -> str:
     """How many rows a table of a call has, in the same words wherever they are the unit's, so that equal tables are seen."""
     return n if call.over or len(call.parts) > 1 else "rows"
 

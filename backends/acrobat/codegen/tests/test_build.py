@@ -26,7 +26,7 @@ from backends.acrobat.core.folders import cache_folder
 from backends.acrobat.core.toolchain import BuildError
 from backends.acrobat.frontend import build as build_program
 from backends.acrobat.kernels.cpu.emit import variants
-from backends.acrobat.kernels.cpu.schedule import Schedule
+from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.options import Options
 from backends.acrobat.pipeline import optimise
@@ -256,7 +256,7 @@ def test_the_key_has_all_of_the_description() -> None:
     program, target = optimise(build_program(Small()), Options()), CpuTarget.detect()
     first = Build(program, Options(), target)
     (request, *_) = collect_units(program).requests()
-    tried = (0, replace(Schedule.default(request.kernel, target), rows=3))
+    tried = (0, replace(KernelSchedule.default(request.kernel, target), rows=3))
     others = {
         "program": optimise(build_program(Small(words=7)), Options()),
         "options": Options(hoist=False),

@@ -17,7 +17,7 @@ class Refused(Exception):
         self.message, self.advice = message, advice
 
 
-class Call:
+class CallArguments:
     """The arguments of one call, bound by position or name as the caller wrote them."""
 
     def __init__(self, name: str, args: Sequence[Value], kwargs: dict[str, Value], implicit: int = 0) -> None:

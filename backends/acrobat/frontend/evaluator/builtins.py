@@ -13,7 +13,7 @@ from typing import Any
 from backends.acrobat import library
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator import containers
-from backends.acrobat.frontend.evaluator.arguments import Call, Refused
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.calls import WRITTEN, called
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -242,7 +242,9 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
     """`max`, `min` and `sorted` of a list with a key."""
     if args and containers.kind_of(args[0]):
         args = [containers.elements(f, node, args[0]), *args[1:]]  # type: ignore[arg-type]
-    xs, key, reverse = Call(name, args, kwargs).bind("iterable", "key", "reverse", key=Static(None), reverse=Static(False))
+    xs, key, reverse = CallArguments(name, args, kwargs).bind(
+        "iterable", "key", "reverse", key=Static(None), reverse=Static(False)
+    )
     items = iterable(f, xs)
     if is_unknown(items) or nothing_known(items):
         return unknown()

@@ -14,7 +14,7 @@ from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator import mutation
-from backends.acrobat.frontend.evaluator.arguments import Call
+from backends.acrobat.frontend.evaluator.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.choice import among
 from backends.acrobat.frontend.evaluator.conditions import truth
@@ -157,7 +157,7 @@ def _lambda(f: Frame, node: ast.AST, callee: Closure, args: list[Value], kwargs:
     """The expression of a lambda, compiled here, with the names that it saw where it was written."""
     written = callee.node
     parameters = [a.arg for a in (*written.args.args, *written.args.kwonlyargs)]
-    values = Call("lambda", args, kwargs).bind(*parameters)
+    values = CallArguments("lambda", args, kwargs).bind(*parameters)
     before, f.env = f.env, {**callee.env, **dict(zip(parameters, values, strict=True))}
     try:
         return f.expression(written.body)

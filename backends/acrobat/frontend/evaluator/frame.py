@@ -51,7 +51,7 @@ OUTSIDE = {
 """Statements that are not in the language, as messages name them."""
 
 
-class Program(Protocol):
+class ProgramServices(Protocol):
     """What a frame asks of the whole program."""
 
     datatypes: Datatypes
@@ -69,7 +69,7 @@ class Program(Protocol):
 
 
 class Frame:
-    def __init__(self, program: Program, file: str, namespace: dict[str, Any], what: str) -> None:
+    def __init__(self, program: ProgramServices, file: str, namespace: dict[str, Any], what: str) -> None:
         self.program = program
         self.file = file
         self.namespace = namespace

@@ -10,7 +10,7 @@ import types
 from collections.abc import Sequence
 
 from backends.acrobat.core.types import IDENTITY, DataT
-from backends.acrobat.frontend.evaluator.arguments import Call
+from backends.acrobat.frontend.evaluator.arguments import CallArguments
 from backends.acrobat.frontend.evaluator.choice import optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
@@ -32,7 +32,7 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
         fields = [x for x in dataclasses.fields(cls) if x.init]  # type: ignore[arg-type]
         names = [x.name for x in fields]
         defaults = {x.name: Static(x.default) for x in fields if x.default is not dataclasses.MISSING}
-    values = Call(cls.__name__, args, kwargs).bind(*names, **defaults)
+    values = CallArguments(cls.__name__, args, kwargs).bind(*names, **defaults)
     return made(f, node, cls, t, dict(zip(names, values, strict=True)))
 
 
@@ -49,7 +49,7 @@ def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: d
     written = zip(reversed(definition.args.args), reversed(init.__defaults__ or ()), strict=False)
     defaults = {x.arg: Static(v) for x, v in written}
     defaults |= {k: Static(v) for k, v in (init.__kwdefaults__ or {}).items()}
-    values = Call(cls.__name__, args, kwargs).bind(*names, **defaults)
+    values = CallArguments(cls.__name__, args, kwargs).bind(*names, **defaults)
     held: dict[str, Value] = {}
     with f.elsewhere(init, file, dict(zip(names, values, strict=True))):
         for s in definition.body:
@@ -159,7 +159,7 @@ def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type]
 @handles(FUNCTIONS, id)
 def _identity(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """`id(x)` of an object of the instance: a number that it alone has."""
-    (x,) = Call("id", args, kwargs).bind("object")
+    (x,) = CallArguments("id", args, kwargs).bind("object")
     if nothing_known(x):
         return unknown()
     if not isinstance(x, Dyn) or not isinstance(x.type, DataT) or optional(f, x) is not None:

@@ -18,7 +18,7 @@ from backends.acrobat.ir import nodes as n
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PatternRow:
     """An arm still in question: tests to be made, names already bound."""
 
     tests: tuple[tuple[Value, ast.pattern], ...]
@@ -30,21 +30,21 @@ def match_rows(f: Frame, s: ast.Match, arm: Callable[[Sequence[ast.stmt]], Value
     """The value of a match statement whose arms' bodies become values by `arm`, no arm matching by `fall`."""
     subject = f.borrowed(s.subject)
     f.cases = ()
-    rows = [row for c in s.cases for row in _alternatives(Row(((subject, c.pattern),), (), c))]
+    rows = [row for c in s.cases for row in _alternatives(PatternRow(((subject, c.pattern),), (), c))]
     return _rows(f, s, rows, arm, fall)
 
 
-def _alternatives(row: Row) -> list[Row]:
+def _alternatives(row: PatternRow) -> list[PatternRow]:
     """`A | B` is one row for each: what they do is compiled for each."""
     row = _settle(row)
     for i, (value, pattern) in enumerate(row.tests):
         if isinstance(pattern, ast.MatchOr):
             given = [(*row.tests[:i], (value, p), *row.tests[i + 1 :]) for p in pattern.patterns]
-            return [r for tests in given for r in _alternatives(Row(tests, row.names, row.case))]
+            return [r for tests in given for r in _alternatives(PatternRow(tests, row.names, row.case))]
     return [row]
 
 
-def _settle(row: Row) -> Row:
+def _settle(row: PatternRow) -> PatternRow:
     """Turn captures and wildcards into names."""
     tests, names = [], list(row.names)
     for value, pattern in row.tests:
@@ -56,11 +56,11 @@ def _settle(row: Row) -> Row:
             pattern = pattern.pattern
         else:
             tests.append((value, pattern))
-    return Row(tuple(tests), tuple(names), row.case)
+    return PatternRow(tuple(tests), tuple(names), row.case)
 
 
 def _rows(
-    f: Frame, s: ast.Match, rows: list[Row], arm: Callable[[Sequence[ast.stmt]], Value], fall: Callable[[], Value]
+    f: Frame, s: ast.Match, rows: list[PatternRow], arm: Callable[[Sequence[ast.stmt]], Value], fall: Callable[[], Value]
 ) -> Value:
     if not rows:
         return fall()
@@ -78,7 +78,7 @@ def _rows(
             case ast.MatchSequence(patterns):
                 return _sequence(f, s, rows, value, patterns, arm, fall)
             case ast.MatchSingleton(None) if value == Static(None):
-                return _rows(f, s, [Row(first.tests[1:], first.names, first.case), *rest], arm, fall)
+                return _rows(f, s, [PatternRow(first.tests[1:], first.names, first.case), *rest], arm, fall)
             case ast.MatchSingleton(None) if not _may_be_none(f, value):
                 return _rows(f, s, rest, arm, fall)
             case ast.MatchClass() if value == Static(None):
@@ -87,7 +87,7 @@ def _rows(
                 return _switch(f, s, rows, value, arm, fall)
             case ast.MatchValue(constant):
                 same = comparison(f, pattern, ast.Eq(), value, f.expression(constant))
-                matched = [Row(first.tests[1:], first.names, first.case), *rest]
+                matched = [PatternRow(first.tests[1:], first.names, first.case), *rest]
                 return choose(
                     f,
                     s,
@@ -106,7 +106,7 @@ def _may_be_none(f: Frame, value: Value) -> bool:
 def _sequence(
     f: Frame,
     s: ast.Match,
-    rows: list[Row],
+    rows: list[PatternRow],
     value: Value,
     patterns: list[ast.pattern],
     arm: Callable[[Sequence[ast.stmt]], Value],
@@ -125,12 +125,17 @@ def _sequence(
                 tests += zip(parts, p.patterns, strict=True)
             else:
                 tests.append((v, p))
-        opened += _alternatives(Row(tuple(tests), row.names, row.case))
+        opened += _alternatives(PatternRow(tuple(tests), row.names, row.case))
     return _rows(f, s, opened, arm, fall)
 
 
 def _switch(
-    f: Frame, s: ast.Match, rows: list[Row], value: Value, arm: Callable[[Sequence[ast.stmt]], Value], fall: Callable[[], Value]
+    f: Frame,
+    s: ast.Match,
+    rows: list[PatternRow],
+    value: Value,
+    arm: Callable[[Sequence[ast.stmt]], Value],
+    fall: Callable[[], Value],
 ) -> Value:
     """Look at the case of `value`; each case goes on with the rows that it leaves possible."""
     if is_unknown(value):
@@ -143,7 +148,7 @@ def _switch(
     heads: list[tuple[str, tuple[n.Var, ...]]] = []
     owned: list[set[str]] = []
 
-    def add(case: str, variables: tuple[n.Var, ...], possible: list[Row]) -> None:
+    def add(case: str, variables: tuple[n.Var, ...], possible: list[PatternRow]) -> None:
         with f.branch() as b:
             before, f.cases = (f.unmatched, f.cases), (*f.cases, case)
             if not possible:
@@ -170,7 +175,7 @@ def _switch(
     return f.bind(n.Match(value.atom, arms, type, span=f.span), "matched")
 
 
-def _given_optional(row: Row, value: Dyn, some: Dyn | None) -> list[Row]:
+def _given_optional(row: PatternRow, value: Dyn, some: Dyn | None) -> list[PatternRow]:
     """The row if `value` holds `some`, or (None) is None; [] if it does not match then."""
     tests: list[tuple[Value, ast.pattern]] = []
     for v, p in row.tests:
@@ -184,10 +189,10 @@ def _given_optional(row: Row, value: Dyn, some: Dyn | None) -> list[Row]:
         else:
             tests.append((some, p))
     names = tuple((name, some if v == value and some is not None else v) for name, v in row.names)
-    return _alternatives(Row(tuple(tests), names, row.case))
+    return _alternatives(PatternRow(tuple(tests), names, row.case))
 
 
-def _given_case(f: Frame, row: Row, value: Dyn, cls: type, variables: tuple[n.Var, ...]) -> list[Row]:
+def _given_case(f: Frame, row: PatternRow, value: Dyn, cls: type, variables: tuple[n.Var, ...]) -> list[PatternRow]:
     """The row if `value` is a `cls`; [] if it does not match then."""
     tests: list[tuple[Value, ast.pattern]] = []
     for v, p in row.tests:
@@ -217,9 +222,9 @@ def _given_case(f: Frame, row: Row, value: Dyn, cls: type, variables: tuple[n.Va
             if name not in fields:
                 return _wrong(f, p, f"{cls.__name__} has no field `{name}`")
             tests.append((Dyn(variables[fields.index(name)]), q))
-    return _alternatives(Row(tuple(tests), row.names, row.case))
+    return _alternatives(PatternRow(tuple(tests), row.names, row.case))
 
 
-def _wrong(f: Frame, pattern: ast.pattern, message: str, advice: str = "") -> list[Row]:
+def _wrong(f: Frame, pattern: ast.pattern, message: str, advice: str = "") -> list[PatternRow]:
     f.problem(pattern, message, advice)
     return []

@@ -8,7 +8,7 @@ from typing import Any
 
 from backends.acrobat.core.types import INT, TensorT
 from backends.acrobat.frontend.evaluator import mutation
-from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant, is_constant
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import as_index, subscript
 from backends.acrobat.frontend.evaluator.lists import Array, mapped
@@ -199,7 +199,7 @@ def _put(f: Frame, x: Any, entries: Sequence[ast.expr], value: Value) -> Value:
     at %= extents[0]
     new = _put(f, select(f, x, 0, Static(at)), rest, value)  # type: ignore[arg-type]
     parts = [op(f, "slice", [x], {"dim": 0, "start": 0, "stop": at})] if at else []
-    parts.append(call_operation(f, "unsqueeze", Call("unsqueeze", [new, Static(0)], {})))  # type: ignore[arg-type]
+    parts.append(call_operation(f, "unsqueeze", CallArguments("unsqueeze", [new, Static(0)], {})))  # type: ignore[arg-type]
     if at + 1 < extents[0]:
         parts.append(op(f, "slice", [x], {"dim": 0, "start": at + 1, "stop": extents[0]}))
     return parts[0] if len(parts) == 1 else op(f, "cat", parts, {"dim": 0})

@@ -14,7 +14,7 @@ from torch import nn
 from backends.acrobat import library
 from backends.acrobat.core.ops import float32
 from backends.acrobat.core.types import FLOAT, INT, ListT, TensorT
-from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.conditions import condition
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable
@@ -105,17 +105,17 @@ def _number_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
 def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
     name = method.name
     if any(is_mask(a) for a in (*args, *kwargs.values())) and name not in library.FUNCTIONS:
-        return with_masks(f, name, Call(name, [method.owner, *args], kwargs))
+        return with_masks(f, name, CallArguments(name, [method.owner, *args], kwargs))
     if name in library.FUNCTIONS:
         return f.program.call(f, node, library.FUNCTIONS[name], [method.owner, *args], kwargs)
-    return call_operation(f, name, Call(name, [method.owner, *args], kwargs))
+    return call_operation(f, name, CallArguments(name, [method.owner, *args], kwargs))
 
 
 @handles(METHODS, Held)
 def _held_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
     owner = method.owner
     if is_mask(owner):
-        return with_masks(f, method.name, Call(method.name, [owner, *args], kwargs))
+        return with_masks(f, method.name, CallArguments(method.name, [owner, *args], kwargs))
     if owner.kind == "index" and method.name in ("item", "long", "int") and not args:
         inner: Value = owner.value if method.name == "item" else owner
         return inner
@@ -157,10 +157,10 @@ def _of_torch(function: Any) -> Callable[..., Value] | None:
         if name in library.FUNCTIONS:
             return f.program.call(f, node, library.FUNCTIONS[name], args, kwargs)
         if any(is_mask(a) for a in (*args, *kwargs.values())):
-            return with_masks(f, name, Call(name, args, kwargs))
+            return with_masks(f, name, CallArguments(name, args, kwargs))
         if args and isinstance(args[0], Held):
             raise Mismatch(args[0].refusal)
-        return call_operation(f, name, Call(name, args, kwargs))
+        return call_operation(f, name, CallArguments(name, args, kwargs))
 
     return work
 
@@ -194,7 +194,7 @@ def _binary(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value
     if isinstance(a, Held) or isinstance(b, Held):
         return of_masks(f, node, operator, name, a, b)
     if name == "pow":
-        return call_operation(f, "pow", Call("pow", [a, b], {}))
+        return call_operation(f, "pow", CallArguments("pow", [a, b], {}))
     if name in ("floordiv", "mod"):
         return f.program.call(f, node, library.FUNCTIONS["floor_divide" if name == "floordiv" else "remainder"], [a, b], {})
     if name == "matmul" and (is_ragged(a) or is_ragged(b)):

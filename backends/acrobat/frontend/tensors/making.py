@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT, TupleT
-from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant, is_constant
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import item_type, list_of, mapped
@@ -63,7 +63,7 @@ def _full_ragged(f: Frame, entries: list[Any], value: float) -> Dyn:
     return of_rows(mapped(f, [counts], lambda _: _full_ragged(f, rest, value), "i"), k)  # type: ignore[return-value]
 
 
-def _filled(f: Frame, call: Call, value: float) -> Dyn:
+def _filled(f: Frame, call: CallArguments, value: float) -> Dyn:
     if call.kwargs.get("dtype") in (Static(torch.bool), Static(torch.int64), Static(torch.long)):
         return _host_filled(f, call, value)
     _placement(call)
@@ -72,7 +72,7 @@ def _filled(f: Frame, call: Call, value: float) -> Dyn:
     return full_of(f, TupleV(tuple(call.args)), value)
 
 
-def _host_filled(f: Frame, call: Call, value: float) -> Dyn:
+def _host_filled(f: Frame, call: CallArguments, value: float) -> Dyn:
     """A tensor of ints or bools with one dimension, whose values the program has."""
     sizes = f.spread(call.args)
     if len(sizes) != 1:
@@ -82,7 +82,7 @@ def _host_filled(f: Frame, call: Call, value: float) -> Dyn:
     return of_rows(mapped(f, [counts], lambda _: item, "i"), 0)  # type: ignore[return-value]
 
 
-def _placement(call: Call) -> None:
+def _placement(call: CallArguments) -> None:
     """Take `dtype` and `device` off a call: there is one floating type, and one device."""
     dtype = call.kwargs.pop("dtype", Static(None))
     call.kwargs.pop("device", None)
@@ -98,26 +98,26 @@ def _placement(call: Call) -> None:
 
 
 @operation("zeros", of_tensor=False)
-def _zeros(f: Frame, call: Call) -> Dyn:
+def _zeros(f: Frame, call: CallArguments) -> Dyn:
     return _filled(f, call, 0.0)
 
 
 @operation("ones", of_tensor=False)
-def _ones(f: Frame, call: Call) -> Dyn:
+def _ones(f: Frame, call: CallArguments) -> Dyn:
     return _filled(f, call, 1.0)
 
 
 @operation("full", of_tensor=False)
-def _full(f: Frame, call: Call) -> Dyn:
+def _full(f: Frame, call: CallArguments) -> Dyn:
     _placement(call)
     shape, value = call.bind("size", "fill_value")
     return full_of(f, f.static_list(shape), float(constant(value, "the value")))
 
 
 @operation("arange", of_tensor=False)
-def _arange(f: Frame, call: Call) -> Value:
+def _arange(f: Frame, call: CallArguments) -> Value:
     """A tensor of ints, whose values the program has."""
-    _placement(Call(call.name, [], {k: v for k, v in call.kwargs.items() if k == "device"}))
+    _placement(CallArguments(call.name, [], {k: v for k, v in call.kwargs.items() if k == "device"}))
     bounds = [v for v in call.args if v is not None]
     start, stop, step = ([Static(0), *bounds, Static(1)] if len(bounds) == 1 else [*bounds, Static(1)])[:3]
     if not all(is_number(v) and type_or_none(v) == INT for v in (start, stop, step)):
@@ -126,7 +126,7 @@ def _arange(f: Frame, call: Call) -> Value:
 
 
 @operation("linspace", of_tensor=False)
-def _linspace(f: Frame, call: Call) -> Dyn:
+def _linspace(f: Frame, call: CallArguments) -> Dyn:
     _placement(call)
     start, end, steps = (constant(v, "an argument of `linspace`") for v in call.bind("start", "end", "steps"))
     last = max(steps - 1, 1)
@@ -135,7 +135,7 @@ def _linspace(f: Frame, call: Call) -> Dyn:
 
 
 @operation("eye", of_tensor=False)
-def _eye(f: Frame, call: Call) -> Value:
+def _eye(f: Frame, call: CallArguments) -> Value:
     _placement(call)
     rows, columns = call.bind("n", "m", m=Static(None))
     columns = rows if columns == Static(None) else columns
@@ -188,19 +188,19 @@ def triangle(f: Frame, x: Any, diagonal: int, upper: bool) -> Any:
 
 
 @operation("triu", "tril")
-def _triangle(f: Frame, call: Call) -> Value:
+def _triangle(f: Frame, call: CallArguments) -> Value:
     x, diagonal = call.bind("input", "diagonal", diagonal=Static(0))
     at = constant(diagonal, "the diagonal")
     return triangle(f, x, at, call.name == "triu")  # type: ignore[no-any-return]
 
 
 @ragged("triu", "tril")
-def _triangle_ragged(f: Frame, call: Call) -> Value | None:
+def _triangle_ragged(f: Frame, call: CallArguments) -> Value | None:
     return _triangle(f, call)
 
 
 @operation("full_like")
-def _filled_like(f: Frame, call: Call) -> Value:
+def _filled_like(f: Frame, call: CallArguments) -> Value:
     _placement(call)
     x, value = call.bind("input", "fill_value")
     number = float(constant(value, "the value"))
@@ -208,12 +208,12 @@ def _filled_like(f: Frame, call: Call) -> Value:
 
 
 @ragged("full_like")
-def _filled_like_ragged(f: Frame, call: Call) -> Value | None:
+def _filled_like_ragged(f: Frame, call: CallArguments) -> Value | None:
     return _filled_like(f, call)
 
 
 @operation("to")
-def _to(f: Frame, call: Call) -> Value:
+def _to(f: Frame, call: CallArguments) -> Value:
     """`x.to(...)` of another device, or of the type that the tensor has."""
     for v in (*call.args[1:], *call.kwargs.values()):
         is_known, wanted = known(v)
@@ -226,50 +226,50 @@ OTHER_FLOATS = {"half": "float16", "bfloat16": "bfloat16", "double": "float64"}
 
 
 @operation(*OTHER_FLOATS)
-def _other_float(f: Frame, call: Call) -> Value:
+def _other_float(f: Frame, call: CallArguments) -> Value:
     raise Refused(f"tensors are float32 here, not {OTHER_FLOATS[call.name]}", "leave the conversion out")
 
 
 @ragged(*OTHER_FLOATS)
-def _other_floats(f: Frame, call: Call) -> Value | None:
+def _other_floats(f: Frame, call: CallArguments) -> Value | None:
     return _other_float(f, call)
 
 
 @ragged("to")
-def _to_ragged(f: Frame, call: Call) -> Value | None:
+def _to_ragged(f: Frame, call: CallArguments) -> Value | None:
     return None if isinstance(item_type(call.args[0]), ScalarT) else _to(f, call)
 
 
 @operation("zeros_like", "empty_like")
-def _zeros_like(f: Frame, call: Call) -> Dyn:
+def _zeros_like(f: Frame, call: CallArguments) -> Dyn:
     return _full_like(f, call, 0.0)
 
 
 @operation("ones_like")
-def _ones_like(f: Frame, call: Call) -> Dyn:
+def _ones_like(f: Frame, call: CallArguments) -> Dyn:
     return _full_like(f, call, 1.0)
 
 
-def _full_like(f: Frame, call: Call, value: float) -> Dyn:
+def _full_like(f: Frame, call: CallArguments, value: float) -> Dyn:
     _placement(call)
     (x,) = call.bind("input")
     return full_of(f, Static(shape_of(x)), value)
 
 
 @ragged("zeros_like", "empty_like", "ones_like")
-def _like_ragged(f: Frame, c: Call) -> Value | None:
+def _like_ragged(f: Frame, c: CallArguments) -> Value | None:
     value = 1.0 if c.name == "ones_like" else 0.0
     return elementwise(f, c.args[:1], lambda v: op(f, "full", [], {"shape": shape(v[0]), "value": value}))
 
 
 @operation("new_zeros", of_tensor=False)
-def _new_zeros(f: Frame, call: Call) -> Dyn:
-    return _filled(f, Call(call.name, call.args[1:], call.kwargs), 0.0)
+def _new_zeros(f: Frame, call: CallArguments) -> Dyn:
+    return _filled(f, CallArguments(call.name, call.args[1:], call.kwargs), 0.0)
 
 
 @operation("new_ones", of_tensor=False)
-def _new_ones(f: Frame, call: Call) -> Dyn:
-    return _filled(f, Call(call.name, call.args[1:], call.kwargs), 1.0)
+def _new_ones(f: Frame, call: CallArguments) -> Dyn:
+    return _filled(f, CallArguments(call.name, call.args[1:], call.kwargs), 1.0)
 
 
 @handles(FUNCTIONS, torch.tensor, torch.as_tensor, torch.LongTensor)
@@ -311,13 +311,13 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
 
 
 @operation("item")
-def _item(f: Frame, call: Call) -> Dyn:
+def _item(f: Frame, call: CallArguments) -> Dyn:
     (x,) = call.bind("input")
     return item(f, x, "value")
 
 
 @operation("tolist")
-def _tolist(f: Frame, call: Call) -> Value:
+def _tolist(f: Frame, call: CallArguments) -> Value:
     (x,) = call.bind("input")
     shape = shape_of(x)
     if len(shape) != 1:
@@ -327,7 +327,7 @@ def _tolist(f: Frame, call: Call) -> Value:
 
 
 @ragged("tolist")
-def _tolist_ragged(f: Frame, c: Call) -> Value | None:
+def _tolist_ragged(f: Frame, c: CallArguments) -> Value | None:
     x: Any = c.args[0]
     if isinstance(item_type(x), ScalarT):
         return retyped(x, ListT(item_type(x)))

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT
-from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.conditions import COMPARISONS
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import item_type, mapped
@@ -175,71 +175,71 @@ MOVES = frozenset(
     | {"select", "narrow", "clone", "detach", "tril", "triu"}
 )
 """What moves a mask's elements, or some of them, and leaves a mask."""
-GIVEN: dict[str, Callable[[Frame, Call], Value]] = {}
+GIVEN: dict[str, Callable[[Frame, CallArguments], Value]] = {}
 """What else takes masks, by name."""
 
 
-def with_masks(f: Frame, name: str, call: Call) -> Value:
+def with_masks(f: Frame, name: str, call: CallArguments) -> Value:
     """`name` of arguments of which some are masks. Raises Refused, Mismatch."""
     if name in GIVEN:
         return GIVEN[name](f, call)
     if name in MOVES and is_mask(call.args[0]):
-        return mask(call_operation(f, name, Call(name, [plain(call.args[0]), *call.args[1:]], call.kwargs)))
+        return mask(call_operation(f, name, CallArguments(name, [plain(call.args[0]), *call.args[1:]], call.kwargs)))
     if name == "where" or name in OPERATIONS and name in ("masked_fill",):
         return call_operation(f, name, call)
     raise Mismatch(HELD["mask"])
 
 
 @handles(GIVEN, "float")
-def _float(f: Frame, call: Call) -> Value:
+def _float(f: Frame, call: CallArguments) -> Value:
     return ones_and_zeros(f, call.args[0])
 
 
 @handles(GIVEN, "bool")
-def _same(f: Frame, call: Call) -> Value:
+def _same(f: Frame, call: CallArguments) -> Value:
     return call.args[0]
 
 
 @handles(GIVEN, "logical_not", "bitwise_not")
-def _not(f: Frame, call: Call) -> Value:
+def _not(f: Frame, call: CallArguments) -> Value:
     return negated(f, call.args[0])
 
 
 @handles(GIVEN, "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or")
-def _both(f: Frame, call: Call) -> Value:
+def _both(f: Frame, call: CallArguments) -> Value:
     return both(f, "bit" + call.name.rpartition("_")[2], *call.args)
 
 
 @handles(GIVEN, "any", "all")
-def _any(f: Frame, call: Call) -> Value:
+def _any(f: Frame, call: CallArguments) -> Value:
     """One bool of all elements, for which the instance waits; along a dimension a mask."""
     x = plain(call.args[0])
     name = "amax" if call.name == "any" else "amin"
-    found = call_operation(f, name, Call(name, [x, *call.args[1:]], call.kwargs))
+    found = call_operation(f, name, CallArguments(name, [x, *call.args[1:]], call.kwargs))
     if len(call.args) > 1 or call.kwargs:
         return mask(found)
     return f.host("gt", [item(f, found, "value"), Static(0.5)], BOOL)  # type: ignore[arg-type]
 
 
 @handles(GIVEN, "sum")
-def _count(f: Frame, call: Call) -> Value:
+def _count(f: Frame, call: CallArguments) -> Value:
     """How many there are: an int, for which the instance waits."""
     if len(call.args) > 1 or call.kwargs:
         raise Refused("the sums of a mask along a dimension are ints", "write `.float().sum(...)`")
-    total = call_operation(f, "sum", Call("sum", [plain(call.args[0])], {}))
+    total = call_operation(f, "sum", CallArguments("sum", [plain(call.args[0])], {}))
     return Held("index", f.host("int", [item(f, total, "value")], INT))  # type: ignore[arg-type]
 
 
 @operation("bool")
-def _to_bool(f: Frame, call: Call) -> Value:
+def _to_bool(f: Frame, call: CallArguments) -> Value:
     (x,) = call.bind("input")
     return negated(f, mask(op(f, "equal", [x, Static(0.0)])))
 
 
 @ragged("bool")
-def _to_bool_ragged(f: Frame, call: Call) -> Value:
+def _to_bool_ragged(f: Frame, call: CallArguments) -> Value:
     x = call.args[0]
-    return _to_bool(f, Call("bool", [_numbers(f, x) if isinstance(item_type(x), ScalarT) else x], {}))
+    return _to_bool(f, CallArguments("bool", [_numbers(f, x) if isinstance(item_type(x), ScalarT) else x], {}))
 
 
 def where(f: Frame, chosen: Value, x: Value, y: Value) -> Value:
@@ -248,7 +248,7 @@ def where(f: Frame, chosen: Value, x: Value, y: Value) -> Value:
 
 
 @operation("where", of_tensor=False)
-def _where(f: Frame, call: Call) -> Value:
+def _where(f: Frame, call: CallArguments) -> Value:
     """`torch.where(mask, x, y)`, and `x.where(mask, y)`."""
     if len(call.args) != 3:
         raise Refused("`where` takes a mask and two tensors or numbers here")
@@ -261,24 +261,24 @@ def _where(f: Frame, call: Call) -> Value:
 
 
 @ragged("where")
-def _where_ragged(f: Frame, call: Call) -> Value:
+def _where_ragged(f: Frame, call: CallArguments) -> Value:
     return _where(f, call)
 
 
 @operation("masked_fill")
-def _masked_fill(f: Frame, call: Call) -> Value:
+def _masked_fill(f: Frame, call: CallArguments) -> Value:
     x, chosen, value = call.bind("input", "mask", "value")
     number = Static(float(constant(value, "the value"))) if is_number(value) else value
     return where(f, chosen, number, x)
 
 
 @ragged("masked_fill")
-def _masked_fill_ragged(f: Frame, call: Call) -> Value:
+def _masked_fill_ragged(f: Frame, call: CallArguments) -> Value:
     return _masked_fill(f, call)
 
 
 @operation("isnan", "isinf", "isfinite")
-def _kind_of_number(f: Frame, call: Call) -> Value:
+def _kind_of_number(f: Frame, call: CallArguments) -> Value:
     (x,) = call.bind("input")
     if call.name == "isnan":
         return negated(f, mask(op(f, "equal", [x, x])))
@@ -289,18 +289,18 @@ def _kind_of_number(f: Frame, call: Call) -> Value:
 
 
 @ragged("isnan", "isinf", "isfinite")
-def _kind_of_numbers(f: Frame, call: Call) -> Value:
+def _kind_of_numbers(f: Frame, call: CallArguments) -> Value:
     return _kind_of_number(f, call)
 
 
 @handles(FUNCTIONS, torch.nn.functional.one_hot)
 def _one_hot(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """A mask for each of some ints; PyTorch gives ints, so that `.float()` stands behind it in both."""
-    i, count = Call("one_hot", args, kwargs).bind("tensor", "num_classes", num_classes=Static(-1))
+    i, count = CallArguments("one_hot", args, kwargs).bind("tensor", "num_classes", num_classes=Static(-1))
     classes = constant(count, "the number of classes")
     if classes < 1:
         raise Refused("`one_hot` without a number of classes is not in the language", "give it `num_classes`")
-    table: Any = call_operation(f, "eye", Call("eye", [Static(classes)], {}))
+    table: Any = call_operation(f, "eye", CallArguments("eye", [Static(classes)], {}))
     match i:
         case Held("index", inner):
             return mask(select(f, table, 0, inner))

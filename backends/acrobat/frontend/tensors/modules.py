@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat.core.types import INT, ListT
-from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.constants import chosen, contains, position
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import NAMED, as_index
@@ -161,43 +161,43 @@ def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: d
         return f.program.call(f, node, written, [m, *args], kwargs)
     match module:
         case nn.Linear():
-            (x,) = Call("Linear", args, kwargs).bind("input")
-            return call_operation(f, "linear", Call("Linear", [x, of("weight"), of("bias")], {}))
+            (x,) = CallArguments("Linear", args, kwargs).bind("input")
+            return call_operation(f, "linear", CallArguments("Linear", [x, of("weight"), of("bias")], {}))
         case nn.LayerNorm():
-            (x,) = Call("LayerNorm", args, kwargs).bind("input")
+            (x,) = CallArguments("LayerNorm", args, kwargs).bind("input")
             if len(module.normalized_shape) != 1 or module.weight is None or module.bias is None:
                 return f.problem(node, "a LayerNorm has one dimension, a weight and a bias here")
             if is_ragged(x):
                 return over_rows(f, x, x.type.rows, lambda row: run_forward(f, node, m, [row], {}))
             return op(f, "layer_norm", [x, of("weight"), of("bias")], {"eps": module.eps})
         case nn.Embedding():
-            return _embedding(f, node, module, of("weight"), *Call("Embedding", args, kwargs).bind("input"))
+            return _embedding(f, node, module, of("weight"), *CallArguments("Embedding", args, kwargs).bind("input"))
         case nn.Sequential():
-            value: Value = Call("Sequential", args, kwargs).bind("input")[0]
+            value: Value = CallArguments("Sequential", args, kwargs).bind("input")[0]
             for name, _ in module.named_children():
                 value = call(f, node, m.child(name), [value], {})
             return value
         case nn.Identity() | nn.Dropout():
             if isinstance(module, nn.Dropout) and module.training and module.p > 0:
                 return f.problem(node, "dropout in training mode is not in the language", "call .eval() on the model first")
-            same: Value = Call(kind.__name__, args, kwargs).bind("input")[0]
+            same: Value = CallArguments(kind.__name__, args, kwargs).bind("input")[0]
             return same
         case nn.ReLU(inplace=True):
-            return in_place(f, Call("ReLU", args, kwargs).bind("input")[0], lambda x: op(f, "relu", [x]))
+            return in_place(f, CallArguments("ReLU", args, kwargs).bind("input")[0], lambda x: op(f, "relu", [x]))
         case nn.Sigmoid() | nn.Tanh() | nn.ReLU():
-            return call_operation(f, kind.__name__.lower(), Call(kind.__name__, args, kwargs))
+            return call_operation(f, kind.__name__.lower(), CallArguments(kind.__name__, args, kwargs))
         case nn.GELU():
-            return call_operation(f, "gelu", Call("GELU", args, {**kwargs, "approximate": Static(module.approximate)}))
+            return call_operation(f, "gelu", CallArguments("GELU", args, {**kwargs, "approximate": Static(module.approximate)}))
         case nn.Softmax() | nn.LogSoftmax():
             name = "softmax" if isinstance(module, nn.Softmax) else "log_softmax"
-            return call_operation(f, name, Call(kind.__name__, [*args, Static(module.dim)], kwargs))
+            return call_operation(f, name, CallArguments(kind.__name__, [*args, Static(module.dim)], kwargs))
     return f.problem(node, f"nn.{kind.__name__} is not in the language", "LANGUAGE.md lists the modules")
 
 
 @handles(FUNCTIONS, torch.nn.functional.embedding)
 def _looked_up(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """`torch.nn.functional.embedding`."""
-    i, table = Call("embedding", args, kwargs).bind("input", "weight")
+    i, table = CallArguments("embedding", args, kwargs).bind("input", "weight")
     return _embedding(f, node, None, table, i)
 
 

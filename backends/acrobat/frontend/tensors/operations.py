@@ -9,7 +9,7 @@ from functools import partial
 
 import torch
 
-from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.tensors.lifting import elementwise, in_place, op
@@ -27,10 +27,10 @@ from backends.acrobat.frontend.values import (
     unknown,
 )
 
-Operation = Callable[[Frame, Call], Value]
+Operation = Callable[[Frame, CallArguments], Value]
 OPERATIONS: dict[str, Operation] = {}
 """Operations by the names of torch's functions and of the methods of tensors: on tensors of fixed shape."""
-RAGGED: dict[str, Callable[[Frame, Call], Value | None]] = {}
+RAGGED: dict[str, Callable[[Frame, CallArguments], Value | None]] = {}
 """The same with an operand of which an extent varies; None where there is no rule for such arguments."""
 WITHOUT: set[str] = set()
 """Operations whose first argument is no tensor."""
@@ -45,16 +45,18 @@ def operation(*names: str, of_tensor: bool = True) -> Callable[[Operation], Oper
     return handles(OPERATIONS, *names)
 
 
-def ragged(*names: str) -> Callable[[Callable[[Frame, Call], Value | None]], Callable[[Frame, Call], Value | None]]:
+def ragged(
+    *names: str,
+) -> Callable[[Callable[[Frame, CallArguments], Value | None]], Callable[[Frame, CallArguments], Value | None]]:
     """Decorates what operations of these names do with an operand of which an extent varies."""
     return handles(RAGGED, *names)
 
 
-def call_operation(f: Frame, name: str, call: Call) -> Value:
+def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
     """`torch.<name>(...)` or `<tensor>.<name>(...)` with the tensor as first argument. Raises Refused."""
     if name.endswith("_") and name[:-1] in IN_PLACE and call.args:
         rest = call.args[1:]
-        again = partial(Call, name, kwargs=call.kwargs, implicit=call.implicit)
+        again = partial(CallArguments, name, kwargs=call.kwargs, implicit=call.implicit)
         return in_place(f, call.args[0], lambda x: call_operation(f, name[:-1], again([x, *rest])))
     handler = OPERATIONS.get(name)
     if handler is None and name not in RAGGED:
@@ -76,7 +78,7 @@ def call_operation(f: Frame, name: str, call: Call) -> Value:
     return handler(f, call)
 
 
-def _tensor_first(call: Call) -> None:
+def _tensor_first(call: CallArguments) -> None:
     first = call.args[0] if call.args else call.kwargs.get("input", call.kwargs.get("self"))
     if isinstance(first, HostTensor):
         raise Refused(first.refusal)
@@ -93,14 +95,14 @@ def _element_wise(names: dict[str, str], arguments: Sequence[str]) -> None:
 
     def add(name: str, of_ir: str) -> None:
         @operation(name)
-        def dense(f: Frame, call: Call) -> Value:
+        def dense(f: Frame, call: CallArguments) -> Value:
             return op(f, of_ir, call.bind(*arguments))
 
         @ragged(name)
-        def each(f: Frame, call: Call) -> Value:
+        def each(f: Frame, call: CallArguments) -> Value:
             operands = call.args[:1] if len(arguments) == 1 else call.bind(*arguments)
             kwargs = call.kwargs if len(arguments) == 1 else {}
-            return elementwise(f, operands, lambda v: call_operation(f, name, Call(name, list(v), kwargs)))
+            return elementwise(f, operands, lambda v: call_operation(f, name, CallArguments(name, list(v), kwargs)))
 
     for name, of_ir in names.items():
         IN_PLACE.add(name)
@@ -120,12 +122,12 @@ _element_wise(
 
 
 @ragged("gelu", "square", "rsqrt")
-def _each(f: Frame, c: Call) -> Value:
-    return elementwise(f, c.args[:1], lambda v: call_operation(f, c.name, Call(c.name, list(v), c.kwargs)))
+def _each(f: Frame, c: CallArguments) -> Value:
+    return elementwise(f, c.args[:1], lambda v: call_operation(f, c.name, CallArguments(c.name, list(v), c.kwargs)))
 
 
 @operation("gelu")
-def _gelu(f: Frame, call: Call) -> Dyn:
+def _gelu(f: Frame, call: CallArguments) -> Dyn:
     x, approximate = call.bind("input", "approximate", approximate=Static("none"))
     if constant(approximate, "approximate") == "none":
         return op(f, "gelu", [x])
@@ -135,7 +137,7 @@ def _gelu(f: Frame, call: Call) -> Dyn:
 
 
 @operation("pow", of_tensor=False)
-def power(f: Frame, call: Call) -> Value:
+def power(f: Frame, call: CallArguments) -> Value:
     """Of constant whole exponents products, of a half the root; else exp(exponent log base), whose base is positive."""
     base, exponent = call.bind("input", "exponent")
     is_known, number = known(exponent)
@@ -150,7 +152,7 @@ def power(f: Frame, call: Call) -> Value:
 
 
 @ragged("pow")
-def _power_ragged(f: Frame, call: Call) -> Value:
+def _power_ragged(f: Frame, call: CallArguments) -> Value:
     return power(f, call)
 
 
@@ -173,13 +175,13 @@ def _constant_power(f: Frame, base: Value, exponent: float) -> Value:
 
 
 @operation("rsqrt")
-def _rsqrt(f: Frame, call: Call) -> Dyn:
+def _rsqrt(f: Frame, call: CallArguments) -> Dyn:
     (x,) = call.bind("input")
     return op(f, "div", [Static(1.0), op(f, "sqrt", [x])])
 
 
 @operation("square")
-def _square(f: Frame, call: Call) -> Dyn:
+def _square(f: Frame, call: CallArguments) -> Dyn:
     (x,) = call.bind("input")
     return op(f, "mul", [x, x])
 
@@ -187,7 +189,7 @@ def _square(f: Frame, call: Call) -> Dyn:
 @handles(FUNCTIONS, torch.nn.functional.relu)
 def _relu(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """`torch.nn.functional.relu`, which can also change its operand."""
-    x, inplace = Call("relu", args, kwargs).bind("input", "inplace", inplace=Static(False))
+    x, inplace = CallArguments("relu", args, kwargs).bind("input", "inplace", inplace=Static(False))
     if constant(inplace, "inplace"):
         return in_place(f, x, lambda x: op(f, "relu", [x]))
-    return call_operation(f, "relu", Call("relu", [x], {}))
+    return call_operation(f, "relu", CallArguments("relu", [x], {}))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from backends.acrobat.core.types import INT, ListT, ScalarT
-from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, flattened, item_type, mapped, stacked
 from backends.acrobat.frontend.tensors.lifting import as_rows, axis, dim_of, of_rows, op, over_rows, select, shape, shape_of
@@ -121,7 +121,7 @@ def repeat(f: Frame, x: Array, times: Sequence[Any], expand: bool) -> Value:
 
 
 @operation("cat", "concat", "concatenate", of_tensor=False)
-def _cat(f: Frame, call: Call) -> Dyn:
+def _cat(f: Frame, call: CallArguments) -> Dyn:
     xs, dim = call.bind("tensors", "dim", dim=Static(0))
     if is_unknown(xs):
         return unknown()
@@ -136,7 +136,7 @@ def _cat(f: Frame, call: Call) -> Dyn:
 
 
 @operation("stack", of_tensor=False)
-def _stack(f: Frame, call: Call) -> Value:
+def _stack(f: Frame, call: CallArguments) -> Value:
     xs, dim = call.bind("tensors", "dim", dim=Static(0))
     if is_unknown(xs):
         return unknown()
@@ -171,7 +171,7 @@ def _running(f: Frame, xs: Any) -> bool:
 
 
 @operation("chunk")
-def _chunk(f: Frame, call: Call) -> Value:
+def _chunk(f: Frame, call: CallArguments) -> Value:
     x, chunks, dim = call.bind("input", "chunks", "dim", dim=Static(0))
     d = dim_of(dim, len(shape_of(x)), "chunk")
     extent = shape_of(x)[d]
@@ -180,7 +180,7 @@ def _chunk(f: Frame, call: Call) -> Value:
 
 
 @operation("split")
-def _split(f: Frame, call: Call) -> Value:
+def _split(f: Frame, call: CallArguments) -> Value:
     x, sizes, dim = call.bind("input", "split_size_or_sections", "dim", dim=Static(0))
     d = dim_of(dim, len(shape_of(x)), "split")
     extent = shape_of(x)[d]
@@ -201,14 +201,14 @@ def _slices(f: Frame, x: Dyn, dim: int, sizes: list[int]) -> TupleV:
 
 
 @operation("unbind")
-def _unbind(f: Frame, call: Call) -> Value:
+def _unbind(f: Frame, call: CallArguments) -> Value:
     x, dim = call.bind("input", "dim", dim=Static(0))
     d = dim_of(dim, len(shape_of(x)), "unbind")
     return TupleV(tuple(op(f, "index", [x], {"dim": d, "i": i}) for i in range(shape_of(x)[d])))
 
 
 @operation("select")
-def _select(f: Frame, call: Call) -> Dyn:
+def _select(f: Frame, call: CallArguments) -> Dyn:
     x, dim, index = call.bind("input", "dim", "index")
     d = dim_of(dim, len(shape_of(x)), "select")
     i = constant(index, "the index of `select`")
@@ -216,17 +216,17 @@ def _select(f: Frame, call: Call) -> Dyn:
 
 
 @ragged("select")
-def _select_ragged(f: Frame, c: Call) -> Value | None:
+def _select_ragged(f: Frame, c: CallArguments) -> Value | None:
     v, dim, i = c.bind("input", "dim", "index")
     return select(f, v, dim_of(dim, len(shape(v)), c.name), i)
 
 
 @ragged("chunk", "split", "unbind")
-def _pieces_ragged(f: Frame, c: Call) -> Value | None:
+def _pieces_ragged(f: Frame, c: CallArguments) -> Value | None:
     return _pieces(f, c.name, c, len(shape(c.args[0])))
 
 
-def _pieces(f: Frame, name: str, c: Call, rank: int) -> Value:
+def _pieces(f: Frame, name: str, c: CallArguments, rank: int) -> Value:
     """`chunk`, `split` and `unbind` along a dimension that does not vary; `unbind` along the one that does is its list."""
     names = {"chunk": ("chunks", "dim"), "split": ("split_size_or_sections", "dim"), "unbind": ("dim",)}[name]
     x, *rest, dim = c.bind("input", *names, dim=Static(0))
@@ -237,7 +237,7 @@ def _pieces(f: Frame, name: str, c: Call, rank: int) -> Value:
             return retyped(x, ListT(item_type(x)))
         raise Refused(f"`{name}` along an extent that varies between instances")
     inner = Static(d - (d > k))
-    whole = mapped(f, [x], lambda row: call_operation(f, name, Call(name, [row, *rest, inner], {})))
+    whole = mapped(f, [x], lambda row: call_operation(f, name, CallArguments(name, [row, *rest, inner], {})))
     if is_unknown(whole):
         return unknown()
     count = len(item_type(whole).items)
@@ -249,7 +249,7 @@ def _pieces(f: Frame, name: str, c: Call, rank: int) -> Value:
 
 
 @operation("narrow")
-def _narrow(f: Frame, call: Call) -> Dyn:
+def _narrow(f: Frame, call: CallArguments) -> Dyn:
     x, dim, start, length = call.bind("input", "dim", "start", "length")
     d, at = dim_of(dim, len(shape_of(x)), "narrow"), constant(start, "start")
     return op(f, "slice", [x], {"dim": d, "start": at, "stop": at + constant(length, "length")})
@@ -268,7 +268,7 @@ def turned(f: Frame, x: Array, dim: int) -> Value:
 
 
 @operation("flip", "fliplr", "flipud")
-def _flip(f: Frame, call: Call) -> Value:
+def _flip(f: Frame, call: CallArguments) -> Value:
     x: Any = call.args[0]
     dims = {"fliplr": [Static(1)], "flipud": [Static(0)]}.get(call.name)
     for d in dims if dims is not None else f.spread([*call.args[1:], *call.kwargs.values()]):
@@ -277,7 +277,7 @@ def _flip(f: Frame, call: Call) -> Value:
 
 
 @ragged("flip", "fliplr", "flipud")
-def _flip_ragged(f: Frame, call: Call) -> Value | None:
+def _flip_ragged(f: Frame, call: CallArguments) -> Value | None:
     return _flip(f, call)
 
 
@@ -298,7 +298,7 @@ def padded(f: Frame, x: Array, dim: int, before: int, after: int, value: float) 
 
 
 @operation("pad", "_pad")
-def _padded(f: Frame, call: Call) -> Value:
+def _padded(f: Frame, call: CallArguments) -> Value:
     x, sizes, mode, value = call.bind("input", "pad", "mode", "value", mode=Static("constant"), value=Static(0.0))
     if constant(mode, "the mode") != "constant":
         raise Refused("`pad` fills with a constant here")
@@ -311,20 +311,20 @@ def _padded(f: Frame, call: Call) -> Value:
 
 
 @ragged("pad", "_pad")
-def _padded_ragged(f: Frame, call: Call) -> Value | None:
+def _padded_ragged(f: Frame, call: CallArguments) -> Value | None:
     return _padded(f, call)
 
 
 @operation("repeat")
-def _repeat(f: Frame, call: Call) -> Value:
+def _repeat(f: Frame, call: CallArguments) -> Value:
     return repeat(f, call.args[0], f.spread([*call.args[1:], *call.kwargs.values()]), False)
 
 
 @operation("expand")
-def _expand(f: Frame, call: Call) -> Value:
+def _expand(f: Frame, call: CallArguments) -> Value:
     return repeat(f, call.args[0], f.spread([*call.args[1:], *call.kwargs.values()]), True)
 
 
 @ragged("repeat", "expand")
-def _repeat_ragged(f: Frame, c: Call) -> Value | None:
+def _repeat_ragged(f: Frame, c: CallArguments) -> Value | None:
     return repeat(f, c.args[0], f.spread([*c.args[1:], *c.kwargs.values()]), c.name == "expand")

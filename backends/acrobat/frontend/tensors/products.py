@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, mapped
 from backends.acrobat.frontend.tensors.lifting import as_rows, axis, elementwise, of_rows, op, over_rows, shape
@@ -80,34 +80,34 @@ def _contracted(f: Frame, a: Array, b: Array) -> Value:
 
 
 @operation("matmul", "mm", "bmm", "mv", "dot")
-def _matmul(f: Frame, call: Call) -> Dyn:
+def _matmul(f: Frame, call: CallArguments) -> Dyn:
     return op(f, "matmul", call.bind("input", "other"))
 
 
 @ragged("matmul", "mm", "bmm", "mv", "dot")
-def _matmul_ragged(f: Frame, c: Call) -> Value | None:
+def _matmul_ragged(f: Frame, c: CallArguments) -> Value | None:
     return matmul(f, *c.bind("input", "other"))
 
 
 @operation("linear")
-def _linear(f: Frame, call: Call) -> Dyn:
+def _linear(f: Frame, call: CallArguments) -> Dyn:
     x, w, b = call.bind("input", "weight", "bias", bias=Static(None))
     return op(f, "linear", [x, w] if b == Static(None) else [x, w, b])
 
 
 @ragged("linear")
-def _linear_ragged(f: Frame, c: Call) -> Value | None:
+def _linear_ragged(f: Frame, c: CallArguments) -> Value | None:
     v, w, bias = c.bind("input", "weight", "bias", bias=Static(None))
     if shape(v)[-1] is None:
         raise Refused("`Linear` along an extent that varies: its weight has a fixed one")
-    return over_rows(f, v, axis(v), lambda row: call_operation(f, "linear", Call("linear", [row, w, bias], {})))
+    return over_rows(f, v, axis(v), lambda row: call_operation(f, "linear", CallArguments("linear", [row, w, bias], {})))
 
 
 # ---- einsum
 
 
 @operation("einsum", of_tensor=False)
-def _einsum(f: Frame, call: Call) -> Value:
+def _einsum(f: Frame, call: CallArguments) -> Value:
     """`torch.einsum` of one or two tensors and an equation known at compile time, without `...` and repeated letters."""
     equation, *operands = call.args
     text = str(constant(equation, "the equation")).replace(" ", "")
@@ -129,7 +129,7 @@ def _einsum(f: Frame, call: Call) -> Value:
     for k, gone in enumerate(alone):  # what only one operand has is summed up first
         for letter in gone:
             at = terms[k].index(letter)
-            operands[k] = call_operation(f, "sum", Call("sum", [operands[k], Static(at)], {}))
+            operands[k] = call_operation(f, "sum", CallArguments("sum", [operands[k], Static(at)], {}))
             terms[k] = terms[k].replace(letter, "")
     if len(terms) == 1:
         return permute(f, operands[0], [terms[0].index(c) for c in wanted])
@@ -157,7 +157,7 @@ def _einsum_of_two(f: Frame, terms: list[str], wanted: str, operands: list[Any])
             _grouped(f, v, [len(batch), *groups])
             for v, groups in ((x, (len(left), len(summed))), (y, (len(summed), len(right))))
         )
-        product = call_operation(f, "matmul", Call("matmul", [x, y], {}))
+        product = call_operation(f, "matmul", CallArguments("matmul", [x, y], {}))
         if len(left) != 1 or len(right) != 1:
             extents = [sizes[c] for c in (*batch, *left, *right)]
             if len(left) == 0:
@@ -165,7 +165,7 @@ def _einsum_of_two(f: Frame, terms: list[str], wanted: str, operands: list[Any])
             if len(right) == 0:
                 product = move(f, product, "squeeze", len(shape(product)) - 1)
             if len(left) > 1 or len(right) > 1:
-                product = call_operation(f, "reshape", Call("reshape", [product, *map(Static, extents)], {}))
+                product = call_operation(f, "reshape", CallArguments("reshape", [product, *map(Static, extents)], {}))
     now = [*batch, *left, *right]
     return permute(f, product, [now.index(c) for c in wanted])
 
@@ -188,5 +188,5 @@ def _grouped(f: Frame, x: Any, sizes: list[int]) -> Any:
 
 
 @ragged("einsum")
-def _einsum_ragged(f: Frame, call: Call) -> Value | None:
+def _einsum_ragged(f: Frame, call: CallArguments) -> Value | None:
     return _einsum(f, call)

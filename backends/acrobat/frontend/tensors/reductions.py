@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, ListT, ScalarT, TupleT
-from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, fold, has_items, head, item_type, length, mapped, transposed_lists
 from backends.acrobat.frontend.tensors.lifting import (
@@ -89,7 +89,7 @@ def along_any(f: Frame, how: str, x: Array, dim: int, keep: bool) -> Value:
     if is_ragged(x):
         return along(f, how, x, dim, keep)
     if how in ("softmax", "log_softmax"):
-        return call_operation(f, how, Call(how, [x, Static(dim)], {}))
+        return call_operation(f, how, CallArguments(how, [x, Static(dim)], {}))
     if how == "min":
         negated = op(f, "max", [op(f, "neg", [x])], {"dim": dim, "keepdim": keep})
         return op(f, "neg", [negated])
@@ -170,7 +170,7 @@ def _reduced_dense(f: Frame, how: str, row: Value) -> Value:
 # ---- the operations
 
 
-def _dense(f: Frame, how: str, call: Call) -> Dyn:
+def _dense(f: Frame, how: str, call: CallArguments) -> Dyn:
     x, dim, keepdim = call.bind("input", "dim", "keepdim", dim=None, keepdim=Static(False))
     keep = bool(constant(keepdim, "keepdim"))
     if dim is None or dim == Static(None):
@@ -182,45 +182,45 @@ def _dense(f: Frame, how: str, call: Call) -> Dyn:
 
 
 @operation("sum")
-def _sum(f: Frame, call: Call) -> Value:
+def _sum(f: Frame, call: CallArguments) -> Value:
     return _dense(f, "sum", call)
 
 
 @operation("mean")
-def _mean(f: Frame, call: Call) -> Dyn:
+def _mean(f: Frame, call: CallArguments) -> Dyn:
     return _dense(f, "mean", call)
 
 
 @operation("argmax")
-def _argmax_dense(f: Frame, call: Call) -> Dyn:
+def _argmax_dense(f: Frame, call: CallArguments) -> Dyn:
     return _dense(f, "argmax", call)
 
 
 @operation("amax")
-def _amax(f: Frame, call: Call) -> Dyn:
+def _amax(f: Frame, call: CallArguments) -> Dyn:
     return _dense(f, "max", call)
 
 
 @operation("amin")
-def _amin(f: Frame, call: Call) -> Dyn:
+def _amin(f: Frame, call: CallArguments) -> Dyn:
     x, *rest = call.args
-    return op(f, "neg", [_dense(f, "max", Call("amin", [op(f, "neg", [x]), *rest], call.kwargs))])
+    return op(f, "neg", [_dense(f, "max", CallArguments("amin", [op(f, "neg", [x]), *rest], call.kwargs))])
 
 
 @operation("min")
-def _min(f: Frame, call: Call) -> Value:
+def _min(f: Frame, call: CallArguments) -> Value:
     if len(call.args) == 2 and is_tensor(call.args[1]):
         return op(f, "minimum", call.args)
     x, *rest = call.args
-    negated = Call("min", [op(f, "neg", [x]), *rest], call.kwargs)
+    negated = CallArguments("min", [op(f, "neg", [x]), *rest], call.kwargs)
     if len(call.args) == 1 and not call.kwargs:
         return op(f, "neg", [_dense(f, "max", negated)])
-    again = Call("min", list(negated.args), dict(call.kwargs))
+    again = CallArguments("min", list(negated.args), dict(call.kwargs))
     return TupleV((op(f, "neg", [_dense(f, "max", negated)]), _dense(f, "argmax", again)))
 
 
 @operation("max")
-def _max(f: Frame, call: Call) -> Value:
+def _max(f: Frame, call: CallArguments) -> Value:
     if len(call.args) == 2 and is_tensor(call.args[1]):
         return op(f, "maximum", call.args)
     if len(call.args) == 1 and not call.kwargs:
@@ -229,18 +229,18 @@ def _max(f: Frame, call: Call) -> Value:
 
 
 @ragged("sum", "mean", "amax", "amin", "argmax")
-def _reduced_ragged(f: Frame, c: Call) -> Value | None:
+def _reduced_ragged(f: Frame, c: CallArguments) -> Value | None:
     v, dim, keepdim = c.bind("input", "dim", "keepdim", dim=Static(None), keepdim=Static(False))
     keep, how = bool(constant(keepdim, "keepdim")), {"amax": "max", "amin": "min"}.get(c.name, c.name)
     return _reduced(f, how, v, dim, keep)
 
 
 @ragged("max", "min")
-def _extreme_ragged(f: Frame, c: Call) -> Value | None:
+def _extreme_ragged(f: Frame, c: CallArguments) -> Value | None:
     if len(c.args) == 1 and not c.kwargs:
         return _reduced(f, c.name, c.args[0], Static(None), False)
     if len(c.args) == 2 and (is_ragged(c.args[1]) or is_tensor(c.args[1])):
-        return elementwise(f, c.args, lambda v: call_operation(f, f"{c.name}imum", Call(c.name, list(v), {})))
+        return elementwise(f, c.args, lambda v: call_operation(f, f"{c.name}imum", CallArguments(c.name, list(v), {})))
     if c.name == "min":
         return None
     v, dim, keepdim = c.bind("input", "dim", "keepdim", keepdim=Static(False))
@@ -253,13 +253,13 @@ def _extreme_ragged(f: Frame, c: Call) -> Value | None:
 
 
 @operation("softmax")
-def _softmax_dense(f: Frame, call: Call) -> Dyn:
+def _softmax_dense(f: Frame, call: CallArguments) -> Dyn:
     x, dim, _ = call.bind("input", "dim", "dtype", dtype=None)
     return op(f, "softmax", [x], {"dim": dim_of(dim, len(shape_of(x)), "softmax")})
 
 
 @operation("log_softmax")
-def _log_softmax(f: Frame, call: Call) -> Dyn:
+def _log_softmax(f: Frame, call: CallArguments) -> Dyn:
     x, dim, _ = call.bind("input", "dim", "dtype", dtype=None)
     along = {"dim": dim_of(dim, len(shape_of(x)), "log_softmax"), "keepdim": True}
     shifted = op(f, "sub", [x, op(f, "max", [x], along)])
@@ -267,13 +267,13 @@ def _log_softmax(f: Frame, call: Call) -> Dyn:
 
 
 @ragged("softmax", "log_softmax")
-def _softmax_ragged(f: Frame, c: Call) -> Value | None:
+def _softmax_ragged(f: Frame, c: CallArguments) -> Value | None:
     v, dim, _ = c.bind("input", "dim", "dtype", dtype=None)
     return along(f, c.name, v, dim_of(dim, len(shape(v)), c.name), True)
 
 
 @operation("layer_norm")
-def _layer_norm(f: Frame, call: Call) -> Dyn:
+def _layer_norm(f: Frame, call: CallArguments) -> Dyn:
     x, shape, w, b, eps = call.bind(
         "input", "normalized_shape", "weight", "bias", "eps", weight=None, bias=None, eps=Static(1e-5)
     )
@@ -288,6 +288,6 @@ def _layer_norm(f: Frame, call: Call) -> Dyn:
 
 
 @ragged("layer_norm")
-def _layer_norm_ragged(f: Frame, c: Call) -> Value | None:
+def _layer_norm_ragged(f: Frame, c: CallArguments) -> Value | None:
     v, *rest = c.args
-    return over_rows(f, v, axis(v), lambda row: call_operation(f, c.name, Call(c.name, [row, *rest], c.kwargs)))
+    return over_rows(f, v, axis(v), lambda row: call_operation(f, c.name, CallArguments(c.name, [row, *rest], c.kwargs)))

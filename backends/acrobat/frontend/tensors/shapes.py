@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT
-from backends.acrobat.frontend.evaluator.arguments import Call, Refused, constant
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, item_type, length, mapped
 from backends.acrobat.frontend.tensors.lifting import (
@@ -30,8 +30,8 @@ def move(f: Frame, x: Array, how: str, dim: int) -> Value:
     """`unsqueeze` or `squeeze` of one dimension (not negative) of a tensor or number."""
     if isinstance(x, Held) or not is_ragged(x):
         if is_tensor(x):
-            return call_operation(f, how, Call(how, [x, Static(dim)], {}))
-        return x if isinstance(x, Held) else call_operation(f, how, Call(how, [Dyn(operand(f, x)), Static(dim)], {}))
+            return call_operation(f, how, CallArguments(how, [x, Static(dim)], {}))
+        return x if isinstance(x, Held) else call_operation(f, how, CallArguments(how, [Dyn(operand(f, x)), Static(dim)], {}))
     k = axis(x)
     if how == "unsqueeze":
         return over_rows(f, x, k + (dim <= k), lambda row: move(f, row, how, dim if dim <= k else dim - 1))
@@ -103,7 +103,7 @@ def _is_length(f: Frame, value: Any) -> bool:
 
 
 @operation("reshape", "view")
-def _reshape(f: Frame, call: Call) -> Dyn:
+def _reshape(f: Frame, call: CallArguments) -> Dyn:
     x: Any
     x, *extent = [*call.args, *call.kwargs.values()]
     wanted = [constant(e, "the shape") for e in f.spread(extent)]
@@ -114,12 +114,12 @@ def _reshape(f: Frame, call: Call) -> Dyn:
 
 
 @ragged("view", "reshape")
-def _reshape_ragged(f: Frame, c: Call) -> Value | None:
+def _reshape_ragged(f: Frame, c: CallArguments) -> Value | None:
     return reshape(f, c.args[0], f.spread([*c.args[1:], *c.kwargs.values()]))
 
 
 @operation("flatten")
-def _flatten(f: Frame, call: Call) -> Dyn:
+def _flatten(f: Frame, call: CallArguments) -> Dyn:
     x, start, end = call.bind("input", "start_dim", "end_dim", start_dim=Static(0), end_dim=Static(-1))
     shape = shape_of(x)
     s, e = dim_of(start, len(shape), "flatten"), dim_of(end, len(shape), "flatten")
@@ -127,7 +127,7 @@ def _flatten(f: Frame, call: Call) -> Dyn:
 
 
 @operation("unsqueeze")
-def _unsqueeze(f: Frame, call: Call) -> Dyn:
+def _unsqueeze(f: Frame, call: CallArguments) -> Dyn:
     x, dim = call.bind("input", "dim")
     d = dim_of(dim, len(shape_of(x)), "unsqueeze", extra=1)
     shape = shape_of(x)
@@ -135,13 +135,13 @@ def _unsqueeze(f: Frame, call: Call) -> Dyn:
 
 
 @ragged("unsqueeze")
-def _unsqueeze_ragged(f: Frame, c: Call) -> Value | None:
+def _unsqueeze_ragged(f: Frame, c: CallArguments) -> Value | None:
     v, dim = c.bind("input", "dim")
     return move(f, v, c.name, dim_of(dim, len(shape(v)), c.name, extra=1))
 
 
 @operation("squeeze")
-def _squeeze(f: Frame, call: Call) -> Dyn:
+def _squeeze(f: Frame, call: CallArguments) -> Dyn:
     x, dim = call.bind("input", "dim", dim=None)
     shape = shape_of(x)
     if dim is None:
@@ -151,7 +151,7 @@ def _squeeze(f: Frame, call: Call) -> Dyn:
 
 
 @ragged("squeeze")
-def _squeeze_ragged(f: Frame, c: Call) -> Value | None:
+def _squeeze_ragged(f: Frame, c: CallArguments) -> Value | None:
     v, dim = c.bind("input", "dim", dim=None)
     if dim is None:
         raise Refused("`squeeze()` of a tensor whose extent varies depends on that extent", "give it the dimension")
@@ -159,7 +159,7 @@ def _squeeze_ragged(f: Frame, c: Call) -> Value | None:
 
 
 @operation("transpose")
-def _transpose(f: Frame, call: Call) -> Dyn:
+def _transpose(f: Frame, call: CallArguments) -> Dyn:
     x, a, b = call.bind("input", "dim0", "dim1")
     rank = len(shape_of(x))
     i, j = dim_of(a, rank, "transpose"), dim_of(b, rank, "transpose")
@@ -169,7 +169,7 @@ def _transpose(f: Frame, call: Call) -> Dyn:
 
 
 @ragged("transpose")
-def _transpose_ragged(f: Frame, c: Call) -> Value | None:
+def _transpose_ragged(f: Frame, c: CallArguments) -> Value | None:
     v, a, b = c.bind("input", "dim0", "dim1")
     rank = len(shape(v))
     dims = list(range(rank))
@@ -179,18 +179,18 @@ def _transpose_ragged(f: Frame, c: Call) -> Value | None:
 
 
 @operation("t")
-def _t(f: Frame, call: Call) -> Dyn:
+def _t(f: Frame, call: CallArguments) -> Dyn:
     (x,) = call.bind("input")
     return op(f, "permute", [x], {"dims": tuple(reversed(range(len(shape_of(x)))))})
 
 
 @ragged("t")
-def _t_ragged(f: Frame, c: Call) -> Value | None:
+def _t_ragged(f: Frame, c: CallArguments) -> Value | None:
     return permute(f, c.args[0], list(reversed(range(len(shape(c.args[0]))))))
 
 
 @operation("movedim", "moveaxis")
-def _movedim(f: Frame, call: Call) -> Value:
+def _movedim(f: Frame, call: CallArguments) -> Value:
     x, source, destination = call.bind("input", "source", "destination")
     rank = len(shape(x))
     own, to = (dim_of(v, rank, call.name) for v in (source, destination))
@@ -199,12 +199,12 @@ def _movedim(f: Frame, call: Call) -> Value:
 
 
 @ragged("movedim", "moveaxis")
-def _movedim_ragged(f: Frame, call: Call) -> Value | None:
+def _movedim_ragged(f: Frame, call: CallArguments) -> Value | None:
     return _movedim(f, call)
 
 
 @operation("permute")
-def _permute(f: Frame, call: Call) -> Dyn:
+def _permute(f: Frame, call: CallArguments) -> Dyn:
     x: Any
     x, *dims = [*call.args, *call.kwargs.values()]
     items = f.spread(dims)
@@ -213,26 +213,26 @@ def _permute(f: Frame, call: Call) -> Dyn:
 
 
 @ragged("permute")
-def _permute_ragged(f: Frame, c: Call) -> Value | None:
+def _permute_ragged(f: Frame, c: CallArguments) -> Value | None:
     x = c.args[0]
     rank = len(shape(x))
     return permute(f, x, [dim_of(d, rank, c.name) for d in f.spread([*c.args[1:], *c.kwargs.values()])])
 
 
 @operation("contiguous")
-def _contiguous(f: Frame, call: Call) -> Dyn:
+def _contiguous(f: Frame, call: CallArguments) -> Dyn:
     x: Any = call.args[0]
     f.builder.fresh -= {getattr(f.atom(x), "name", "")}  # the result may be the tensor or a copy of it
     return x  # type: ignore[no-any-return]
 
 
 @operation("detach")
-def _detach(f: Frame, call: Call) -> Dyn:
+def _detach(f: Frame, call: CallArguments) -> Dyn:
     return call.args[0]  # type: ignore[return-value]
 
 
 @operation("clone")
-def _clone(f: Frame, call: Call) -> Dyn:
+def _clone(f: Frame, call: CallArguments) -> Dyn:
     """A tensor of its own: changes of the other in place do not reach it."""
     x: Any = call.args[0]
     fresh = set(f.builder.fresh)
@@ -242,13 +242,13 @@ def _clone(f: Frame, call: Call) -> Dyn:
 
 
 @operation("float")
-def _float(f: Frame, call: Call) -> Value:
+def _float(f: Frame, call: CallArguments) -> Value:
     (x,) = call.bind("input")
     return x  # type: ignore[no-any-return]
 
 
 @ragged("contiguous", "detach", "clone", "float")
-def _same_ragged(f: Frame, c: Call) -> Value | None:
+def _same_ragged(f: Frame, c: CallArguments) -> Value | None:
     x: Any = c.args[0]
     return x if c.name != "float" or not isinstance(item_type(x), ScalarT) else numbers(f, x)
 
@@ -266,14 +266,14 @@ def numbers(f: Frame, x: Array) -> Value:
 
 
 @operation("size")
-def _size(f: Frame, call: Call) -> Value:
+def _size(f: Frame, call: CallArguments) -> Value:
     x, dim = call.bind("input", "dim", dim=None)
     shape = shape_of(x)
     return Static(tuple(shape)) if dim is None else Static(shape[dim_of(dim, len(shape), "size")])
 
 
 @ragged("size")
-def _size_ragged(f: Frame, c: Call) -> Value | None:
+def _size_ragged(f: Frame, c: CallArguments) -> Value | None:
     v, dim = c.bind("input", "dim", dim=None)
     rank = len(shape(v))
     if dim is not None:
@@ -282,20 +282,20 @@ def _size_ragged(f: Frame, c: Call) -> Value | None:
 
 
 @operation("numel")
-def _numel(f: Frame, call: Call) -> Value:
+def _numel(f: Frame, call: CallArguments) -> Value:
     return Static(math.prod(shape_of(call.args[0])))  # type: ignore[arg-type]
 
 
 @ragged("numel")
-def _numel_ragged(f: Frame, c: Call) -> Value | None:
+def _numel_ragged(f: Frame, c: CallArguments) -> Value | None:
     return length(f, c.args[0]) if len(shape(c.args[0])) == 1 else None
 
 
 @operation("dim")
-def _dim(f: Frame, call: Call) -> Value:
+def _dim(f: Frame, call: CallArguments) -> Value:
     return Static(len(shape_of(call.args[0])))  # type: ignore[arg-type]
 
 
 @ragged("dim")
-def _dim_ragged(f: Frame, c: Call) -> Value | None:
+def _dim_ragged(f: Frame, c: CallArguments) -> Value | None:
     return Static(len(shape(c.args[0])))

@@ -7,7 +7,7 @@ from functools import cache
 
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu import vendor
-from backends.acrobat.kernels.cpu.schedule import Schedule
+from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.stored import Entry, stored
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.interface import CpuCode, Emitted, Schedules, Variant, flops
@@ -16,10 +16,10 @@ from backends.acrobat.options import Kernels
 
 
 @cache
-def emit(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: Schedule | None = None) -> Emitted[CpuCode]:
+def emit(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: KernelSchedule | None = None) -> Emitted[CpuCode]:
     """A kernel compiled for the way its results are placed, by default with the default schedule. The first one that is not on
     the disk yet imports TVM."""
-    schedule = schedule or Schedule.default(kernel, target)
+    schedule = schedule or KernelSchedule.default(kernel, target)
     name = symbol(kernel, out_mode, target, schedule)
 
     def make() -> Entry:
@@ -65,7 +65,7 @@ def variants(
     called = _call(kernel, out_mode, target) if kernels == "vendor" else None
     if called:
         return (Variant(0, called),)
-    wanted = schedules or ((0, Schedule.default(kernel, target)),)
+    wanted = schedules or ((0, KernelSchedule.default(kernel, target)),)
     return tuple(Variant(rows, emit(kernel, out_mode, target, schedule)) for rows, schedule in wanted)
 
 
@@ -78,15 +78,15 @@ def _call(kernel: Kernel, out_mode: Mode, target: CpuTarget) -> Emitted[CpuCode]
     return Emitted(
         symbol=name,
         kernel=symbol(kernel, out_mode, target),
-        schedule=Schedule.default(kernel, target),
+        schedule=KernelSchedule.default(kernel, target),
         packs=dict(made.packs),
         flops_per_row=flops(kernel),
         code=CpuCode(b"", made.parts, 0, "", made.source, made.adjacent),
     )
 
 
-def symbol(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: Schedule | None = None) -> str:
+def symbol(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: KernelSchedule | None = None) -> str:
     """A C name, the same for equal kernels only; without a schedule that of the default one."""
-    tuned = () if schedule in (None, Schedule.default(kernel, target)) else (schedule,)
+    tuned = () if schedule in (None, KernelSchedule.default(kernel, target)) else (schedule,)
     digest = hashlib.sha256(repr((kernel, out_mode, target, *tuned)).encode()).hexdigest()[:16]
     return "k_" + "".join(c if c.isalnum() else "_" for c in kernel.name) + f"_{digest}"

@@ -22,7 +22,7 @@ from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu.code import Code, Expr, div, i64, load, mod, plus, times
 from backends.acrobat.kernels.cpu.epilogue import EpilogueWriter, Site
 from backends.acrobat.kernels.cpu.operands import Interface, walk
-from backends.acrobat.kernels.cpu.schedule import PREFETCH_ROWS, Schedule, panel_count
+from backends.acrobat.kernels.cpu.schedule import PREFETCH_ROWS, KernelSchedule, panel_count
 from backends.acrobat.kernels.cpu.target import CpuTarget, Tile
 from backends.acrobat.kernels.cpu.vectors import first_lanes, load_vector, splat, store_vector, typed
 from backends.acrobat.kernels.packing import PLAIN, Packing, panels
@@ -30,7 +30,7 @@ from backends.acrobat.kernels.plan import Gemm
 
 
 class GemmWriter:
-    def __init__(self, code: Code, interface: Interface, plan: Gemm, target: CpuTarget, schedule: Schedule) -> None:
+    def __init__(self, code: Code, interface: Interface, plan: Gemm, target: CpuTarget, schedule: KernelSchedule) -> None:
         self.code = code
         self.interface = interface
         self.plan = plan

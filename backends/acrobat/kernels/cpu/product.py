@@ -15,14 +15,14 @@ from tvm import tirx
 from backends.acrobat.kernels.cpu.code import Code, Expr, load, plus, times
 from backends.acrobat.kernels.cpu.epilogue import EpilogueWriter, Site
 from backends.acrobat.kernels.cpu.operands import Interface, walk
-from backends.acrobat.kernels.cpu.schedule import Schedule
+from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.shuffles import row_sums, transpose
 from backends.acrobat.kernels.cpu.vectors import first_lanes, load_vector, splat, store_vector, typed
 from backends.acrobat.kernels.plan import Product
 
 
 class ProductWriter:
-    def __init__(self, code: Code, interface: Interface, plan: Product, lanes: int, schedule: Schedule) -> None:
+    def __init__(self, code: Code, interface: Interface, plan: Product, lanes: int, schedule: KernelSchedule) -> None:
         self.code = code
         self.interface = interface
         self.plan = plan

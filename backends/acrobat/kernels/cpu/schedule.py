@@ -31,7 +31,7 @@ Order = Literal["panels", "rows"]
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class KernelSchedule:
     """The loops of a kernel. `rows` and `panels` are the register tile; of a product of two row operands `panels` counts the
     vectors of columns."""
 
@@ -52,22 +52,22 @@ class Schedule:
     """Product: dot products along the reduction, in place of a transposed copy of the right operand."""
 
     @staticmethod
-    def default(kernel: Kernel, target: CpuTarget) -> Schedule:
+    def default(kernel: Kernel, target: CpuTarget) -> KernelSchedule:
         """The schedule of a kernel that is not tuned."""
         gemm = plan_gemm(kernel, target.lanes)
         if gemm:
             return default_gemm(gemm, target)
         two = plan_product(kernel, target.lanes)
-        return default_product(two, target) if two else Schedule("rowwise")
+        return default_product(two, target) if two else KernelSchedule("rowwise")
 
     @staticmethod
-    def untuned(kernel: Kernel, target: CpuTarget) -> Schedule:
+    def untuned(kernel: Kernel, target: CpuTarget) -> KernelSchedule:
         """The plain loops of the kernel's template, without any of what was found by measuring: one row, one panel and one part
         at a time. What a tuner that is told nothing starts from (paper: the auto-scheduler's own default)."""
         gemm = plan_gemm(kernel, target.lanes)
         if gemm:
-            return Schedule("gemm", block=block_rows(gemm.depth, 1, target))
-        return Schedule("product" if plan_product(kernel, target.lanes) else "rowwise")
+            return KernelSchedule("gemm", block=block_rows(gemm.depth, 1, target))
+        return KernelSchedule("product" if plan_product(kernel, target.lanes) else "rowwise")
 
     def tiles(self, gates: int, target: CpuTarget) -> tuple[Tile, ...]:
         """GEMM: tiles by falling number of rows. The first is for all rows but the rest, the smallest that holds it for the
@@ -103,19 +103,19 @@ def rest_rows(rows: int) -> tuple[int, ...]:
     return tuple(r for r in (8, 6, 5, 4, 3, 2, 1) if r < rows - 1 or r == 1 < rows)
 
 
-def default_gemm(plan: Gemm, target: CpuTarget) -> Schedule:
+def default_gemm(plan: Gemm, target: CpuTarget) -> KernelSchedule:
     count = panel_count(plan.epilogue.units, target.lanes)
     group = next(g for g in (GROUP, 2, 1) if count % g == 0)
     main = target.registers.tiles[plan.epilogue.gates - 1]
     block = block_rows(plan.depth, main.rows, target)
-    return Schedule("gemm", main.rows, min(main.panels, group), group, block, rest_rows(main.rows))
+    return KernelSchedule("gemm", main.rows, min(main.panels, group), group, block, rest_rows(main.rows))
 
 
-def default_product(plan: Product, target: CpuTarget) -> Schedule:
+def default_product(plan: Product, target: CpuTarget) -> KernelSchedule:
     widest = 2 if plan.rows >= 4 else 4
     panels = min(widest, max(1, plan.columns // target.lanes))
     dots = dotted(plan, target.lanes) and plan.rows <= DOT_ROWS
-    return Schedule("product", target.registers.product_rows, panels, dots=dots)
+    return KernelSchedule("product", target.registers.product_rows, panels, dots=dots)
 
 
 def dotted(plan: Product, lanes: int) -> bool:
@@ -123,7 +123,7 @@ def dotted(plan: Product, lanes: int) -> bool:
     return not plan.along_columns(lanes) and plan.left.stride == 1
 
 
-def grid(kernel: Kernel, target: CpuTarget, extents: Mapping[int, float], threads: int = 1) -> list[Schedule]:
+def grid(kernel: Kernel, target: CpuTarget, extents: Mapping[int, float], threads: int = 1) -> list[KernelSchedule]:
     """The schedules to try beside the default one, the most promising first. `extents`: how often which number of rows
     occurs. For several threads there must be about as many parts as by default. A kernel of the row-wise template has none."""
     gemm = plan_gemm(kernel, target.lanes)
@@ -133,7 +133,7 @@ def grid(kernel: Kernel, target: CpuTarget, extents: Mapping[int, float], thread
     return product_grid(two, target) if two else []
 
 
-def gemm_grid(plan: Gemm, target: CpuTarget, extents: Mapping[int, float], threads: int) -> list[Schedule]:
+def gemm_grid(plan: Gemm, target: CpuTarget, extents: Mapping[int, float], threads: int) -> list[KernelSchedule]:
     usual, registers = default_gemm(plan, target), target.registers
     gates, count = plan.epilogue.gates, panel_count(plan.epilogue.units, target.lanes)
     rows_seen = {rows * plan.rows: often for rows, often in extents.items()}
@@ -151,9 +151,9 @@ def gemm_grid(plan: Gemm, target: CpuTarget, extents: Mapping[int, float], threa
         blocks = [block, *(b for b in [max(block // 4 // rows, 1) * rows] if b < max(rows_seen))]
         orders: tuple[Order, ...] = ("panels", "rows") if group > panels else ("panels",)
         for b, order, prefetch in product(blocks, orders, (0, PREFETCH)):
-            found.append(Schedule("gemm", rows, panels, group, b, rest_rows(rows), order, prefetch))
+            found.append(KernelSchedule("gemm", rows, panels, group, b, rest_rows(rows), order, prefetch))
 
-    def promise(s: Schedule) -> tuple[float, int]:
+    def promise(s: KernelSchedule) -> tuple[float, int]:
         cycles = sum(often * gemm_cycles(s, plan, rows, target) for rows, often in rows_seen.items())
         changed = sum(getattr(s, f.name) != getattr(usual, f.name) for f in fields(s))
         return round(log(cycles) / PREDICTABLE), changed
@@ -161,7 +161,7 @@ def gemm_grid(plan: Gemm, target: CpuTarget, extents: Mapping[int, float], threa
     return sorted((s for s in found if s != usual), key=promise)
 
 
-def gemm_cycles(schedule: Schedule, plan: Gemm, rows: int, target: CpuTarget) -> float:
+def gemm_cycles(schedule: KernelSchedule, plan: Gemm, rows: int, target: CpuTarget) -> float:
     """A rough prediction, to order trials by: two FMAs or two loads a cycle, and four cycles until a sum can be added to."""
     gates, depth = plan.epilogue.gates, plan.depth
     count = panel_count(plan.epilogue.units, target.lanes)
@@ -176,11 +176,11 @@ def gemm_cycles(schedule: Schedule, plan: Gemm, rows: int, target: CpuTarget) ->
     return rows // main.rows * tile(main.rows, main.panels) + (tile(left, rest.panels) if left else 0.0)
 
 
-def product_grid(plan: Product, target: CpuTarget) -> list[Schedule]:
+def product_grid(plan: Product, target: CpuTarget) -> list[KernelSchedule]:
     usual, lanes = default_product(plan, target), target.lanes
     widths = [w for w in (1, 2, 4) if w <= max(1, plan.columns // lanes)]
     found = [replace(usual, dots=True)] if dotted(plan, lanes) else []
     for rows, panels in product((8, 6, 4, 2, 1), widths):
         if rows <= max(plan.rows, 1) and rows * panels + panels < target.registers.count:
-            found.append(Schedule("product", rows, panels))
+            found.append(KernelSchedule("product", rows, panels))
     return [s for s in found if s != usual]

@@ -13,14 +13,14 @@ from backends.acrobat.kernels.cpu.code import Code, function, lower, object_byte
 from backends.acrobat.kernels.cpu.operands import Interface
 from backends.acrobat.kernels.cpu.product import ProductWriter
 from backends.acrobat.kernels.cpu.rowwise import RowWriter
-from backends.acrobat.kernels.cpu.schedule import Schedule
+from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.packing import PLAIN, Packing
 from backends.acrobat.kernels.plan import plan_gemm, plan_product
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenKernel:
     """A kernel in TensorIR."""
 
     function: Any
@@ -29,7 +29,7 @@ class Written:
     packs: dict[str, Packing]
 
 
-def write_kernel(kernel: Kernel, out_mode: Mode, symbol: str, target: CpuTarget, schedule: Schedule) -> Written:
+def write_kernel(kernel: Kernel, out_mode: Mode, symbol: str, target: CpuTarget, schedule: KernelSchedule) -> WrittenKernel:
     code = Code()
     interface = Interface(code, kernel, out_mode)
     packs = {p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED}
@@ -47,7 +47,7 @@ def write_kernel(kernel: Kernel, out_mode: Mode, symbol: str, target: CpuTarget,
         rows = RowWriter(code, interface, target.lanes)
         rows.write()
         parts, scratch = 1, rows.scratch_size
-    return Written(function(symbol, interface.params, code), parts, scratch, packs)
+    return WrittenKernel(function(symbol, interface.params, code), parts, scratch, packs)
 
 
 def llvm_version() -> str:
@@ -55,6 +55,6 @@ def llvm_version() -> str:
     return str(tvm.get_global_func("target.llvm_version_major")())
 
 
-def compile_kernel(symbol: str, written: Written, target: CpuTarget) -> bytes:
+def compile_kernel(symbol: str, written: WrittenKernel, target: CpuTarget) -> bytes:
     """The object file."""
     return object_bytes(lower(symbol, written.function, target))

@@ -23,7 +23,7 @@ COLUMNS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class LibraryCall:
     """The C++ of a product: `parts` it can be shared by, and whether it writes rows that lie next to each other."""
 
     source: str
@@ -32,7 +32,7 @@ class Call:
     packs: Mapping[str, Packing]
 
 
-def call(kernel: Kernel, out_mode: Mode, symbol: str) -> Call | None:
+def call(kernel: Kernel, out_mode: Mode, symbol: str) -> LibraryCall | None:
     """The kernel as calls of the library's GEMM; None if it is not one product of whole operands."""
     if len(kernel.body) != 1 or OPS[kernel.body[0].op].fusion is not Fusion.PRODUCT:
         return None
@@ -52,7 +52,7 @@ def call(kernel: Kernel, out_mode: Mode, symbol: str) -> Call | None:
         [f"// {instr.name} = {instr.op}({shapes})", head, *(f"    {line}" for line in body), "    return 0;", "}"]
     )
     packs = {p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED}
-    return Call(source, parts, writer.adjacent, packs)
+    return LibraryCall(source, parts, writer.adjacent, packs)
 
 
 class _Writer:

@@ -48,7 +48,7 @@ ACROBAT_KERNEL void answer(int64_t* memory, int64_t value) {{ tell_host(memory, 
 ENTRIES = ("nothing", "barriers", "chase", "multiply", "answer")
 
 
-class Device:
+class LoadedDevice:
     """The device with the kernels loaded, in the primary context. Raises UnsupportedCuda."""
 
     def __init__(self, target: CudaTarget) -> None:
@@ -94,7 +94,7 @@ class Device:
 
 
 def measure(target: CudaTarget) -> dict[str, float]:
-    device = Device(target)
+    device = LoadedDevice(target)
     count = 1 << 16
     table = (ctypes.c_int64 * count)(*((i * 4099 + 17) % count for i in range(count)))
     table[0] = 0

@@ -7,8 +7,8 @@ from functools import cache
 
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cuda import gemm, product, rowwise
-from backends.acrobat.kernels.cuda.gemm import Written
-from backends.acrobat.kernels.cuda.schedule import Schedule, gemm_variants, product_schedule
+from backends.acrobat.kernels.cuda.gemm import WrittenText
+from backends.acrobat.kernels.cuda.schedule import CudaSchedule, gemm_variants, product_schedule
 from backends.acrobat.kernels.cuda.target import CudaTarget
 from backends.acrobat.kernels.cuda.text import indented, members
 from backends.acrobat.kernels.interface import CudaCode, Emitted, Schedules, Variant, flops
@@ -21,7 +21,7 @@ MOST_ARGUMENTS = 58
 
 
 @cache
-def default_schedules(kernel: Kernel, target: CudaTarget) -> tuple[tuple[int, Schedule], ...]:
+def default_schedules(kernel: Kernel, target: CudaTarget) -> tuple[tuple[int, CudaSchedule], ...]:
     """The schedules of a kernel that is not tuned, each with the number of rows it begins at."""
     if found := gemm.plan_of(kernel):
         return gemm_variants(found[0], target.sms)
@@ -31,7 +31,7 @@ def default_schedules(kernel: Kernel, target: CudaTarget) -> tuple[tuple[int, Sc
 
 
 @cache
-def emit(kernel: Kernel, out_mode: Mode, target: CudaTarget, schedule: Schedule | None = None) -> Emitted[CudaCode]:
+def emit(kernel: Kernel, out_mode: Mode, target: CudaTarget, schedule: CudaSchedule | None = None) -> Emitted[CudaCode]:
     """The kernel's text for the way its results are placed, by default with the schedule for the fewest rows."""
     schedule = schedule or default_schedules(kernel, target)[0][1]
     name = symbol(kernel, out_mode, target, schedule)
@@ -72,7 +72,7 @@ def emit(kernel: Kernel, out_mode: Mode, target: CudaTarget, schedule: Schedule 
     )
 
 
-def _write(kernel: Kernel, out_mode: Mode, name: str, target: CudaTarget, schedule: Schedule) -> Written:
+def _write(kernel: Kernel, out_mode: Mode, name: str, target: CudaTarget, schedule: CudaSchedule) -> WrittenText:
     match schedule.template:
         case "few" | "many":
             return gemm.write(kernel, out_mode, name, schedule)
@@ -92,7 +92,7 @@ def variants(
     return tuple(Variant(rows, emit(kernel, out_mode, target, schedule)) for rows, schedule in wanted)
 
 
-def symbol(kernel: Kernel, out_mode: Mode, target: CudaTarget, schedule: Schedule | None = None) -> str:
+def symbol(kernel: Kernel, out_mode: Mode, target: CudaTarget, schedule: CudaSchedule | None = None) -> str:
     """A C name, the same for equal kernels only; without a schedule that of the default one."""
     schedule = schedule or default_schedules(kernel, target)[0][1]
     digest = hashlib.sha256(repr((kernel, out_mode, target, schedule)).encode()).hexdigest()[:16]

@@ -8,7 +8,7 @@ from backends.acrobat.kernels.elements import Constant
 from backends.acrobat.kernels.plan import Address, Compute, Epilogue, Gate, Lane, Load
 
 
-class EpilogueWriter:
+class CudaEpilogueWriter:
     """Writes `finish<V>(a, row, unit, gate)`: `row` counts product rows of all instances, `gate[g][j]` is the product element
     of gate g and unit `unit + j`."""
 

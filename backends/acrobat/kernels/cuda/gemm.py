@@ -6,15 +6,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from backends.acrobat.core.units import Kernel, Mode
-from backends.acrobat.kernels.cuda.epilogue import EpilogueWriter
-from backends.acrobat.kernels.cuda.schedule import LANES, THREADS, Schedule, gemm_tile, panel_count
+from backends.acrobat.kernels.cuda.epilogue import CudaEpilogueWriter
+from backends.acrobat.kernels.cuda.schedule import LANES, THREADS, CudaSchedule, gemm_tile, panel_count
 from backends.acrobat.kernels.cuda.text import Addresses, indented, walk
 from backends.acrobat.kernels.packing import PLAIN, Packing, panels
 from backends.acrobat.kernels.plan import Gemm, plan_gemm
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenText:
     """A kernel's text, definitions and the body of its tile function, and the shape of its tiles as CudaCode explains it."""
 
     definitions: list[str]
@@ -43,7 +43,7 @@ def packs(kernel: Kernel, plan: Gemm) -> dict[str, Packing]:
     return {name: packing if name in (plan.weight, plan.bias) else PLAIN for name in shared}
 
 
-def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: Schedule) -> Written:
+def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule) -> WrittenText:
     found = plan_of(kernel)
     assert found
     plan, lanes = found
@@ -68,7 +68,7 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: Schedule) -> Wr
         *indented(_starts(plan, addresses)),
         *indented(_place(plan)),
         *indented(_runs(plan)),
-        *indented(EpilogueWriter(addresses, plan.epilogue, plan.rows, lanes).write(bias)),
+        *indented(CudaEpilogueWriter(addresses, plan.epilogue, plan.rows, lanes).write(bias)),
         "};",
     ]
     height, across = gemm_tile(schedule, units)
@@ -81,10 +81,10 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: Schedule) -> Wr
         shared = ring_bytes(schedule, gates) + 8 * len(plan.segments) * 16 * schedule.rows
         check = f"Many<{symbol}, {schedule.rows}, {schedule.panels}>"
     agree = [f"static_assert({check}::kSharedBytes == {shared} && {check}::kColumns == {across});"]
-    return Written(lines + agree, [call], height, across, plan.rows, shared, packs(kernel, plan))
+    return WrittenText(lines + agree, [call], height, across, plan.rows, shared, packs(kernel, plan))
 
 
-def few_shared(plan: Gemm, schedule: Schedule) -> int:
+def few_shared(plan: Gemm, schedule: CudaSchedule) -> int:
     """Few::kSharedBytes of few.cuh."""
     chunk = plan.depth if plan.depth * schedule.rows <= 16384 else 16384 // schedule.rows // 32 * 32
     slices = 8 // schedule.panels
@@ -93,7 +93,7 @@ def few_shared(plan: Gemm, schedule: Schedule) -> int:
     return 4 * (schedule.rows * (-(-chunk // 4) * 4) + sums)
 
 
-def ring_bytes(schedule: Schedule, gates: int) -> int:
+def ring_bytes(schedule: CudaSchedule, gates: int) -> int:
     """Tiled::kRingBytes of tiled.cuh."""
     ring = 3 * 16 * (16 * schedule.rows + 4 + gates * (64 * schedule.panels + 4))
     return 4 * max(ring, 4 * schedule.rows * schedule.panels * gates * THREADS)

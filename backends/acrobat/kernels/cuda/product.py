@@ -4,9 +4,9 @@ with."""
 from __future__ import annotations
 
 from backends.acrobat.core.units import Kernel, Mode
-from backends.acrobat.kernels.cuda.epilogue import EpilogueWriter
-from backends.acrobat.kernels.cuda.gemm import Written, ring_bytes
-from backends.acrobat.kernels.cuda.schedule import LANES, Schedule
+from backends.acrobat.kernels.cuda.epilogue import CudaEpilogueWriter
+from backends.acrobat.kernels.cuda.gemm import WrittenText, ring_bytes
+from backends.acrobat.kernels.cuda.schedule import LANES, CudaSchedule
 from backends.acrobat.kernels.cuda.text import Addresses, indented, walk
 from backends.acrobat.kernels.packing import PLAIN
 from backends.acrobat.kernels.plan import Operand, Product, plan_product
@@ -21,7 +21,7 @@ def plan_of(kernel: Kernel) -> tuple[Product, int] | None:
     return None
 
 
-def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: Schedule) -> Written:
+def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule) -> WrittenText:
     found = plan_of(kernel)
     assert found
     plan, lanes = found
@@ -44,21 +44,23 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: Schedule) -> Wr
         *(f"    static constexpr int {name} = {value};" for name, value in fields.items()),
         *indented(_operand("left", plan.left, addresses)),
         *indented(_operand("right", plan.right, addresses)),
-        *indented(EpilogueWriter(addresses, plan.epilogue, rows, lanes).write(bias)),
+        *indented(CudaEpilogueWriter(addresses, plan.epilogue, rows, lanes).write(bias)),
         "};",
     ]
     packs = {p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED}
     if schedule.template == "dots":
         across = plan.heads * -(-plan.columns // 32)
         definitions.append(f"static_assert(Dots<{symbol}>::kTiles == {across});")
-        return Written(definitions, [f"few_dots<{symbol}, {schedule.rows}>(a, tile, shared, thread);"], 1, across, 1, 0, packs)
+        return WrittenText(
+            definitions, [f"few_dots<{symbol}, {schedule.rows}>(a, tile, shared, thread);"], 1, across, 1, 0, packs
+        )
     height, width = 16 * schedule.rows, 64 * schedule.panels
     across = plan.heads * -(-plan.rows // height) * -(-plan.columns // width)
     shared = ring_bytes(schedule, 1) + 8 * (height + width)
     both = f"Both<{symbol}, {schedule.rows}, {schedule.panels}>"
     definitions.append(f"static_assert({both}::kSharedBytes == {shared} && {both}::kTiles == {across});")
     call = f"both_rows<{symbol}, {schedule.rows}, {schedule.panels}>(a, tile, shared, thread);"
-    return Written(definitions, [call], 1, across, 1, shared, packs)
+    return WrittenText(definitions, [call], 1, across, 1, shared, packs)
 
 
 def _operand(name: str, operand: Operand, addresses: Addresses) -> list[str]:

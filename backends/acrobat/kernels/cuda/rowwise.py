@@ -9,8 +9,8 @@
 from __future__ import annotations
 
 from backends.acrobat.core.units import Kernel, Mode
-from backends.acrobat.kernels.cuda.gemm import Written
-from backends.acrobat.kernels.cuda.schedule import THREADS, WARPS, Schedule
+from backends.acrobat.kernels.cuda.gemm import WrittenText
+from backends.acrobat.kernels.cuda.schedule import THREADS, WARPS, CudaSchedule
 from backends.acrobat.kernels.cuda.slices import Slices, plan_slices
 from backends.acrobat.kernels.cuda.stages import write_general
 from backends.acrobat.kernels.cuda.text import Addresses, indented
@@ -21,27 +21,27 @@ ELEMENTS_EACH = 2
 """Elements of a thread, where a row has many."""
 
 
-def schedule_of(kernel: Kernel) -> Schedule:
+def schedule_of(kernel: Kernel) -> CudaSchedule:
     if all(is_pure(i) for i in kernel.body):
-        return Schedule("elements")
-    return Schedule("slices") if plan_slices(kernel) else Schedule("general")
+        return CudaSchedule("elements")
+    return CudaSchedule("slices") if plan_slices(kernel) else CudaSchedule("general")
 
 
-def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: Schedule, shared: int, blocks: int) -> Written:
+def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, shared: int, blocks: int) -> WrittenText:
     """`shared`: bytes of shared memory that a tile may take; `blocks`: how many there are at most at once."""
     packs = {p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED}
     match schedule.template:
         case "elements":
             body, rows, columns = write_elements(kernel, out_mode)
-            return Written([], body, rows, columns, 1, 0, packs)
+            return WrittenText([], body, rows, columns, 1, 0, packs)
         case "slices":
             slices = plan_slices(kernel)
             assert slices
             body = Slices(kernel, out_mode, slices).write()
             each = WARPS if slices.width == 32 else 1
-            return Written([], body, each, 1, slices.outer, 0 if slices.width == 32 else 2 * WARPS * 4, packs)
+            return WrittenText([], body, each, 1, slices.outer, 0 if slices.width == 32 else 2 * WARPS * 4, packs)
     definitions, body, bytes_wanted = write_general(kernel, out_mode, symbol, shared, blocks)
-    return Written(definitions, body, 1, 1, 1, bytes_wanted, packs, blocks if definitions else 0x7FFFFFFF)
+    return WrittenText(definitions, body, 1, 1, 1, bytes_wanted, packs, blocks if definitions else 0x7FFFFFFF)
 
 
 def write_elements(kernel: Kernel, out_mode: Mode) -> tuple[list[str], int, int]:

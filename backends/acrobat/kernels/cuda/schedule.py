@@ -24,7 +24,7 @@ Template = Literal["few", "many", "both", "dots", "elements", "slices", "general
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class CudaSchedule:
     """`rows`, `panels` and `lanes` are the sizes that the template's header explains: few (R, WP, L), many and both (RT, PT),
     dots (R)."""
 
@@ -38,20 +38,20 @@ def panel_count(units: int) -> int:
     return ceil(units / LANES)
 
 
-def gemm_schedules(plan: Gemm) -> Iterator[Schedule]:
+def gemm_schedules(plan: Gemm) -> Iterator[CudaSchedule]:
     """All that a product with a shared weight may run by."""
     gates = plan.epilogue.gates
     for rows in (1, 2, 4, 8):
         if rows * LANES * gates <= FEW_VALUES:
             for warps, lanes in ((1, 32), (1, 16), (1, 8), (2, 8), (4, 8), (8, 8)):
-                yield Schedule("few", rows, warps, lanes)
+                yield CudaSchedule("few", rows, warps, lanes)
     for rows in (2, 4, 8):
         for panels in (1, 2):
             if panels * gates <= 4:
-                yield Schedule("many", rows, panels)
+                yield CudaSchedule("many", rows, panels)
 
 
-def gemm_tile(schedule: Schedule, units: int) -> tuple[int, int]:
+def gemm_tile(schedule: CudaSchedule, units: int) -> tuple[int, int]:
     """Rows of a tile, and tiles side by side."""
     if schedule.template == "few":
         width = schedule.panels * 32 // schedule.lanes
@@ -59,7 +59,7 @@ def gemm_tile(schedule: Schedule, units: int) -> tuple[int, int]:
     return 16 * schedule.rows, ceil(panel_count(units) / (16 * schedule.panels))
 
 
-def gemm_cycles(schedule: Schedule, plan: Gemm, rows: int, sms: int) -> float:
+def gemm_cycles(schedule: CudaSchedule, plan: Gemm, rows: int, sms: int) -> float:
     """A rough prediction of the cycles for `rows` product rows, to choose by; not measured on any device yet. Of each tile: a
     fixed time for its tables, the latency of its operands and its stores; its multiplications at 128 a cycle, at a share of
     that which the template can keep up; its share of the weight and the input at 64 bytes a cycle; and the exchanges of
@@ -86,12 +86,12 @@ def gemm_cycles(schedule: Schedule, plan: Gemm, rows: int, sms: int) -> float:
 ROWS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 4096, 8192, 16384)
 
 
-def gemm_variants(plan: Gemm, sms: int) -> tuple[tuple[int, Schedule], ...]:
+def gemm_variants(plan: Gemm, sms: int) -> tuple[tuple[int, CudaSchedule], ...]:
     """The schedules by the number of instances from which on each is used, the first from 0. Of all sets of so few schedules
     the one is looked for, one schedule after another, that loses least to the best schedule for each number of rows."""
     candidates = list(gemm_schedules(plan))
     times = {s: [gemm_cycles(s, plan, n * plan.rows, sms) for n in ROWS] for s in candidates}
-    chosen: list[Schedule] = []
+    chosen: list[CudaSchedule] = []
     best = [float("inf")] * len(ROWS)
     while len(chosen) < VARIANTS:
         promise = {s: sum(log(min(t, b)) for t, b in zip(times[s], best, strict=True)) for s in candidates}
@@ -100,7 +100,7 @@ def gemm_variants(plan: Gemm, sms: int) -> tuple[tuple[int, Schedule], ...]:
             break
         chosen.append(found)
         best = [min(t, b) for t, b in zip(times[found], best, strict=True)]
-    out: list[tuple[int, Schedule]] = []
+    out: list[tuple[int, CudaSchedule]] = []
     for i, instances in enumerate(ROWS):
         fastest = min(chosen, key=lambda s: times[s][i])
         if not out or times[fastest][i] < times[out[-1][1]][i]:
@@ -111,11 +111,11 @@ def gemm_variants(plan: Gemm, sms: int) -> tuple[tuple[int, Schedule], ...]:
     return tuple(out)
 
 
-def product_schedule(plan: Product, sms: int) -> Schedule:
+def product_schedule(plan: Product, sms: int) -> CudaSchedule:
     """Tiles of a product of two row operands: as large as the operands fill, but for few rows."""
     if plan.rows <= 8 and (plan.right.stride == 1 or plan.rows == 1):
         rows = next(r for r in (1, 2, 4, 8) if r >= plan.rows)
-        return Schedule("dots", rows)
+        return CudaSchedule("dots", rows)
     rows = 8 if plan.rows > 64 else 4 if plan.rows > 32 else 2
     panels = 2 if plan.columns > 64 and rows == 8 else 1
-    return Schedule("both", rows, panels)
+    return CudaSchedule("both", rows, panels)

@@ -9,20 +9,20 @@ from pathlib import Path
 import pytest
 
 from backends.acrobat.core.units import Mode
-from backends.acrobat.kernels.cpu.schedule import Schedule
+from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.cpu.tests.test_gemm import plain
 from backends.acrobat.tuning import cache
 from backends.acrobat.tuning.cache import Measurements, path_for
 from backends.acrobat.tuning.search import Timing
 
-SCHEDULE = Schedule("gemm", 6, 2, 4, 252, (4, 3, 2, 1), "rows", 8)
+SCHEDULE = KernelSchedule("gemm", 6, 2, 4, 252, (4, 3, 2, 1), "rows", 8)
 
 
 def kept(path: Path) -> Measurements:
     m = Measurements(path)
     m.baseline = {8: 1.5e-6, 64: 1e-5}
-    m.timings = {SCHEDULE: {8: Timing(1.5e-6, 0.75)}, Schedule("product", 8, dots=True): {}}
+    m.timings = {SCHEDULE: {8: Timing(1.5e-6, 0.75)}, KernelSchedule("product", 8, dots=True): {}}
     m.write()
     return m
 
@@ -85,7 +85,7 @@ def test_where_nothing_can_be_written_there_is_a_warning(tmp_path: Path) -> None
 
 def test_a_file_is_for_one_kernel_target_template_and_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wide = CpuTarget("x86-64-v4", 16)
-    start = Schedule("gemm")
+    start = KernelSchedule("gemm")
 
     def paths() -> list[Path]:
         return [
@@ -93,7 +93,7 @@ def test_a_file_is_for_one_kernel_target_template_and_processor(tmp_path: Path, 
             path_for(tmp_path, plain(9, 21), Mode.GATHERED, wide, start),
             path_for(tmp_path, plain(9, 20), Mode.CONTIGUOUS, wide, start),
             path_for(tmp_path, plain(9, 20), Mode.GATHERED, CpuTarget("x86-64-v3", 8), start),
-            path_for(tmp_path, plain(9, 20), Mode.GATHERED, wide, Schedule("gemm", 2)),
+            path_for(tmp_path, plain(9, 20), Mode.GATHERED, wide, KernelSchedule("gemm", 2)),
         ]
 
     found = paths()

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from backends.acrobat.kernels.cpu.schedule import Schedule
+from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.tuning.search import (
     LARGEST_EXTENT,
     MARGIN,
@@ -20,21 +20,23 @@ from backends.acrobat.tuning.search import (
     search,
 )
 
-USUAL = Schedule("gemm", 8)
-A, B, C, D = (Schedule("gemm", rows) for rows in (1, 2, 3, 4))
+USUAL = KernelSchedule("gemm", 8)
+A, B, C, D = (KernelSchedule("gemm", rows) for rows in (1, 2, 3, 4))
 
 
 class Fake:
     """Seconds of a call by task; a schedule's quotient by task and schedule, 1 by default."""
 
-    def __init__(self, tasks: Sequence[Task], seconds: Sequence[float], ratios: Mapping[tuple[int, Schedule], float]) -> None:
+    def __init__(
+        self, tasks: Sequence[Task], seconds: Sequence[float], ratios: Mapping[tuple[int, KernelSchedule], float]
+    ) -> None:
         self.tasks, self.seconds, self.ratios = tasks, seconds, ratios
-        self.tried: list[tuple[int, Schedule]] = []
+        self.tried: list[tuple[int, KernelSchedule]] = []
 
     def baseline(self, task: int) -> Mapping[int, float]:
         return dict.fromkeys(self.tasks[task].extents, self.seconds[task])
 
-    def measure(self, task: int, schedule: Schedule) -> Mapping[int, Timing]:
+    def measure(self, task: int, schedule: KernelSchedule) -> Mapping[int, Timing]:
         self.tried.append((task, schedule))
         ratio = self.ratios.get((task, schedule), 1.0)
         return {rows: Timing(self.seconds[task], ratio) for rows in self.tasks[task].extents}
@@ -42,7 +44,7 @@ class Fake:
 
 def three() -> tuple[list[Task], list[float]]:
     """The second takes nine tenths of the time: fewest calls, each the longest."""
-    many = [Schedule("gemm", 8, 1, 1, block) for block in range(40)]
+    many = [KernelSchedule("gemm", 8, 1, 1, block) for block in range(40)]
     return [Task({8: calls}, USUAL, many) for calls in (100.0, 10.0, 50.0)], [1e-6, 180e-6, 2e-6]
 
 
@@ -85,7 +87,7 @@ def test_a_gain_within_the_margin_is_none(ratio: float, taken: bool) -> None:
     assert choose(task, {A: {8: Timing(1.0, ratio)}}) == ((0, A if taken else USUAL),)
 
 
-def timings(ratios: Mapping[Schedule, Sequence[float]], rows: Sequence[int]) -> dict[Schedule, dict[int, Timing]]:
+def timings(ratios: Mapping[KernelSchedule, Sequence[float]], rows: Sequence[int]) -> dict[KernelSchedule, dict[int, Timing]]:
     return {s: {r: Timing(1.0, v) for r, v in zip(rows, values, strict=True)} for s, values in ratios.items()}
 
 

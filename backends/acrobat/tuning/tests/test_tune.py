@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from backends.acrobat import compiler
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu.emit import emit
-from backends.acrobat.kernels.cpu.schedule import Schedule, grid
+from backends.acrobat.kernels.cpu.schedule import KernelSchedule, grid
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.cpu.tests.support import HERE
 from backends.acrobat.kernels.cpu.tests.test_gemm import plain
@@ -96,7 +96,7 @@ class Counting(Bench):
     measured = 0
 
     def __init__(
-        self, kernel: Kernel, out_mode: Mode, target: CpuTarget, extents: Sequence[int], start: Schedule | None = None
+        self, kernel: Kernel, out_mode: Mode, target: CpuTarget, extents: Sequence[int], start: KernelSchedule | None = None
     ) -> None:
         self.extents = extents
         Counting.made.append((kernel.name, tuple(extents)))
@@ -104,7 +104,7 @@ class Counting(Bench):
     def baseline(self) -> dict[int, float]:
         return {rows: 1e-6 * rows for rows in self.extents}
 
-    def measure(self, schedule: Schedule) -> dict[int, Timing]:
+    def measure(self, schedule: KernelSchedule) -> dict[int, Timing]:
         Counting.measured += 1
         few, many = schedule.rows <= 3, schedule.rows == 6
         return {rows: Timing(1e-6 * rows, 0.5 if (few if rows <= 4 else many) else 1.1) for rows in self.extents}
@@ -245,7 +245,7 @@ def test_measuring_finds_quotients_and_checks_results(monkeypatch: pytest.Monkey
     without = replace(kernel, body=tuple(replace(i, args=i.args[:2]) for i in kernel.body))
     wrong = emit(without, Mode.GATHERED, HERE)
     monkeypatch.setattr(measure, "emit", lambda *_: replace(wrong, packs=emit(kernel, Mode.GATHERED, HERE).packs))
-    with pytest.raises(ScheduleWrong, match=r"test: Schedule.*other results"):
+    with pytest.raises(ScheduleWrong, match=r"test: KernelSchedule.*other results"):
         bench.measure(candidates[0])
 
 

@@ -18,7 +18,7 @@ from backends.acrobat.core.toolchain import compiler
 from backends.acrobat.core.types import FLOAT, ListT, TensorT
 from backends.acrobat.core.units import Instr, Kernel, Mode, Param, displacements
 from backends.acrobat.kernels.cpu.emit import emit
-from backends.acrobat.kernels.cpu.schedule import Schedule
+from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.interface import Emitted
 from backends.acrobat.kernels.packing import pack
@@ -56,7 +56,7 @@ class Builder:
 
 
 @cache
-def compiled(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: Schedule | None = None) -> tuple[Emitted, Any]:
+def compiled(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: KernelSchedule | None = None) -> tuple[Emitted, Any]:
     emitted = emit(kernel, out_mode, target, schedule)
     with tempfile.TemporaryDirectory(prefix="acrobat-kernel-") as name:  # what is loaded needs its file no more
         folder = Path(name)
@@ -113,7 +113,7 @@ def execute(
     out_mode: Mode = Mode.GATHERED,
     target: CpuTarget = HERE,
     pieces: Sequence[tuple[int, int, int, int]] | None = None,
-    schedule: Schedule | None = None,
+    schedule: KernelSchedule | None = None,
 ) -> list[list[np.ndarray]]:
     """Results of each row. `pieces` are the calls (row_begin, row_end, part_begin, part_end) made, by default one for
     everything.

@@ -11,7 +11,7 @@ import pytest
 from backends.acrobat.benchmarks import models
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu.emit import emit, symbol
-from backends.acrobat.kernels.cpu.schedule import MIN_BLOCK, Schedule, grid, panel_count, rest_rows
+from backends.acrobat.kernels.cpu.schedule import MIN_BLOCK, KernelSchedule, grid, panel_count, rest_rows
 from backends.acrobat.kernels.cpu.target import AVX2_REGISTERS, AVX512_REGISTERS, CpuTarget, Registers
 from backends.acrobat.kernels.cpu.tests.support import HERE, check, execute
 from backends.acrobat.kernels.cpu.tests.test_gemm import gated, plain, prepared, rows_each
@@ -25,17 +25,17 @@ WIDE, NARROW = CpuTarget("x86-64-v4", 16), CpuTarget("x86-64-v3", 8)
 def test_the_default_schedule_needs_no_name() -> None:
     kernel = models.compose(256)
     for target in (WIDE, NARROW):
-        assert symbol(kernel, G, target) == symbol(kernel, G, target, Schedule.default(kernel, target))
+        assert symbol(kernel, G, target) == symbol(kernel, G, target, KernelSchedule.default(kernel, target))
     assert symbol(kernel, G, WIDE) != symbol(kernel, G, NARROW)
 
 
 def test_a_schedule_has_a_symbol_of_its_own() -> None:
     kernel = plain(9, 20)
-    names = {symbol(kernel, G, HERE, s) for s in [Schedule.default(kernel, HERE), *grid(kernel, HERE, {5: 1.0})]}
+    names = {symbol(kernel, G, HERE, s) for s in [KernelSchedule.default(kernel, HERE), *grid(kernel, HERE, {5: 1.0})]}
     assert len(names) == 1 + len(grid(kernel, HERE, {5: 1.0}))
 
 
-def covering(schedules: list[Schedule]) -> list[Schedule]:
+def covering(schedules: list[KernelSchedule]) -> list[KernelSchedule]:
     """Enough of them for every tile, every group, and both orders, prefetching or not, with every height of tile."""
     seen: set[Any] = set()
     out = []
@@ -61,7 +61,7 @@ def covering(schedules: list[Schedule]) -> list[Schedule]:
         pytest.param(models.context(5, 2, 32), list, id="along columns"),
     ],
 )
-def test_every_candidate_is_right(kernel: Kernel, pick: Callable[[list[Schedule]], list[Schedule]]) -> None:
+def test_every_candidate_is_right(kernel: Kernel, pick: Callable[[list[KernelSchedule]], list[KernelSchedule]]) -> None:
     candidates = pick(grid(kernel, HERE, {3: 1.0, 23: 1.0}))
     assert candidates
     runs = [prepared(kernel, rows) for rows in (1, 4, 23)]
@@ -76,7 +76,7 @@ def test_the_grid_fits_the_registers_and_one_packing(gates: int, target: CpuTarg
     kernel = gated(gates, 256)
     found = grid(kernel, target, {8: 1.0, 600: 1.0})
     assert len(set(found)) == len(found) > 4
-    assert Schedule.default(kernel, target) not in found
+    assert KernelSchedule.default(kernel, target) not in found
     for s in found:
         assert s.rows * s.panels * gates + s.panels * gates < target.registers.count
         assert panel_count(256, target.lanes) % s.group == s.group % s.panels == s.block % s.rows == 0
@@ -90,9 +90,9 @@ def test_a_block_of_rows_is_half_of_the_second_level_cache(target: CpuTarget) ->
     """Twice the cache has twice the rows, in whole tiles, and small ones do not fall below the least block."""
     kernel = plain(1024, 64)
     for second_level in (1 << 19, 1 << 20, 1 << 21):
-        schedule = Schedule.default(kernel, replace(target, second_level=second_level))
+        schedule = KernelSchedule.default(kernel, replace(target, second_level=second_level))
         assert schedule.block == second_level // 8 // 1024 // schedule.rows * schedule.rows
-    smallest = Schedule.default(kernel, replace(target, second_level=1 << 12))
+    smallest = KernelSchedule.default(kernel, replace(target, second_level=1 << 12))
     assert 0 < smallest.block == MIN_BLOCK // smallest.rows * smallest.rows
 
 

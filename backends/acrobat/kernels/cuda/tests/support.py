@@ -16,7 +16,7 @@ from backends.acrobat.kernels.cpu.tests.support import UNTOUCHED, Run
 from backends.acrobat.kernels.cuda.build import emulated
 from backends.acrobat.kernels.cuda.emit import emit, variants
 from backends.acrobat.kernels.cuda.module import MODES, kernel_index, module_text, walk_shared
-from backends.acrobat.kernels.cuda.schedule import Schedule
+from backends.acrobat.kernels.cuda.schedule import CudaSchedule
 from backends.acrobat.kernels.cuda.target import CudaTarget
 from backends.acrobat.kernels.interface import CudaCode, Emitted
 from backends.acrobat.kernels.packing import pack
@@ -169,7 +169,7 @@ class Operands:
         return out
 
 
-def emitted_for(kernel: Kernel, out_mode: Mode, schedule: Schedule | None = None) -> Emitted[CudaCode]:
+def emitted_for(kernel: Kernel, out_mode: Mode, schedule: CudaSchedule | None = None) -> Emitted[CudaCode]:
     return emit(kernel, out_mode, EMULATED, schedule)
 
 

@@ -13,10 +13,10 @@ from backends.acrobat.core.units import Mode
 from backends.acrobat.kernels.cpu.tests.support import check, random_run
 from backends.acrobat.kernels.cuda.build import HERE
 from backends.acrobat.kernels.cuda.module import HEADERS
-from backends.acrobat.kernels.cuda.schedule import Schedule
+from backends.acrobat.kernels.cuda.schedule import CudaSchedule
 from backends.acrobat.kernels.cuda.tests.support import ORDERS, Module, emitted_for, execute
 
-FEW, SHARED_FEW, MANY = Schedule("few", 4, 8, 8), Schedule("few", 8, 1, 16), Schedule("many", 2, 1)
+FEW, SHARED_FEW, MANY = CudaSchedule("few", 4, 8, 8), CudaSchedule("few", 8, 1, 16), CudaSchedule("many", 2, 1)
 
 FAULTS = {
     "rows beyond the last are read": (FEW, "K::runs(a, smaller(row0 + r, total - 1), ", "K::runs(a, row0 + r, "),

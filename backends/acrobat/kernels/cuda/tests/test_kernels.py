@@ -14,7 +14,7 @@ from backends.acrobat.kernels.cpu.tests import test_gemm, test_product, test_row
 from backends.acrobat.kernels.cpu.tests.support import Builder, Run, check, param, random_run
 from backends.acrobat.kernels.cuda import gemm, product
 from backends.acrobat.kernels.cuda.emit import SHARED_HEADER
-from backends.acrobat.kernels.cuda.schedule import Schedule, gemm_schedules
+from backends.acrobat.kernels.cuda.schedule import CudaSchedule, gemm_schedules
 from backends.acrobat.kernels.cuda.slices import ALONG
 from backends.acrobat.kernels.cuda.tests.support import ORDERS, Module, Operands, emitted_for, execute
 from backends.acrobat.kernels.cuda.text import ELEMENTWISE, OVER_LISTS
@@ -63,7 +63,7 @@ ROWWISE = {
 }
 
 
-def schedules(kernel: Kernel, number: int) -> list[Schedule]:
+def schedules(kernel: Kernel, number: int) -> list[CudaSchedule]:
     """Three of the kernel's possible schedules: over the kernels all are among them."""
     plan = gemm.plan_of(kernel)
     if plan:
@@ -75,9 +75,9 @@ def schedules(kernel: Kernel, number: int) -> list[Schedule]:
     two = product.plan_of(kernel)
     if two and two[0].rows <= 8:
         rows = next(r for r in (1, 2, 4, 8) if r >= two[0].rows)
-        return [Schedule("dots", rows), Schedule("both", 2, 1 + number % 2)]
+        return [CudaSchedule("dots", rows), CudaSchedule("both", 2, 1 + number % 2)]
     if two:
-        return [Schedule("both", (2, 4, 8)[number % 3], 1), Schedule("both", (8, 2, 4)[number % 3], 2)]
+        return [CudaSchedule("both", (2, 4, 8)[number % 3], 1), CudaSchedule("both", (8, 2, 4)[number % 3], 2)]
     return [emitted_for(kernel, G).schedule]
 
 

@@ -21,6 +21,7 @@ from backends.acrobat.codegen.units import Units
 from backends.acrobat.core.folders import cache_folder
 from backends.acrobat.core.toolchain import BuildError
 from backends.acrobat.deep import as_deep_as_needed
+from backends.acrobat.finished import finished
 from backends.acrobat.frontend import build_with_reads, too_deep
 from backends.acrobat.frozen import Frozen
 from backends.acrobat.ir.nodes import Program
@@ -63,7 +64,10 @@ def compile(module: nn.Module, settings: Settings) -> Executable:
 def compile_program(program: Program, frozen: Frozen, settings: Settings) -> Executable:
     """`compile` from the front end's result on; `frozen` is told what the passes have made of the weights."""
     device, options = DEVICES[settings.device], settings.options.effective()
-    program = optimise(program, options, settings.observe)
+    if settings.observe is None:
+        program = finished(program, options, settings.cache_folder)
+    else:
+        program = optimise(program, options, settings.observe)
     frozen.finish(program)
     target = device.target(options)
 

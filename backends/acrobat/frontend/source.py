@@ -15,24 +15,32 @@ from typing import Any
 from backends.acrobat.core.span import Span
 from backends.acrobat.errors import CompileError, Problem
 
+Functions = dict[str, list[ast.FunctionDef]]
+"""The definitions in a file, by name."""
+Codes = dict[tuple[str, int], list[CodeType]]
+"""The code of the functions in a file, by name and first line."""
+
 
 @cache
-def _parse(file: str, version: tuple[int, int]) -> tuple[ast.Module, dict[tuple[str, int], list[CodeType]]]:
-    """The file's syntax tree, and the code of its functions by name and first line."""
+def _parse(file: str, version: tuple[int, int]) -> tuple[Functions, Codes]:
     linecache.checkcache(file)
     with open(file, encoding="utf-8") as f:
         tree = ast.parse(f.read(), file)
-    codes: dict[tuple[str, int], list[CodeType]] = {}
+    functions: Functions = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            functions.setdefault(node.name, []).append(node)
+    codes: Codes = {}
     pending = [compile(tree, file, "exec", dont_inherit=True)]
     while pending:
         code = pending.pop()
         codes.setdefault((code.co_name, code.co_firstlineno), []).append(code)
         pending += [c for c in code.co_consts if isinstance(c, CodeType)]
-    return tree, codes
+    return functions, codes
 
 
-def parse(file: str) -> tuple[ast.Module, dict[tuple[str, int], list[CodeType]]]:
-    """The file's syntax tree, as the file is now, and the code of its functions by name and first line."""
+def parse(file: str) -> tuple[Functions, Codes]:
+    """The functions of a file as it is now: their syntax trees and their code."""
     stat = os.stat(file)
     return _parse(file, (stat.st_mtime_ns, stat.st_size))
 
@@ -66,13 +74,11 @@ def _definition(function: FunctionType) -> tuple[ast.FunctionDef, str]:
     if code.co_name == "<lambda>":
         raise CompileError([Problem(where, "a lambda is not in the language", "write a method or a function")])
     try:
-        tree, codes = parse(file or "")
+        functions, codes = parse(file or "")
     except (OSError, SyntaxError) as error:
         told = f"the source of `{function.__qualname__}` cannot be read"
         raise CompileError([Problem(where, told, "define the model in a file, not in an interactive session")]) from error
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.FunctionDef) or node.name != code.co_name:
-            continue
+    for node in functions.get(code.co_name, []):
         if line in (node.lineno, *(d.lineno for d in node.decorator_list)):
             of_file = codes.get((code.co_name, line), [])
             if code in of_file or (_rewritten(function, node) and any(_alike(code, c) for c in of_file)):

@@ -76,7 +76,7 @@ def leaves(node: ast.AST, in_loop: bool = False) -> bool:
             return False
         case ast.For() | ast.While():
             return any(leaves(s, True) for s in node.body)
-        case ast.FunctionDef() | ast.ClassDef() | ast.Lambda():
+        case ast.FunctionDef() | ast.ClassDef() | ast.expr():
             return False
     return any(leaves(child, in_loop) for child in ast.iter_child_nodes(node))
 
@@ -88,6 +88,8 @@ def ends(node: ast.AST) -> bool:
             return True
         case ast.For() | ast.While():
             return any(returns(s) for s in node.body)
+        case ast.expr():
+            return False
     return any(ends(child) for child in ast.iter_child_nodes(node))
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from functools import cache
 
+from backends.acrobat.core.kept import Entry
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu import vendor
 from backends.acrobat.kernels.cpu.schedule import KernelSchedule
-from backends.acrobat.kernels.cpu.stored import Entry, stored
+from backends.acrobat.kernels.cpu.stored import stored
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.interface import CpuCode, Emitted, Schedules, Variant, flops
 from backends.acrobat.kernels.reference import parameters

@@ -1,0 +1,43 @@
+"""Files of the cache that hold one result each: a line of JSON, and bytes after it. One that is damaged is as none. Where
+nothing can be written, nothing is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+Entry = tuple[dict[str, Any], bytes]
+"""Facts that survive JSON, and bytes."""
+
+
+def read(path: Path) -> Entry | None:
+    """The entry in a file, or None if there is no such file or it is damaged."""
+    try:
+        head, content = path.read_bytes().split(b"\n", 1)
+        described = json.loads(head)
+        facts: dict[str, Any] = described["facts"]
+        return (facts, content) if described["hash"] == digest(facts, content) else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write(path: Path, entry: Entry) -> None:
+    """A reader sees the whole file or none. Does nothing where the folder cannot be written."""
+    facts, content = entry
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, scratch = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".tmp", dir=path.parent)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(json.dumps({"facts": facts, "hash": digest(facts, content)}).encode() + b"\n" + content)
+        os.replace(scratch, path)
+    except OSError:
+        pass
+
+
+def digest(facts: dict[str, Any], content: bytes) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode() + content).hexdigest()

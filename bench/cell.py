@@ -66,6 +66,11 @@ class Cell:
         }
 
     @property
+    def precision(self) -> str:
+        """What the operands of products may be rounded to, for backends with that option; float32 for others."""
+        return str(self.backend.options.get("precision", "fp32"))
+
+    @property
     def id(self) -> str:
         text = json.dumps(self.canonical(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]

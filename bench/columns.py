@@ -26,7 +26,10 @@ class Column:
 
     @property
     def name(self) -> str:
-        return self.row.cell.backend.name
+        """The backend's; with the precision of its products where that is not float32, so that its rows are no variants of the
+        exact ones, and no ratio of the two is without that word."""
+        cell = self.row.cell
+        return cell.backend.name + (f" {cell.precision}" if cell.precision != "fp32" else "")
 
     def head(self, now: datetime) -> str:
         """The system, its options that are not as usual, and how old an earlier row is: each on a line of its own."""

@@ -50,6 +50,7 @@ def notes(found: Sequence[Column], shown: Sequence[Column]) -> list[str]:
         for column in shown:
             if column.name not in within:
                 told.append(
-                    f"{column.name}: no variant without load-time work was measured (backend.{column.name}.tables=both)"
+                    f"{column.name}: no variant without load-time work was measured "
+                    f"(backend.{column.row.cell.backend.name}.tables=both)"
                 )
     return told

@@ -106,7 +106,7 @@ class Preparer:
         if begun.error is not None and begun.child is None:
             raise begun.error
         assert begun.child is not None
-        return begun.row, begun.child, Verifier(begun.child.outputs)
+        return begun.row, begun.child, Verifier(begun.child.outputs, cell.precision)
 
     def _start(self, cell: Cell, begun: Begun) -> None:
         log = self._log(f"{cell.id}-{datetime.now(UTC):%Y%m%dT%H%M%S%f}")

@@ -16,17 +16,18 @@ from bench.verify import FEWER_BITS, Answer, Difference, Expected, Wrong
 
 
 class Verifier:
-    """Of one cell. `seen` is the largest difference so far."""
+    """Of one cell. `precision`: what it was asked to multiply in; `seen` is the largest difference so far."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, precision: str = "fp32") -> None:
         self.reader = reader
+        self.precision = precision
         self.expected: dict[int, Expected] = {}
         self.seen = Difference()
         self.allowances_ns: dict[int, float] = {}  # of a fetch, by mini-batch: judge.py
 
     def expect(self, minibatch: int, answers: Sequence[Answer]) -> None:
         """`answers`: the oracle's, to each instance of a mini-batch."""
-        self.expected[minibatch] = Expected(answers)
+        self.expected[minibatch] = Expected(answers, self.precision)
         self.allowances_ns[minibatch] = judge.allowance_ns([answer.output for answer in answers])
 
     @property
@@ -55,7 +56,7 @@ class Verifier:
             if len(handed) != len(answers):
                 raise Ended(Status.FAILED, f"{len(handed)} outputs for {len(answers)} instances")
             for described, answer in zip(handed, answers, strict=True):
-                expected = Expected([answer])
+                expected = Expected([answer], self.precision)
                 self.seen = expected.check(self.reader.read(described, expected), self.seen)
         except Wrong as error:
             raise Ended(Status.WRONG, f"an instance that it had never seen: {error}") from error
@@ -64,7 +65,11 @@ class Verifier:
         return len(answers)
 
     def judge_precision(self, said: str) -> list[str]:
-        """A flag where the outputs were computed in fewer bits, as the backend itself `said`; `Ended` where it did not."""
+        """A flag where fewer bits were asked for, or where the outputs were computed in fewer, as the backend itself `said`;
+        `Ended` where it did not."""
+        if self.precision != "fp32":
+            known = f", {self.seen.times_float32:.0f} times eager float32's" if self.seen.times_float32 else ""
+            return [f"products in {self.precision}: outputs are off by {self.seen.relative:.1e} of the largest at most{known}"]
         if self.seen.times_float32 <= FEWER_BITS:
             return []
         found = f"outputs are {self.seen.times_float32:.0f} times as far from the right ones as eager float32's"

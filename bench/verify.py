@@ -1,6 +1,6 @@
 """Are the outputs right, and the inputs untouched? Against a float64 run of the workload's own model.
 
-Tolerance, the same for every backend: an element of an output may differ from the oracle's by at most
+Tolerance, the same for every backend of a precision: an element of an output may differ from the oracle's by at most
 `RTOL * |oracle's element| + ATOL * (largest element of that instance's output)`. float32 rounds at 6e-8; the deepest workloads
 (tree depth 30, 18 layers of hidden 1024) lose two to three digits of that, and a wrong operand or a dropped term moves
 an output by far more than one part in a thousand. An output that is an index is right if the oracle's score for it is within
@@ -17,13 +17,17 @@ import hashlib
 import io
 import json
 import pickle
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 RTOL = 1e-3
 ATOL = 1e-4
+TOLERANCES: Mapping[str, tuple[float, float]] = {"fp32": (RTOL, ATOL), "tf32": (1e-2, 1e-2), "bf16": (5e-2, 5e-2)}
+"""Both by a backend's option `precision`. Where operands of products are rounded, each product brings errors of 2**-11 (TF32)
+or 2**-8 (bfloat16) of the terms of its sum, whatever the sum is, so it is the largest element that counts; some thirty products
+follow each other on the way to an output. A wrong operand still moves it by its own size."""
 FEWER_BITS = 64.0
 """Errors so many times as large as those of eager float32 are not float32's. Rounding to float16 is 8192 times as coarse as
 rounding to float32 (11 bits of significand against 24), to bfloat16 65536 times; orders of summation and approximations of
@@ -118,8 +122,11 @@ def _uniform(outputs: Any) -> bool:
 class Expected:
     """What a mini-batch must give. `check` is vectorised, because it runs on every timed sample."""
 
-    def __init__(self, given: Sequence[tuple[Any, ...]]) -> None:
-        """`given`: the oracle's answers to the instances of the mini-batch, each an `Answer` or its first parts."""
+    def __init__(self, given: Sequence[tuple[Any, ...]], precision: str = "fp32") -> None:
+        """`given`: the oracle's answers to the instances of the mini-batch, each an `Answer` or its first parts. `precision`:
+        what products were asked for in, a name in `TOLERANCES`."""
+        self.precision = precision
+        self.rtol, self.atol = TOLERANCES[precision]
         answers = [Answer(*each) for each in given]
         parts = [flatten(answer.output) for answer in answers]
         whole = flatten([answer.output for answer in answers])
@@ -129,7 +136,7 @@ class Expected:
         self.floats = whole.floats.astype(np.float64)
         self.integers = whole.integers.astype(np.int64)
         self.scale = np.concatenate([np.full(p.floats.size, _scale(p.floats)) for p in parts])
-        self.tolerance = RTOL * np.abs(self.floats) + ATOL * self.scale
+        self.tolerance = self.rtol * np.abs(self.floats) + self.atol * self.scale
         self.instance = np.concatenate([np.full(p.floats.size, i) for i, p in enumerate(parts)]).astype(int)
         self.integer_instance = np.concatenate([np.full(p.integers.size, i) for i, p in enumerate(parts)]).astype(int)
         exact = self.floats.astype(np.float32)
@@ -209,8 +216,10 @@ class Expected:
         return _high(errors) / self.float32_error
 
     def _check_precision(self, got: Flat) -> None:
-        """float32 is asked for. Wider arrays are fine (a library may hand out Python's floats); numbers that all end in
-        zeros where the right ones do not were computed, or rounded, in fewer bits."""
+        """Unless fewer bits are asked for, float32 is. Wider arrays are fine (a library may hand out Python's floats); numbers
+        that all end in zeros where the right ones do not were computed, or rounded, in fewer bits."""
+        if self.precision != "fp32":
+            return
         narrow = [name for name in got.types if name not in ("float32", "float64")]
         if narrow:
             raise Wrong(f"outputs are {narrow[0]}, where float32 is asked for")
@@ -224,7 +233,7 @@ class Expected:
             inside = (got >= 0) & (got < self.scores.shape[1])
             best = self.scores.max(axis=1)
             chosen = self.scores[np.arange(len(got)), np.where(inside, got, 0)]
-            slack = RTOL * np.abs(best) + ATOL * np.abs(self.scores).max(axis=1)
+            slack = self.rtol * np.abs(best) + self.atol * np.abs(self.scores).max(axis=1)
             bad = ~(inside & (best - chosen <= slack))
         if bad.any():
             at = int(np.argmax(bad))

@@ -168,6 +168,10 @@ class Acrobat:
         return [{}]
 
     def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Compiled:
+        if self.options.precision != "fp32" and self.target.device == "cpu":
+            raise Unsupported(
+                f"precision={self.options.precision}: ACRoBat's kernels for processors are float32 alone; give device=cuda"
+            )
         from backends.acrobat.compiler import compile
         from backends.acrobat.errors import CompileError
         from workloads.spec import loaded
@@ -197,7 +201,9 @@ class Acrobat:
         options = replace(self.options, tables=False, executor=executable.executor)
         guide = self.guide if trials else ""
         settings = (options, trials, guide, self.untuned, *([self.policy_trials] if learns else []))
-        return Compiled(executable, self.target.threads, settings=repr(settings), bounds=learns)
+        return Compiled(
+            executable, self.target.threads, settings=repr(settings), bounds=learns, precision=self.options.precision
+        )
 
 
 def steps(device: str = "cpu") -> list[dict[str, Any]]:
@@ -218,7 +224,9 @@ def steps(device: str = "cpu") -> list[dict[str, Any]]:
 
 
 class Compiled:
-    def __init__(self, executable: Any, threads: int, settings: str = "", bounds: bool = False) -> None:
+    def __init__(
+        self, executable: Any, threads: int, settings: str = "", bounds: bool = False, precision: str = "fp32"
+    ) -> None:
         """`settings`: what tells it from other models of the same source, as far as it is not in the source. `bounds`: it can
         and shall say the lower bound on the number of batches."""
         import torch
@@ -229,6 +237,7 @@ class Compiled:
         self.inference_mode = torch.inference_mode
         self.minibatch: Sequence[Instance] = ()
         self.bounds = bounds
+        self.precision = precision
         self.bounded: list[tuple[Sequence[Instance], int]] = []  # mini-batches with their lower bounds
 
     def place(self, instances: Sequence[Instance]) -> list[Instance]:
@@ -286,6 +295,7 @@ class Compiled:
             "library": f"{blas.version} ({blas.core}), {generated}" if blas else generated,
             "threads": self.threads,
             "load_time": "tables" if manifest["projects"] else "",
+            **({"precision": self.precision} if self.precision != "fp32" else {}),
             **({"properties": self.properties()} if self.minibatch else {}),
         }
 

@@ -12,6 +12,7 @@ Executor: TypeAlias = Literal["auto", "inline", "dataflow", "agenda", "learned"]
 Codegen: TypeAlias = Literal["aot", "vm"]
 Launch: TypeAlias = Literal["walk", "launches"]
 Kernels: TypeAlias = Literal["generated", "vendor"]
+Precision: TypeAlias = Literal["fp32", "tf32", "bf16"]
 Isa: TypeAlias = Literal["native", "avx2", "avx512"]
 
 
@@ -66,6 +67,11 @@ class Options:
     launch: Launch = "walk"
     """How a CUDA device is given an execution: `walk`, as one launch that goes over the whole schedule, with barriers of all
     blocks in between; `launches`, as one launch for each step. Without effect on a processor."""
+    precision: Precision = "fp32"
+    """What the operands of matrix products may be rounded to on a CUDA device; sums, and all that is no product, are in
+    float32. `fp32`: nothing is rounded. `tf32` (10 bits of fraction) and `bf16` (7): products of many rows run on tensor cores.
+    Products of few rows wait for weights and not for arithmetic: these, and products with vectors, are as with `fp32`. A
+    processor refuses both."""
     isa: Isa = "native"
     """The instruction set that kernels are made for: `native` the widest this processor has, `avx2` vectors of 256 bits also
     where it has wider ones, `avx512` vectors of 512 bits, refused where it has none. The host program is compiled for any
@@ -76,6 +82,8 @@ class Options:
             raise ValueError(f"wave={self.wave!r}: the least number of instances of a wave, or 0 for all of them")
         if self.isa not in get_args(Isa):
             raise ValueError(f"isa={self.isa!r}: the instruction set of kernels is one of {', '.join(get_args(Isa))}")
+        if self.precision not in get_args(Precision):
+            raise ValueError(f"precision={self.precision!r}: operands of products are one of {', '.join(get_args(Precision))}")
         if self.launch not in get_args(Launch):
             raise ValueError(f"launch={self.launch!r}: a device is given an execution as one of {', '.join(get_args(Launch))}")
 

@@ -12,6 +12,7 @@ from typing import Any
 from backends.acrobat.kernels.cpu.target import CpuTarget, UnsupportedCpu
 from backends.acrobat.options import Isa
 from backends.cortex.options import Options
+from backends.pytorch.precision import Precision, check, refused
 from bench.contract import Instance, Outputs, Target, Unsupported, Workload
 
 DECIDED_BY_TENSORS = ("beam", "berxit", "drnn", "nestedrnn", "seq2seq", "stackrnn")
@@ -19,7 +20,8 @@ DECIDED_BY_TENSORS = ("beam", "berxit", "drnn", "nestedrnn", "seq2seq", "stackrn
 
 
 class Cortex:
-    """The switches of `Options` are keywords (backends/cortex/options.py). `isa` is as for ACRoBat."""
+    """The switches of `Options` are keywords (backends/cortex/options.py). `isa` is as for ACRoBat. `precision`: only `fp32`;
+    others are refused."""
 
     name = "cortex"
     packages = ("apache-tvm", "apache-tvm-ffi")
@@ -46,9 +48,12 @@ class Cortex:
         unroll: bool = False,
         persist: bool = True,
         isa: Isa = "native",
+        precision: Precision = "fp32",
     ) -> None:
+        check(precision)
         self.target = target
         self.isa = isa
+        self.precision = precision
         self.options = Options(batching, specialise, propagate, hoist, fusion, dense, refactor, unroll, persist)
 
     def available(self) -> str | None:
@@ -69,6 +74,7 @@ class Cortex:
         return [{}]
 
     def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Compiled:
+        refused("Cortex", self.precision, "has ACRoBat's kernels for processors, which multiply in float32 alone")
         if workload.name in DECIDED_BY_TENSORS:
             raise Unsupported(
                 "its control flow depends on values of tensors, and Cortex linearises structures before any tensor is computed"

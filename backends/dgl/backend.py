@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class DGL(OfLibrary):
-    """It has no options: DGL has one way to compute level by level."""
+    """Its only option is the precision of products: DGL has one way to compute level by level."""
 
     name = "dgl"
     title = "DGL"

@@ -22,6 +22,7 @@ import numpy as np
 
 from backends.dynet import engine, pool
 from backends.dynet.profile import Profile, Profiler
+from backends.pytorch.precision import Precision, check, refused
 from bench.contract import Instance, Outputs, Target, Unsupported, Workload
 
 REPEATS = 2
@@ -47,7 +48,7 @@ class DyNet:
 
     `tables`: the vocabulary is projected by the weights that are applied to words when the model is loaded, and the projections
     are looked up; `both` measures with and without. `path`: a folder with a DyNet of one's own build, its modules `dynet` and
-    `_dynet`, to be used in place of the installed one."""
+    `_dynet`, to be used in place of the installed one. `precision`: only `fp32`, others are refused."""
 
     name = "dynet"
     packages = ("dyNET38",)
@@ -61,7 +62,9 @@ class DyNet:
         tables: bool | Literal["both"] = False,
         path: str | None = None,
         formulation: Literal["best", "naive"] = "best",
+        precision: Precision = "fp32",
     ) -> None:
+        check(precision)
         if autobatch not in ("best", 0, 1, 2, 3):
             raise ValueError(f"autobatch is best, 0, 1, 2 or 3, not {autobatch!r}")
         self.target = target
@@ -70,6 +73,7 @@ class DyNet:
         self.tables = tables
         self.path = path
         self.formulation = formulation
+        self.precision = precision
 
     def available(self) -> str | None:
         try:
@@ -94,6 +98,7 @@ class DyNet:
         return [strategy | with_tables for with_tables in tables for strategy in strategies]
 
     def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Compiled:
+        refused("DyNet", self.precision, "multiplies in float32 alone")
         folder = Path(__file__).parent
         module = f"backends.dynet.{workload.name}"
         if self.formulation == "naive":

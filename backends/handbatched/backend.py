@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from backends.pytorch.precision import Precision, check, choose
 from bench.contract import Target, Unsupported, Workload
 
 if TYPE_CHECKING:
@@ -25,7 +27,9 @@ class HandBatched:
     are looked up; `both` measures with and without.
 
     `sequences`: how sentences of different lengths lie in memory, for the workload that has all three ways (`ragged`): packed,
-    padded to the longest and masked, or as PyTorch's nested tensors; all measures each."""
+    padded to the longest and masked, or as PyTorch's nested tensors; all measures each.
+
+    `precision`: what the operands of products may be rounded to (backends/pytorch/precision.py)."""
 
     name = "handbatched"
     packages = ("torch",)
@@ -37,11 +41,16 @@ class HandBatched:
         library: Literal["best", "blas", "onednn"] = "best",
         tables: bool | Literal["both"] = False,
         sequences: Literal["packed", "padded", "nested", "all"] = "packed",
+        precision: Precision = "fp32",
     ) -> None:
+        check(precision)
+        if library == "onednn" and precision != "fp32":
+            raise ValueError(f"library=onednn and precision={precision}: packed weights are float32; leave one of them out")
         self.target = target
         self.library = library
         self.tables = tables
         self.sequences = sequences
+        self.precision = precision
 
     def available(self) -> str | None:
         import torch
@@ -58,7 +67,8 @@ class HandBatched:
         import backends.pytorch.batched  # noqa: F401
 
     def variants(self) -> Sequence[Mapping[str, Any]]:
-        names = ("blas", "onednn") if self.target.device == "cpu" else ("blas",)
+        exact = self.precision == "fp32"  # packed weights are
+        names = ("blas", "onednn") if self.target.device == "cpu" and exact else ("blas",)
         libraries: list[dict[str, Any]] = [{"library": name} for name in names] if self.library == "best" else [{}]
         tables: list[dict[str, Any]] = [{"tables": value} for value in (False, True)] if self.tables == "both" else [{}]
         ways: list[dict[str, Any]] = [{"sequences": way} for way in WAYS] if self.sequences == "all" else [{}]
@@ -78,10 +88,12 @@ class HandBatched:
         from workloads.spec import loaded
 
         torch.set_num_threads(self.target.threads)
+        computing = choose(self.precision, self.target.device, "handbatched")
         way: Sequences = "packed" if self.sequences == "all" else self.sequences
         setting = Setting(self.target.device, "onednn" if self.library == "onednn" else "blas", self.tables is True, way)
         module = loaded(workload, size, seed).to(self.target.device)
         with torch.inference_mode():
             program = importlib.import_module(f"backends.handbatched.{workload.name}").Program(module, setting)
         also = "; products with weights by oneDNN, packed" if setting.library == "onednn" else ""
-        return Batched(program, setting.device, lambda: torch_library(setting.device, also))
+        library = partial(torch_library, setting.device, also)
+        return Batched(program, setting.device, library, computing, self.precision)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
+from backends.pytorch.precision import Precision, check, choose
 from bench.contract import Target, Unsupported, Workload
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ class JitBatch:
     """`granularity`: what is deferred as a whole: an operation of torch; a cell, which is one of the methods that the workload
     names as straight-line code; or a subtree, a recursive call on a structure that occurs more than once in the mini-batch (the
     rest as cells). `best` measures all three. `cache`: whether the grouping of a mini-batch is kept for the next one whose
-    calls are the same."""
+    calls are the same. `precision`: what the operands of products may be rounded to (backends/pytorch/precision.py)."""
 
     name = "jitbatch"
     packages = ("torch", "greenlet")
@@ -29,12 +30,15 @@ class JitBatch:
         target: Target,
         granularity: Literal["best", "operator", "cell", "subtree"] = "best",
         cache: bool = True,
+        precision: Precision = "fp32",
     ) -> None:
+        check(precision)
         if granularity not in ("best", *GRANULARITIES):
             raise ValueError(f"granularity is best, operator, cell or subtree, not {granularity!r}")
         self.target = target
         self.granularity = granularity
         self.cache = cache
+        self.precision = precision
 
     def available(self) -> str | None:
         if find_spec("greenlet") is None:
@@ -63,15 +67,16 @@ class JitBatch:
         from workloads.spec import loaded
 
         torch.set_num_threads(self.target.threads)
+        choose(self.precision, self.target.device, "jitbatch")
         granularity = "cell" if self.granularity == "best" else self.granularity
         module = prepare(loaded(workload, size, seed).to(self.target.device))
-        refused: dict[str, str] = {}
+        undeferred: dict[str, str] = {}
         if granularity != "operator":
             names: Sequence[str] = getattr(workload, "cells", ())
             if not names:
                 raise Unsupported(f"granularity={granularity} defers cells, and {workload.name} names no `cells`")
             for name in names:
-                module.__dict__[name] = DeferredCell(name, getattr(module, name), refused)
+                module.__dict__[name] = DeferredCell(name, getattr(module, name), undeferred)
         structures = None
         if granularity == "subtree":
             structures = Structures()
@@ -80,5 +85,6 @@ class JitBatch:
                 why = f"{waiting[0]} waits for tensors' values" if waiting else "it has none"
                 raise Unsupported(f"granularity=subtree defers recursive calls over structures, and of {workload.name}: {why}")
             for name in recursive:
-                module.__dict__[name] = DeferredSubtree(name, getattr(module, name), structures, refused)
-        return Model(module, Kinds(torch.device(self.target.device)), self.cache, refused, structures)
+                module.__dict__[name] = DeferredSubtree(name, getattr(module, name), structures, undeferred)
+        kinds = Kinds(torch.device(self.target.device))
+        return Model(module, kinds, self.cache, undeferred, structures, self.precision)

@@ -22,6 +22,7 @@ from backends.jitbatch.meter import Meter
 from backends.jitbatch.plan import analyse
 from backends.jitbatch.recorder import Recorder
 from backends.jitbatch.subtrees import Structures
+from backends.pytorch.precision import Precision, fact
 from bench.contract import Instance, Outputs
 from workloads.structures import arrays, map_tensors
 
@@ -121,7 +122,13 @@ class Model:
     reason. `structures`: of the mini-batch, if calls on them are deferred."""
 
     def __init__(
-        self, module: nn.Module, kinds: Kinds, cache: bool, refused: dict[str, str], structures: Structures | None = None
+        self,
+        module: nn.Module,
+        kinds: Kinds,
+        cache: bool,
+        refused: dict[str, str],
+        structures: Structures | None = None,
+        precision: Precision = "fp32",
     ) -> None:
         self.module = module
         self.kinds = kinds
@@ -131,6 +138,7 @@ class Model:
         self.constants: dict[Any, Any] = {}
         self.structures = structures
         self.refused = refused
+        self.precision = precision
         self.run_ns = 0
         self.ran: Run | None = None
 
@@ -246,6 +254,7 @@ class Model:
         from backends.pytorch import libraries
 
         told = {"library": f"PyTorch {torch.__version__}", "threads": torch.get_num_threads(), "load_time": ""}
+        told |= fact(self.precision)
         if self.device.type != "cpu":
             return told
         ran = f"PyTorch {torch.__version__} ({libraries.describe(torch.float32)})"

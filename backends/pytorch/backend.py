@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from backends.pytorch.precision import Precision, check, choose
 from bench.contract import Target, Unsupported, Workload
 
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ class PyTorch:
     """`mode` eager runs everything as Python; script and compile put the model's `cells`, its methods that are straight-line
     tensor code, through TorchScript or torch.compile, since neither takes recursion over dataclasses.
 
-    `dtype` float64 is for oracles. `tf32` lets CUDA round the inputs of float32 products to 10 bits.
+    `dtype` float64 is for oracles. `precision`: what the operands of float32 products may be rounded to
+    (backends/pytorch/precision.py).
     """
 
     name = "pytorch"
@@ -26,12 +28,17 @@ class PyTorch:
         target: Target,
         mode: Literal["eager", "script", "compile"] = "eager",
         dtype: Literal["float32", "float64"] = "float32",
-        tf32: bool = False,
+        precision: Precision = "fp32",
     ) -> None:
+        check(precision)
+        if dtype != "float32" and precision != "fp32":
+            raise ValueError(
+                f"dtype={dtype} and precision={precision}: only products of float32 are rounded; leave one of them out"
+            )
         self.target = target
         self.mode = mode
         self.dtype = dtype
-        self.tf32 = tf32
+        self.precision = precision
 
     def available(self) -> str | None:
         import torch
@@ -55,14 +62,13 @@ class PyTorch:
 
         dtype: torch.dtype = getattr(torch, self.dtype)
         torch.set_num_threads(self.target.threads)
-        torch.backends.cuda.matmul.allow_tf32 = self.tf32
-        torch.backends.cudnn.allow_tf32 = self.tf32
+        computing = choose(self.precision, self.target.device, "PyTorch", autocast=True)
         module = loaded(workload, size, seed, dtype).to(self.target.device)
         if self.mode != "eager":
             for cell in cells(workload, self.mode):
                 method = getattr(module, cell)
                 setattr(module, cell, Traced(method) if self.mode == "script" else torch.compile(method, dynamic=False))
-        return Model(module, self.target.device, dtype, {"tf32": "on" if self.tf32 else "off", "mean_batch_width": 1.0})
+        return Model(module, self.target.device, dtype, computing, self.precision)
 
 
 def cells(workload: Workload, mode: str) -> Sequence[str]:

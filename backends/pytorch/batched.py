@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from time import perf_counter_ns
 from typing import Any, Protocol
 
 import torch
 
 from backends.pytorch import libraries
+from backends.pytorch.precision import Precision, fact
 from bench.contract import Instance, Outputs
 from workloads.structures import arrays, map_tensors
 
@@ -63,12 +64,22 @@ class Program(Protocol):
 
 
 class Batched:
-    """A program on a device. `library`: what computes it; asked once, when `facts` are."""
+    """A program on a device. `library`: what computes it; asked once, when `facts` are. `computing` is entered around the
+    computing (precision.py)."""
 
-    def __init__(self, program: Program, device: str, library: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        device: str,
+        library: Callable[[], str],
+        computing: Callable[[], AbstractContextManager[object]] = nullcontext,
+        precision: Precision = "fp32",
+    ) -> None:
         self.program = program
         self.device = device
         self.library = library
+        self.computing = computing
+        self.precision = precision
         self.counts = Counts()
 
     def place(self, instances: Sequence[Instance]) -> list[Instance]:
@@ -81,7 +92,8 @@ class Batched:
     def run(self, minibatch: Sequence[Instance]) -> Outputs:
         start = perf_counter_ns()
         self.counts = Counts()
-        outputs = self.program.run(minibatch, self.counts) if minibatch else []
+        with self.computing():
+            outputs = self.program.run(minibatch, self.counts) if minibatch else []
         if self.device == "cuda":
             torch.cuda.synchronize()
         self.counts.run_ns = perf_counter_ns() - start
@@ -108,7 +120,7 @@ class Batched:
         found: dict[str, Any] = {"library": self.library(), "threads": torch.get_num_threads()}
         if self.device == "cpu":
             found["instruction_set"] = libraries.capability()
-        return found | {"load_time": "tables" if self.program.projected else ""}
+        return found | {"load_time": "tables" if self.program.projected else "", **fact(self.precision)}
 
     def close(self) -> None:
         if self.device == "cuda":

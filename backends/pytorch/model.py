@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
 from torch import nn
 
 from backends.pytorch import libraries
+from backends.pytorch.precision import Precision, fact
 from bench.contract import Instance, Outputs
 from workloads.structures import arrays, map_tensors
 
 
 class Model:
-    """One module on one device. `known` are the counters, the same for every run."""
+    """One module on one device. `computing` is entered around the computing (precision.py)."""
 
-    def __init__(self, module: nn.Module, device: str, dtype: torch.dtype, known: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        module: nn.Module,
+        device: str,
+        dtype: torch.dtype,
+        computing: Callable[[], AbstractContextManager[object]] = nullcontext,
+        precision: Precision = "fp32",
+    ) -> None:
         self.module = module
         self.device = device
         self.dtype = dtype
-        self.known = known
+        self.computing = computing
+        self.precision = precision
 
     def place(self, instances: Sequence[Instance]) -> list[Instance]:
         return [map_tensors(self.put, instance) for instance in instances]
@@ -30,7 +40,8 @@ class Model:
 
     @torch.inference_mode()
     def run(self, minibatch: Sequence[Instance]) -> Outputs:
-        outputs = [self.module(instance) for instance in minibatch]
+        with self.computing():
+            outputs = [self.module(instance) for instance in minibatch]
         if self.device == "cuda":
             torch.cuda.synchronize()
         return outputs
@@ -39,12 +50,14 @@ class Model:
         return [arrays(output) for output in outputs]
 
     def counters(self) -> Mapping[str, Any]:
-        return self.known
+        return {"mean_batch_width": 1.0}
 
     def facts(self) -> Mapping[str, Any]:
         if self.device != "cpu":
-            return {"library": f"PyTorch {torch.__version__}", "threads": torch.get_num_threads(), "load_time": ""}
+            known = {"library": f"PyTorch {torch.__version__}", "threads": torch.get_num_threads(), "load_time": ""}
+            return known | fact(self.precision)
         return {
+            **fact(self.precision),
             "instruction_set": libraries.capability(),
             "library": f"PyTorch {torch.__version__} ({libraries.describe(self.dtype)})",
             "threads": torch.get_num_threads(),

@@ -1,5 +1,5 @@
-"""What the backends of libraries on top of PyTorch share: found where they are installed, on the CPU only, without options,
-with a program of their own for each workload that they can run."""
+"""What the backends of libraries on top of PyTorch share: found where they are installed, on the CPU only, with a
+program of their own for each workload that they can run."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from backends.pytorch.precision import Precision, check, choose
 from bench.contract import Target, Unsupported, Workload
 
 if TYPE_CHECKING:
@@ -30,8 +31,11 @@ class OfLibrary(ABC):
     cannot: ClassVar[Mapping[str, str]]
     otherwise: ClassVar[str]
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, precision: Precision = "fp32") -> None:
+        """`precision`: what the operands of products may be rounded to (backends/pytorch/precision.py)."""
+        check(precision)
         self.target = target
+        self.precision = precision
 
     def available(self) -> str | None:
         if importlib.util.find_spec(self.optional[0]) is None:
@@ -52,8 +56,10 @@ class OfLibrary(ABC):
         from workloads.spec import loaded
 
         torch.set_num_threads(self.target.threads)
+        computing = choose(self.precision, self.target.device, self.title)
         program = self.program(f"backends.{self.name}.{workload.name}", loaded(workload, size, seed))
-        return Batched(program, "cpu", lambda: f"{self.version()} on {torch_library('cpu')}")
+        library = f"{self.version()} on {torch_library('cpu')}"
+        return Batched(program, "cpu", lambda: library, computing, self.precision)
 
     @abstractmethod
     def program(self, module: str, model: nn.Module) -> Program:

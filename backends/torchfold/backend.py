@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class TorchFold(OfLibrary):
-    """It has no options: TorchFold has one way to batch."""
+    """Its only option is the precision of products: TorchFold has one way to batch."""
 
     name = "torchfold"
     title = "TorchFold"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bench.handover import Reader, Writer
-from bench.verify import FEWER_BITS, Answer, Difference, Expected, Wrong, fingerprint, flatten, load, rms, save
+from bench.verify import FEWER_BITS, TOLERANCES, Answer, Difference, Expected, Wrong, fingerprint, flatten, load, rms, save
 
 
 def check(answers: list[tuple[Any, Any]], outputs: Any) -> Difference:
@@ -145,3 +145,24 @@ def test_choices_may_fall_either_way_where_they_were_too_near_to_call() -> None:
         check([4, 5, 6], [7, 8, 9])
     with pytest.raises(Wrong, match="structure"):
         Expected(answers).check(flatten([[np.float32(x) for x in words] for words in right]), Difference())
+
+
+@pytest.mark.parametrize(("precision", "bits"), [("tf32", 10), ("bf16", 7)])
+def test_fewer_bits_have_a_tolerance_of_their_own(precision: str, bits: int) -> None:
+    """What products with rounded operands give is right if they were asked for, else wrong; dropped terms are never right."""
+    rng = np.random.default_rng(0)
+    x, w = rng.standard_normal((64, 200)), rng.standard_normal((200, 30))
+
+    def rounded(values: np.ndarray) -> np.ndarray:
+        fraction, exponent = np.frexp(values)
+        return np.ldexp(np.round(fraction * 2.0 ** (bits + 1)) / 2.0 ** (bits + 1), exponent)
+
+    right = [(row,) for row in x @ w]
+    got = list((rounded(x) @ rounded(w)).astype(np.float32))
+    seen = Expected(right, precision).check(flatten(got), Difference())
+    assert 0 < seen.relative < TOLERANCES[precision][1]
+    with pytest.raises(Wrong):
+        Expected(right).check(flatten(got), Difference())
+    without = list((rounded(x)[:, :-8] @ rounded(w)[:-8]).astype(np.float32))
+    with pytest.raises(Wrong):
+        Expected(right, precision).check(flatten(without), Difference())

@@ -30,7 +30,12 @@ class Cpu(Device):
     writer = CpuUnitWriter
 
     def check(self, settings: Settings) -> None:
-        """There is a meaning for all."""
+        """There is a meaning for all but products of fewer bits."""
+        if settings.options.precision != "fp32":
+            raise ValueError(
+                f"precision={settings.options.precision!r} with device='cpu': kernels for processors are float32; tf32 and "
+                "bf16 are for device='cuda'"
+            )
 
     def target(self, options: Options) -> CpuTarget:
         return CpuTarget.detect(options.isa)

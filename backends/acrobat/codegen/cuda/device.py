@@ -7,7 +7,7 @@ import ctypes
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -58,7 +58,7 @@ class Cuda(Device):
             )
 
     def target(self, options: Options) -> CudaTarget:
-        target = CudaTarget.detect(ORDINAL)
+        target = replace(CudaTarget.detect(ORDINAL), precision=options.precision)
         if not target.emulated:
             check_versions(Driver().version(), version())
         return target

@@ -57,6 +57,32 @@ ACROBAT_DEVICE void copies_wait() {
 ACROBAT_DEVICE float weight(const float* from) { return __ldg(from); }
 ACROBAT_DEVICE float4 weight4(const float* from) { return __ldg(reinterpret_cast<const float4*>(from)); }
 
+// Rounded to the nearest TF32 (ties away from zero), and two numbers to the nearest bfloat16 (ties to even), the first in the lower
+// half of the word.
+ACROBAT_DEVICE uint32_t to_tf32(float value) {
+    uint32_t word;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(word) : "f"(value));
+    return word;
+}
+ACROBAT_DEVICE uint32_t to_bf16(float lower, float upper) {
+    uint32_t word;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(upper), "f"(lower));
+    return word;
+}
+
+// Adds the product of a 16 x 8 and an 8 x 8 matrix (TF32), or a 16 x 16 and a 16 x 8 one (bfloat16), to the sums of a warp. What
+// each lane has of them is in mma.cuh. All lanes have to call it.
+ACROBAT_DEVICE void mma_tf32(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+ACROBAT_DEVICE void mma_bf16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
 // All blocks of a cooperative launch have come here, and see what the others wrote before. `bar` is 0 at first; its sign bit
 // turns when the last has come.
 ACROBAT_DEVICE void grid_sync(uint32_t* bar) {

@@ -24,7 +24,7 @@ MOST_ARGUMENTS = 58
 def default_schedules(kernel: Kernel, target: CudaTarget) -> tuple[tuple[int, CudaSchedule], ...]:
     """The schedules of a kernel that is not tuned, each with the number of rows it begins at."""
     if found := gemm.plan_of(kernel):
-        return gemm_variants(found[0], target.sms)
+        return gemm_variants(found[0], target.sms, target.precision)
     if two := product.plan_of(kernel):
         return ((0, product_schedule(two[0], target.sms)),)
     return ((0, rowwise.schedule_of(kernel)),)
@@ -75,9 +75,9 @@ def emit(kernel: Kernel, out_mode: Mode, target: CudaTarget, schedule: CudaSched
 def _write(kernel: Kernel, out_mode: Mode, name: str, target: CudaTarget, schedule: CudaSchedule) -> WrittenText:
     match schedule.template:
         case "few" | "many":
-            return gemm.write(kernel, out_mode, name, schedule)
+            return gemm.write(kernel, out_mode, name, schedule, target.precision)
         case "both" | "dots":
-            return product.write(kernel, out_mode, name, schedule)
+            return product.write(kernel, out_mode, name, schedule, target.precision)
     return rowwise.write(kernel, out_mode, name, schedule, target.shared - SHARED_HEADER, target.sms)
 
 

@@ -76,6 +76,7 @@ struct Fibre {
     At at = At::Start;
     int64_t given[2] = {};  // in turns, so that nobody overwrites what others have still to read
     int turn = 0;
+    uint32_t operands[2][6] = {};  // of a product on tensor cores, in turns too
     std::vector<Copy> copies;
     int group = 0;
 };
@@ -123,6 +124,27 @@ inline Value exchange(Value value, int by) {
     Value got;
     std::memcpy(&got, &grid->fibres[size_t(me ^ by)].given[turn], sizeof(Value));
     return got;
+}
+
+// The product that a warp computes together, the words of whose operands lie with its lanes as PTX says: `Depth` steps, each word
+// having Depth / 8 of them; `value(word, i)` is number i of a word. Each lane computes its own four sums.
+template <int Depth, class Value>
+inline void mma(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], Value&& value) {
+    constexpr int kPacked = Depth / 8;
+    const int me = grid->now, lane = me % 32, turn = grid->running().turn;
+    uint32_t(&mine)[6] = grid->running().operands[turn];
+    std::copy(a, a + 4, mine), std::copy(b, b + 2, mine + 4);
+    grid->running().turn ^= 1;
+    pause(At::Warp);
+    const auto words = [&](int of) { return grid->fibres[size_t(me - lane + of)].operands[turn]; };
+    for (int i = 0; i < 4; ++i) {
+        const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+        for (int k = 0; k < Depth; ++k) {
+            const int member = k / kPacked % 4, half = k / (4 * kPacked);
+            const uint32_t left = words(row % 8 * 4 + member)[half * 2 + row / 8], right = words(column * 4 + member)[4 + half];
+            c[i] += value(left, k % kPacked) * value(right, k % kPacked);
+        }
+    }
 }
 
 inline std::vector<int> turns(int count, std::mt19937& random) {
@@ -253,5 +275,31 @@ ACROBAT_DEVICE float weight(const float* from) { return *from; }
 ACROBAT_DEVICE float4 weight4(const float* from) {
     if (reinterpret_cast<uintptr_t>(from) % 16) emulate::fail("a load of four weights is not aligned");
     return *reinterpret_cast<const float4*>(from);
+}
+ACROBAT_DEVICE uint32_t bits_of(float value) {
+    uint32_t bits;
+    std::memcpy(&bits, &value, 4);
+    return bits;
+}
+ACROBAT_DEVICE float from_bits(uint32_t bits) {
+    float value;
+    std::memcpy(&value, &bits, 4);
+    return value;
+}
+ACROBAT_DEVICE uint32_t to_tf32(float value) {
+    return value != value ? 0x7fffffffu : (bits_of(value) + 0x1000u) & ~0x1fffu;
+}
+ACROBAT_DEVICE uint32_t to_bf16(float lower, float upper) {
+    const auto rounded = [](float value) {
+        const uint32_t bits = bits_of(value);
+        return value != value ? 0x7fffu : (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
+    };
+    return rounded(upper) << 16 | rounded(lower);
+}
+ACROBAT_DEVICE void mma_tf32(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+    emulate::mma<8>(c, a, b, [](uint32_t word, int) { return from_bits(word); });
+}
+ACROBAT_DEVICE void mma_bf16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
+    emulate::mma<16>(c, a, b, [](uint32_t word, int i) { return from_bits(i ? word & 0xffff0000u : word << 16); });
 }
 ACROBAT_DEVICE void tell_host(int64_t* where, int64_t value) { __atomic_store_n(where, value, __ATOMIC_RELEASE); }

@@ -3,6 +3,7 @@ with."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from backends.acrobat.core.units import Kernel, Mode
@@ -11,6 +12,7 @@ from backends.acrobat.kernels.cuda.schedule import LANES, THREADS, CudaSchedule,
 from backends.acrobat.kernels.cuda.text import Addresses, indented, walk
 from backends.acrobat.kernels.packing import PLAIN, Packing, panels
 from backends.acrobat.kernels.plan import Gemm, plan_gemm
+from backends.acrobat.options import Precision
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ def packs(kernel: Kernel, plan: Gemm) -> dict[str, Packing]:
     return {name: packing if name in (plan.weight, plan.bias) else PLAIN for name in shared}
 
 
-def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule) -> WrittenText:
+def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, precision: Precision) -> WrittenText:
     found = plan_of(kernel)
     assert found
     plan, lanes = found
@@ -77,9 +79,10 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule) -
         shared = few_shared(plan, schedule)
         check = f"Few<{symbol}, {schedule.rows}, {schedule.panels}, {schedule.lanes}>"
     else:
-        call = f"many_rows<{symbol}, {schedule.rows}, {schedule.panels}>(a, tile, shared, thread);"
-        shared = ring_bytes(schedule, gates) + 8 * len(plan.segments) * 16 * schedule.rows
-        check = f"Many<{symbol}, {schedule.rows}, {schedule.panels}>"
+        shape = f"<{symbol}, {schedule.rows}, {schedule.panels}, {POLICY[precision]}>"
+        call = f"many_rows{shape}(a, tile, shared, thread);"
+        shared = ring_bytes(schedule, gates, precision) + 8 * len(plan.segments) * 16 * schedule.rows
+        check = f"Many{shape}"
     agree = [f"static_assert({check}::kSharedBytes == {shared} && {check}::kColumns == {across});"]
     return WrittenText(lines + agree, [call], height, across, plan.rows, shared, packs(kernel, plan))
 
@@ -93,10 +96,19 @@ def few_shared(plan: Gemm, schedule: CudaSchedule) -> int:
     return 4 * (schedule.rows * (-(-chunk // 4) * 4) + sums)
 
 
-def ring_bytes(schedule: CudaSchedule, gates: int) -> int:
+POLICY: Mapping[Precision, str] = {"fp32": "Exact", "tf32": "Tf32", "bf16": "Bf16"}
+"""How tiles are multiplied, by the name of a class in mma.cuh."""
+STEP_PAD = {2: 12, 4: 4}
+"""Tiled::kStepPad of tiled.cuh, by the number of gates."""
+
+
+def ring_bytes(schedule: CudaSchedule, gates: int, precision: Precision) -> int:
     """Tiled::kRingBytes of tiled.cuh."""
-    ring = 3 * 16 * (16 * schedule.rows + 4 + gates * (64 * schedule.panels + 4))
-    return 4 * max(ring, 4 * schedule.rows * schedule.panels * gates * THREADS)
+    rows, columns = 16 * schedule.rows, 64 * schedule.panels
+    pad = 0 if precision == "fp32" else STEP_PAD.get(gates, 0)
+    ring = 3 * 16 * (rows + 4 + gates * (columns + 4) + pad)
+    sums = 4 * schedule.rows * schedule.panels * gates * THREADS if precision == "fp32" else rows * (gates * columns + 8)
+    return 4 * max(ring, sums)
 
 
 def _instance(rows: int) -> str:

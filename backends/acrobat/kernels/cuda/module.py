@@ -12,7 +12,7 @@ BUILT_IN = ("copy_rows", "flag")
 """The kernels that every module begins with."""
 BUILT_INS = len(BUILT_IN)
 
-HEADERS = ("device.cuh", "few.cuh", "tiled.cuh", "dots.cuh", "rowwise.cuh", "copies.cuh")
+HEADERS = ("device.cuh", "few.cuh", "mma.cuh", "tiled.cuh", "dots.cuh", "rowwise.cuh", "copies.cuh")
 """What the text includes, beside this module's file."""
 
 STEP = f"""

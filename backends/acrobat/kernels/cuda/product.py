@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cuda.epilogue import CudaEpilogueWriter
-from backends.acrobat.kernels.cuda.gemm import WrittenText, ring_bytes
+from backends.acrobat.kernels.cuda.gemm import POLICY, WrittenText, ring_bytes
 from backends.acrobat.kernels.cuda.schedule import LANES, CudaSchedule
 from backends.acrobat.kernels.cuda.text import Addresses, indented, walk
 from backends.acrobat.kernels.packing import PLAIN
 from backends.acrobat.kernels.plan import Operand, Product, plan_product
+from backends.acrobat.options import Precision
 
 
 def plan_of(kernel: Kernel) -> tuple[Product, int] | None:
@@ -21,7 +22,7 @@ def plan_of(kernel: Kernel) -> tuple[Product, int] | None:
     return None
 
 
-def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule) -> WrittenText:
+def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, precision: Precision) -> WrittenText:
     found = plan_of(kernel)
     assert found
     plan, lanes = found
@@ -56,10 +57,11 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule) -
         )
     height, width = 16 * schedule.rows, 64 * schedule.panels
     across = plan.heads * -(-plan.rows // height) * -(-plan.columns // width)
-    shared = ring_bytes(schedule, 1) + 8 * (height + width)
-    both = f"Both<{symbol}, {schedule.rows}, {schedule.panels}>"
+    shared = ring_bytes(schedule, 1, precision) + 8 * (height + width)
+    shape = f"<{symbol}, {schedule.rows}, {schedule.panels}, {POLICY[precision]}>"
+    both = f"Both{shape}"
     definitions.append(f"static_assert({both}::kSharedBytes == {shared} && {both}::kTiles == {across});")
-    call = f"both_rows<{symbol}, {schedule.rows}, {schedule.panels}>(a, tile, shared, thread);"
+    call = f"both_rows{shape}(a, tile, shared, thread);"
     return WrittenText(definitions, [call], 1, across, 1, shared, packs)
 
 

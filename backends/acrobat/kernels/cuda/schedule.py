@@ -8,6 +8,7 @@ from math import ceil, log
 from typing import Literal
 
 from backends.acrobat.kernels.plan import Gemm, Product
+from backends.acrobat.options import Precision
 
 THREADS = 256
 WARPS = 8
@@ -19,6 +20,12 @@ VARIANTS = 3
 """At most so many tile shapes of one kernel: each is code of its own in the walker."""
 WORTH = 0.05
 """What a further variant must save on average over all numbers of rows (natural logarithm of the time)."""
+
+KEPT_UP = {2: 0.35, 4: 0.55, 8: 0.75}
+"""Of 128 multiply-adds a cycle, what the tiled template keeps up by its number of rows (RT); not measured on any device yet."""
+ON_TENSOR_CORES = {2: 1.6, 4: 2.4, 8: 3.2}
+"""The same for TF32 and bfloat16. These are bounded by reads of the operands from shared memory, 16 to 20 words of a lane for
+each 8 instructions, and far from what tensor cores can do."""
 
 Template = Literal["few", "many", "both", "dots", "elements", "slices", "general"]
 
@@ -59,7 +66,7 @@ def gemm_tile(schedule: CudaSchedule, units: int) -> tuple[int, int]:
     return 16 * schedule.rows, ceil(panel_count(units) / (16 * schedule.panels))
 
 
-def gemm_cycles(schedule: CudaSchedule, plan: Gemm, rows: int, sms: int) -> float:
+def gemm_cycles(schedule: CudaSchedule, plan: Gemm, rows: int, sms: int, precision: Precision = "fp32") -> float:
     """A rough prediction of the cycles for `rows` product rows, to choose by; not measured on any device yet. Of each tile: a
     fixed time for its tables, the latency of its operands and its stores; its multiplications at 128 a cycle, at a share of
     that which the template can keep up; its share of the weight and the input at 64 bytes a cycle; and the exchanges of
@@ -77,7 +84,8 @@ def gemm_cycles(schedule: CudaSchedule, plan: Gemm, rows: int, sms: int) -> floa
         each = 1000 + work + exchanges + (100 if slices > 1 else 0)
     else:
         width = 64 * schedule.panels * gates
-        share = {2: 0.35, 4: 0.55, 8: 0.75}[schedule.rows] * (1.0 if schedule.panels * gates > 1 else 0.8)
+        share = (KEPT_UP if precision == "fp32" else ON_TENSOR_CORES)[schedule.rows]
+        share *= 1.0 if schedule.panels * gates > 1 else 0.8
         each = 1400 + height * width * depth / 128 / share
     each += (width + height) * depth * 4 / 64 * (1.0 if schedule.template == "few" else 0.25)
     return ceil(tiles / sms) * each
@@ -86,11 +94,11 @@ def gemm_cycles(schedule: CudaSchedule, plan: Gemm, rows: int, sms: int) -> floa
 ROWS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 4096, 8192, 16384)
 
 
-def gemm_variants(plan: Gemm, sms: int) -> tuple[tuple[int, CudaSchedule], ...]:
+def gemm_variants(plan: Gemm, sms: int, precision: Precision = "fp32") -> tuple[tuple[int, CudaSchedule], ...]:
     """The schedules by the number of instances from which on each is used, the first from 0. Of all sets of so few schedules
     the one is looked for, one schedule after another, that loses least to the best schedule for each number of rows."""
     candidates = list(gemm_schedules(plan))
-    times = {s: [gemm_cycles(s, plan, n * plan.rows, sms) for n in ROWS] for s in candidates}
+    times = {s: [gemm_cycles(s, plan, n * plan.rows, sms, precision) for n in ROWS] for s in candidates}
     chosen: list[CudaSchedule] = []
     best = [float("inf")] * len(ROWS)
     while len(chosen) < VARIANTS:

@@ -8,6 +8,8 @@ import os
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from backends.acrobat.options import Precision
+
 LIBRARY = "libcuda.so.1"
 DRIVER = "ACROBAT_CUDA_DRIVER"
 """The environment variable that names another driver's library, such as the emulated one of the tests."""
@@ -34,6 +36,8 @@ class CudaTarget:
     sms: int
     shared: int
     second_level: int
+    precision: Precision = "fp32"
+    """What products of many rows may round their operands to: part of the target, since kernels differ by it."""
 
     device: ClassVar[str] = "cuda"
 

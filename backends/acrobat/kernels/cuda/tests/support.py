@@ -6,6 +6,7 @@ import ctypes
 import mmap
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from backends.acrobat.kernels.cuda.schedule import CudaSchedule
 from backends.acrobat.kernels.cuda.target import CudaTarget
 from backends.acrobat.kernels.interface import CudaCode, Emitted
 from backends.acrobat.kernels.packing import pack
+from backends.acrobat.options import Precision
 
 EMULATED = CudaTarget("emulated device", "emulated", 6, 227 << 10, 50 << 20)
 H200 = CudaTarget("H200", "sm_90a", 132, 227 << 10, 50 << 20)
@@ -169,8 +171,10 @@ class Operands:
         return out
 
 
-def emitted_for(kernel: Kernel, out_mode: Mode, schedule: CudaSchedule | None = None) -> Emitted[CudaCode]:
-    return emit(kernel, out_mode, EMULATED, schedule)
+def emitted_for(
+    kernel: Kernel, out_mode: Mode, schedule: CudaSchedule | None = None, precision: Precision = "fp32"
+) -> Emitted[CudaCode]:
+    return emit(kernel, out_mode, replace(EMULATED, precision=precision), schedule)
 
 
 def execute(

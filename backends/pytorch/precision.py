@@ -1,0 +1,69 @@
+"""What the operands of matrix products may be rounded to, where PyTorch computes them: the option `precision` of all systems on
+top of it means this.
+
+`fp32` rounds nothing, whatever PyTorch's defaults are. `tf32` (10 bits of fraction) is a setting of PyTorch for CUDA's
+libraries. `bf16` (7 bits) is, on a processor with such instructions, PyTorch's setting for oneDNN. On CUDA it is PyTorch's
+`autocast`, which gives the results of products as bfloat16 too, so it is for programs that put them nowhere else: eager models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from bench.contract import Unsupported
+
+Precision: TypeAlias = Literal["fp32", "tf32", "bf16"]
+PRECISIONS = ("fp32", "tf32", "bf16")
+INSTRUCTIONS = ("amx_bf16", "avx512_bf16")
+"""A processor's names for products in bfloat16, of which it needs one."""
+
+
+def check(precision: str) -> None:
+    """Raises ValueError for one that there is not."""
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision={precision}: operands of products are one of {', '.join(PRECISIONS)}")
+
+
+def refused(system: str, precision: Precision, why: str) -> None:
+    """For systems that compute in float32 alone. Raises Unsupported for another precision."""
+    if precision != "fp32":
+        raise Unsupported(f"precision={precision}: {system} {why}")
+
+
+def choose(
+    precision: Precision, device: str, system: str, autocast: bool = False
+) -> Callable[[], AbstractContextManager[object]]:
+    """Sets PyTorch for products of this precision from now on, in this process. What is given back is to be entered around the
+    computing. `autocast`: whether the system can take products as bfloat16. Raises Unsupported where the device or the system
+    cannot."""
+    import torch
+
+    if device == "cpu" and precision == "tf32":
+        raise Unsupported("precision=tf32: PyTorch computes with it on CUDA devices only; give device=cuda")
+    if device == "cpu" and precision == "bf16" and not set(INSTRUCTIONS) & processor_flags():
+        raise Unsupported(f"precision=bf16: this processor has no products in bfloat16 ({' or '.join(INSTRUCTIONS)})")
+    if device == "cuda" and precision == "bf16" and not autocast:
+        refused(system, precision, "puts results into float32 memory, and PyTorch on CUDA gives products as bfloat16")
+    libraries = torch.backends
+    libraries.mkldnn.matmul.fp32_precision = "bf16" if (device, precision) == ("cpu", "bf16") else "ieee"
+    for on_cuda in (libraries.cuda.matmul, libraries.cudnn.conv, libraries.cudnn.rnn):
+        on_cuda.fp32_precision = "tf32" if precision == "tf32" else "ieee"
+    if device == "cuda" and precision == "bf16":
+        return partial(torch.autocast, "cuda", dtype=torch.bfloat16)
+    return nullcontext
+
+
+def processor_flags() -> set[str]:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("flags"):
+            return set(line.split())
+    return set()
+
+
+def fact(precision: Precision) -> dict[str, str]:
+    """What `facts` says of it: nothing for `fp32`."""
+    return {} if precision == "fp32" else {"precision": precision}

@@ -33,7 +33,8 @@ FEWER_BITS = 64.0
 rounding to float32 (11 bits of significand against 24), to bfloat16 65536 times; orders of summation and approximations of
 functions that differ between systems stay within a factor of ten. The bound lies between, at about equal distance."""
 TIE = 2e-5
-"""Choices nearer than this (`Workload.margins`) may fall either way: ten times what eager float32 is off in such scores."""
+"""Choices nearer than this (`Workload.margins`) may fall either way: ten times what eager float32 is off in such scores. It
+widens with the tolerance of a precision."""
 ROUNDING = 2.0**-24  # the least error that counts as eager float32's, relative to the largest element of an output
 HIGH = 0.9  # the quantile over a mini-batch's instances whose errors are compared: one that took another path does not matter
 LOW_BITS = np.uint32(0x1FFF)  # of a float32's fraction, those that float16, bfloat16 and TF32 do not have
@@ -242,8 +243,7 @@ class Expected:
                 f"({np.count_nonzero(bad)} of {bad.size} indices)"
             )
 
-    @staticmethod
-    def _check_choices(choices: Sequence[tuple[np.ndarray, np.ndarray]], got: Flat) -> None:
+    def _check_choices(self, choices: Sequence[tuple[np.ndarray, np.ndarray]], got: Flat) -> None:
         counts = lengths(got)
         if counts is None or len(counts) != len(choices):
             raise Wrong(f"outputs have the wrong structure: {short(got.shape)} instead of {len(choices)} lists of indices")
@@ -255,7 +255,7 @@ class Expected:
             at = int(different[0]) if different.size else both
             if at == len(mine) == len(right):
                 continue
-            if margins[min(at, len(margins) - 1)] > TIE:
+            if margins[min(at, len(margins) - 1)] > TIE * self.atol / ATOL:
                 what, wanted = (str(x[at]) if at < len(x) else "the end" for x in (mine, right))
                 raise Wrong(f"instance {i}: choice {at} is {what} instead of {wanted}")
 

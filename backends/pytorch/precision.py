@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from bench.contract import Unsupported
 
@@ -48,7 +48,7 @@ def choose(
         raise Unsupported(f"precision=bf16: this processor has no products in bfloat16 ({' or '.join(INSTRUCTIONS)})")
     if device == "cuda" and precision == "bf16" and not autocast:
         refused(system, precision, "puts results into float32 memory, and PyTorch on CUDA gives products as bfloat16")
-    libraries = torch.backends
+    libraries: Any = torch.backends
     libraries.mkldnn.matmul.fp32_precision = "bf16" if (device, precision) == ("cpu", "bf16") else "ieee"
     for on_cuda in (libraries.cuda.matmul, libraries.cudnn.conv, libraries.cudnn.rnn):
         on_cuda.fp32_precision = "tf32" if precision == "tf32" else "ieee"

@@ -69,7 +69,10 @@ def tune(
         usual = default_schedules(request.kernel, target)
 
         def predicted(schedule: CudaSchedule, plan: Any = plan, seen: Mapping[int, float] = seen) -> float:
-            return sum(often * gemm_cycles(schedule, plan, rows * plan.rows, target.sms) for rows, often in seen.items())
+            return sum(
+                often * gemm_cycles(schedule, plan, rows * plan.rows, target.sms, target.precision)
+                for rows, often in seen.items()
+            )
 
         chosen.append(request)
         tasks.append(Task(seen, Predicted(usual), sorted(gemm_schedules(plan), key=predicted)))

@@ -26,7 +26,7 @@ ON_PYTORCH = (PyTorch, HandBatched, JitBatch, TorchFold)
 
 def now() -> tuple[str, str, str]:
     """What products may be rounded to on a processor and on CUDA, and convolutions there."""
-    libraries = torch.backends
+    libraries: Any = torch.backends
     return libraries.mkldnn.matmul.fp32_precision, libraries.cuda.matmul.fp32_precision, libraries.cudnn.conv.fp32_precision
 
 
@@ -49,14 +49,15 @@ def test_what_cannot_be_is_refused_with_the_reason(
 
 @pytest.mark.parametrize("backend", ALL)
 def test_another_precision_is_an_error(backend: Callable[..., Any]) -> None:
-    with pytest.raises(ValueError, match="precision='?fp16'?: operands of products are one of fp32, tf32, bf16"):
+    with pytest.raises(ValueError, match=r"precision='?fp16'?: operands of products are one of fp32, tf32, bf16"):
         backend(Target(), precision="fp16")
 
 
 @pytest.mark.parametrize("backend", ON_PYTORCH)
 def test_float32_is_float32_whatever_was_set_before(backend: Callable[..., Any]) -> None:
-    torch.backends.mkldnn.matmul.fp32_precision = "bf16"
-    torch.backends.cuda.matmul.fp32_precision = torch.backends.cudnn.conv.fp32_precision = "tf32"
+    libraries: Any = torch.backends
+    libraries.mkldnn.matmul.fp32_precision = "bf16"
+    libraries.cuda.matmul.fp32_precision = libraries.cudnn.conv.fp32_precision = "tf32"
     compiled = backend(Target()).compile(spec("birnn"), "tiny", 0, 2)
     assert now() == ("ieee", "ieee", "ieee")
     assert "precision" not in compiled.facts()

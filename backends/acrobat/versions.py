@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent
 def source_hash() -> str:
     """A hash of this compiler's own source, generated code's runtime included."""
     digest = hashlib.sha256()
-    for path in sorted(p for kind in ("*.py", "*.h", "*.cpp") for p in ROOT.rglob(kind)):
+    for path in sorted(p for kind in ("*.py", "*.h", "*.cpp", "*.cuh") for p in ROOT.rglob(kind)):
         if "tests" not in path.parts:
             digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from backends.pytorch.precision import Precision, check, choose
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 class PyTorch:
     """`mode` eager runs everything as Python; script and compile put the model's `cells`, its methods that are straight-line
-    tensor code, through TorchScript or torch.compile, since neither takes recursion over dataclasses.
+    tensor code, through TorchScript or torch.compile, since neither takes recursion over dataclasses; graphs through
+    torch.compile with CUDA graphs, on a GPU.
 
     `dtype` float64 is for oracles. `precision`: what the operands of float32 products may be rounded to
     (backends/pytorch/precision.py).
@@ -26,7 +27,7 @@ class PyTorch:
     def __init__(
         self,
         target: Target,
-        mode: Literal["eager", "script", "compile"] = "eager",
+        mode: Literal["eager", "script", "compile", "graphs"] = "eager",
         dtype: Literal["float32", "float64"] = "float32",
         precision: Precision = "fp32",
     ) -> None:
@@ -45,6 +46,8 @@ class PyTorch:
 
         if self.target.device == "cuda" and not torch.cuda.is_available():
             return "torch sees no CUDA device"
+        if self.target.device == "cpu" and self.mode == "graphs":
+            return "mode=graphs records CUDA graphs, which a GPU runs: device=cuda"
         return None
 
     def load(self) -> None:
@@ -56,7 +59,7 @@ class PyTorch:
     def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Model:
         import torch
 
-        from backends.pytorch.cells import Traced
+        from backends.pytorch.cells import Graphed, Traced
         from backends.pytorch.model import Model
         from workloads.spec import loaded
 
@@ -67,7 +70,12 @@ class PyTorch:
         if self.mode != "eager":
             for cell in cells(workload, self.mode):
                 method = getattr(module, cell)
-                setattr(module, cell, Traced(method) if self.mode == "script" else torch.compile(method, dynamic=False))
+                made: Mapping[str, Callable[[Any], Any]] = {
+                    "script": Traced,
+                    "compile": lambda m: torch.compile(m, dynamic=False),
+                    "graphs": Graphed,
+                }
+                setattr(module, cell, made[self.mode](method))
         return Model(module, self.target.device, dtype, computing, self.precision)
 
 

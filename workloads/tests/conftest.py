@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-from pathlib import Path
-
 import pytest
 
 from workloads.spec import ModelSpec
+from workloads.tests.named import NAMES, spec
 
-ROOT = Path(__file__).resolve().parents[1]
-NAMES = sorted(path.parent.name for path in ROOT.glob("*/spec.py"))
+__all__ = ["DECIDING", "NAMES", "spec"]
+
 DECIDING = ("berxit", "drnn", "nestedrnn", "stackrnn")
-
-
-def spec(name: str, **options: str) -> ModelSpec:
-    made: ModelSpec = importlib.import_module(f"workloads.{name}.spec").Spec(**options)
-    return made
 
 
 @pytest.fixture(params=NAMES)

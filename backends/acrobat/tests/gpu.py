@@ -2,16 +2,21 @@
 
 Each workload is compiled at size tiny in each of its settings, in checked mode, and compared with eager float64 on drawn
 instances and edges, twice; then, without checks, at size small on a mini-batch of 64. A line is printed for each; what was
-found right is noted in `--notes` and not looked at again, so that a run that was cut goes on. Exit code 1 if something
-was wrong.
+found right is noted in `--notes` and not looked at again, so that a run that was cut goes on. With `--jobs` each workload has a
+process of its own, so many at once. `--trials` chooses tiles instead, by running so many on the device. Exit code 1 if
+something was wrong.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import subprocess
 import sys
 import time
 import traceback
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +24,25 @@ import torch
 
 from backends.acrobat import compile, versions
 from backends.acrobat.options import Options
-from backends.acrobat.tests.support import NAMES, PAPER, assert_same, draw, eager, edges, tiny
+from backends.acrobat.tests.samples import PAPER, assert_same, draw, eager, edges, tiny
 from workloads.spec import loaded
 from workloads.structures import map_tensors
-from workloads.tests.conftest import spec
+from workloads.tests.named import NAMES, spec
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "walk": {},
     "launches": {"launch": "launches"},
     "copied": {"gather_fusion": False},
     "dataflow": {"executor": "dataflow"},
+    "agenda": {"executor": "agenda"},
+    "learned": {"executor": "learned"},
+    "waves": {"wave": 1},
     "interpreted": {"codegen": "vm"},
 }
 BATCH = 64
+SAMPLE_SEED = 7919
+"""Of the mini-batch that says at how many rows tiles are tried."""
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def on_host(value: Any) -> Any:
@@ -40,7 +51,7 @@ def on_host(value: Any) -> Any:
 
 def check_tiny(name: str, options: Options) -> str:
     model = tiny(name, torch.float64)
-    executable = compile(tiny(name), device="cuda", checked=True, options=options)
+    executable = compile(tiny(name), device="cuda", checked=True, options=options, policy_trials=20)
     for instances in (draw(name, 6), edges(name)):
         want = eager(model, instances)
         for _ in range(2):
@@ -75,40 +86,88 @@ def check_small(name: str, options: Options) -> str:
     )
 
 
+def choose_tiles(name: str, size: str, trials: int) -> str:
+    """The harness compiles with the same sample, and so finds what is measured here."""
+    workload = spec(name)
+    sample = workload.instances(size, SAMPLE_SEED, BATCH if size != "tiny" else 2)
+    executable = compile(loaded(workload, size, 0), device="cuda", tune=trials, guide="profile", sample=sample)
+    chosen = {symbol.rpartition("_")[0]: kernel["schedule"] for symbol, kernel in executable.manifest["kernels"].items()}
+    executable.close()
+    return f"{trials} schedules tried; chosen: {chosen}"
+
+
+def checks(names: list[str], settings: list[str], only_tiny: bool) -> Iterator[tuple[str, str, str]]:
+    """Workload, setting and size of each check, the small ones first."""
+    for name in names:
+        yield from ((name, setting, "tiny") for setting in settings)
+    for name in names if not only_tiny else ():
+        yield from ((name, setting, "small") for setting in ("walk", "launches") if setting in settings)
+
+
+def sources() -> str:
+    """A hash of all that may change what a run on a GPU gives."""
+    digest = hashlib.sha256()
+    kinds = {".py", ".h", ".cpp", ".cuh", ".yaml"}
+    for folder in ("backends", "bench", "conf", "workloads"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in kinds and ("tests" not in path.parts or path == Path(__file__).resolve()):
+                digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def apart(names: list[str], jobs: int, arguments: list[str]) -> int:
+    """Each workload in a process of its own: where one loses its device's context, the others go on."""
+
+    def run(name: str) -> int:
+        command = [sys.executable, "-m", "backends.acrobat.tests.gpu", *arguments, "--", name]
+        return subprocess.run(command, check=False).returncode
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return max(pool.map(run, names), key=abs)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("workloads", nargs="*", help="by default the paper's, then the others")
     parser.add_argument("--settings", nargs="*", choices=list(SETTINGS), default=list(SETTINGS))
     parser.add_argument("--tiny", action="store_true", help="leave size small out")
     parser.add_argument("--notes", type=Path, help="a file that keeps what was found right")
+    parser.add_argument("--jobs", type=int, default=0, help="as many processes at once, one for each workload; 0: this one")
+    parser.add_argument("--trials", type=int, default=0, help="choose tiles: how many schedules are tried for each workload")
+    parser.add_argument("--size", default="small", help="the size that tiles are chosen for")
+    parser.add_argument("--sources", action="store_true", help="print a hash of the sources, and nothing else")
     arguments = parser.parse_args()
+    if arguments.sources:
+        print(sources())
+        return 0
     names = arguments.workloads or [*PAPER, *(name for name in NAMES if name not in PAPER)]
     if unknown := set(names) - set(NAMES):
         parser.error(f"there is no workload {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
+    if arguments.jobs:
+        kept = ["--notes", str(arguments.notes)] if arguments.notes else []
+        return apart(names, arguments.jobs, ["--settings", *arguments.settings, *(["--tiny"] * arguments.tiny), *kept])
+    if arguments.trials:
+        for name in names:
+            print(f"{name} {arguments.size}: {choose_tiles(name, arguments.size, arguments.trials)}", flush=True)
+        return 0
     known = set(arguments.notes.read_text().splitlines()) if arguments.notes and arguments.notes.exists() else set()
     wrong = 0
-    for size, check in (("tiny", check_tiny), ("small", check_small)):
-        if size == "small" and arguments.tiny:
+    for name, setting, size in checks(names, arguments.settings, arguments.tiny):
+        note = f"{versions.source_hash()} {size} {name} {setting}"
+        if note in known:
             continue
-        for name in names:
-            for setting in (
-                arguments.settings if size == "tiny" else [s for s in ("walk", "launches") if s in arguments.settings]
-            ):
-                note = f"{versions.source_hash()} {size} {name} {setting}"
-                if note in known:
-                    continue
-                start = time.perf_counter()
-                try:
-                    said = check(name, Options(**SETTINGS[setting]))
-                except Exception:
-                    wrong += 1
-                    said = f"WRONG\n{traceback.format_exc()}"
-                else:
-                    if arguments.notes:
-                        with arguments.notes.open("a") as file:
-                            file.write(f"{note}\n")
-                print(f"{name} {setting} {size}: {said} ({time.perf_counter() - start:.1f} s)", flush=True)
-    print(f"{wrong} wrong" if wrong else "all right", flush=True)
+        start = time.perf_counter()
+        try:
+            said = (check_tiny if size == "tiny" else check_small)(name, Options(**SETTINGS[setting]))
+        except Exception:
+            wrong += 1
+            said = f"WRONG\n{traceback.format_exc()}"
+        else:
+            if arguments.notes:
+                with arguments.notes.open("a") as file:
+                    file.write(f"{note}\n")
+        print(f"{name} {setting} {size}: {said} ({time.perf_counter() - start:.1f} s)", flush=True)
+    print(f"{wrong} wrong" if wrong else f"all right: {' '.join(names)}", flush=True)
     return 1 if wrong else 0
 
 

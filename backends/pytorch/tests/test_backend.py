@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from backends.pytorch.backend import PyTorch
-from backends.pytorch.cells import Traced
+from backends.pytorch.cells import Traced, copied
 from bench import facts
 from bench.contract import Target, Unsupported
 from bench.verify import Difference, Expected, fingerprint, flatten
@@ -46,6 +46,23 @@ def test_compiled_cells_are_right(name: str) -> None:
     Expected(answers(spec(name), "tiny", 0, spec(name).instances("tiny", 0, 3))).check(
         flatten(run(name, 3, mode="compile")), Difference()
     )
+
+
+@pytest.mark.exhaustive
+def test_cells_for_graphs_are_right() -> None:
+    """On a CPU the same code runs, without graphs; that these are right only a GPU can show."""
+    Expected(answers(spec("treelstm"), "tiny", 0, spec("treelstm").instances("tiny", 0, 3))).check(
+        flatten(run("treelstm", 3, mode="graphs")), Difference()
+    )
+
+
+def test_what_a_graph_gives_is_copied() -> None:
+    """Its next run writes to the same memory."""
+    of_the_graph = (torch.ones(2), [torch.ones(3)])
+    kept = copied(of_the_graph)
+    of_the_graph[0].zero_(), of_the_graph[1][0].zero_()
+    assert type(kept) is tuple and bool(kept[0].all()) and bool(kept[1][0].all())
+    assert PyTorch(Target("cpu"), mode="graphs").available() is not None
 
 
 def test_float64() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -55,20 +56,26 @@ def from_lets(bindings: Sequence[Binding], result: Expr, span: Span = NOWHERE) -
 
 def operands(expr: Expr) -> tuple[Atom, ...]:
     """The atoms a node uses directly; none for a let."""
-    match expr:
-        case Op(args=args) | Host(args=args) | Construct(args=args) | Call(args=args) | Launch(args=args):
-            return args
-        case Item(tensor=a) | Field(value=a) | If(cond=a) | Match(value=a) | Map(iterable=a):
-            return (a,)
-        case Tuple(items=items) | ListOf(items=items):
-            return items
-        case Fold(iterable=a, init=init):
-            return (a, *init)
-        case Loop(init=init):
-            return init
-        case Var() | Lit() | Weight():
-            return (expr,)
-    return ()
+    used = OPERANDS.get(type(expr))
+    if used is None:  # what stands for a variable while a program is made is of a class of its own
+        return (expr,) if isinstance(expr, Var) else ()
+    return used(expr)
+
+
+OPERANDS: dict[type, Callable[[Any], tuple[Atom, ...]]] = {
+    **dict.fromkeys((Op, Host, Construct, Call, Launch), attrgetter("args")),
+    **dict.fromkeys((Tuple, ListOf), attrgetter("items")),
+    **dict.fromkeys((Var, Lit, Weight), lambda atom: (atom,)),
+    Item: lambda node: (node.tensor,),
+    Field: lambda node: (node.value,),
+    If: lambda node: (node.cond,),
+    Match: lambda node: (node.value,),
+    Map: lambda node: (node.iterable,),
+    Fold: lambda node: (node.iterable, *node.init),
+    Loop: attrgetter("init"),
+    Let: lambda node: (),
+}
+"""By class: passes ask this of every node many times, and a table is several times faster than a `match`."""
 
 
 def with_operands(expr: Expr, new: Sequence[Atom]) -> Expr:
@@ -98,18 +105,19 @@ def with_operands(expr: Expr, new: Sequence[Atom]) -> Expr:
 
 def bodies(expr: Expr) -> tuple[Expr, ...]:
     """The nested expressions of a branching or looping node; for a let its value and its body."""
-    match expr:
-        case If(then=a, orelse=b):
-            return (a, b)
-        case Match(arms=arms):
-            return tuple(arm.body for arm in arms)
-        case Map(body=body) | Fold(body=body):
-            return (body,)
-        case Loop(cond=cond, body=body):
-            return (cond, body)
-        case Let(value=value, body=body):
-            return (value, body)
-    return ()
+    inside = BODIES.get(type(expr))
+    return inside(expr) if inside else ()
+
+
+BODIES: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
+    If: lambda node: (node.then, node.orelse),
+    Match: lambda node: tuple(arm.body for arm in node.arms),
+    Map: lambda node: (node.body,),
+    Fold: lambda node: (node.body,),
+    Loop: lambda node: (node.cond, node.body),
+    Let: lambda node: (node.value, node.body),
+}
+"""By class, of those that have any."""
 
 
 def with_bodies(expr: Expr, new: Sequence[Expr]) -> Expr:
@@ -153,8 +161,13 @@ def walk(expr: Expr) -> Iterator[Expr]:
     while stack:
         node = stack.pop()
         yield node
-        if not isinstance(node, (Var, Lit, Weight)):
-            stack.extend(reversed((*operands(node), *bodies(node))))
+        if isinstance(node, Let):  # most nodes are lets and what they bind
+            stack.append(node.body)
+            stack.append(node.value)
+        elif not isinstance(node, (Var, Lit, Weight)):
+            yield from operands(node)
+            if inside := BODIES.get(type(node)):
+                stack.extend(reversed(inside(node)))
 
 
 def containing(expr: Expr, test: Callable[[Expr], bool]) -> frozenset[int]:
@@ -183,6 +196,8 @@ def binders(expr: Expr) -> tuple[Var, ...]:
 
 def free_vars(expr: Expr) -> frozenset[str]:
     """Names used but not bound inside. Relies on single binding: a name bound anywhere inside is not free."""
+    if type(expr) not in BODIES:
+        return frozenset(atom.name for atom in operands(expr) if isinstance(atom, Var))
     _learn(expr)
     return expr.free if isinstance(expr, NESTING) and expr.free is not None else _free(expr)
 

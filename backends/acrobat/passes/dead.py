@@ -26,10 +26,10 @@ def remove_dead(program: Program) -> Program:
     waits, failing = waits_of(program, graph), _failing(program, graph)
     while True:
         bodies = {name: _live(f.body, needed, waits, failing) for name, f in program.functions.items()}
-        found = {
-            name: needed[name] | {i for i, p in enumerate(f.params) if p.name in free_vars(bodies[name])}
-            for name, f in program.functions.items()
-        }
+        found = {}
+        for name, f in program.functions.items():
+            used = free_vars(bodies[name])
+            found[name] = needed[name] | {i for i, p in enumerate(f.params) if p.name in used}
         if found == needed:
             break
         needed = found

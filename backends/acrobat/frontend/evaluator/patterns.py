@@ -163,6 +163,7 @@ def _switch(
         add("None", (), [r for row in rows for r in _given_optional(row, value, None)])
         add("Some", (some,), [r for row in rows for r in _given_optional(row, value, Dyn(some))])
     else:
+        _ask_for_fields(f, rows, value)
         for cls in datatypes.cases[value.type.name]:
             variables = tuple(f.var(x, datatypes.field_type(cls, x)) for x in datatypes.field_names(cls))
             add(cls.__name__, variables, [r for row in rows for r in _given_case(f, row, value, cls, variables)])
@@ -214,15 +215,24 @@ def _given_case(f: Frame, row: PatternRow, value: Dyn, cls: type, variables: tup
             return _wrong(f, p, f"{wanted.value.__name__} is not one of {' | '.join(m.__name__ for m in members)}", advice)
         if wanted.value is not cls:
             return []
-        fields = f.program.datatypes.field_names(cls)
-        if len(p.patterns) > len(fields):
-            return _wrong(f, p, f"{cls.__name__} has {len(fields)} fields, the pattern {len(p.patterns)}")
-        tests += [(Dyn(variables[i]), q) for i, q in enumerate(p.patterns)]
+        fields, positions = f.program.datatypes.field_names(cls), getattr(cls, "__match_args__", ())
+        if len(p.patterns) > len(positions):
+            return _wrong(f, p, f"{cls.__name__} has {len(positions)} fields, the pattern {len(p.patterns)}")
+        tests += [(Dyn(variables[fields.index(name)]), q) for name, q in zip(positions, p.patterns, strict=False)]
         for name, q in zip(p.kwd_attrs, p.kwd_patterns, strict=True):
             if name not in fields:
                 return _wrong(f, p, f"{cls.__name__} has no field `{name}`")
             tests.append((Dyn(variables[fields.index(name)]), q))
     return _alternatives(PatternRow(tuple(tests), row.names, row.case))
+
+
+def _ask_for_fields(f: Frame, rows: Sequence[PatternRow], value: Dyn) -> None:
+    """Has the fields that patterns name be read: of a class known from a sample no others are."""
+    for p in [p for row in rows for v, p in row.tests if v == value and isinstance(p, ast.MatchClass)]:
+        wanted = f.expression(p.cls)
+        if isinstance(wanted, Static) and isinstance(wanted.value, type):
+            for name in (*getattr(wanted.value, "__match_args__", ())[: len(p.patterns)], *p.kwd_attrs):
+                f.program.datatypes.has_field(wanted.value, name)
 
 
 def _wrong(f: Frame, pattern: ast.pattern, message: str, advice: str = "") -> list[PatternRow]:

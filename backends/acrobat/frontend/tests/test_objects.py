@@ -175,6 +175,55 @@ def test_tuples_without_an_order_are_an_error_of_the_instance(tmp_path: Path) ->
         Interpreter(program).run({"x": x, "words": [1, 1]})
 
 
+PATTERNS = """
+from dataclasses import dataclass
+
+import torch
+import torch.nn as nn
+
+
+@dataclass
+class Circle:
+    radius: float
+
+
+@dataclass
+class Box:
+    width: int
+    x: torch.Tensor
+
+
+@dataclass
+class Point:
+    pass
+
+
+class Model(nn.Module):
+    def forward(self, shapes):
+        h = torch.zeros(4)
+        for shape in shapes:
+            match shape:
+                case Circle(radius=r):
+                    h = h + r
+                case Box(1 | 2 as w, x) if w > 1:
+                    h = h + x
+                case Box(w):
+                    h = h * w
+                case _:
+                    h = -h
+        return h
+"""
+
+
+def test_patterns_name_fields_that_nothing_else_reads(tmp_path: Path) -> None:
+    module = load(tmp_path, PATTERNS, "objects_patterns")
+    shapes = [module.Circle(0.5), module.Box(2, torch.ones(4)), module.Point(), module.Box(3, torch.ones(4))]
+    model = module.Model()
+    interpreter = Interpreter(build(model, sample=[shapes]))
+    for instance in (shapes, shapes[::-1], [], shapes[:1]):
+        assert_same(as_tensors(interpreter.run(instance)), model(instance), "")
+
+
 SHARED = """
 import torch
 import torch.nn as nn

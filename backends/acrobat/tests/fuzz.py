@@ -26,15 +26,14 @@ from typing import Any
 from backends.acrobat.codegen.build import runtime_build
 from backends.acrobat.core.toolchain import compiler
 from backends.acrobat.tests.random_cases import AXES, Case, case_of
-from backends.acrobat.tests.random_checks import FAST, Finding, check_cases
+from backends.acrobat.tests.random_checks import FAST, REFUSED, Finding, check_cases
+from backends.acrobat.tests.smaller_models import smaller as smaller_model
 from backends.acrobat.tests.smaller_programs import smaller
 
-BATCH = 25
-REFUSED = "CompileError"
-"""In the kind of a finding: the front end refuses what it says it takes. All else is wrong."""
+BATCH = 100
 DEADLINE_S = 240
 """For a program alone; a batch has this for its first and `MORE_S` for each further one."""
-MORE_S = 20
+MORE_S = 5
 FORK = multiprocessing.get_context("fork")
 
 
@@ -95,6 +94,20 @@ def alone(case: Case, flags: Sequence[str]) -> Finding | None:
     return found[0] if found else None
 
 
+def apart(cases: Sequence[Case], what: str, flags: Sequence[str]) -> list[Finding]:
+    """The findings of a batch whose process gave none: halves are checked until the programs that end it stand alone. `what`
+    became of the process that had all of them."""
+    if len(cases) == 1:
+        return [Finding(cases[0], "process", what)]
+    out: list[Finding] = []
+    for half in (cases[: len(cases) // 2], cases[len(cases) // 2 :]):
+        child = start(half, flags)
+        wait([child.results], timeout=child.limit_s)
+        found = finish(child)
+        out += apart(half, found, flags) if isinstance(found, str) else found
+    return out
+
+
 def search(cases: Iterator[Case], jobs: int, flags: Sequence[str]) -> Iterator[tuple[Sequence[Case], list[Finding]]]:
     """For each batch, its programs and what was found. `jobs` batches run at once."""
     running: list[_Child] = []
@@ -109,7 +122,7 @@ def search(cases: Iterator[Case], jobs: int, flags: Sequence[str]) -> Iterator[t
             running.remove(child)
             found = finish(child)
             if isinstance(found, str):
-                found = [f for case in child.cases if (f := alone(case, flags))]
+                found = apart(child.cases, found, flags)
             yield child.cases, found
 
 
@@ -117,15 +130,19 @@ def shrunk(finding: Finding, attempts: int, flags: Sequence[str]) -> Finding:
     """The same kind of finding in a smaller program."""
     best = finding
 
-    def fails(sample: Any) -> bool:
+    def fails(case: Case) -> bool:
         nonlocal best
-        other = alone(replace(finding.case, sample=sample), flags)
+        other = alone(case, flags)
         if other is None or other.kind != finding.kind:
             return False
         best = other
         return True
 
-    smaller(finding.case.sample, fails, attempts)
+    case = finding.case
+    if case.model is not None:
+        smaller_model(case.model, lambda model: fails(replace(case, model=model)), attempts)
+    else:
+        smaller(case.sample, lambda sample: fails(replace(case, sample=sample)), attempts)
     return best
 
 

@@ -1,12 +1,15 @@
 """Many small programs built at once: one translation unit and one shared object.
 
 Each program stands in a namespace of its own and has a function of its own that gives its model; equal kernels are there once.
+To have LLVM compile kernels takes longer than all else of a program, so those of most programs are *plain*: C++ loops of the
+plain emitter, in the same translation unit.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from backends.acrobat.builds import Build, Generated
@@ -14,35 +17,77 @@ from backends.acrobat.codegen.build import compile_model
 from backends.acrobat.codegen.executable import Executable
 from backends.acrobat.codegen.module import source
 from backends.acrobat.compiler import load
+from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.ir.nodes import Program
+from backends.acrobat.kernels import reference
+from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
-from backends.acrobat.options import Options
+from backends.acrobat.kernels.interface import CpuCode, Emitted, Schedules, Variant, flops
+from backends.acrobat.kernels.packing import PLAIN
+from backends.acrobat.options import Kernels, Options
 from backends.acrobat.settings import Settings
 
 MEMORY_LIMIT = 1 << 30
 
 
-def generated(program: Program, options: Options, index: int) -> Generated:
+@dataclass
+class PlainKernels:
+    """Emits kernels of the plain emitter for one program, and keeps their text."""
+
+    definitions: dict[str, str] = field(default_factory=dict)
+    """C++ by symbol."""
+
+    def __call__(
+        self, kernel: Kernel, out_mode: Mode, target: CpuTarget, schedules: Schedules = (), kernels: Kernels = "generated"
+    ) -> tuple[Variant[CpuCode], ...]:
+        name = reference.symbol(kernel, out_mode)
+        self.definitions[name] = reference.source(kernel, out_mode)
+        emitted = Emitted(
+            symbol=name,
+            kernel=name,
+            schedule=KernelSchedule.default(kernel, target),
+            packs={p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED},
+            flops_per_row=flops(kernel),
+            code=CpuCode(b"", 1, reference.scratch_size(kernel), reference.declaration(kernel, out_mode)),
+        )
+        return (Variant(0, emitted),)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A program of a batch, before the C++ compiler has seen it."""
+
+    generated: Generated
+    definitions: Mapping[str, str]
+    """Its plain kernels."""
+
+
+def generated(program: Program, options: Options, index: int, plain: bool = False) -> Member:
     """What becomes member `index` of a batch; `program` is finished."""
-    return Build(program, options, CpuTarget.detect(), prefix=f"acrobat{index}").generate()
+    kernels = PlainKernels()
+    build = Build(program, options, CpuTarget.detect(), emit=kernels if plain else None, prefix=f"acrobat{index}")
+    return Member(build.generate(), kernels.definitions)
 
 
-def build_batch(members: Sequence[Generated], folder: Path, flags: Sequence[str]) -> None:
+def build_batch(members: Sequence[Member], folder: Path, flags: Sequence[str]) -> None:
     """One shared object of all, and a folder for each that `loaded` takes. Raises BuildError."""
-    bodies = [f"namespace m{i} {{\n{member.module.body}\n}}" for i, member in enumerate(members)]
     folder.mkdir(parents=True)
     text = folder / "models.cpp"
-    includes = list(dict.fromkeys(name for member in members for name in member.module.includes))
-    text.write_text(source("Many models.", includes, "\n".join(bodies)))
+    modules = [member.generated.module for member in members]
+    includes = list(dict.fromkeys(name for module in modules for name in module.includes))
+    kernels = {symbol: text for member in members for symbol, text in member.definitions.items()}
+    bodies = [f"namespace m{i} {{\n{module.body}\n}}" for i, module in enumerate(modules)]
+    text.write_text(source("Many models.", includes, "\n".join([*kernels.values(), *bodies])))
     objects = []
-    for symbol, content in {s: o for member in members for s, o in member.objects.items()}.items():
-        objects.append(folder / f"{symbol}.o")
-        objects[-1].write_bytes(content)
+    for symbol, content in {s: o for member in members for s, o in member.generated.objects.items()}.items():
+        if symbol not in kernels:
+            objects.append(folder / f"{symbol}.o")
+            objects[-1].write_bytes(content)
     compile_model(text, objects, folder / "models.so", flags)
     for i, member in enumerate(members):
         own = folder / str(i)
         own.mkdir()
-        (own / "manifest.json").write_text(json.dumps(member.manifest))
+        (own / "manifest.json").write_text(json.dumps(member.generated.manifest))
         (own / "model.so").symlink_to(folder / "models.so")
 
 

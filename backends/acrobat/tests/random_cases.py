@@ -1,5 +1,5 @@
 """Random programs as cases: a program with its instances, the options it is compiled with, and whether the front end reads it.
-A case is a function of its seed."""
+Of those with an odd seed the text is drawn (`random_models`), of the others the program. A case is a function of its seed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from dataclasses import dataclass, fields, replace
 from random import Random
 from typing import Any, get_args, get_type_hints
 
+from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.tests.programs import Sample, sample
 from backends.acrobat.kernels.cpu.target import CpuTarget, UnsupportedCpu
-from backends.acrobat.options import Options
+from backends.acrobat.options import Executor, Options
 from backends.acrobat.passes.tests.random_programs import all_used
+from backends.acrobat.tests.random_models import Written
+from backends.acrobat.tests.random_models import written as written_model
 
 
 def _can_be(option: str, value: Any) -> bool:
@@ -32,6 +35,8 @@ def _axes() -> dict[str, tuple[Any, ...]]:
 AXES = _axes()
 """What options are drawn from: the values of each switch (a bool or a `Literal`), small ones of a number; the default first."""
 INSTANCES = 6
+LARGE_ONES = 5
+"""Of so many programs one is large. Small ones cost a quarter of it, and find most of what large ones find."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,15 @@ class Case:
     options: Options
     written: bool
     """Whether the program is written as Python, which the front end reads again."""
+    plain: bool = False
+    """Whether its kernels are those of the plain emitter, which take a tenth of the time to compile."""
+    also: tuple[Executor, ...] = ()
+    """Further executors that the build runs with."""
+    model: Written | None = None
+    """The model, where the text is what was drawn; the sample is then empty."""
+
+
+NOTHING = Sample(Program({}, {}, {}), ())
 
 
 def case_of(seed: int, fixed: Mapping[str, Any] | None = None) -> Case:
@@ -52,10 +66,16 @@ def case_of(seed: int, fixed: Mapping[str, Any] | None = None) -> Case:
     for _ in range(choose(3)):
         axis = list(AXES)[choose(len(AXES))]
         options.setdefault(axis, AXES[axis][1 + choose(len(AXES[axis]) - 1)])
+    drawn = Options(**options).effective()
+    plain = drawn.kernels == "generated" and drawn.isa == "native" and choose(8) > 0
+    other: Executor = ("dataflow", "agenda", "inline")[choose(3)]
+    also = (other,) if other != drawn.executor else ()
+    if seed % 2:
+        return Case(seed, NOTHING, drawn, True, plain, also, written_model(choose))
     written, waits, live, again = choose(2) == 0, choose(3) > 0, choose(4) > 0, choose(2) > 0
-    made = sample(choose, waits, 1 + choose(INSTANCES), rounds=not written)
+    made = sample(choose, waits, 1 + choose(INSTANCES), rounds=not written, small=choose(LARGE_ONES) > 0)
     if live:
         made = replace(made, program=all_used(made.program))
     if again:
         made = replace(made, instances=(*made.instances, made.instances[0]))
-    return Case(seed, made, Options(**options).effective(), written)
+    return Case(seed, made, drawn, written, plain, also)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
 from random import Random
@@ -14,22 +14,29 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from backends.acrobat.builds import Generated
 from backends.acrobat.core.toolchain import BuildError
+from backends.acrobat.errors import InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.printer import print_program
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.pipeline import optimise
-from backends.acrobat.tests.native_batches import build_batch, generated, loaded
+from backends.acrobat.tests import model_checks
+from backends.acrobat.tests.model_checks import Raised
+from backends.acrobat.tests.native_batches import Member, build_batch, generated, loaded
 from backends.acrobat.tests.python_source import eagerly, load_source, moved, python_source, weights_of
 from backends.acrobat.tests.random_cases import Case
+from backends.acrobat.tests.random_models import Written
 
 FAST = ("-O0", "--param=ggc-min-heapsize=500000")
 """Flags with which the C++ compiler is fastest: it optimises nothing and collects no garbage."""
 BUILD = "C++ compiler"
+REFUSED = "CompileError"
+"""In the kind of a finding: the front end refuses what it says it takes. All else is wrong."""
 EXACT = 1e-9
+MODEL = 1e-6
+"""How far the front end's program may be from a model whose text was drawn: PyTorch has constants of its own in it."""
 NUMBER = re.compile(r"\d[\d.e+-]*")
 TOLERANCE = 1e-3
 """The generator's programs move tensors by at most 1e-4 when weights are rounded to float32; what is wrong is so by more."""
@@ -50,11 +57,16 @@ class Finding:
     @property
     def kind(self) -> str:
         """The same for findings that are likely one defect."""
-        lines = self.message.strip().splitlines()
-        what = lines[-1] if lines[0].startswith("Traceback") else lines[0]
+        lines = [line for line in self.message.strip().splitlines() if line.strip()]
+        what = lines[0]
+        if what.startswith("Traceback"):  # the error, with the first problem of a model that is refused
+            at = next((i for i, line in enumerate(lines) if i and not line.startswith(" ")), -1)
+            what = lines[at].rpartition("errors.")[2]
+            if what.startswith(REFUSED) and at + 1 < len(lines):
+                what = f"{REFUSED}: {lines[at + 1].rpartition(': ')[2] if ': ' in lines[at + 1] else lines[at + 1]}"
         if self.stage == BUILD:
             what = next((line.partition("error: ")[2] for line in lines if "error: " in line), what)
-        elif what.startswith("instance "):  # where in the result is no part of what is wrong
+        elif re.match(r"(\w+, )?instance ", what):  # where in the result is no part of what is wrong
             what = "a wrong result"
         return f"{self.stage}: {NUMBER.sub('#', what)[:60]}"
 
@@ -64,11 +76,15 @@ class Finding:
             [
                 f"seed {case.seed}: {self.stage}: {self.message.strip()}",
                 f"options: {case.options}",
-                f"instances: {case.sample.instances!r}",
-                print_program(case.sample.program),
-                *(["as Python:", _source(case)] if case.written and self.stage != "printing Python" else []),
+                f"kernels: {'plain' if case.plain else 'native'}; also by the executors: {', '.join(case.also) or 'none'}",
+                *([case.model.text] if case.model else self._program()),
             ]
         )
+
+    def _program(self) -> list[str]:
+        case = self.case
+        text = [f"instances: {case.sample.instances!r}", print_program(case.sample.program)]
+        return text + (["as Python:", _source(case)] if case.written and self.stage != "printing Python" else [])
 
 
 @dataclass
@@ -98,15 +114,18 @@ def check_cases(cases: Sequence[Case], folder: Path, flags: Sequence[str] = FAST
     for case in cases:
         r = _Running(case, case.sample.program, case.sample.instances, [])
         running.append(r)
-        r.at("generator", partial(_interpreted, r))
-        if r.finding is None and case.written:
-            _written(r, folder)
+        if case.model is not None:
+            _model(r, case.model, folder)
+        else:
+            r.at("generator", partial(_interpreted, r))
+            if r.finding is None and case.written:
+                _written(r, folder)
         if r.finding is None:
             r.at("passes", partial(_optimised, r))
     ready = [r for r in running if r.finding is None]
-    members: list[Generated] = []
+    members: list[Member] = []
     for r in list(ready):
-        member = r.at("code generation", partial(generated, r.program, r.case.options, len(members)))
+        member = r.at("code generation", partial(generated, r.program, r.case.options, len(members), r.case.plain))
         if member is None:
             ready.remove(r)
         else:
@@ -157,6 +176,41 @@ def _written(r: _Running, folder: Path) -> None:
         r.at("front end", front_end)
 
 
+def _model(r: _Running, model: Written, folder: Path) -> None:
+    """A model whose text was drawn, run eagerly and by the front end."""
+    seed = r.case.seed
+    loaded = r.at("generator", lambda: model_checks.load(model, seed, folder / "written", f"random_model_{seed}"))
+    if loaded is None:
+        return
+    wanted = r.at("generator", lambda: model_checks.eager(loaded))
+    if wanted is None:
+        return
+
+    def front_end() -> None:
+        program = build(loaded.module, sample=loaded.shown)
+        verify(program)
+        interpreter = Interpreter(program)
+        r.program, r.instances, r.want = program, loaded.instances, wanted
+        for i, instance in enumerate(r.instances):
+            one(lambda batch: [interpreter.run(batch[0])], instance, wanted[i], f"instance {i}, ", MODEL)
+
+    r.at("front end", front_end)
+
+
+def one(run: Callable[[list[Any]], list[Any]], instance: Any, want: Any, path: str, tolerance: float) -> None:
+    """Runs an instance alone. Raises Wrong unless it gives what is wanted, or the error of the model that is wanted."""
+    if not isinstance(want, Raised):
+        same(run([instance])[0], want, path, tolerance)
+        return
+    try:
+        got = run([instance])[0]
+    except InstanceError as error:
+        if want.text not in str(error):
+            raise Wrong(f"{path}: right is the error {want.text!r}, not {error}") from None
+    else:
+        raise Wrong(f"{path}: right is the error {want.text!r}, not {got!r}")
+
+
 def _source(case: Case) -> str:
     return python_source(case.sample.program, Random(case.seed).randrange)
 
@@ -166,13 +220,18 @@ def _optimised(r: _Running) -> None:
 
 
 def _run(r: _Running, folder: Path, index: int) -> None:
-    """The mini-batch, then the same backwards in the memory of the first, then one instance alone."""
-    executable = loaded(r.program, r.case.options, folder, index)
-    for order in (range(len(r.want)), range(len(r.want))[::-1], range(1)):
-        got = executable([r.instances[i] for i in order])
-        for i, g in zip(order, got, strict=True):
-            same(g, r.want[i], f"instance {i}, ")
-    executable.close()
+    """The mini-batch, then the same backwards in the memory of the first, then one instance alone; and the mini-batch with the
+    other executors, which take the same build."""
+    everything = [i for i, want in enumerate(r.want) if not isinstance(want, Raised)]
+    for options in (r.case.options, *(replace(r.case.options, executor=e) for e in r.case.also)):
+        executable = loaded(r.program, options, folder, index)
+        for i in sorted(set(range(len(r.want))) - set(everything)):
+            one(executable, r.instances[i], r.want[i], f"instance {i}, ", TOLERANCE)
+        for order in (everything, everything[::-1], everything[:1]) if options is r.case.options else (everything,):
+            got = executable([r.instances[i] for i in order])
+            for i, g in zip(order, got, strict=True):
+                same(g, r.want[i], f"{'' if options is r.case.options else options.executor + ', '}instance {i}, ")
+        executable.close()
 
 
 def same(got: Any, want: Any, path: str = "", tolerance: float = TOLERANCE) -> None:
@@ -189,6 +248,11 @@ def same(got: Any, want: Any, path: str = "", tolerance: float = TOLERANCE) -> N
             raise Wrong(f"{path}: right is {want!r}, not {got!r}")
         for i, (g, w) in enumerate(zip(got, want, strict=True)):
             same(g, w, f"{path}[{i}]", tolerance)
+    elif isinstance(want, dict):
+        if type(got) is not dict or got.keys() != want.keys():
+            raise Wrong(f"{path}: right is {want!r}, not {got!r}")
+        for key, w in want.items():
+            same(got[key], w, f"{path}[{key!r}]", tolerance)
     elif is_dataclass(want):
         if type(got).__name__ != type(want).__name__:
             raise Wrong(f"{path}: right is {want!r}, not {got!r}")

@@ -67,10 +67,11 @@ Choose: TypeAlias = Callable[[int], int]
 """Of so many options, which: `choose(n)` lies in [0, n), and 0 tends to be the plainest."""
 
 
-def sample(choose: Choose, waits: bool = False, instances: int = 3, rounds: bool = True) -> Sample:
+def sample(choose: Choose, waits: bool = False, instances: int = 3, rounds: bool = True, small: bool = False) -> Sample:
     """A program with its weights and some instances, a function of the choices made. `waits`: it may branch on numbers read
-    from tensors; `rounds`: and compare these with numbers rounded to float32, which is not what PyTorch does in float64."""
-    maker = _Maker(choose, waits, rounds)
+    from tensors; `rounds`: and compare these with numbers rounded to float32, which is not what PyTorch does in float64;
+    `small`: it has about a third as many operations as it would have."""
+    maker = _Maker(choose, waits, rounds, small)
     program = maker.program()
     entry = program.functions["forward"].params[0].type
     return Sample(program, tuple(maker.instance(entry, 3) for _ in range(instances)))
@@ -131,8 +132,8 @@ class _Scope:
 
 
 class _Maker:
-    def __init__(self, choose: Choose, waits: bool, rounds: bool) -> None:
-        self.choose, self.waits, self.rounds = choose, waits, rounds
+    def __init__(self, choose: Choose, waits: bool, rounds: bool, small: bool) -> None:
+        self.choose, self.waits, self.rounds, self.small = choose, waits, rounds, small
         self.random = np.random.default_rng(choose(2**16))
         self.d = self.pick([2, 3, 4])
         self.vector, self.matrix = TensorT((self.d,)), TensorT((self.d, self.d))
@@ -163,7 +164,7 @@ class _Maker:
 
     def program(self) -> Program:
         self.types()
-        for i in range(self.upto(2)):
+        for i in range(self.upto(1 if self.small else 2)):
             self.helper(f"helper{i}")
         unions = [name for name in self.datatypes if name != "Maybe"]
         if unions and self.upto(2) == 2:
@@ -179,7 +180,7 @@ class _Maker:
         return Program(functions, self.datatypes, self.weights, values=self.values)
 
     def types(self) -> None:
-        names = [f"D{i}" for i in range(self.pick([0, 1, 2, 2]))]
+        names = [f"D{i}" for i in range(self.pick([0, 1, 1] if self.small else [0, 1, 2, 2]))]
         plain: list[Type] = [INT, self.vector, BOOL, FLOAT, TupleT((INT, self.vector)), ListT(INT), ListT(self.vector)]
         if self.often():
             inner = self.pick([INT, self.vector, *map(DataT, names)])
@@ -361,6 +362,8 @@ class _Maker:
         return scope.small(self.make(scope, t))
 
     def steps(self, scope: _Scope, fuel: int) -> None:
+        if self.small:
+            fuel = (fuel + 1) // 2
         for _ in range(fuel // 3 + self.upto(fuel - fuel // 3)):
             kinds = [*(6 * [self.tensor]), self.numbers, self.numbers, self.tuples, self.lists]
             if scope.depth > 0:

@@ -10,13 +10,14 @@ from pathlib import Path
 from backends.acrobat.core.toolchain import compiler, compiler_version
 
 ROOT = Path(__file__).parent
+SOURCES = (".py", ".h", ".cpp", ".cuh")
 
 
 @cache
 def source_hash() -> str:
-    """A hash of this compiler's own source, generated code's runtime included."""
+    """A hash of this compiler's own source, of what generated code is built with on all devices too."""
     digest = hashlib.sha256()
-    for path in sorted(p for kind in ("*.py", "*.h", "*.cpp", "*.cuh") for p in ROOT.rglob(kind)):
+    for path in sorted(p for kind in SOURCES for p in ROOT.rglob(f"*{kind}")):
         if "tests" not in path.parts:
             digest.update(path.read_bytes())
     return digest.hexdigest()

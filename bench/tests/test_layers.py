@@ -47,3 +47,17 @@ def test_an_import_against_the_order_is_found(upward: str, tmp_path: Path) -> No
     broken = lint(tmp_path)
     assert broken.returncode == 1
     assert "backends.acrobat.ir is not allowed to import backends.acrobat.compiler" in " ".join(broken.stdout.split())
+
+
+def test_the_runtime_knows_no_device() -> None:
+    """Only the files in a device's own folder include its headers; the table of its objects in a build is generated."""
+    runtime = ROOT / "backends" / "acrobat" / "runtime"
+    devices = ("cpu", "cuda")
+    assert all((runtime / device).is_dir() for device in devices)
+    included: dict[str, list[str]] = {}
+    for path in sorted(p for kind in ("*.h", "*.cpp") for p in runtime.rglob(kind)):
+        inside = path.relative_to(runtime).parts[0]
+        for other in [device for device in devices if device != inside]:
+            if re.search(rf'#include "[^"]*\b{other}/', path.read_text()):
+                included.setdefault(str(path.relative_to(runtime)), []).append(other)
+    assert included == {}

@@ -63,7 +63,8 @@ class _DepthLattice:
 
 
 def _incoming(atoms: Sequence[Atom], values: Sequence[Value[int]]) -> int:
-    """The depth at which work with these operands stands. Only a list may be empty and so never have been reached."""
+    """The depth at which work with these operands stands: the largest of theirs. It is `UNREACHED` if one of them never has a
+    value, because no instance comes there; a list whose items never have a value is empty, and at hand from the start."""
     depth = 0
     for atom, value in zip(atoms, values, strict=True):
         if UNREACHED in value and not isinstance(atom.type, ListT):

@@ -16,7 +16,7 @@ from backends.acrobat.ir.work import is_work
 COUNTED = 1 << 30
 """The level of what only a run tells."""
 NEVER = -1
-"""The level of what nothing makes; only lists can be empty and so do without it."""
+"""The level of what no instance ever makes. Work that needs such a value is never done; a list of such values is empty."""
 
 
 def operand_levels(program: Program, static: Mapping[Place, int]) -> Mapping[Place, int]:

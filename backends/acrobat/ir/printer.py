@@ -170,7 +170,7 @@ def _lines(expr: Expr) -> list[str]:
     lines = []
     for var, value in bindings:
         first, *rest = ["begin", *_indented(value)] if isinstance(value, Let) else _node(value)
-        lines += [f"{_binder(var)} = {first}", *rest]
+        lines += [f"{binder_text(var)} = {first}", *rest]
     return [*lines, *_node(result)]
 
 
@@ -206,25 +206,26 @@ def _node(expr: Expr) -> list[str]:
                 lines += [INDENT + line for line in _indented(arm.body)]
             return lines
         case Map(var, iterable, body):
-            return [f"map {_binder(var)} in {atom_text(iterable)}", *_indented(body)]
+            return [f"map {binder_text(var)} in {atom_text(iterable)}", *_indented(body)]
         case Fold(var, iterable, variables, init, body):
-            return [f"fold {_binder(var)} in {atom_text(iterable)}{_with(variables, init)}", *_indented(body)]
+            return [f"fold {binder_text(var)} in {atom_text(iterable)}{_with(variables, init)}", *_indented(body)]
         case Loop(variables, init, cond, body):
             return [f"loop{_with(variables, init)}", "while", *_indented(cond), "do", *_indented(body)]
     raise AssertionError(f"no text for {type(expr).__name__}")
 
 
 def _with(variables: Sequence[Var], init: Sequence[Atom]) -> str:
-    starts = [f"{_binder(v)} = {atom_text(a)}" for v, a in zip(variables, init, strict=True)]
+    starts = [f"{binder_text(v)} = {atom_text(a)}" for v, a in zip(variables, init, strict=True)]
     return f" with {', '.join(starts)}" if starts else ""
 
 
-def _binder(var: Var) -> str:
+def binder_text(var: Var) -> str:
+    """A variable where it is bound, with its type."""
     return f"{name_text(var.name)}: {type_text(var.type)}"
 
 
 def _binders(variables: Iterable[Var]) -> str:
-    return ", ".join(map(_binder, variables))
+    return ", ".join(map(binder_text, variables))
 
 
 def _applied(name: str, args: Iterable[str], attrs: Iterable[tuple[str, Any]] = ()) -> str:

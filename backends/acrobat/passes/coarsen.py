@@ -115,7 +115,8 @@ class _LaunchChain(Chain):
         return not isinstance(value, Launch) or fits(self.viewing(value, members)[0])
 
     def hosts(self, i: int) -> set[int]:
-        """What a map's items are made of on the host: that is done before a block, so no member of the block may give it."""
+        """The bindings that the host reads to make a map's items. It does so before the block is recorded, so no member of the
+        block may be one of them."""
         return {self.at[name] for _, value in self.per_item[i].hosted for name in free_vars(value) if name in self.at}
 
     def viewing(self, launch: Launch, members: Collection[int]) -> tuple[Kernel, list[Atom]]:

@@ -94,7 +94,7 @@ class Groups:
 
     @staticmethod
     def _all(masks: Mapping[int, int], groups: Collection[int]) -> int:
-        """Those of several groups together."""
+        """The masks of several groups as one."""
         return reduce(or_, (masks[g] for g in groups))
 
     def _workers(self, group: int) -> set[int]:

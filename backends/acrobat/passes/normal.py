@@ -51,7 +51,9 @@ def normalise(
 
 @dataclass
 class _FunctionCopy:
-    """One copy of a function's body. `env` says what its variables have become; `wanted` renames the one that is its value."""
+    """One copy of a function's body. `env` says what its variables have become. `own`: it is the body of the function that is
+    rebuilt, whose variables keep their names. `wanted`: the variable that a copied body ends in gets the name of the one that
+    the call was bound to; with it stands whether that is one of the function's own."""
 
     env: dict[str, Atom]
     own: bool
@@ -70,8 +72,8 @@ class _Normaliser:
         self.root = _FunctionCopy({p.name: atoms.get(p.name, p) for p in function.params}, True, {})
 
     def block(self, expr: Expr, scope: _FunctionCopy, components: bool = False) -> Expr:
-        """A chain of its own; `components`: it ends in a tuple that is taken apart at once, so one bound to a variable is
-        opened."""
+        """The chain that a body is rebuilt to. With `components`, for the body of a loop, whose carried variables take the
+        components of its value, it ends in a tuple written out, also where that was bound to a variable."""
         out: list[Binding] = []
         tail = self._flat(expr, scope, out, None)
         if components and isinstance(tail, Var) and isinstance(known := self._known.get(tail.name), Tuple):

@@ -1,6 +1,5 @@
 // The C interface between Python and compiled models. Each shared object has these functions, and beside them
 // one for each of its models that gives its `Model`.
-#include "cpu/executor.h"
 #include "exported.h"
 #include "run.h"
 
@@ -44,10 +43,6 @@ ACROBAT_EXPORT int acrobat_destroy(Session* s) {
     if (s->running) return 0;
     delete s;
     return 1;
-}
-
-ACROBAT_EXPORT void acrobat_set_gemm(Session* s, void* sgemm, int wide, void* get_threads, void* set_threads) {
-    cpu_of(*s->device).gemm.set(sgemm, wide != 0, get_threads, set_threads);
 }
 
 ACROBAT_EXPORT void acrobat_add_weight(Session* s, const float* w) { s->cx.weights.push_back(s->cx.address(w)); }

@@ -44,9 +44,7 @@ class _Lowering:
         self.facts = facts
         self.f = f
         self.fresh = Names(names_of(f)).fresh
-        self.waiting = containing(
-            f.body, lambda e: isinstance(e, n.Item) or isinstance(e, n.Call) and e.function in facts.waits
-        )
+        self.waiting = containing(f.body, facts.waits_itself)
         self.env: dict[str, _Variable] = {}
         self.ready: dict[str, n.Var] = {}  # what stands for variables of earlier phases
         self.statements: list[s.Statement] = []

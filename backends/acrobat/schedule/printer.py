@@ -23,7 +23,7 @@ from pathlib import PurePath
 
 from backends.acrobat.core.span import NOWHERE, Span
 from backends.acrobat.ir.nodes import Var
-from backends.acrobat.ir.printer import INDENT, atom_text, name_text, print_expr, type_text
+from backends.acrobat.ir.printer import INDENT, atom_text, binder_text, name_text, print_expr, type_text
 from backends.acrobat.schedule import nodes as s
 
 
@@ -34,7 +34,7 @@ def print_schedule(schedule: s.Schedule) -> str:
 
 def print_function(f: s.HostFunction) -> str:
     kind = " waits" * f.waits + " counted" * f.counted
-    params = ", ".join(map(_binder, f.params))
+    params = ", ".join(map(binder_text, f.params))
     return "\n".join([_at(f"def {name_text(f.name)}({params}) -> {type_text(f.result)}{kind}", f.span), *_block(f.body)])
 
 
@@ -71,37 +71,43 @@ def _block(block: s.Body) -> list[str]:
 def _statement(x: s.Statement) -> list[str]:
     match x:
         case s.Assign(var, value, depth):
-            return [_at(f"{_binder(var)} = {print_expr(value)}{_depth(depth)}", value.span)]
+            return [_at(f"{binder_text(var)} = {print_expr(value)}{_depth(depth)}", value.span)]
         case s.Record(var, launch, at):
-            text = f"{_binder(var)} = record {print_expr(launch).removeprefix('launch ')} [at {depth_text(at)}]"
+            text = f"{binder_text(var)} = record {print_expr(launch).removeprefix('launch ')} [at {depth_text(at)}]"
             return [_at(text, launch.span)]
         case s.CallFunction(var, call, depth, waits, counted):
             how = " waits" * waits + " counted" * counted
-            return [_at(f"{_binder(var)} = {print_expr(call)} [after {depth_text(depth)}]{how}", call.span)]
+            return [_at(f"{binder_text(var)} = {print_expr(call)} [after {depth_text(depth)}]{how}", call.span)]
         case s.Wait(tensor, depth, span):
             return [_at(f"wait {atom_text(tensor)} [after {depth_text(depth)}]", span)]
         case s.Enter(phase):
             return [f"enter phase {phase}"]
         case s.Ready(var, of):
-            return [f"{_binder(var)} = ready {atom_text(of)} [0]"]
+            return [f"{binder_text(var)} = ready {atom_text(of)} [0]"]
         case s.Pad(var, depth, levels):
             return [f"pad {name_text(var)} [{depth_text(depth)} + {levels}]"]
         case s.NextSegment(var):
             return [f"next segment {name_text(var)}"]
         case s.Choose(var, branch):
-            return _branch(f"{_binder(var)} = ", branch)
+            return _branch(f"{binder_text(var)} = ", branch)
         case s.MapLoop(var, item, iterable, body, waits, captures, span):
             fork = f" fork({', '.join(v.name for v in captures)})" if waits else ""
-            return [_at(f"{_binder(var)} = map {_binder(item)} in {atom_text(iterable)}{fork}", span), *_block(body)]
+            return [_at(f"{binder_text(var)} = map {binder_text(item)} in {atom_text(iterable)}{fork}", span), *_block(body)]
         case s.FoldLoop(var, item, iterable, variables, init, body, span):
-            head = f"{_binder(var)} = fold {_binder(item)} in {atom_text(iterable)}{_with(variables, init)}"
+            head = f"{binder_text(var)} = fold {binder_text(item)} in {atom_text(iterable)}{_with(variables, init)}"
             return [_at(head, span), *_block(body)]
         case s.WhileLoop(var, variables, init, cond, body, span):
-            return [_at(f"{_binder(var)} = loop{_with(variables, init)}", span), "while", *_block(cond), "do", *_block(body)]
+            return [
+                _at(f"{binder_text(var)} = loop{_with(variables, init)}", span),
+                "while",
+                *_block(cond),
+                "do",
+                *_block(body),
+            ]
         case s.Fork(branches):
             lines = ["fork"]
             for b in branches:
-                lines += [f"{INDENT}{_binder(b.var)} = branch({', '.join(v.name for v in b.captures)})"]
+                lines += [f"{INDENT}{binder_text(b.var)} = branch({', '.join(v.name for v in b.captures)})"]
                 lines += [INDENT + line for line in _block(b.body)]
             return [*lines, "join"]
 
@@ -112,13 +118,13 @@ def _branch(start: str, branch: s.IfBranch | s.MatchBranch) -> list[str]:
         return [head, *_block(branch.then), "else", *_block(branch.orelse)]
     lines = [_at(f"{start}match {atom_text(branch.value)}", branch.span)]
     for arm in branch.arms:
-        lines += [f"{INDENT}{name_text(arm.case)}({', '.join(f'{i} {_binder(v)}' for i, v in arm.fields)})"]
+        lines += [f"{INDENT}{name_text(arm.case)}({', '.join(f'{i} {binder_text(v)}' for i, v in arm.fields)})"]
         lines += [INDENT + line for line in _block(arm.body)]
     return lines
 
 
 def _with(variables: Sequence[Var], init: Iterable[s.Give]) -> str:
-    starts = [f"{_binder(v)} = {_give(a)}" for v, a in zip(variables, init, strict=True)]
+    starts = [f"{binder_text(v)} = {_give(a)}" for v, a in zip(variables, init, strict=True)]
     return f" with {', '.join(starts)}" if starts else ""
 
 
@@ -128,10 +134,6 @@ def _give(x: s.Give) -> str:
 
 def _depth(depth: s.Depth | None) -> str:
     return "" if depth is None else f" [{depth_text(depth)}]"
-
-
-def _binder(var: Var) -> str:
-    return f"{name_text(var.name)}: {type_text(var.type)}"
 
 
 def _at(text: str, span: Span) -> str:

@@ -252,6 +252,13 @@ def test_the_key_has_the_versions(what: str, in_inputs: bool, monkeypatch: pytes
     assert (before[1] != description.inputs) == in_inputs
 
 
+def test_the_key_has_all_sources() -> None:
+    """Every file of the package is of a kind that `source_hash` reads, or a document."""
+    files = [p for p in versions.ROOT.rglob("*") if p.is_file() and not {"tests", "__pycache__"} & {*p.parts}]
+    kinds = {p.suffix for p in files} - {".pyc"}
+    assert {*versions.SOURCES} <= kinds <= {*versions.SOURCES, ".md"}
+
+
 def test_the_key_has_all_of_the_description() -> None:
     program, target = optimise(build_program(Small()), Options()), CpuTarget.detect()
     first = Build(program, Options(), target)

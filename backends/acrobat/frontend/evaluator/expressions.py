@@ -34,10 +34,10 @@ def _name(f: Frame, node: ast.Name, hint: str) -> Value:
         return f.env[name]
     if name in f.poisoned:
         why, advice = f.poisoned[name]
-        told = (name, why) in f.told
+        again = (name, why) in f.reported
         if not f.quiet:
-            f.told.add((name, why))
-        return unknown() if told else f.problem(node, f"`{name}` {why}", advice)
+            f.reported.add((name, why))
+        return unknown() if again else f.problem(node, f"`{name}` {why}", advice)
     if name in f.namespace:
         f.program.reads.named(f.function, name, f.namespace[name])
         return f.program.wrap(f.namespace[name])

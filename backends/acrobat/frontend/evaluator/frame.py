@@ -81,7 +81,7 @@ class Frame:
         self.env: Env = {}
         self.weights: set[str] = set()  # parameters that are tensors of a module passed
         self.poisoned: dict[str, tuple[str, str]] = {}  # names that cannot be used here: why, and what to do
-        self.told: set[tuple[str, str]] = set()  # of these, the ones that were told
+        self.reported: set[tuple[str, str]] = set()  # names and reasons that a problem was noted for: once is enough
         self.owned: set[str] = set()  # names whose list nothing else can see: they may be appended to
         self.new_lists: set[str] = set()  # variables that hold a list which a function has made and given out
         self.mutated: set[str] = set()  # names whose list or tensor was changed so far

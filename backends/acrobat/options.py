@@ -49,7 +49,8 @@ class Options:
     """When calls wait, only what they wait for runs; deeper work stays recorded and meets what is recorded later."""
     wave: int = 64
     """A mini-batch whose results would outgrow the caches runs as several waves, one after the other, of so many instances at
-    least, of those that wait four times as many; 0: all instances always run together."""
+    least, of those that wait four times as many; 0: all instances always run together. A CUDA device, whose launches gain from
+    each row more, takes the default as 0."""
     executor: Executor = "auto"
     """What decides which operations run together. `auto`: `inline`, as in the paper, but `dataflow` for a model that goes
     through the elements of a list of its own results and waits for no tensor, whose work inline depth would keep apart

@@ -86,6 +86,10 @@ class Device(ABC):
     def target(self, options: Options) -> Any:
         """This machine, as kernels are made for it. Raises what the device has for a machine that lacks it."""
 
+    def wave(self, options: Options) -> int:
+        """The least number of instances of a wave; 0: all of a mini-batch are one."""
+        return options.wave
+
     @abstractmethod
     def code_generator(self) -> str:
         """The versions of what makes kernels, for the key of builds."""

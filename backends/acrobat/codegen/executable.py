@@ -82,11 +82,12 @@ class Executable:
         self._lib = library(folder / "model.so", self.manifest["prefix"])
         names = self.manifest["weights"]
         self.blas = blas.find() if self.manifest["library"] else None
-        self._memory = DEVICES[self.manifest["device"]].memory(self.manifest, folder)
+        device = DEVICES[self.manifest["device"]]
+        self._memory = device.memory(self.manifest, folder)
         self._session = self._lib.acrobat_create(
             self._lib.acrobat_model(),
             *(settings.threads, settings.memory_limit, int(settings.checked)),
-            *(int(options.gather_fusion), int(options.defer), options.wave, EXECUTORS.index(options.executor)),
+            *(int(options.gather_fusion), int(options.defer), device.wave(options), EXECUTORS.index(options.executor)),
             *(self.manifest["second_level"], self._memory.base),
         )
         assert self._session is not None, "an error was raised"

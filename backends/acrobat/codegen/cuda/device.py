@@ -63,6 +63,10 @@ class Cuda(Device):
             check_versions(Driver().version(), version())
         return target
 
+    def wave(self, options: Options) -> int:
+        """By default all instances are one wave: a launch gains from each row more, and waves save no cache here."""
+        return 0 if options.wave == Options().wave else options.wave
+
     def code_generator(self) -> str:
         """NVRTC's version; for an emulated device the C++ compiler makes kernels, which a build's key has anyway."""
         try:

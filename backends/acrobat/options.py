@@ -58,6 +58,11 @@ class Options:
     from each operation's operands as it is recorded, `agenda` not at all: what is ready runs, the unit of the lowest average
     depth first (DyNet's agenda). `learned`: what is ready runs, and which unit of it, a table says that was learned from sample
     mini-batches (ED-Batch's finite-state machine; Chen et al., ICML 2023; `codegen/policy.py`)."""
+    memory_planning: bool = False
+    """Results are placed when batches are formed, so that what reads the rows of one batch in their order finds them one after
+    the other, after ED-Batch (`runtime/planning.h`); else where the operation was recorded. It saves copies where operands are
+    gathered explicitly (`gather_fusion` off, `kernels="vendor"`). Kernels that read scattered operands in place gain nothing
+    from it and planning costs time, so it is off. Without effect with inline depth, which forms no batches ahead."""
     codegen: Codegen = "aot"
     """How the host program runs: compiled ahead of time, or as bytecode that a native loop interprets (paper: AOT compilation
     against the Relay VM). Kernels are compiled either way."""
@@ -95,7 +100,8 @@ class Options:
         return self
 
 
-SWITCHES = tuple(f.name for f in fields(Options) if f.type == "bool")
+SWITCHES = tuple(f.name for f in fields(Options) if f.type == "bool" and f.default)
+"""The optimisations that are on by default, which an ablation turns off."""
 
 F = TypeVar("F", bound=Callable[..., None])
 

@@ -88,7 +88,7 @@ class Executable:
             self._lib.acrobat_model(),
             *(settings.threads, settings.memory_limit, int(settings.checked)),
             *(int(options.gather_fusion), int(options.defer), device.wave(options), EXECUTORS.index(options.executor)),
-            *(self.manifest["second_level"], self._memory.base),
+            *(int(options.memory_planning), self.manifest["second_level"], self._memory.base),
         )
         assert self._session is not None, "an error was raised"
         self._lib.acrobat_set_python(
@@ -309,7 +309,7 @@ def library(path: Path, prefix: str = PREFIX) -> SimpleNamespace:
         "acrobat_model": (void, []),
         "acrobat_create": (
             void,
-            [void, integer, ctypes.c_uint64, integer, integer, integer, ctypes.c_int64, integer, ctypes.c_int64, void],
+            [void, integer, ctypes.c_uint64, *[integer] * 3, ctypes.c_int64, *[integer] * 2, ctypes.c_int64, void],
         ),
         "acrobat_destroy": (integer, [void]),
         "acrobat_set_gemm": (None, [void, void, integer, void, void]),

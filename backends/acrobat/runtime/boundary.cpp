@@ -29,11 +29,12 @@ PyObject* log_of(const Session& s) {
 using namespace acrobat;
 
 ACROBAT_EXPORT Session* acrobat_create(const Model* model, int threads, uint64_t memory_limit, int is_checked, int gather_fusion,
-                                       int defer, int64_t wave, int executor, int64_t second_level, float* base) {
+                                       int defer, int64_t wave, int executor, int memory_planning, int64_t second_level,
+                                       float* base) {
     Session* s = nullptr;
     guarded([&] {
         s = new Session(*model, {threads, memory_limit, is_checked != 0, gather_fusion != 0, defer != 0, wave,
-                                 static_cast<Executor>(executor), second_level});
+                                 static_cast<Executor>(executor), second_level, memory_planning != 0});
         s->cx.base = base;
     });
     return s;

@@ -7,7 +7,8 @@
 namespace acrobat {
 
 Context::Context(const Settings& settings)
-    : Arenas(settings.memory_limit), memory_limit_(settings.memory_limit), executor_(settings.executor) {
+    : Arenas(settings.memory_limit), memory_limit_(settings.memory_limit), executor_(settings.executor),
+      plans_(settings.memory_planning && tracks()) {
     if (settings.checked) materialised = Owned(new Materialised(*this));
 }
 
@@ -35,8 +36,8 @@ int64_t Context::track(int unit, std::initializer_list<Tensor> operands, std::in
     for (const Tensor t : operands) tracking.operand(tensors.line_of(pointer(t)));
     for (const List<Tensor>* list : lists)
         for (const Tensor t : *list) tracking.operand(tensors.line_of(pointer(t)));
-    // Where a policy chooses, operations run by dependence: they all wait in one bucket of their unit.
-    return stage->base() + (chooses() ? 0 : tracking.level());
+    // Where batches are formed later, all operations of a unit wait in one bucket.
+    return stage->base() + (forms() ? 0 : tracking.level());
 }
 
 void Context::tracked(Tensor result, int64_t elements, int64_t row) {
@@ -48,7 +49,7 @@ void Context::row_out_of_range(int64_t index, int64_t rows) {
 }
 
 void Context::require_computed(Tensor t) const {
-    if (!materialised->has(t)) throw ScheduleError("an instance read a tensor before it was computed");
+    if (!materialised->has(now(t))) throw ScheduleError("an instance read a tensor before it was computed");
 }
 
 }  // namespace acrobat

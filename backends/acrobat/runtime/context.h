@@ -27,6 +27,7 @@ struct Settings {
     int64_t wave;
     Executor executor;
     int64_t second_level;  // bytes of a core's second-level cache
+    bool memory_planning;
 };
 
 class Context : public Arenas, public RunLimits {
@@ -72,6 +73,16 @@ class Context : public Arenas, public RunLimits {
     bool tracks() const { return executor_ != Executor::inline_depth; }
     // Whether a policy chooses among all that is ready; else depths order the work.
     bool chooses() const { return executor_ == Executor::agenda || executor_ == Executor::learned; }
+    // Whether batches are formed, of what is noted here, before they run; else depths order the work as it is recorded.
+    bool forms() const { return chooses() || plans(); }
+    // Whether results are placed when batches are formed, not where they were to lie when they were recorded.
+    bool plans() const { return plans_; }
+    // Where a result is that was recorded at this address; any other address as it is.
+    Tensor now(Tensor t) const {
+        if (!plans_) return t;
+        const int64_t number = tracking.producer(tensors.line_of(pointer(t)));
+        return number < 0 ? t : t + tracking.moved(number);
+    }
     // An operation with these operands is recorded next: at which depth.
     int64_t track(int unit, std::initializer_list<Tensor> operands, std::initializer_list<const List<Tensor>*> lists);
     // It was recorded in a row of its bucket, with its result there.
@@ -83,6 +94,7 @@ class Context : public Arenas, public RunLimits {
 
     size_t memory_limit_;
     Executor executor_;
+    bool plans_;
 };
 
 }  // namespace acrobat

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "clock.h"
+#include "planning.h"
 
 namespace acrobat {
 
@@ -14,9 +15,9 @@ void Execution::execute(int last, int64_t end) {
     Stage* const recording = cx_.stage;
     for (int p = 0; p <= last; ++p) {
         cx_.stage = &cx_.stages[size_t(p)];
-        if (cx_.tracks() && policy_.keeps && !cx_.chooses()) policy_.kept.push_back(cx_.tracking.graph(p, unit_count_));
-        if (cx_.chooses())
-            run_chosen(cx_.tracking.graph(p, unit_count_));
+        if (cx_.tracks() && policy_.keeps && !cx_.forms()) policy_.kept.push_back(cx_.tracking.graph(p, unit_count_));
+        if (cx_.forms())
+            run_formed(cx_.tracking.graph(p, unit_count_));
         else
             cx_.stage->drain(p < last ? kAllDepths : end,
                              [&](int64_t depth, int unit, Bucket& bucket) { run(p, depth, unit, bucket); });
@@ -48,21 +49,22 @@ void Execution::all_computed() {
     computed_.clear();
 }
 
-void Execution::run_chosen(Graph&& graph) {
+void Execution::run_formed(Graph&& graph) {
     Stage& stage = *cx_.stage;
-    Frontier frontier(graph, policy_.heights());
-    State state;
+    std::vector<Batch> batches = cx_.chooses() ? chosen(graph, policy_) : by_level(graph);
+    if (cx_.plans()) arrange(cx_, units_, graph, batches);
     std::vector<int64_t> rows;
-    int64_t batches = 0;
-    while (!frontier.done()) {
-        const int unit = policy_.choose(frontier, state);
+    int64_t ran = 0;
+    for (const Batch& batch : batches) {
+        const Unit& unit = units_[batch.unit];
         rows.clear();
-        for (const int32_t i : frontier.run(unit)) rows.push_back(graph.row[size_t(i)]);
-        Bucket batch(units_[unit]);
-        batch.take(stage.bucket(stage.base(), unit), rows, units_[unit]);
-        run(graph.stage, stage.passed() + batches++, unit, batch);
+        for (const int32_t i : batch.operations) rows.push_back(graph.row[size_t(i)]);
+        Bucket bucket(unit);
+        bucket.take(stage.bucket(stage.base(), batch.unit), rows, unit);
+        if (cx_.plans()) relocate(cx_, bucket);
+        run(graph.stage, stage.passed() + ran++, batch.unit, bucket);
     }
-    stage.skip(batches);
+    stage.skip(ran);
     if (policy_.keeps) policy_.kept.push_back(std::move(graph));
 }
 

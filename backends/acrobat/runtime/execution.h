@@ -23,7 +23,7 @@ class Execution {
    private:
     void run(int phase, int64_t depth, int unit, Bucket& bucket);
     void all_computed();
-    void run_chosen(Graph&& graph);
+    void run_formed(Graph&& graph);
 
     Context& cx_;
     Device& device_;

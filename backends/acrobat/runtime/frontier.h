@@ -14,6 +14,7 @@ struct Graph {
     std::vector<int32_t> unit;    // of each operation
     std::vector<int32_t> level;   // one more than that of its deepest operand
     std::vector<int64_t> row;     // in the bucket where all operations of its unit wait
+    std::vector<int64_t> number;  // of each operation, among all that were recorded in the mini-batch
     std::vector<int32_t> waits;   // how many operands have to be computed first
     std::vector<int32_t> first;   // users[first[i]] .. users[first[i + 1]] need operation i
     std::vector<int32_t> users;

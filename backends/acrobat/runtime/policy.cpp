@@ -1,6 +1,7 @@
 #include "policy.h"
 
 #include <algorithm>
+#include <map>
 
 namespace acrobat {
 
@@ -33,6 +34,24 @@ int Policy::choose(const Frontier& frontier, State& state) const {
         if (const auto found = table.find(state); found != table.end()) return found->second;
     }
     return lowest(frontier);
+}
+
+std::vector<Batch> chosen(const Graph& graph, const Policy& policy) {
+    std::vector<Batch> batches;
+    State state;
+    for (Frontier frontier(graph, policy.heights()); !frontier.done();) {
+        const int unit = policy.choose(frontier, state);
+        batches.push_back({unit, frontier.run(unit)});
+    }
+    return batches;
+}
+
+std::vector<Batch> by_level(const Graph& graph) {
+    std::map<std::pair<int32_t, int32_t>, std::vector<int32_t>> found;
+    for (size_t i = 0; i < graph.size(); ++i) found[{graph.level[i], graph.unit[i]}].push_back(int32_t(i));
+    std::vector<Batch> batches;
+    for (auto& [at, operations] : found) batches.push_back({at.second, std::move(operations)});
+    return batches;
 }
 
 }  // namespace acrobat

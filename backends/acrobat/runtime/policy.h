@@ -39,6 +39,12 @@ inline std::u16string_view units_of(const State& state, Encoding encoding) {
 // The agenda's choice.
 int lowest(const Frontier& frontier);
 
+// Operations of one unit that run together, by their numbers in the graph.
+struct Batch {
+    int unit;
+    std::vector<int32_t> operations;
+};
+
 class Policy {
    public:
     Encoding encoding = Encoding::sorted;
@@ -52,5 +58,9 @@ class Policy {
     // Something is ready. `state` is room to work in.
     int choose(const Frontier& frontier, State& state) const;
 };
+
+// All operations of a graph in batches, one after the other: as a policy chooses; by level, then by unit.
+std::vector<Batch> chosen(const Graph& graph, const Policy& policy);
+std::vector<Batch> by_level(const Graph& graph);
 
 }  // namespace acrobat

@@ -168,6 +168,9 @@ class Wave {
             cx_.instance = first_ + int64_t(i);
             s_.model.collect(s_, outgoing, results_[i]);
         }
+        if (cx_.plans())
+            for (Outgoing& out : outgoing)
+                for (Tensor& t : out.tensors) t = cx_.now(t);
         fetch(*s_.device, allocate_, outgoing);
         for (size_t i = 0; i < results_.size(); ++i) {
             cx_.instance = first_ + int64_t(i);

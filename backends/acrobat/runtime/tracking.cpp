@@ -12,12 +12,12 @@ void Tracking::reset(size_t stages) {
 }
 
 void Tracking::operand(int64_t line) {
-    const int64_t producer = line < 0 || size_t(line) >= lines_.size() ? -1 : int64_t(lines_[size_t(line)]) - 1;
+    const int64_t made = producer(line);
     Operation& now = operations_.back();
     // What has run is there, and what another stage computes is there before this one begins.
-    if (producer < ran_[size_t(now.stage)] || operations_[size_t(producer)].stage != now.stage) return;
-    edges_.push_back(producer);
-    now.level = std::max(now.level, operations_[size_t(producer)].level + 1);
+    if (made < ran_[size_t(now.stage)] || operations_[size_t(made)].stage != now.stage) return;
+    edges_.push_back(made);
+    now.level = std::max(now.level, operations_[size_t(made)].level + 1);
 }
 
 void Tracking::result(int64_t line, int64_t lines, int64_t row) {
@@ -36,7 +36,7 @@ Graph Tracking::graph(int stage, int units) const {
     std::vector<int32_t> count;
     count.reserve(end - begin);
     for (std::vector<int32_t>* each : {&g.unit, &g.level, &g.waits}) each->reserve(end - begin);
-    g.row.reserve(end - begin);
+    for (std::vector<int64_t>* each : {&g.row, &g.number}) each->reserve(end - begin);
     for (size_t i = begin; i < end; ++i) {
         const Operation& o = operations_[i];
         if (o.stage != stage) continue;
@@ -44,6 +44,7 @@ Graph Tracking::graph(int stage, int units) const {
         g.unit.push_back(o.unit);
         g.level.push_back(int32_t(o.level));
         g.row.push_back(o.row);
+        g.number.push_back(int64_t(i));
         g.waits.push_back(int32_t(last_edge(i) - o.first));
         count.push_back(0);
         for (int64_t e = o.first; e < last_edge(i); ++e) count[size_t(number[size_t(edges_[size_t(e)]) - begin])] += 1;

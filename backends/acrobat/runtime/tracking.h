@@ -23,6 +23,7 @@ class Tracking {
         int64_t level;  // one more than that of its deepest operand that has not run
         int64_t row;    // in its bucket
         int64_t first;  // of its edges
+        int64_t moved = 0;  // from where its result was to lie to where it lies, in elements
     };
 
     void reset(size_t stages);
@@ -32,6 +33,14 @@ class Tracking {
     void operand(int64_t line);
     int64_t level() const { return operations_.back().level; }
     void result(int64_t line, int64_t lines, int64_t row);
+    // The number of the operation whose result has this line; -1: none has.
+    int64_t producer(int64_t line) const {
+        return line < 0 || size_t(line) >= lines_.size() ? -1 : int64_t(lines_[size_t(line)]) - 1;
+    }
+    size_t count() const { return operations_.size(); }
+    // By how many elements the result of an operation was moved (`planning.h`).
+    int64_t& moved(int64_t number) { return operations_[size_t(number)].moved; }
+    int64_t moved(int64_t number) const { return operations_[size_t(number)].moved; }
     // Everything recorded in a stage has run.
     void all_ran(int stage) { ran_[size_t(stage)] = int64_t(operations_.size()); }
 

@@ -14,7 +14,7 @@ void Waiting::cancel(Context& cx) {
 
 void Waiting::resume(Context& cx, Device& device, int last) {
     for (One& w : waiting_)
-        if (w.stage - cx.stages.data() <= last) device.require(w.tensor, w.elements, &w.values);
+        if (w.stage - cx.stages.data() <= last) device.require(cx.now(w.tensor), w.elements, &w.values);
     device.await();  // if that fails, all still wait
     resume(cx, last);
 }

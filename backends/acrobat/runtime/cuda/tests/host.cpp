@@ -82,7 +82,7 @@ struct Program {
         cx.weights.push_back(cx.address(reinterpret_cast<void*>(held)));
     }
     static Settings settings(bool gather_fusion, bool checked) {
-        return {1, size_t{1} << 30, checked, gather_fusion, true, 0, Executor::inline_depth, 1 << 20};
+        return {1, size_t{1} << 30, checked, gather_fusion, true, 0, Executor::inline_depth, 1 << 20, false};
     }
 
     Tensor record(int64_t depth, Tensor a, Tensor b) {

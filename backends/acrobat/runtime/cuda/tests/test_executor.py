@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 CASES = ("plain", "explicit", "checked", "waits", "behind", "streams", "errors", "opening")
 SHARED = (
     *("arena", "bucket", "context", "device", "errors", "execution", "frontier", "materialised", "memory"),
-    *("policy", "run_limits", "stage", "tracking", "values"),
+    *("planning", "policy", "run_limits", "stage", "tracking", "values"),
 )
 """The parts of the runtime that both devices have and that need no Python."""
 CUDA = ("driver", "executor", "plan", "staging")

@@ -33,7 +33,8 @@ CUMULATIVE: Mapping[str, Sequence[str]] = {
 }
 """The steps of the cumulative ablation and the switches each adds (paper: the ablation figure's order, then ours). The first
 runs a vendor's kernels, all others generated ones: the second shows what these are worth by themselves. Before inline depth,
-depths come from the dataflow. The last tries schedules of kernels, `TRIALS` of them, under a profile's guidance."""
+depths come from the dataflow; from it on, the compiler takes the executor. The last tries schedules of kernels, `TRIALS` of
+them, under a profile's guidance."""
 TRIALS = 64
 CURVE = (0, 8, 16, 32, 64, 128)
 """Trials of the tuning curve."""
@@ -214,7 +215,7 @@ def steps(device: str = "cpu") -> list[dict[str, Any]]:
     on = set(ALWAYS)
     for step, switches in CUMULATIVE.items():
         on.update(switches)
-        how = {"kernels": "generated" if made else "vendor", "executor": "inline" if "hoist" in on else "dataflow"}
+        how = {"kernels": "generated" if made else "vendor", "executor": "auto" if "hoist" in on else "dataflow"}
         how |= {"tune": TRIALS if step == "tuned" else 0}
         made.append({"ablation": "none", "step": step, **how, **{switch: switch in on for switch in SWITCHES}})
     if device == "cpu":

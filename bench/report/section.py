@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench import record
+from bench.report.aggregate import Comparison
 from bench.report.entries import Entry, refs
 from bench.report.experiments import Experiment, Group
 from bench.report.figures import Figure
-from bench.report.tables import FLAGGED, Table, Value, with_interval
+from bench.report.tables import APART, FLAGGED, SAME, Table, Value, with_interval
 
 NOT_MEASURED = "not measured"
 
@@ -84,6 +85,17 @@ HEADS = {
     "device": "device",
     "seed": "seed",
 }
+
+
+def ratio(found: Comparison | None) -> Value:
+    """How many times faster, with its interval; empty where nothing could be compared. It is marked where the two were not
+    measured together, and where the interval has 1 in it."""
+    if found is None:
+        return Value("")
+    marks: tuple[str, ...] = () if found.together else (APART,)
+    if found.ratio.has_interval and not found.ratio.significant:
+        marks += (SAME,)
+    return with_interval(found.ratio.value, found.ratio.low, found.ratio.high, found.rows, marks)
 
 
 def latency(entry: Entry) -> Value:

@@ -8,7 +8,7 @@ from bench.report.aggregate import Comparison, compare, geometric_mean
 from bench.report.entries import Entry
 from bench.report.experiments import Experiment, Group
 from bench.report.figures import COLUMNS, Figure
-from bench.report.section import HEADS, NOT_MEASURED, Section, failed, holes, latency, panel, varied
+from bench.report.section import HEADS, NOT_MEASURED, Section, failed, holes, latency, panel, ratio, varied
 from bench.report.tables import APART, SAME, Line, Table, Value, with_interval, word
 
 
@@ -47,9 +47,7 @@ def view(experiment: Experiment) -> Section:
             total = compare(first, entry)
             gain = None if before is None else compare(before, entry)
             gains[step].append(gain)
-            table.lines.append(
-                Line([*key, word(step, (entry.ref,)), latency(entry), _value(total), _value(gain)], group.command)
-            )
+            table.lines.append(Line([*key, word(step, (entry.ref,)), latency(entry), ratio(total), ratio(gain)], group.command))
             if total is not None:
                 lines.append(
                     dict(
@@ -95,15 +93,6 @@ def view(experiment: Experiment) -> Section:
 
 def _steps(group: Group, option: str) -> dict[str, Entry]:
     return {str(each.cell.backend.options.get(option)): each.entry for each in group.found if each.entry is not None}
-
-
-def _value(found: Comparison | None) -> Value:
-    if found is None:
-        return Value("")
-    marks: tuple[str, ...] = () if found.together else (APART,)
-    if found.ratio.has_interval and not found.ratio.significant:
-        marks += (SAME,)
-    return with_interval(found.ratio.value, found.ratio.low, found.ratio.high, found.rows, marks)
 
 
 def _figure(experiment: Experiment, lines: list[dict[str, Any]]) -> Figure:

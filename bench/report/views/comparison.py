@@ -12,7 +12,7 @@ from bench.report.entries import Entry
 from bench.report.experiments import Experiment, Group
 from bench.report.figures import COLUMNS, Figure
 from bench.report.frame import number
-from bench.report.section import HEADS, Section, columns, failed, holes, latency, panel, reasons, varied
+from bench.report.section import HEADS, Section, columns, failed, holes, latency, panel, ratio, reasons, varied
 from bench.report.tables import APART, SAME, Line, Table, Value, quantity, spelled, with_interval, word
 
 COUNTED = {
@@ -80,7 +80,7 @@ def _latencies(experiment: Experiment, spots: Sequence[Spot], present: Sequence[
         for name in present:
             best = spot.best[name]
             values.append(failed(spot.group.chosen(wanted[name])) if best is None else latency(best))
-        values += [_ratio(spot.ratio(reference, name)) for name in others]
+        values += [ratio(spot.ratio(reference, name)) for name in others]
         table.lines.append(Line(values, spot.group.command))
     if others:
         table.lines += _means(spots, present, len(keys))
@@ -115,15 +115,6 @@ def _means(spots: Sequence[Spot], present: Sequence[str], before: int) -> list[L
         text = f"geometric mean of the cells that it and {reference} have finished"
         lines.append(line(text, {name: [s.ratio(reference, name) for s in spots] for name in others}, counted=True))
     return lines
-
-
-def _ratio(found: Comparison | None) -> Value:
-    if found is None:
-        return Value("")
-    marks: tuple[str, ...] = () if found.together else (APART,)
-    if found.ratio.has_interval and not found.ratio.significant:
-        marks += (SAME,)
-    return with_interval(found.ratio.value, found.ratio.low, found.ratio.high, found.rows, marks)
 
 
 def _counts(experiment: Experiment, spots: Sequence[Spot], present: Sequence[str], counts: Sequence[str]) -> Table:

@@ -17,23 +17,29 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from backends.acrobat.codegen.build import runtime_build
 from backends.acrobat.core.toolchain import compiler
+from backends.acrobat.options import Device
+from backends.acrobat.runtime.cuda.tests.emulated import emulated
 from backends.acrobat.tests.random_cases import AXES, Case, case_of
 from backends.acrobat.tests.random_checks import FAST, REFUSED, Finding, check_cases
 from backends.acrobat.tests.smaller_models import smaller as smaller_model
 from backends.acrobat.tests.smaller_programs import smaller
 
 BATCH = 100
+DEVICE_BATCH = 10
+"""Of those for another device than the processor, which take seconds each."""
 DEADLINE_S = 240
 """For a program alone; a batch has this for its first and `MORE_S` for each further one."""
 MORE_S = 5
+DEVICE_MORE_S = 60
 FORK = multiprocessing.get_context("fork")
 
 
@@ -53,7 +59,7 @@ def start(cases: Sequence[Case], flags: Sequence[str]) -> _Child:
     process = FORK.Process(target=_check, args=(cases, folder, flags, send))
     process.start()
     send.close()
-    limit = DEADLINE_S + MORE_S * (len(cases) - 1)
+    limit = DEADLINE_S + sum(MORE_S if case.device == "cpu" else DEVICE_MORE_S for case in cases[1:])
     return _Child(process, receive, cases, limit, time.monotonic() + limit, folder)
 
 
@@ -111,9 +117,11 @@ def apart(cases: Sequence[Case], what: str, flags: Sequence[str]) -> list[Findin
 def search(cases: Iterator[Case], jobs: int, flags: Sequence[str]) -> Iterator[tuple[Sequence[Case], list[Finding]]]:
     """For each batch, its programs and what was found. `jobs` batches run at once."""
     running: list[_Child] = []
+    many = DEVICE_BATCH
     while True:
-        while len(running) < jobs and (batch := [case for _, case in zip(range(BATCH), cases, strict=False)]):
+        while len(running) < jobs and (batch := [case for _, case in zip(range(many), cases, strict=False)]):
             running.append(start(batch, flags))
+            many = BATCH if batch[0].device == "cpu" else DEVICE_BATCH
         if not running:
             return
         left = max(0.0, min(c.until for c in running) - time.monotonic())
@@ -183,15 +191,22 @@ def main(arguments: Sequence[str]) -> int:
         metavar="PERCENT",
         help="of the programs have host code that is compiled, all others are interpreted; as drawn it is about half",
     )
+    parser.add_argument(
+        "--device", choices=get_args(Device), default="cpu", help="cuda: on the emulated driver, a build for each program"
+    )
     parser.add_argument("--resume", action="store_true", help="leave out the programs that the folder says were checked")
     given = parser.parse_args(arguments)
-    flags = given.flags.split()
-    progress = Progress(given.folder / "progress.jsonl", {"options": dict(given.option), "aot": given.aot, "flags": flags})
+    flags, fixed = given.flags.split(), dict(given.option)
+    settings = {"options": dict(fixed), "aot": given.aot, "flags": flags}
+    if given.device != "cpu":
+        settings["device"] = given.device
+        fixed |= {"kernels": "generated", "isa": "native"}
+    progress = Progress(given.folder / "progress.jsonl", settings)
     if given.resume and (problem := progress.load()):
         parser.error(problem)
-    return run(
-        range(given.seed, given.seed + given.count), given.jobs, dict(given.option), given.aot, flags, given.shrink, progress
-    )
+    with emulated() if given.device == "cuda" else nullcontext():
+        seeds = range(given.seed, given.seed + given.count)
+        return run(seeds, given.jobs, fixed, given.aot, flags, given.shrink, progress, given.device)
 
 
 @dataclass
@@ -245,6 +260,7 @@ def run(
     flags: Sequence[str],
     shrink: int,
     progress: Progress,
+    device: Device = "cpu",
 ) -> int:
     # Children have what takes seconds to import.
     from backends.acrobat.kernels.cpu import templates  # noqa: F401
@@ -254,13 +270,14 @@ def run(
     begin = time.monotonic()
     left = [seed for seed in seeds if seed not in progress.checked]
     done = 0
-    for batch, findings in search((drawn(seed, fixed, aot) for seed in left), jobs, flags):
+    for batch, findings in search((drawn(seed, fixed, aot, device) for seed in left), jobs, flags):
         done += len(batch)
         for finding in findings:
             small = shrunk(finding, shrink, flags) if finding.kind not in kinds else None
             kinds.add(finding.kind)
             options = dict(fixed) | ({"codegen": finding.case.options.codegen} if aot is not None else {})
             more = "".join(f" --option {name}={value}" for name, value in options.items())
+            more += f" --device {device}" if device != "cpu" else ""
             command = f"scripts/random-programs --seed {finding.case.seed} --count 1{more}"
             path = write(finding, small, progress.path.parent, command)
             print(f"seed {finding.case.seed}: {finding.kind} ({path})", flush=True)
@@ -272,11 +289,11 @@ def run(
     return 1 if progress.findings else 0
 
 
-def drawn(seed: int, fixed: Mapping[str, Any], aot: int | None) -> Case:
-    """The case of a seed, interpreted or not as `--aot` says."""
-    if aot is None:
-        return case_of(seed, fixed)
-    return case_of(seed, {"codegen": "aot" if seed % 100 < aot else "vm", **fixed})
+def drawn(seed: int, fixed: Mapping[str, Any], aot: int | None, device: Device = "cpu") -> Case:
+    """The case of a seed for a device, interpreted or not as `--aot` says."""
+    if aot is not None:
+        fixed = {"codegen": "aot" if seed % 100 < aot else "vm", **fixed}
+    return replace(case_of(seed, fixed), device=device)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from backends.acrobat.builds import Build, Generated
 from backends.acrobat.codegen.build import compile_model
+from backends.acrobat.codegen.devices import DEVICES
 from backends.acrobat.codegen.executable import Executable
 from backends.acrobat.codegen.module import source
 from backends.acrobat.compiler import load
@@ -24,6 +25,7 @@ from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.interface import CpuCode, Emitted, Schedules, Variant, flops
 from backends.acrobat.kernels.packing import PLAIN
+from backends.acrobat.options import Device as DeviceName
 from backends.acrobat.options import Kernels, Options
 from backends.acrobat.settings import Settings
 
@@ -91,6 +93,13 @@ def build_batch(members: Sequence[Member], folder: Path, flags: Sequence[str]) -
         (own / "model.so").symlink_to(folder / "models.so")
 
 
-def loaded(program: Program, options: Options, folder: Path, index: int) -> Executable:
+def build_alone(program: Program, options: Options, folder: Path, flags: Sequence[str], device: DeviceName) -> None:
+    """A build of one program for a device, which is made in `folder` for `loaded`. Raises BuildError."""
+    folder.mkdir(parents=True)
+    Build(program, options, DEVICES[device].target(options), flags=tuple(flags)).make(folder)
+
+
+def loaded(program: Program, options: Options, folder: Path, index: int, device: DeviceName = "cpu") -> Executable:
     """Member `index`, one thread, checked."""
-    return load(program, folder / str(index), Settings(options=options, checked=True, memory_limit=MEMORY_LIMIT))
+    settings = Settings(options=options, checked=True, memory_limit=MEMORY_LIMIT, device=device)
+    return load(program, folder / str(index), settings)

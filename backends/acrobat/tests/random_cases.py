@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.tests.programs import Sample, sample
 from backends.acrobat.kernels.cpu.target import CpuTarget, UnsupportedCpu
-from backends.acrobat.options import Executor, Options
+from backends.acrobat.options import Device, Executor, Options
 from backends.acrobat.passes.tests.random_programs import all_used
 from backends.acrobat.tests.random_models import Written
 from backends.acrobat.tests.random_models import written as written_model
@@ -52,6 +52,8 @@ class Case:
     """Further executors that the build runs with."""
     model: Written | None = None
     """The model, where the text is what was drawn; the sample is then empty."""
+    device: Device = "cpu"
+    """What it is compiled for. Only for the processor many are built at once."""
 
 
 NOTHING = Sample(Program({}, {}, {}), ())

@@ -24,7 +24,7 @@ from backends.acrobat.ir.verifier import verify
 from backends.acrobat.pipeline import optimise
 from backends.acrobat.tests import model_checks
 from backends.acrobat.tests.model_checks import Raised
-from backends.acrobat.tests.native_batches import Member, build_batch, generated, loaded
+from backends.acrobat.tests.native_batches import Member, build_alone, build_batch, generated, loaded
 from backends.acrobat.tests.python_source import eagerly, load_source, moved, python_source, weights_of
 from backends.acrobat.tests.random_cases import Case
 from backends.acrobat.tests.random_models import Written
@@ -76,7 +76,7 @@ class Finding:
             [
                 f"seed {case.seed}: {self.stage}: {self.message.strip()}",
                 f"options: {case.options}",
-                f"kernels: {'plain' if case.plain else 'native'}; also by the executors: {', '.join(case.also) or 'none'}",
+                f"device: {case.device}; kernels: {'plain' if case.plain else 'native'}; also: {', '.join(case.also) or '-'}",
                 *([case.model.text] if case.model else self._program()),
             ]
         )
@@ -109,7 +109,8 @@ class _Running:
 
 
 def check_cases(cases: Sequence[Case], folder: Path, flags: Sequence[str] = FAST) -> list[Finding]:
-    """What is wrong with the cases, built together in `folder` (which is made), at most one finding each."""
+    """What is wrong with the cases, built together in `folder` (which is made), at most one finding each. Those for another
+    device than the processor have builds of their own."""
     running = []
     for case in cases:
         r = _Running(case, case.sample.program, case.sample.instances, [])
@@ -123,6 +124,12 @@ def check_cases(cases: Sequence[Case], folder: Path, flags: Sequence[str] = FAST
         if r.finding is None:
             r.at("passes", partial(_optimised, r))
     ready = [r for r in running if r.finding is None]
+    for i, r in enumerate(ready):
+        if r.case.device != "cpu":
+            r.at(BUILD, partial(build_alone, r.program, r.case.options, folder / str(i), flags, r.case.device))
+            if r.finding is None:
+                r.at("run", partial(_run, r, folder, i))
+    ready = [r for r in ready if r.case.device == "cpu"]
     members: list[Member] = []
     for r in list(ready):
         member = r.at("code generation", partial(generated, r.program, r.case.options, len(members), r.case.plain))
@@ -224,7 +231,7 @@ def _run(r: _Running, folder: Path, index: int) -> None:
     other executors, which take the same build."""
     everything = [i for i, want in enumerate(r.want) if not isinstance(want, Raised)]
     for options in (r.case.options, *(replace(r.case.options, executor=e) for e in r.case.also)):
-        executable = loaded(r.program, options, folder, index)
+        executable = loaded(r.program, options, folder, index, r.case.device)
         for i in sorted(set(range(len(r.want))) - set(everything)):
             one(executable, r.instances[i], r.want[i], f"instance {i}, ", TOLERANCE)
         for order in (everything, everything[::-1], everything[:1]) if options is r.case.options else (everything,):

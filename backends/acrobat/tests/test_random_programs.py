@@ -25,6 +25,7 @@ from backends.acrobat.ir.visitor import walk
 from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.entry import is_called
 from backends.acrobat.pipeline import optimise
+from backends.acrobat.runtime.cuda.tests.emulated import emulated
 from backends.acrobat.tests import fuzz
 from backends.acrobat.tests.python_source import python_source
 from backends.acrobat.tests.random_cases import AXES, Case, case_of
@@ -46,6 +47,14 @@ def test_compiled_programs_give_what_the_interpreter_gives(chunk: int, tmp_path:
     first = chunk * CHUNK
     flags = () if chunk % AS_SHIPPED == 0 else FAST
     findings = check_cases([case_of(seed) for seed in range(first, first + CHUNK)], tmp_path / "build", flags)
+    assert not findings, "\n\n".join(map(str, findings))
+
+
+def test_programs_for_the_emulated_device(tmp_path: Path) -> None:
+    """One of each kind; `scripts/random-programs --device cuda` tries more."""
+    with emulated():
+        cases = [fuzz.drawn(seed, {"kernels": "generated", "isa": "native"}, 0, "cuda") for seed in (300, 301)]
+        findings = check_cases(cases, tmp_path / "build")
     assert not findings, "\n\n".join(map(str, findings))
 
 

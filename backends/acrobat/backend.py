@@ -173,17 +173,24 @@ class Acrobat:
             raise Unsupported(
                 f"precision={self.options.precision}: ACRoBat's kernels for processors are float32 alone; give device=cuda"
             )
+        from backends.acrobat.codegen.devices import DEVICES
         from backends.acrobat.compiler import compile
         from backends.acrobat.errors import CompileError
+        from backends.acrobat.settings import Settings
         from workloads.spec import loaded
 
+        device: Literal["cpu", "cuda"] = "cuda" if self.target.device == "cuda" else "cpu"
+        try:
+            DEVICES[device].check(Settings(device=device, options=self.options, untuned=self.untuned))
+        except ValueError as error:
+            raise Unsupported(str(error)) from error
         trials = CURVE[-1] if self.tune == "curve" else self.tune
         profiled = trials and self.guide == "profile"
         sample = workload.instances(size, seed + SAMPLE_SEED, batch_size) if profiled else None
         try:
             executable = compile(
                 loaded(workload, size, seed),
-                device="cuda" if self.target.device == "cuda" else "cpu",
+                device=device,
                 threads=self.target.threads,
                 options=self.options,
                 checked=self.checked,
@@ -209,7 +216,7 @@ class Acrobat:
 
 def steps(device: str = "cpu") -> list[dict[str, Any]]:
     """The options of each step of the cumulative ablation: those of the steps before with its own turned on. On a CUDA device
-    there are neither a vendor's kernels nor tuning; a launch for each step of the schedule comes before the walk over all."""
+    there are no vendor's kernels; a launch for each step of the schedule comes before the walk over all, and tuning last."""
     made: list[dict[str, Any]] = []
     how: dict[str, Any]
     on = set(ALWAYS)
@@ -221,7 +228,7 @@ def steps(device: str = "cpu") -> list[dict[str, Any]]:
     if device == "cpu":
         return made
     generated = [each | {"launch": "launches"} for each in made if each["kernels"] == "generated" and not each["tune"]]
-    return [*generated, generated[-1] | {"step": "one launch", "launch": "walk"}]
+    return [*generated, generated[-1] | {"step": "one launch", "launch": "walk"}, made[-1] | {"launch": "walk"}]
 
 
 class Compiled:

@@ -75,6 +75,8 @@ def in_place(f: Frame, x: Value, make: Callable[[Dyn], Value]) -> Value:
             "leave `inplace=True`, or the `_` of a method, out: the result is a new tensor then",
         )
     after = make(Dyn(before))
+    if is_unknown(after):  # an operand that a later round knows, such as what a recursion gives
+        return after
     if not isinstance(after, Dyn) or not isinstance(after.atom, n.Var) or after.type != before.type:
         raise Refused("a tensor that is changed in place keeps its shape and type", "assign the result to a name instead")
     builder.change(before, after.atom)

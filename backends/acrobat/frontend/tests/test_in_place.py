@@ -124,3 +124,46 @@ def test_a_change_of_shape(tmp_path: Path) -> None:
     body = "        y = self.a(s.x).sum()\n        y.add_(s.x)\n        return y\n"
     with pytest.raises(CompileError, match="a tensor that is changed in place keeps its shape"):
         build(load(tmp_path, HEAD + body).M().eval())
+
+
+RECURSION = """from __future__ import annotations
+from dataclasses import dataclass
+from typing import Annotated, TypeAlias
+import torch
+from torch import Tensor, nn
+@dataclass
+class Leaf:
+    n: int
+@dataclass
+class Inner:
+    below: Tree
+    x: Annotated[Tensor, 2]
+Tree: TypeAlias = Leaf | Inner
+class Walk(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Embedding(5, 2)
+    def forward(self, t: Tree):
+        match t:
+            case Leaf(n):
+                return self.w.weight[n]
+            case Inner(below, x):
+                walked = self(below)
+                v = torch.tanh(x)
+                v.add_(walked)
+                return v
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.walk = Walk()
+    def forward(self, t: Tree):
+        return self.walk.forward(t)
+"""
+
+
+def test_what_a_recursion_gives_is_added_in_place(tmp_path: Path) -> None:
+    """Its type is not known yet when the change is compiled for the first time."""
+    module = load(tmp_path, RECURSION, "in_place_recursion")
+    model, tree = module.M(), module.Inner(module.Inner(module.Leaf(3), torch.ones(2)), torch.zeros(2))
+    with torch.no_grad():
+        torch.testing.assert_close(torch.as_tensor(Interpreter(build(model)).run(tree)).float(), model(tree))

@@ -216,7 +216,7 @@ class Acrobat:
 
 def steps(device: str = "cpu") -> list[dict[str, Any]]:
     """The options of each step of the cumulative ablation: those of the steps before with its own turned on. On a CUDA device
-    there are no vendor's kernels; a launch for each step of the schedule comes before the walk over all, and tuning last."""
+    there are neither a vendor's kernels nor tuning; a launch for each step of the schedule comes before the walk over all."""
     made: list[dict[str, Any]] = []
     how: dict[str, Any]
     on = set(ALWAYS)
@@ -228,7 +228,7 @@ def steps(device: str = "cpu") -> list[dict[str, Any]]:
     if device == "cpu":
         return made
     generated = [each | {"launch": "launches"} for each in made if each["kernels"] == "generated" and not each["tune"]]
-    return [*generated, generated[-1] | {"step": "one launch", "launch": "walk"}, made[-1] | {"launch": "walk"}]
+    return [*generated, generated[-1] | {"step": "one launch", "launch": "walk"}]
 
 
 class Compiled:

@@ -76,7 +76,7 @@ def _write(kernel: Kernel, out_mode: Mode, name: str, target: CudaTarget, schedu
     match schedule.template:
         case "few" | "many":
             return gemm.write(kernel, out_mode, name, schedule, target.precision)
-        case "both" | "dots":
+        case "both" | "dots" | "columns":
             return product.write(kernel, out_mode, name, schedule, target.precision)
     return rowwise.write(kernel, out_mode, name, schedule, target.shared - SHARED_HEADER, target.sms)
 

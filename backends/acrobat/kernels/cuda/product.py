@@ -1,12 +1,12 @@
-"""Products of two row operands: the description of a kernel that the templates `both_rows` and `few_dots` are instantiated
-with."""
+"""Products of two row operands: the description of a kernel that the templates `both_rows`, `few_dots` and `few_columns` are
+instantiated with."""
 
 from __future__ import annotations
 
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cuda.epilogue import CudaEpilogueWriter
 from backends.acrobat.kernels.cuda.gemm import POLICY, WrittenText, ring_bytes
-from backends.acrobat.kernels.cuda.schedule import LANES, CudaSchedule
+from backends.acrobat.kernels.cuda.schedule import LANES, WARPS, CudaSchedule
 from backends.acrobat.kernels.cuda.text import Addresses, indented, walk
 from backends.acrobat.kernels.packing import PLAIN
 from backends.acrobat.kernels.plan import Operand, Product, plan_product
@@ -49,12 +49,12 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, p
         "};",
     ]
     packs = {p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED}
-    if schedule.template == "dots":
+    if schedule.template in ("dots", "columns"):
         across = plan.heads * -(-plan.columns // 32)
         definitions.append(f"static_assert(Dots<{symbol}>::kTiles == {across});")
-        return WrittenText(
-            definitions, [f"few_dots<{symbol}, {schedule.rows}>(a, tile, shared, thread);"], 1, across, 1, 0, packs
-        )
+        call = f"few_{schedule.template}<{symbol}, {schedule.rows}>(a, tile, shared, thread);"
+        sums = 4 * WARPS * 32 * schedule.rows if schedule.template == "columns" else 0
+        return WrittenText(definitions, [call], 1, across, 1, sums, packs)
     height, width = 16 * schedule.rows, 64 * schedule.panels
     across = plan.heads * -(-plan.rows // height) * -(-plan.columns // width)
     shared = ring_bytes(schedule, 1, precision) + 8 * (height + width)

@@ -27,13 +27,13 @@ ON_TENSOR_CORES = {2: 1.6, 4: 2.4, 8: 3.2}
 """The same for TF32 and bfloat16. These are bounded by reads of the operands from shared memory, 16 to 20 words of a lane for
 each 8 instructions, and far from what tensor cores can do."""
 
-Template = Literal["few", "many", "both", "dots", "elements", "slices", "general"]
+Template = Literal["few", "many", "both", "dots", "columns", "elements", "slices", "general"]
 
 
 @dataclass(frozen=True, slots=True)
 class CudaSchedule:
     """`rows`, `panels` and `lanes` are the sizes that the template's header explains: few (R, WP, L), many and both (RT, PT),
-    dots (R)."""
+    dots and columns (R)."""
 
     template: Template
     rows: int = 1
@@ -121,9 +121,9 @@ def gemm_variants(plan: Gemm, sms: int, precision: Precision = "fp32") -> tuple[
 
 def product_schedule(plan: Product, sms: int) -> CudaSchedule:
     """Tiles of a product of two row operands: as large as the operands fill, but for few rows."""
-    if plan.rows <= 8 and (plan.right.stride == 1 or plan.rows == 1):
+    if plan.rows <= 8:
         rows = next(r for r in (1, 2, 4, 8) if r >= plan.rows)
-        return CudaSchedule("dots", rows)
+        return CudaSchedule("dots" if plan.right.stride == 1 else "columns", rows)
     rows = 8 if plan.rows > 64 else 4 if plan.rows > 32 else 2
     panels = 2 if plan.columns > 64 and rows == 8 else 1
     return CudaSchedule("both", rows, panels)

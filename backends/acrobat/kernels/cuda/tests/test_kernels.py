@@ -14,9 +14,9 @@ from backends.acrobat.kernels.cpu.tests import test_gemm, test_product, test_row
 from backends.acrobat.kernels.cpu.tests.support import Builder, Run, check, param, random_run
 from backends.acrobat.kernels.cuda import gemm, product
 from backends.acrobat.kernels.cuda.emit import SHARED_HEADER
-from backends.acrobat.kernels.cuda.schedule import CudaSchedule, gemm_schedules
+from backends.acrobat.kernels.cuda.schedule import CudaSchedule, gemm_schedules, product_schedule
 from backends.acrobat.kernels.cuda.slices import ALONG
-from backends.acrobat.kernels.cuda.tests.support import ORDERS, Module, Operands, emitted_for, execute
+from backends.acrobat.kernels.cuda.tests.support import EMULATED, ORDERS, Module, Operands, emitted_for, execute
 from backends.acrobat.kernels.cuda.text import ELEMENTWISE, OVER_LISTS
 
 G, S, C, L = Mode.GATHERED, Mode.SHARED, Mode.CONTIGUOUS, Mode.LIST
@@ -74,8 +74,7 @@ def schedules(kernel: Kernel, number: int) -> list[CudaSchedule]:
         return [*found, *([many[number % len(many)]] if many else [])]
     two = product.plan_of(kernel)
     if two and two[0].rows <= 8:
-        rows = next(r for r in (1, 2, 4, 8) if r >= two[0].rows)
-        return [CudaSchedule("dots", rows), CudaSchedule("both", 2, 1 + number % 2)]
+        return [product_schedule(two[0], EMULATED.sms), CudaSchedule("both", 2, 1 + number % 2)]
     if two:
         return [CudaSchedule("both", (2, 4, 8)[number % 3], 1), CudaSchedule("both", (8, 2, 4)[number % 3], 2)]
     return [emitted_for(kernel, G).schedule]
@@ -115,9 +114,9 @@ def test_results(kind: str) -> None:
             (1, 32), (1, 16), (1, 8), (2, 8), (4, 8), (8, 8)}  # fmt: skip
         assert {(r, p) for t, r, p, _ in tried if t == "many"} == {(r, p) for r in (2, 4, 8) for p in (1, 2)}
     if kind == "product":
-        assert {t for t, *_ in tried} == {"both", "dots"}
+        assert {t for t, *_ in tried} == {"both", "dots", "columns"}
     if kind == "rowwise":
-        assert {t for t, *_ in tried} == {"elements", "slices", "general", "dots", "both"}
+        assert {t for t, *_ in tried} >= {"elements", "slices", "general", "dots", "both"}
 
 
 def test_reductions_softmax_and_attention_over_lists() -> None:

@@ -1,0 +1,186 @@
+"""What a mini-batch would take on an H200, estimated without one: `python -m backends.acrobat.benchmarks.cuda_estimate`,
+with names of workloads or for all that have a target.
+
+The launches of a mini-batch are those of a run on the processor, which records and batches alike. Each is looked up as the
+CUDA kernel that would run it, with its tiles. The times are then the constants of `Constants`, which are assumptions, and the
+same rough cycles of a tile that choose the tiles (`kernels/cuda/schedule.py`); other kernels' tiles, those of products of two
+row operands among them, count as equal. So this is a model of the time, to see what dominates; it is no measurement.
+`--registers` compiles the kernels by NVRTC too and tells what the walker needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from math import ceil
+
+import torch
+
+from backends.acrobat.codegen.cuda.units import chains
+from backends.acrobat.codegen.devices import DEVICES
+from backends.acrobat.codegen.module import collect_units
+from backends.acrobat.compiler import compile
+from backends.acrobat.frontend import build_with_reads
+from backends.acrobat.kernels.cuda import gemm
+from backends.acrobat.kernels.cuda.build import compiled
+from backends.acrobat.kernels.cuda.emit import variants
+from backends.acrobat.kernels.cuda.module import module_text, walk_shared
+from backends.acrobat.kernels.cuda.schedule import gemm_cycles
+from backends.acrobat.kernels.cuda.target import CudaTarget
+from backends.acrobat.kernels.interface import CudaCode, Emitted, Variant
+from backends.acrobat.kernels.plan import Gemm
+from backends.acrobat.options import Options
+from backends.acrobat.pipeline import optimise
+from workloads.spec import loaded
+
+H200 = CudaTarget("NVIDIA H200", "sm_90a", 132, 227 << 10, 50 << 20)
+TARGETS = {"treelstm": 0.4, "mvrnn": 0.5, "birnn": 0.6, "drnn": 1.2, "nestedrnn": 7.0, "stackrnn": 7.0, "berxit": 25.0}
+"""Milliseconds that a mini-batch may take, end to end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """Assumed, from what others have published of Hopper cards; `kernels/cuda/constants.py` measures the first four."""
+
+    barrier_us: float = 1.2
+    round_trip_us: float = 13.0
+    """From the device's flag over the host to the device's next launch."""
+    start_us: float = 10.0
+    """Upload and launch of the first execution."""
+    clock_ghz: float = 1.755
+    rowwise_cycles: float = 1000.0
+    """Of a tile without a product: its tables, its operands, its stores, one after the other."""
+
+
+@dataclass(slots=True)
+class Work:
+    """Of a mini-batch."""
+
+    barriers: int = 0
+    steps: int = 0
+    tiles: int = 0
+    flops: float = 0.0
+    weights: float = 0.0
+    """Bytes of weights that tiles read."""
+    barrier_us: float = 0.0
+    tile_us: float = 0.0
+    executions: int = 0
+    by_kernel: dict[str, float] = field(default_factory=dict)
+    """Microseconds of tiles, by the name of the kernel."""
+
+    def total_ms(self, c: Constants) -> float:
+        return (self.barrier_us + self.tile_us + c.start_us + (self.executions - 1) * c.round_trip_us) / 1e3
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A kernel of the model: how CUDA runs it, and how many calls of its unit come before it."""
+
+    made: tuple[Variant[CudaCode], ...]
+    plan: Gemm | None
+    chain: int
+
+    def variant(self, rows: int) -> Emitted[CudaCode]:
+        return [v.emitted for v in self.made if v.rows <= rows][-1]
+
+
+def kernels_of(module: torch.nn.Module) -> dict[str, Known]:
+    """By the symbol that a processor's schedule names them by."""
+    program, _ = build_with_reads(module)
+    units = collect_units(optimise(program, Options().effective()), True)
+    cpu = DEVICES["cpu"]
+    target = cpu.target(Options())
+    found: dict[str, Known] = {}
+    for unit in units:
+        for call, chain in zip(unit.calls, chains(unit), strict=True):
+            request = call.request
+            plan = gemm.plan_of(request.kernel)
+            made = variants(request.kernel, request.out_mode, H200)
+            found[cpu.symbol(request, target)] = Known(made, plan[0] if plan else None, chain)
+    return found
+
+
+def work_of(launches: Iterable[tuple[int, int, str, str, int]], known: dict[str, Known], c: Constants) -> Work:
+    """Calls of one level with equal numbers of calls before them share a barrier and the multiprocessors."""
+    work = Work()
+    for _, level in groupby(launches, key=lambda launch: launch[:2]):
+        by_chain: dict[int, list[tuple[str, Known, int]]] = {}
+        for _, _, name, symbol, rows in level:
+            by_chain.setdefault(known[symbol].chain, []).append((name, known[symbol], rows))
+        for calls in by_chain.values():
+            work.barriers += 1
+            work.barrier_us += c.barrier_us
+            longest = busy = 0.0
+            slowest = calls[0][0]
+            for name, kernel, rows in calls:
+                emitted = kernel.variant(rows)
+                tiles = emitted.code.tiles(rows)
+                waves = ceil(tiles / H200.sms)
+                each = c.rowwise_cycles
+                if kernel.plan is not None:
+                    each = gemm_cycles(emitted.schedule, kernel.plan, rows * kernel.plan.rows, H200.sms) / max(waves, 1)
+                    columns = kernel.plan.epilogue.gates * kernel.plan.epilogue.units
+                    work.weights += 4.0 * kernel.plan.depth * columns * ceil(tiles / emitted.code.tile_columns)
+                work.steps += 1
+                work.tiles += tiles
+                work.flops += float(emitted.flops_per_row) * rows
+                busy += tiles * each
+                if waves * each > longest:
+                    longest, slowest = waves * each, name
+            took = max(longest, busy / H200.sms) / c.clock_ghz / 1e3
+            work.tile_us += took
+            work.by_kernel[slowest] = work.by_kernel.get(slowest, 0.0) + took
+    return work
+
+
+def registers(known: dict[str, Known]) -> str:
+    emitted = list({v.emitted.symbol: v.emitted for k in known.values() for v in k.made}.values())
+    usage = compiled(module_text(emitted, ("walk",)), H200.arch).usage["walk"]
+    return f"{usage.registers} registers, {usage.spilled} bytes spilled, {walk_shared(emitted) / 1024:.0f} KiB shared"
+
+
+HEAD = (
+    *("workload", "executions", "steps", "barriers", "tiles a step", "GFLOP", "weights read, MB"),
+    *("barriers, ms", "tiles, ms", "trips, ms", "estimate, ms", "target, ms", "most of the tiles' time"),
+)
+
+
+def row(name: str, batch_size: int, c: Constants) -> tuple[list[str], dict[str, Known]]:
+    workload = importlib.import_module(f"workloads.{name}.spec").Spec()
+    module = loaded(workload, "small", 0)
+    known = kernels_of(module)
+    executable = compile(module, options=Options(wave=0))
+    with torch.inference_mode():
+        launches = executable._launches(workload.instances("small", 0, batch_size))
+    work = work_of(launches, known, c)
+    work.executions = int(executable.counters()["executions"])
+    executable.close()
+    trips = (c.start_us + (work.executions - 1) * c.round_trip_us) / 1e3
+    most = max(work.by_kernel, key=work.by_kernel.__getitem__)
+    cells = [
+        name,
+        *map(str, (work.executions, work.steps, work.barriers, round(work.tiles / work.steps))),
+        *(f"{work.flops / 1e9:.2f}", f"{work.weights / 1e6:.0f}"),
+        *(f"{x:.2f}" for x in (work.barrier_us / 1e3, work.tile_us / 1e3, trips, work.total_ms(c))),
+        *(f"{TARGETS[name]:g}" if name in TARGETS else "", f"{most} ({work.by_kernel[most] / work.tile_us:.0%})"),
+    ]
+    return cells, known
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="An estimate of the time of mini-batches on an H200; no measurement.")
+    parser.add_argument("workloads", nargs="*", default=list(TARGETS))
+    parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--registers", action="store_true", help="compile the kernels by NVRTC, 2 to 15 seconds each")
+    chosen = parser.parse_args(arguments)
+    print(f"| {' | '.join(HEAD)} |\n|{' --- |' * len(HEAD)}")
+    for name in chosen.workloads:
+        cells, known = row(name, chosen.batch_size, Constants())
+        print(f"| {' | '.join(cells)} |" + (f" {registers(known)}" if chosen.registers else ""), flush=True)
+
+
+if __name__ == "__main__":
+    main()

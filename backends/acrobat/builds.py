@@ -6,7 +6,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from backends.acrobat.codegen.build import compile_model
 from backends.acrobat.codegen.device import Device, Target, by_symbol
 from backends.acrobat.codegen.devices import DEVICES
 from backends.acrobat.codegen.module import PREFIX, ModelSource, collect_units
+from backends.acrobat.codegen.outside import Outside
 from backends.acrobat.codegen.vm_module import VmModule
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.ir.printer import print_program
@@ -71,6 +72,7 @@ class Build:
         text = "\n".join(
             [
                 print_program(self.program),
+                Outside.of(self.program).text(),
                 repr([(name, getattr(self.options, name)) for name in GENERATION]),
                 repr(self.target),
                 repr(sorted((repr(request), repr(each)) for request, each in self.schedules.items())),
@@ -102,7 +104,7 @@ class Build:
             "prefix": self.prefix,
             "weights": module.weights,
             "packed": [{"weight": w, "description": json.loads(packing)} for w, packing in module.packed],
-            "outputs": [{"shape": t.shape, "dtype": t.dtype} for t in module.outputs],
+            "outputs": [asdict(t) for t in module.outputs],
             "projects": projects(program),
             "recursive": schedule.recursive,
             **made.manifest,

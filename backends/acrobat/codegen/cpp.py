@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from backends.acrobat.core.types import DataT, DataType, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.frontend.types import SymbolT
 
 MARK = "_"
 """What every name of the program ends in. No word of C++, no macro of a header and no name of the runtime that generated code
@@ -47,7 +49,7 @@ class Types:
         self.cases: dict[tuple[str, str], str] = {}
         self.tags: dict[tuple[str, str], str] = {}
         self.fields: dict[tuple[str, str], dict[str, str]] = {}
-        self.suffixes: dict[Type, str] = {}
+        self.suffixes: dict[Any, str] = {}
         self._taken = Identifiers(mark="")
         names = Identifiers(mark=TYPES)
         for name in datatypes:
@@ -87,13 +89,14 @@ class Types:
     def field(self, type: DataT, case: str, field: str) -> str:
         return self.fields[type.name, case][field]
 
-    def suffix(self, type: Type) -> str:
-        """A part of a function name that tells types apart. It is no name of the program: it does not end in the mark."""
+    def suffix(self, type: Any) -> str:
+        """A part of a function name that tells types apart, those outside the program too. It is no name of the program: it
+        does not end in the mark."""
         if type not in self.suffixes:
             self.suffixes[type] = self._taken.fresh(self._described(type))
         return self.suffixes[type]
 
-    def _described(self, type: Type) -> str:
+    def _described(self, type: Any) -> str:
         match type:
             case TensorT(shape, dtype):
                 return "_".join([dtype, *map(str, shape)])
@@ -101,10 +104,11 @@ class Types:
                 return kind
             case TupleT(items):
                 return "tuple_" + "_".join(map(self._described, items)) + "_end"
-            case ListT(item):
-                return f"list_{self._described(item)}"
+            case ListT(item, rows, kind):
+                return f"{'varying' if rows is not None else kind}_{self._described(item)}"
             case DataT(name):
                 return identifier(name)
+        return "symbol" if isinstance(type, SymbolT) else "none"
 
     def declarations(self) -> str:
         """The structs of all unions."""

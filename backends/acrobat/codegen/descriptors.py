@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from backends.acrobat.codegen.cpp import Types, c_string
-from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT, TupleT, Type, holds_tensor
+from backends.acrobat.codegen.outside import Leaving, Outside, Varying, place
+from backends.acrobat.core.types import IDENTITY, DataT, ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.frontend.types import NoneT, SymbolT
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityT:
+    """The type of the field that has the number of an object, which Python's object has not."""
 
 
 @dataclass(slots=True)
@@ -20,20 +28,23 @@ class TypeRow:
 
 
 class Descriptors:
-    """`of(type)` is the number of a type's descriptor; `tensors` lists the tensor types of results in the order of the
-    `Outgoing`s. `classes` lists the (type name, case) pairs in the order of `Session::classes`."""
+    """`of(type)` is the number of a type's descriptor; `tensors` lists the types of the tensors that results hold in the order
+    of the `Outgoing`s. `classes` lists the (type name, case) pairs in the order of `Session::classes`. Types are those that
+    Python's objects have outside the program."""
 
-    def __init__(self, types: Types, classes: list[tuple[str, str]]) -> None:
+    def __init__(self, types: Types, outside: Outside, classes: list[tuple[str, str]]) -> None:
         self.types = types
+        self.outside = outside
         self.classes = classes
-        self.tensors: list[TensorT] = []
-        self.numbers: dict[Type, int] = {}
+        self.tensors: list[Leaving] = []
+        self.numbers: dict[Any, int] = {}
+        self.varying: list[Varying] = []
         self.rows: list[TypeRow] = []
         self.parts: list[tuple[int, str]] = []  # type, path
         self.cases: list[tuple[int, int, int]] = []  # class, first part, parts
         self.extents: list[int] = []
 
-    def of(self, type: Type) -> int:
+    def of(self, type: Any) -> int:
         if type not in self.numbers:
             number = self.numbers[type] = len(self.rows)  # recursive types meet themselves
             self.rows.append(row := TypeRow(""))
@@ -41,35 +52,56 @@ class Descriptors:
             return number
         return self.numbers[type]
 
-    def result(self, type: Type) -> int:
+    def result(self, type: Any) -> int:
         """The number of the type of all results; it is then known which tensors leave."""
         self._outgoing(type, set())
         return self.of(type)
 
-    def _outgoing(self, type: Type, seen: set[Type]) -> None:
+    def _outgoing(self, type: Any, seen: set[Any]) -> None:
         if type in seen:
             return
         seen.add(type)
         match type:
-            case TensorT():
-                self.tensors.append(type)
+            case TensorT() | ListT(rows=int()):
+                if (leaving := Leaving.of(type)) not in self.tensors:
+                    self.tensors.append(leaving)
             case TupleT(items):
                 for item in items:
                     self._outgoing(item, seen)
             case ListT(item):
                 self._outgoing(item, seen)
             case DataT(name):
-                for case in self.types.datatypes[name].cases:
+                for case in self.outside.datatypes[name].cases:
                     for _, field in case.fields:
                         self._outgoing(field, seen)
 
-    def _fill(self, row: TypeRow, type: Type) -> None:
+    def _leaving(self, type: Any) -> int:
+        leaving = Leaving.of(type)
+        return self.tensors.index(leaving) if leaving in self.tensors else -1
+
+    def _fill(self, row: TypeRow, type: Any) -> None:
         match type:
+            case SymbolT():
+                row.kind = "Symbol"
+            case NoneT():
+                row.kind = "Nothing"
+            case IdentityT():
+                row.kind = "Identity"
+            case ListT(rows=int()):
+                v = Varying.of(type)
+                row.kind = {"": "Rows", "i": "Ints", "b": "Bools", "f": "Floats"}[v.number]
+                row.first, row.count, row.index = len(self.varying), v.lists, self._leaving(type)
+                self.varying.append(v)
+            case ListT(TupleT((key, value)), kind="dict"):
+                row.kind, row.count = "Dict", 2
+                row.first = self._add_parts([(key, ""), (value, "")])
+            case ListT(item, kind="set"):
+                row.kind, row.first = "Set", self.of(item)
             case ScalarT(kind):
                 row.kind = {"int": "Int", "bool": "Bool", "float": "Float"}[kind]
             case TensorT(shape):
                 row.kind, row.first, row.count = "Tensor", len(self.extents), len(shape)
-                row.index = self.tensors.index(type) if type in self.tensors else -1
+                row.index = self._leaving(type)
                 self.extents += shape
             case ListT(item):
                 row.kind, row.first = "List", self.of(item)
@@ -77,20 +109,20 @@ class Descriptors:
                 row.kind, row.count = "Tuple", len(items)
                 row.first = self._add_parts([(item, "") for item in items])
             case DataT(name):
-                data = self.types.datatypes[name]
+                data = self.outside.datatypes[name]
                 if data.optional:
                     full = data.case("Some")
                     row.kind, row.first, row.index = "Optional", self.of(full.fields[0][1]), data.cases.index(full)
                     return
                 row.kind, row.first, row.count = "Union", len(self.cases), len(data.cases)
                 row.index = int(data.shared)
-                row.wanted = " or ".join(f"a {c.name}" for c in data.cases)
+                row.wanted = self.outside.wanted(data)
                 self.cases += [(0, 0, 0)] * len(data.cases)
                 for k, case in enumerate(data.cases):
-                    parts = self._add_parts([(t, f".{f}") for f, t in case.fields])
+                    parts = self._add_parts([(IdentityT() if f == IDENTITY else t, place(case.cls, f)) for f, t in case.fields])
                     self.cases[row.first + k] = (self.classes.index((name, case.name)), parts, len(case.fields))
 
-    def _add_parts(self, parts: list[tuple[Type, str]]) -> int:
+    def _add_parts(self, parts: list[tuple[Any, str]]) -> int:
         """Where the parts stand: side by side, whatever theirs are."""
         start = len(self.parts)
         self.parts += [(0, path) for _, path in parts]
@@ -101,16 +133,24 @@ class Descriptors:
     def text(self) -> list[str]:
         """The tables, and `kTypes` that holds them."""
         rows = [
-            f"    {{Kind::{r.kind}, {str(holds_tensor(t, self.types.datatypes)).lower()}, {r.first}, {r.count}, "
-            f"{r.index}, {c_string(r.wanted)}}},  // {i}: {self.types.suffix(t)}"
+            f"    {{Kind::{r.kind}, {str(self.outside.holds_result(t)).lower()}, {r.first}, {r.count}, "
+            f"{r.index}, {c_string(r.wanted)}}},  // {i}: {'identity' if isinstance(t, IdentityT) else self.types.suffix(t)}"
             for i, (t, r) in enumerate(zip(self.numbers, self.rows, strict=True))
         ]
         parts = [f"    {{{number}, {c_string(path)}}}," for number, path in self.parts]
         cases = [f"    {{{cls}, {first}, {count}}}," for cls, first, count in self.cases]
+        varying, tables = [], []
+        for i, v in enumerate(self.varying):
+            extents, order, shape = v.described()
+            tables += [f"constexpr int64_t kVarying{i}Extents[] = {{{extents}}};"]
+            tables += [f"constexpr int32_t kVarying{i}Order[] = {{{order}}};"]
+            varying += [f"    {{kVarying{i}Extents, kVarying{i}Order, {len(v.order)}, {v.lists}, {c_string(shape)}}},"]
         return [
+            *tables,
+            *("constexpr Varying kVarying[] = {", *(varying or ['    {nullptr, nullptr, 0, 0, ""},']), "};"),
             *("constexpr vm::Type kTypeRows[] = {", *rows, "};"),
             *("constexpr vm::Part kParts[] = {", *(parts or ['    {0, ""},']), "};"),
             *("constexpr vm::Case kCases[] = {", *(cases or ["    {0, 0, 0},"]), "};"),
             f"constexpr int64_t kExtents[] = {{{', '.join(map(str, self.extents)) or '0'}}};",
-            "constexpr vm::Types kTypes = {kTypeRows, kParts, kCases, kExtents};",
+            "constexpr vm::Types kTypes = {kTypeRows, kParts, kCases, kExtents, kVarying};",
         ]

@@ -53,6 +53,8 @@ class Memory(ABC):
     """PyTorch's name of the device that result tensors are made on."""
     base: int
     """What addresses count from; 0 if the runtime finds it."""
+    shared: bool
+    """Whether several sessions may use the same arrays."""
 
     @abstractmethod
     def open(self, lib: SimpleNamespace, session: int, options: Options) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import json
+import threading
 import weakref
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from enum import Enum
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,8 +19,11 @@ import torch
 from torch import nn
 
 from backends.acrobat.codegen import blas, policy
+from backends.acrobat.codegen.device import Arrays, Memory
 from backends.acrobat.codegen.devices import DEVICES
 from backends.acrobat.codegen.module import PREFIX
+from backends.acrobat.codegen.outside import is_dict
+from backends.acrobat.codegen.results import Results
 from backends.acrobat.core.messages import Messages
 from backends.acrobat.errors import DeviceError, InstanceError, ModuleChanged, ResourceError, ScheduleError
 from backends.acrobat.frontend.instances.boundary import Boundary
@@ -46,8 +51,8 @@ COUNTERS = (
         *("blocked_ms", "device_launches", "steps", "barriers", "uploaded_bytes"),
     ),
 )
-VIEWS = torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)
-"""Where PyTorch makes a slice a view that autograd knows of. What is cut off in other ways is none, but has a dimension."""
+SAMPLE = "; if instances may be so, add one to the sample"
+"""What to do about an instance that does not fit, where the sample says what instances are."""
 
 
 class Executable:
@@ -61,10 +66,11 @@ class Executable:
         settings: Settings,
         boundary: Boundary | None = None,
         messages: Messages | None = None,
+        sibling: Executable | None = None,
     ) -> None:
         """`folder` is a finished build, `weights` all weights of the program (float32), `classes` those of its manifest.
         Of the settings, those count that say how a build is run; of `executor` not `auto`, but what it stands
-        for. `boundary` and `messages` are the program's.
+        for. `boundary` and `messages` are the program's. `sibling` has the same weights in memory that this one may use too.
 
         Raises RuntimeError if the system has not as many threads, BuildError if the kernels call a library and there is none.
         """
@@ -73,6 +79,12 @@ class Executable:
         self._settings = settings
         self.policy: policy.Learned | None = None
         """What was learned, with `executor="learned"`."""
+        self._parts = (folder, weights, classes, settings, boundary, messages)
+        self._lock = threading.Lock()
+        self._caller = 0  # the thread that is in a call, how often over
+        self._depth = 0
+        self._siblings: list[Executable] = []
+        self._last = threading.local()  # `executable`: this one or the sibling that the thread has used last
         self._session: int | None = None
         self._frozen: Frozen | None = None
         self._module: weakref.ref[nn.Module] | None = None
@@ -83,7 +95,8 @@ class Executable:
         names = self.manifest["weights"]
         self.blas = blas.find() if self.manifest["library"] else None
         device = DEVICES[self.manifest["device"]]
-        self._memory = device.memory(self.manifest, folder)
+        shared = sibling if sibling is not None and sibling._memory.shared else None
+        self._memory: Memory = shared._memory if shared else device.memory(self.manifest, folder)
         self._session = self._lib.acrobat_create(
             self._lib.acrobat_model(),
             *(settings.threads, settings.memory_limit, int(settings.checked)),
@@ -96,8 +109,16 @@ class Executable:
             *(InstanceError, ResourceError, ScheduleError, DeviceError),
         )
         self._memory.open(self._lib, self._session, options)
-        self._raw = self._memory.arrays([np.ascontiguousarray(weights[name], np.float32) for name in names])
-        self._packed = self._memory.arrays([pack(p["description"], weights[p["weight"]]) for p in self.manifest["packed"]])
+        self._raw: Arrays
+        self._packed: Arrays
+        if shared is not None:
+            self._raw, self._packed = shared._raw, shared._packed
+        else:
+            self._raw = self._memory.arrays([np.ascontiguousarray(weights[name], np.float32) for name in names])
+            packed = [pack(p["description"], weights[p["weight"]]) for p in self.manifest["packed"]]
+            self._packed = self._memory.arrays(packed)
+        if self._memory.shared:  # they are in memory
+            self._parts = (folder, {}, classes, settings, boundary, messages)
         if self.blas is not None:
             b = self.blas
             self._lib.acrobat_set_gemm(self._session, b.sgemm, int(b.wide), b.get_threads, b.set_threads)
@@ -106,8 +127,14 @@ class Executable:
         for i in range(len(self.manifest["packed"])):
             self._lib.acrobat_add_packed(self._session, self._packed.address(i))
         for cls in classes:
-            self._lib.acrobat_add_class(self._session, cls)
-        self._outputs = [(tuple(t["shape"]), getattr(torch, t["dtype"])) for t in self.manifest["outputs"]]
+            keys = cls.keys if is_dict(cls) else None  # type: ignore[attr-defined]
+            made = getattr(cls, "stands_for", None)
+            self._lib.acrobat_add_class(self._session, made or cls, keys, int(made is not None))
+        self._results = Results(self.manifest["outputs"], self._memory.outputs)
+        self._arrange = self._results.arrange
+        source = [] if boundary is None else boundary.symbols.of_the_source()
+        advice = SAMPLE if boundary is not None and boundary.observed else ""
+        self._symbols: list[Any] = self._lib.acrobat_set_outside(self._session, source, Enum, self._arrange, advice.encode())
 
     @property
     def executor(self) -> Executor:
@@ -130,29 +157,75 @@ class Executable:
         return self.folder / "model.cpp"
 
     def __call__(self, instances: Sequence[Any]) -> list[Any]:
-        """Raises InstanceError for an instance that does not fit, ModuleChanged when the module that was compiled has other
-        weights, attributes or modules than then, ResourceError when memory or the stack runs out, DeviceError when the device
-        fails, RuntimeError when called during a call of its own or after `close`."""
+        """May be called from several threads, each of which then has a session of its own: memory for what it records, not for
+        weights. Python's lock is held during a call.
+
+        Raises InstanceError for an instance that does not fit, ModuleChanged when the module that was compiled has other
+        weights, attributes or modules than then, ResourceError when memory or the stack runs out, DeviceError when the
+        device fails, RuntimeError when called during a call of its own in the same thread or after `close`."""
+        mine = self._take()
+        try:
+            return mine._called(instances)
+        finally:
+            mine._give_back()
+
+    def _called(self, instances: Sequence[Any]) -> list[Any]:
         if self.policy is None and self._settings.options.executor == "learned":
-            return self.learn([instances])[0]
+            return self._learn([instances])[0]
         return self._run(instances)
 
+    # ---- threads
+
+    def _take(self) -> Executable:
+        """This executable, or a sibling if another thread is in a call of it; it is the thread's until `_give_back`."""
+        thread = threading.get_ident()
+        with self._lock:
+            all = (self, *self._siblings)
+            found = next((e for holder in (thread, 0) for e in all if e._caller == holder), None)
+            if found is None:
+                self._siblings.append(found := self._sibling())
+            found._caller = thread
+            found._depth += 1
+        self._last.executable = found
+        return found
+
+    def _give_back(self) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self._caller = 0
+
+    @contextmanager
+    def _taken(self) -> Iterator[Executable]:
+        mine = self._take()
+        try:
+            yield mine
+        finally:
+            mine._give_back()
+
+    def _sibling(self) -> Executable:
+        made = Executable(*self._parts, sibling=self)
+        made._frozen, made._module = self._frozen, self._module
+        made._look_again()
+        if self.policy is not None:
+            made.policy = self.policy
+            made._lib.acrobat_set_policy(made._open(), self.policy.encoding, self.policy.table)
+        return made
+
     def _run(self, instances: Sequence[Any]) -> list[Any]:
-        if self.boundary is not None:
-            instances = self.boundary.all_inward(instances)
         session = self._open()
         self._memory.enter()
         try:
-            outputs: list[Any] | None = self._lib.acrobat_run(session, instances, self._allocate, 0)
+            allocate = self._results.allocate
+            outputs: list[Any] | None = self._lib.acrobat_run(session, instances, allocate, 0)
             if outputs is None:
                 self._look_again()
-                outputs = self._lib.acrobat_run(session, instances, self._allocate, 1)
+                outputs = self._lib.acrobat_run(session, instances, allocate, 1)
                 assert outputs is not None
         except InstanceError as error:
-            if (told := self.messages.decoded(str(error))) != str(error):
+            if (told := self.messages.decoded(str(error), self._symbols.__getitem__)) != str(error):
                 raise InstanceError(told) from None
             raise
-        return outputs if self.boundary is None else [self.boundary.outward(value) for value in outputs]
+        return outputs
 
     # ---- policies
 
@@ -162,6 +235,12 @@ class Executable:
 
         Raises ValueError with any other executor than `learned`, and what a call raises.
         """
+        with self._taken() as mine:
+            results = mine._learn(minibatches)
+            self.policy = mine.policy
+            return results
+
+    def _learn(self, minibatches: Sequence[Sequence[Any]]) -> list[list[Any]]:
         if self._settings.options.executor != "learned":
             raise ValueError(f"executor={self._settings.options.executor} learns no policy: compile with executor=learned")
         self._lib.acrobat_set_policy(self._open(), 0, [])
@@ -181,9 +260,9 @@ class Executable:
         """
         if self._settings.options.executor == "inline":
             raise ValueError("executor=inline does not note what depends on what: compile with another executor")
-        with self._kept_graphs() as session:
-            self._run(instances)
-            return int(self._lib.acrobat_lower_bound(session))
+        with self._taken() as mine, mine._kept_graphs() as session:
+            mine._run(instances)
+            return int(mine._lib.acrobat_lower_bound(session))
 
     @contextmanager
     def _kept_graphs(self) -> Iterator[int]:
@@ -220,8 +299,8 @@ class Executable:
         Raises ModuleChanged, which says what differs, for a module that needs a compilation of its own; RuntimeError during a
         call and for an executable that was made from no module.
         """
-        session = self._open()
-        if self._lib.acrobat_running(session):
+        self._open()
+        if any(e._session is not None and e._lib.acrobat_running(e._session) for e in (self, *self._siblings)):
             raise RuntimeError("this executable is running: load weights after the call")
         if self._frozen is None:
             raise RuntimeError("this executable was made from a program, not from a module: compile the module")
@@ -233,31 +312,21 @@ class Executable:
         for i, p in enumerate(self.manifest["packed"]):
             self._packed.fill(i, pack(p["description"], weights[p["weight"]]))
         self._frozen.note_weights(module)
+        self._parts = (self._parts[0], self._parts[1] and weights, *self._parts[2:])
         self.watch(self._frozen, module)
+        self._close_siblings()  # they take over what this one has when they are needed again
 
     def _open(self) -> int:
         if self._session is None:
             raise RuntimeError("this executable was closed; compile the model again")
         return self._session
 
-    def _allocate(self, index: int, count: int) -> tuple[int, tuple[torch.Tensor, ...]]:
-        """Memory for `count` results of one type, and the tensors in it.
-
-        They are cut off one buffer, which is the cheapest way to a tensor (250 to 280 ns; 370 as a view that autograd knows
-        of), and unlike views of it each has a version of its own: writing to one is no change of another.
-        """
-        shape, dtype = self._outputs[index]
-        if not shape:
-            buffer = torch.empty(count, dtype=dtype, device=self._memory.outputs)
-            with torch._C._ExcludeDispatchKeyGuard(VIEWS):
-                return buffer.data_ptr(), buffer.unbind(0)
-        rows, *rest = shape
-        buffer = torch.empty((count * rows, *rest), dtype=dtype, device=self._memory.outputs)
-        return buffer.data_ptr(), torch.unsafe_split_with_sizes(buffer, [rows] * count)
-
     def counters(self) -> dict[str, float]:
-        """About the last mini-batch: milliseconds, counts and bytes by the names in `COUNTERS`."""
-        values = self._lib.acrobat_counters(self._open())
+        """About the last mini-batch of this thread: milliseconds, counts and bytes by the names in `COUNTERS`."""
+        self._open()
+        mine = getattr(self._last, "executable", self)
+        mine = mine if mine._session is not None else self  # new weights have closed it
+        values = mine._lib.acrobat_counters(mine._open())
         return {name: values[i] for i, name in enumerate(COUNTERS)}
 
     def schedule(self, instances: Sequence[Any]) -> list[tuple[int, int, str, int]]:
@@ -273,20 +342,28 @@ class Executable:
         return found
 
     def _launches(self, instances: Sequence[Any]) -> list[tuple[int, int, str, str, int]]:
-        self._lib.acrobat_set_logging(self._open(), 1)
-        try:
-            self(instances)
-            launches: list[tuple[int, int, str, str, int]] = self._lib.acrobat_log(self._session)
-            return launches
-        finally:
-            self._lib.acrobat_set_logging(self._session, 0)
+        with self._taken() as mine:
+            session = mine._open()
+            mine._lib.acrobat_set_logging(session, 1)
+            try:
+                mine._called(instances)
+                launches: list[tuple[int, int, str, str, int]] = mine._lib.acrobat_log(session)
+                return launches
+            finally:
+                mine._lib.acrobat_set_logging(session, 0)
 
     def close(self) -> None:
         """Give the memory back; a second time does nothing. Raises RuntimeError during a call."""
         if self._session is not None:
+            self._close_siblings()
             if not self._lib.acrobat_destroy(self._session):
                 raise RuntimeError("this executable is running: close it after the call")
             self._session = None
+
+    def _close_siblings(self) -> None:
+        while self._siblings:
+            self._siblings[-1].close()
+            self._siblings.pop()
 
     def __del__(self) -> None:
         if getattr(self, "_session", None) is not None:
@@ -315,7 +392,8 @@ def library(path: Path, prefix: str = PREFIX) -> SimpleNamespace:
         "acrobat_set_gemm": (None, [void, void, integer, void, void]),
         "acrobat_add_weight": (None, [void, void]),
         "acrobat_add_packed": (None, [void, void]),
-        "acrobat_add_class": (integer, [void, obj]),
+        "acrobat_add_class": (integer, [void, obj, obj, integer]),
+        "acrobat_set_outside": (obj, [void, obj, obj, obj, ctypes.c_char_p]),
         "acrobat_set_python": (integer, [void, obj, obj, obj, obj, obj, obj]),
         "acrobat_watch": (integer, [void, obj, obj]),
         "acrobat_holds": (integer, [void]),

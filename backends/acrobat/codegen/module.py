@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backends.acrobat.codegen.cpp import Identifiers, Types, c_string, width
+from backends.acrobat.codegen.cpp import Identifiers, Types, c_string
 from backends.acrobat.codegen.functions import FunctionWriter
+from backends.acrobat.codegen.outside import Leaving, Outside
 from backends.acrobat.codegen.readers import Readers
 from backends.acrobat.codegen.unit_writer import UnitWriter
 from backends.acrobat.codegen.units import Units
 from backends.acrobat.codegen.writers import Writers
-from backends.acrobat.core.types import TensorT
+from backends.acrobat.core.types import IDENTITY
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.schedule.nodes import Schedule
@@ -39,7 +40,7 @@ PREFIX = "acrobat"
 class ModelSource:
     """`source` is the C++ text, `body` what it has after the `includes`; `packed` lists the (weight, JSON of its packing) that
     the loader must supply, `weights` the names of the weights in the order of `Context::weights`, `outputs` the types of the
-    result tensors."""
+    tensors that results hold."""
 
     def __init__(
         self,
@@ -50,19 +51,19 @@ class ModelSource:
     ) -> None:
         program = schedule.program
         self.includes = ("model.h", *unit_writer.includes)
-        types, classes = Types(program.datatypes), classes_of(program)
+        types, classes, outside = Types(program.datatypes), classes_of(program), Outside.of(program)
         self.weights = list(program.weights)
-        readers, writers = Readers(types, classes), Writers(types, classes)
+        readers, writers = Readers(types, outside, classes), Writers(types, outside, classes)
         names = Identifiers()
         function_names = {f: names.fresh(f) for f in program.functions}
         functions = FunctionWriter(schedule, types, units, {w: i for i, w in enumerate(self.weights)}, function_names)
         entry = schedule.functions[program.entry]
         bodies = [functions.write(f) for f in schedule.functions.values()]
         heads = [functions.signature(f) + ";" for f in schedule.functions.values()]
-        read = readers.read(entry.params[0].type, "o")
-        collect, build = writers.collect(entry.result, "r"), writers.build(entry.result, "r")
+        read = readers.read(outside.instance, "o")
+        collect, build = writers.collect(outside.result, "r"), writers.build(outside.result, "r")
         result, instance = types.cpp(entry.result), types.cpp(entry.params[0].type)
-        self.outputs: list[TensorT] = writers.tensors
+        self.outputs: list[Leaving] = writers.tensors
         self.body = "\n".join(
             [
                 *opening(unit_writer),
@@ -127,21 +128,21 @@ def unit_section(units: Units, writer: UnitWriter) -> list[str]:
 
 
 def model_table(
-    schedule: Schedule, units: Units, outputs: Sequence[TensorT], maker: str, functions: Sequence[str], prefix: str
+    schedule: Schedule, units: Units, outputs: Sequence[Leaving], maker: str, functions: Sequence[str], prefix: str
 ) -> list[str]:
     """The end of a generated unit: all that the runtime must know of the model, as a `Model`, and the function that gives it.
     `functions` are the last entries of the table."""
     program = schedule.program
     lines, fields = ["// ---- what the runtime must know"], []
     for i, (data, case) in enumerate(classes_of(program)):
-        names = "".join(f"{c_string(name)}, " for name, _ in program.datatypes[data].case(case).fields)
+        names = "".join(f"{c_string(name)}, " for name, _ in program.datatypes[data].case(case).fields if name != IDENTITY)
         lines.append(f"static const char* const kFields_{i}[] = {{{names}nullptr}};")
         fields.append(f"kFields_{i}")
     numbers = {"unit_count": len(units), "phases": schedule.phases, "static_levels": schedule.static_levels}
     return [
         *lines,
         f"static const char* const* const kFields[] = {{{', '.join(fields) or 'nullptr'}}};",
-        f"static const int64_t kOutgoing[] = {{{', '.join(str(width(t)) for t in outputs) or '0'}}};",
+        f"static const ResultType kOutgoing[] = {{{', '.join(t.cpp for t in outputs) or '{0, 0, 0, false}'}}};",
         "static const Model kModel = {",
         f"    .waits = {str(schedule.functions[program.entry].waits).lower()},",
         f"    .device = {maker},",

@@ -3,21 +3,29 @@ does not fit."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from backends.acrobat.codegen.cpp import Types, c_string
-from backends.acrobat.core.types import Case, DataT, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.codegen.outside import Outside, Varying, place
+from backends.acrobat.core.types import IDENTITY, Case, DataT, ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.frontend.instances.boundary import plain_type
+from backends.acrobat.frontend.types import SymbolT
 
 
 class Readers:
     """`read(type)` gives the C++ expression that reads `o`; `text` then holds all functions that need to stand before it.
 
-    `classes` lists the (type name, case) pairs in the order of `Session::classes`.
+    `classes` lists the (type name, case) pairs in the order of `Session::classes`. Types are those that Python's objects have
+    outside the program.
     """
 
-    def __init__(self, types: Types, classes: list[tuple[str, str]]) -> None:
+    def __init__(self, types: Types, outside: Outside, classes: list[tuple[str, str]]) -> None:
         self.types = types
+        self.outside = outside
         self.classes = classes
-        self.functions: dict[Type, str] = {}
+        self.functions: dict[Any, str] = {}
         self.shapes: dict[tuple[int, ...], str] = {}
+        self.varying: list[str] = []
 
     @property
     def text(self) -> str:
@@ -25,12 +33,18 @@ class Readers:
             f"constexpr int64_t {name}[] = {{{', '.join(map(str, shape)) or '0'}}};" for shape, name in self.shapes.items()
         ]
         heads = [body.split(" {", 1)[0] + ";" for body in self.functions.values() if body]
-        return "\n".join([*shapes, "", *heads, "", *(b for b in self.functions.values() if b)])
+        return "\n".join([*shapes, *self.varying, "", *heads, "", *(b for b in self.functions.values() if b)])
 
-    def read(self, type: Type, o: str) -> str:
+    def cpp(self, type: Any) -> str:
+        """How the program has values of the type."""
+        return self.types.cpp(plain_type(type))
+
+    def read(self, type: Any, o: str) -> str:
         match type:
             case ScalarT(kind):
                 return f"read_{kind}({o})"
+            case SymbolT():
+                return f"read_symbol(s, {o})"
             case TensorT(shape, _):
                 name = self.shapes.setdefault(shape, "kShape" + "".join(f"_{n}" for n in shape))
                 return f"read_tensor(s, {o}, {name}, {len(shape)})"
@@ -40,11 +54,15 @@ class Readers:
                     self.functions[type] = self._function(type)
                 return f"read_value_{self.types.suffix(type)}(s, {o})"
 
-    def _function(self, type: Type) -> str:
-        head = f"static {self.types.cpp(type)} read_value_{self.types.suffix(type)}(Session& s, PyObject* o) {{"
+    def _function(self, type: Any) -> str:
+        head = f"static {self.cpp(type)} read_value_{self.types.suffix(type)}(Session& s, PyObject* o) {{"
         match type:
+            case ListT(rows=int()):
+                body = self._varying(type)
+            case ListT(TupleT((key, value)), kind="dict"):
+                body = self._dict(type, key, value)
             case ListT(item):
-                body = self._list(type, item)
+                body = self._list(item)
             case TupleT(items):
                 body = self._tuple(type, items)
             case DataT():
@@ -53,10 +71,38 @@ class Readers:
                 raise AssertionError(type)
         return "\n".join([head, *(f"    {line}" if line else "" for line in body), "}", ""])
 
-    def _list(self, type: ListT, item: Type) -> list[str]:
+    def _varying(self, type: Any) -> list[str]:
+        v = Varying.of(type)
+        extents, order, shape = v.described()
+        name = f"kVarying_{len(self.varying)}"
+        self.varying += [
+            f"constexpr int64_t {name}_extents[] = {{{extents}}};\nconstexpr int32_t {name}_order[] = {{{order}}};\n"
+            f"constexpr Varying {name} = {{{name}_extents, {name}_order, {len(v.order)}, {v.lists}, {c_string(shape)}}};"
+        ]
+        read = f"read_numbers(s, o, {name}, '{v.number}')" if v.number else f"read_rows(s, o, {name})"
+        return [f"return parts_of<{self.cpp(type)}>(s, {read});"]
+
+    def _dict(self, type: Any, key: Any, value: Any) -> list[str]:
+        return [
+            "const auto [items, size] = read_dict(s, o);",
+            f"auto list = make_list<{self.cpp(type.item)}>(s.cx.host, size);",
+            "int64_t i = 0;",
+            "try {",
+            "    for (; i < size; ++i) {",
+            f"        std::get<0>(list.data[i]) = {self.read(key, 'key_of(items[i])')};",
+            f"        std::get<1>(list.data[i]) = {self.read(value, 'value_of(items[i])')};",
+            "    }",
+            "} catch (ReadError& e) {",
+            "    e.within(place_of(items[i]));",
+            "    throw;",
+            "}",
+            "return list;",
+        ]
+
+    def _list(self, item: Any) -> list[str]:
         return [
             "const auto [items, size] = read_list(o);",
-            f"auto list = make_list<{self.types.cpp(item)}>(s.cx.host, size);",
+            f"auto list = make_list<{self.cpp(item)}>(s.cx.host, size);",
             "int64_t i = 0;",
             "try {",
             f"    for (; i < size; ++i) list.data[i] = {self.read(item, 'items[i]')};",
@@ -67,11 +113,11 @@ class Readers:
             "return list;",
         ]
 
-    def _tuple(self, type: TupleT, items: tuple[Type, ...]) -> list[str]:
+    def _tuple(self, type: TupleT, items: tuple[Any, ...]) -> list[str]:
         n = len(items)
         reads = [f"    std::get<{i}>(value) = {self.read(t, f'elements[{i}]')};" for i, t in enumerate(items)]
         lines = [f"[[maybe_unused]] PyObject* const* elements = read_tuple(o, {n});"]
-        lines += [f"{self.types.cpp(type)} value;", "int at = 0;", "try {"]
+        lines += [f"{self.cpp(type)} value;", "int at = 0;", "try {"]
         for i, read in enumerate(reads):
             lines += [f"    at = {i};", read]
         return [
@@ -84,7 +130,7 @@ class Readers:
         ]
 
     def _data(self, type: DataT) -> list[str]:
-        data = self.types.datatypes[type.name]
+        data = self.outside.datatypes[type.name]
         if data.optional:
             some = data.case("Some")
             cpp = self.types.case(type, "Some")
@@ -101,7 +147,7 @@ class Readers:
                 "return v;",
             ]
         first = self.classes.index((type.name, data.cases[0].name))
-        wanted = c_string(" or ".join(f"a {c.name}" for c in data.cases))
+        wanted = c_string(self.outside.wanted(data))
         lines = []
         if data.shared:
             cpp = self.types.cpp(type)
@@ -118,13 +164,16 @@ class Readers:
         """Statements that read an object of class `index` as the case."""
         lines = [f"auto* v = s.cx.host.make<{self.types.case(type, case.name)}>(1);"]
         lines += [f"v->tag = {self.types.tag(type, case.name)};"]
-        if case.fields:
+        fields = [(name, t) for name, t in case.fields if name != IDENTITY]
+        if len(fields) < len(case.fields):
+            lines += [f"v->{self.types.field(type, case.name, IDENTITY)} = next_object(s);"]
+        if fields:
             lines += [f"const Class& cls = s.classes[{index}];", 'const char* at = "";', "try {"]
-            for k, (name, t) in enumerate(case.fields):
+            for k, (name, t) in enumerate(fields):
                 member, value = self.types.field(type, case.name, name), self.read(t, f"cls.field(o, {k}, s.kept)")
-                lines += [f"    at = {c_string('.' + name)};", f"    v->{member} = {value};"]
+                lines += [f"    at = {c_string(place(case.cls, name))};", f"    v->{member} = {value};"]
             lines += ["} catch (ReadError& e) {", "    e.within(at);", "    throw;", "}"]
-        data = self.types.datatypes[type.name]
+        data = self.outside.datatypes[type.name]
         if data.shared:
             lines += [f"remember(s, o, {self.classes.index((type.name, data.cases[0].name))}, v);"]
         return [*lines, "return v;"]

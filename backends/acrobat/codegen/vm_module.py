@@ -9,6 +9,7 @@ from backends.acrobat.codegen.bytecode import Bytecode, BytecodeFunction, Instru
 from backends.acrobat.codegen.cpp import Types, c_string
 from backends.acrobat.codegen.descriptors import Descriptors
 from backends.acrobat.codegen.module import PREFIX, classes_of, model_table, opening, source, unit_section
+from backends.acrobat.codegen.outside import Outside
 from backends.acrobat.codegen.unit_writer import UnitWriter
 from backends.acrobat.codegen.units import UnitCode, Units
 from backends.acrobat.schedule.nodes import Schedule
@@ -27,9 +28,9 @@ class VmModule:
         program = schedule.program
         self.includes = ("model.h", *unit_writer.includes, "vm/interpreter.h")
         code = Bytecode(schedule, units)
-        descriptors = Descriptors(Types(program.datatypes), classes_of(program))
-        entry = schedule.functions[program.entry]
-        result, instance = descriptors.result(entry.result), descriptors.of(entry.params[0].type)
+        outside = Outside.of(program)
+        descriptors = Descriptors(Types(program.datatypes), outside, classes_of(program))
+        result, instance = descriptors.result(outside.result), descriptors.of(outside.instance)
         self.weights = list(program.weights)
         self.outputs = descriptors.tensors
         records = [f"thunk_{unit.name}" for unit in units] or ["nullptr"]

@@ -3,36 +3,45 @@ and splits; then the structure is built around them."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from backends.acrobat.codegen.cpp import Types
-from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.codegen.outside import Leaving, Outside
+from backends.acrobat.core.types import IDENTITY, DataT, ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.frontend.instances.boundary import plain_type
+from backends.acrobat.frontend.types import NoneT, SymbolT
 
 
 class Writers:
-    """`tensors` lists the tensor types in the order of the `Outgoing`s."""
+    """`tensors` lists the types of the tensors that leave, in the order of the `Outgoing`s. Types are those that Python's
+    objects have outside the program."""
 
-    def __init__(self, types: Types, classes: list[tuple[str, str]]) -> None:
+    def __init__(self, types: Types, outside: Outside, classes: list[tuple[str, str]]) -> None:
         self.types = types
+        self.outside = outside
         self.classes = classes
-        self.tensors: list[TensorT] = []
-        self.functions: dict[Type, list[str]] = {}
+        self.tensors: list[Leaving] = []
+        self.functions: dict[Any, list[str]] = {}
 
     @property
     def text(self) -> str:
         heads = [body.split(" {", 1)[0] + ";" for bodies in self.functions.values() for body in bodies]
         return "\n".join([*heads, "", *(b for bodies in self.functions.values() for b in bodies)])
 
-    def collect(self, type: Type, value: str) -> str:
+    def collect(self, type: Any, value: str) -> str:
         """A statement that notes the tensors of `value`, in the order `build` takes them."""
         match type:
-            case ScalarT():
+            case ScalarT() | SymbolT() | NoneT():
                 return ""
             case TensorT():
                 return f"out[{self._tensor(type)}].tensors.push_back({value});"
+            case ListT(rows=int()):
+                return f"collect_varying(out[{self._tensor(type)}], {value});"
             case _:
                 self._need(type)
                 return f"collect_value_{self.types.suffix(type)}(s, out, {value});"
 
-    def build(self, type: Type, value: str) -> str:
+    def build(self, type: Any, value: str) -> str:
         """An expression for a new reference."""
         match type:
             case ScalarT("int"):
@@ -41,24 +50,31 @@ class Writers:
                 return f"build_bool({value})"
             case ScalarT():
                 return f"build_float({value})"
+            case SymbolT():
+                return f"build_symbol(s, {value})"
+            case NoneT():
+                return "build_none()"
             case TensorT():
                 return f"out[{self._tensor(type)}].take()"
+            case ListT(rows=int()):
+                return f"take_varying(s, out[{self._tensor(type)}])"
             case _:
                 self._need(type)
                 return f"build_value_{self.types.suffix(type)}(s, out, {value})"
 
-    def _tensor(self, type: TensorT) -> int:
-        if type not in self.tensors:
-            self.tensors.append(type)
-        return self.tensors.index(type)
+    def _tensor(self, type: Any) -> int:
+        leaving = Leaving.of(type)
+        if leaving not in self.tensors:
+            self.tensors.append(leaving)
+        return self.tensors.index(leaving)
 
-    def _need(self, type: Type) -> None:
+    def _need(self, type: Any) -> None:
         if type not in self.functions:
             self.functions[type] = []
             self.functions[type] = [self._collect(type), self._build(type)]
 
-    def _collect(self, type: Type) -> str:
-        cpp, suffix = self.types.cpp(type), self.types.suffix(type)
+    def _collect(self, type: Any) -> str:
+        cpp, suffix = self.types.cpp(plain_type(type)), self.types.suffix(type)
         lines = [f"static void collect_value_{suffix}(Session& s, std::vector<Outgoing>& out, {cpp} const& v) {{"]
         match type:
             case ListT(item):
@@ -69,7 +85,7 @@ class Writers:
                 lines += [f"    {line}" for line in inner_lines if line] or ["    (void)s, (void)out, (void)v;"]
             case DataT(name):
                 lines += ['    s.cx.guard("the result");', "    (void)out;", "    switch (v->tag) {"]
-                for case in self.types.datatypes[name].cases:
+                for case in self.outside.datatypes[name].cases:
                     lines += [f"        case {self.types.tag(type, case.name)}: {{"]
                     lines += [f"            [[maybe_unused]] auto* c = static_cast<{self.types.case(type, case.name)}*>(v);"]
                     for f, t in case.fields:
@@ -79,13 +95,28 @@ class Writers:
                 lines += ["    }"]
         return "\n".join([*lines, "}", ""])
 
-    def _build(self, type: Type) -> str:
-        cpp, suffix = self.types.cpp(type), self.types.suffix(type)
+    def _build(self, type: Any) -> str:
+        cpp, suffix = self.types.cpp(plain_type(type)), self.types.suffix(type)
         lines = [
             f"static PyObject* build_value_{suffix}(Session& s, std::vector<Outgoing>& out, {cpp} const& v) {{",
             "    (void)s, (void)out;",
         ]
         match type:
+            case ListT(TupleT((key, value)), kind="dict"):
+                lines += [
+                    "    Ref dict(new_dict());",
+                    "    for (const auto& pair : v) {",
+                    f"        Ref key({self.build(key, 'std::get<0>(pair)')});",
+                    f"        put_in_dict(dict.get(), key.release(), {self.build(value, 'std::get<1>(pair)')});",
+                    "    }",
+                    "    return dict.release();",
+                ]
+            case ListT(item, kind="set"):
+                lines += [
+                    "    Ref set(new_set());",
+                    f"    for (const auto& item : v) put_in_set(set.get(), {self.build(item, 'item')});",
+                    "    return set.release();",
+                ]
             case ListT(item):
                 lines += [
                     "    Ref list(new_list(v.size));",
@@ -103,7 +134,7 @@ class Writers:
         return "\n".join([*lines, "}", ""])
 
     def _build_data(self, type: DataT, name: str) -> list[str]:
-        data = self.types.datatypes[name]
+        data = self.outside.datatypes[name]
         lines = ['    s.cx.guard("the result");', "    switch (v->tag) {"]
         for case in data.cases:
             lines += [f"        case {self.types.tag(type, case.name)}: {{"]
@@ -117,7 +148,7 @@ class Writers:
             else:
                 index = self.classes.index((name, case.name))
                 lines += [f"            Ref values[{max(len(case.fields), 1)}];"]
-                for k, (f, t) in enumerate(case.fields):
+                for k, (f, t) in enumerate((f, t) for f, t in case.fields if f != IDENTITY):
                     value = self.build(t, "c->" + self.types.field(type, case.name, f))
                     lines += [f"            values[{k}] = Ref({value});"]
                 lines += [f"            return s.classes[{index}].make(values);"]

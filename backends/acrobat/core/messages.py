@@ -37,19 +37,20 @@ class Messages:
             self._texts.append(message)
         return self._texts.index(message)
 
-    def told(self, number: int, values: Sequence[Any]) -> str:
-        """The text with its values, and where in the source it stands."""
-        message = self._texts[number]
-        shown = [self._symbol(v) if i in message.symbols else v for i, v in enumerate(values)]
+    def told(self, number: int, values: Sequence[Any], symbol: Callable[[int], Any] | None = None) -> str:
+        """The text with its values, and where in the source it stands. `symbol` as for all messages, where a mini-batch has
+        numbers of its own."""
+        message, symbol = self._texts[number], symbol or self._symbol
+        shown = [symbol(v) if i in message.symbols else v for i, v in enumerate(values)]
         return message.place + message.text.format(*shown)
 
-    def decoded(self, error: str) -> str:
+    def decoded(self, error: str, symbol: Callable[[int], Any] | None = None) -> str:
         """What compiled code says of an error, with the model's own text where it is one that the model has raised."""
         found = RAISED.search(error)
         if found is None:
             return error
         number, *values = (_value(word) for word in found[1].split())
-        return error[: found.start()] + self.told(number, values)
+        return error[: found.start()] + self.told(number, values, symbol)
 
 
 def _value(word: str) -> Any:

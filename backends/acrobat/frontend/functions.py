@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from backends.acrobat import library
@@ -41,6 +43,23 @@ from backends.acrobat.frontend.values import (
 )
 from backends.acrobat.ir import nodes as n
 
+LIBRARY = str(Path(library.__file__ or "").parent)
+
+
+@dataclass(slots=True)
+class Asked:
+    """A call in the user's source of a function of the library: the first problem in what it calls, message and advice."""
+
+    first: tuple[str, str] | None = None
+
+
+def written(node: ast.AST, name: str) -> str:
+    """The name by which a function is called in the source; `name` where it has none there."""
+    match node:
+        case ast.Call(ast.Name(found) | ast.Attribute(attr=found)):
+            return found
+    return name
+
 
 class Functions:
     """What was compiled so far. The program is compiled in rounds: a round knows the result types and fields found in the one
@@ -50,6 +69,7 @@ class Functions:
         self.datatypes = datatypes
         self.results: dict[Any, Any] = {}  # function key -> result type found so far
         self.problems: list[Problem] = []
+        self.asked: Asked | None = None  # the user's call that the library is compiled for
         self.reads = Reads()
         self.changing: dict[Any, tuple[str, ...]] = {}  # function -> the parameters whose lists it changes
         self.gives_new: dict[Any, bool] = {}  # function key -> whether nothing else can see a list that it gives
@@ -62,6 +82,7 @@ class Functions:
     def reset(self) -> None:
         """Begin a round."""
         self.functions: dict[Any, n.Function | None] = {}
+        self.refused: dict[Any, tuple[str, str]] = {}  # functions of the library: what is wrong with calls of them
         self.names: dict[str, Any] = {}
         self.key_names: dict[Any, str] = {}
         self.partial: set[Any] = set()  # functions that are not whole in this round, for lack of types
@@ -71,8 +92,29 @@ class Functions:
         self.datatypes.changed = False
 
     def problem(self, problem: Problem) -> None:
+        """Note a problem. One that is found in the library belongs to the user's call, of which the first one is told: what
+        follows from it in the library says nothing to the user."""
+        asked = self.asked
+        if asked is not None and problem.span.file.startswith(LIBRARY):
+            asked.first = asked.first or (problem.message, problem.advice)
+            return
         if problem not in self.problems:
             self.problems.append(problem)
+
+    def _on_behalf(self, name: str, key: Any, work: Callable[[], None]) -> None:
+        """Compile a function of the library for a call in the user's source; what is wrong is told at that call, and at each
+        other call of the same function."""
+        if self.asked is not None:
+            work()
+            return
+        self.asked = asked = Asked()
+        try:
+            work()
+        finally:
+            self.asked = None
+        if asked.first is not None:
+            message, advice = asked.first
+            self.refused[key] = (message if name in message else f"`{name}`: {message}", advice)
 
     def wrap(self, value: Any) -> Value:
         """A Python object met by name."""
@@ -109,7 +151,9 @@ class Functions:
         for k, value in (function.__kwdefaults__ or {}).items():
             defaults[k] = Static(value)
         implicit = int("self" in names[:1])
-        values = CallArguments(definition.name, args, kwargs, implicit).bind(*names, **defaults)
+        of_library = function.__module__.startswith(library.__name__)
+        called = written(node, definition.name) if of_library else definition.name
+        values = CallArguments(called, args, kwargs, implicit).bind(*names, **defaults)
         try:
             annotated = hints(function)
             for i, name in enumerate(names):
@@ -127,11 +171,18 @@ class Functions:
                 values[i] = f.coerce(values[i], known_type)
         if any(is_unknown(v) for i, v in enumerate(values) if i not in inout):
             return unknown()
-        if function.__module__.startswith(library.__name__):  # PyTorch's flags and dimensions decide what is compiled
+        if of_library:  # PyTorch's flags and dimensions decide what is compiled
             values = [Fixed(known(v)[1]) if isinstance(known(v)[1], (bool, int, float)) else v for v in values]
         key = self.key(function, values)
         if key not in self.functions:
-            self.compile(key, function, values)
+            if of_library:
+                self._on_behalf(called, key, lambda: self.compile(key, function, values))
+            else:
+                asked, self.asked = self.asked, None
+                self.compile(key, function, values)
+                self.asked = asked
+        if key in self.refused:
+            return f.problem(node, *self.refused[key])
         result = self.results.get(key, UNKNOWN)
         self.incomplete |= key in self.partial
         if any(is_unknown(values[i]) for i in inout):  # compiled to see what it does to the list

@@ -17,11 +17,12 @@ from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.functions import Functions
 from backends.acrobat.frontend.instances.annotations import AnnotationError, Datatypes, hints
 from backends.acrobat.frontend.instances.boundary import plain
+from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.source import decorated, source_of, span_of, stripped
 from backends.acrobat.frontend.tensors.modules import forward_of, globally_hooked, hooked, no_function
 from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.frontend.tensors.values import Module
-from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
+from backends.acrobat.frontend.types import UNKNOWN, contains_unknown, describe
 from backends.acrobat.frontend.values import Dyn, Placeholder, Static, Value
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import binders, walk
@@ -37,6 +38,7 @@ class ProgramBuilder(Functions):
     def __init__(self, module: nn.Module) -> None:
         super().__init__(Datatypes(module))
         self.module = module
+        self.observed = False  # whether a sample has told what instances are
         self.weights: dict[str, TensorT] = {}
         self.values: dict[str, np.ndarray] = {}
         canonical: dict[Any, str] = {}  # tied parameters are one weight
@@ -83,17 +85,22 @@ class ProgramBuilder(Functions):
         if globally_hooked():
             message = "hooks for all modules are registered with torch (`register_module_forward_hook` or the like)"
             raise CompileError([Problem(span, message, "remove them: only `forward` is compiled")])
-        if len(params) != 1:
-            advice = "put what one instance consists of into a dataclass" if params else "give it the instance as its argument"
-            raise CompileError([Problem(span, f"`forward` takes one instance here, not {len(params)} arguments", advice)])
+        if not params:
+            advice = "give it the instance as its argument"
+            raise CompileError([Problem(span, "`forward` takes one instance here, not 0 arguments", advice)])
         for _ in range(ROUNDS):
             self.reset()
             results = dict(self.results)
-            try:
-                instance = self._instance(hints(function) if hint is None else {params[0]: hint}, params[0], sample)
-            except (AnnotationError, Refused) as error:
-                raise CompileError([Problem(span, str(error), getattr(error, "advice", ""))]) from error
-            values: list[Value] = [*([self.root] if bound else []), Dyn(n.Var(params[0], instance))]
+            instance = UNKNOWN  # after an error: what else is wrong is told too
+            if len(params) > 1:
+                advice = "put what one instance consists of into a dataclass, or a tuple"
+                self.problem(Problem(span, f"`forward` takes one instance here, not {len(params)} arguments", advice))
+            else:
+                try:
+                    instance = self._instance(hints(function) if hint is None else {params[0]: hint}, params[0], sample)
+                except (AnnotationError, Refused) as error:
+                    self.problem(Problem(span, str(error), getattr(error, "advice", "")))
+            values: list[Value] = [*([self.root] if bound else []), *(Dyn(n.Var(p, instance)) for p in params)]
             key = self.key(function, values)
             self.key_names[key] = "forward"
             self.names["forward"] = key
@@ -103,6 +110,10 @@ class ProgramBuilder(Functions):
         else:
             self._unsettled(span, results)
         if self.problems:
+            for cls, name in self._reached(instance):
+                held = self.datatypes.fields.get((cls, name))  # none where its annotation is wrong
+                if held is not None and contains_unknown(held) and (cls, name) not in self.datatypes.refined:
+                    self.problem(self._unknown_field(span, cls, name))
             raise CompileError(self.problems)
         if self.incomplete or self.functions[key] is None:
             self._explain(span)
@@ -119,7 +130,7 @@ class ProgramBuilder(Functions):
             weights={k: t for k, t in self.weights.items() if k in used},
             values={k: v for k, v in self.values.items() if k in used},
         )
-        return replace(plain(program, self.symbols), messages=self.messages)
+        return replace(plain(program, self.symbols, self.observed), messages=self.messages)
 
     def _instance(self, annotated: dict[str, Any], name: str, sample: Sequence[Any] | None) -> Any:
         """The type of what `forward` takes: what its annotation says, or else what the sample shows."""
@@ -135,11 +146,14 @@ class ProgramBuilder(Functions):
                 instance = UNKNOWN
             if contains_unknown(instance):
                 instance = self.datatypes.observe(sample)
+                self.observed = True
             return instance
         instance = self.datatypes.resolve(annotated[name])
         if contains_unknown(instance):
             raise Refused(
-                "the shape of the instance's tensor is not known", "write Annotated[Tensor, 128, 'hidden'] or the like"
+                f"the shape of the tensor that `{name}` is, or holds, is not known",
+                "annotate it (`Annotated[Tensor, 128]`, `list[Annotated[Tensor, 128]]`), or give `compile` a few instances, "
+                "which also tell extents that vary: `compile(model, sample=instances)`",
             )
         return instance
 
@@ -178,6 +192,32 @@ class ProgramBuilder(Functions):
                         pending += [self.datatypes.fields[c, x] for c in classes for x in self.datatypes.field_names(c)]
         return out
 
+    def _reached(self, instance: Any) -> list[tuple[type, str]]:
+        """The fields of classes that an instance may have in it."""
+        out: dict[tuple[type, str], None] = {}
+        pending = [instance]
+        while pending:
+            match pending.pop():
+                case TupleT(items):
+                    pending += items
+                case ListT(item):
+                    pending.append(item)
+                case DataT(name) if name in self.datatypes.optionals:
+                    pending.append(self.datatypes.optionals[name])
+                case DataT(name):
+                    for c in self.datatypes.cases[name]:
+                        new = [(c, x) for x in self.datatypes.field_names(c) if (c, x) not in out]
+                        out |= dict.fromkeys(new)
+                        pending += [self.datatypes.fields.get(field, UNKNOWN) for field in new]
+        return list(out)
+
+    def _unknown_field(self, span: Span, cls: type, name: str) -> Problem:
+        if issubclass(cls, RecordOf):
+            what = f"the type of {name!r} in {describe(DataT(self.datatypes.of_class[cls]))} cannot be found"
+            return Problem(span, what, "give it a value whose type is seen: `xs: list[int] = []`, a number, a tensor")
+        advice = f"annotate it, as in `{name}: Annotated[Tensor, 256]` or `{name}: list[Annotated[Tensor, 256]]`"
+        return Problem(span, f"the shape of `{cls.__name__}.{name}` is not known", advice)
+
     def _unsettled(self, span: Span, before: Mapping[Any, Any]) -> None:
         """Says which types the last round has changed; `before` has the results of functions before it."""
         late = f"changed in each of {ROUNDS} rounds of compiling"
@@ -194,8 +234,7 @@ class ProgramBuilder(Functions):
         lost = self.lost
         for (cls, name), t in self.datatypes.fields.items():
             if contains_unknown(t):
-                advice = f"annotate it, as in `{name}: Annotated[Tensor, 256]`"
-                out.append(Problem(span, f"the shape of `{cls.__name__}.{name}` is not known", advice))
+                out.append(self._unknown_field(span, cls, name))
         for key, f in self.functions.items():
             if f is None and self.lost is None:
                 definition, file = source_of(key[0])

@@ -9,6 +9,7 @@ import os
 import sys
 from functools import cache
 from importlib.machinery import SourceFileLoader
+from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -22,10 +23,8 @@ Codes = dict[tuple[str, int], list[CodeType]]
 
 
 @cache
-def _parse(file: str, version: tuple[int, int]) -> tuple[Functions, Codes]:
-    linecache.checkcache(file)
-    with open(file, encoding="utf-8") as f:
-        tree = ast.parse(f.read(), file)
+def _parse(file: str, text: str) -> tuple[Functions, Codes]:
+    tree = ast.parse(text, file)
     functions: Functions = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
@@ -40,9 +39,18 @@ def _parse(file: str, version: tuple[int, int]) -> tuple[Functions, Codes]:
 
 
 def parse(file: str) -> tuple[Functions, Codes]:
-    """The functions of a file as it is now: their syntax trees and their code."""
+    """The functions of a file as it is now: their syntax trees and their code. Of what was typed into a notebook or an
+    interactive session Python's `linecache` may have the text. Raises OSError where there is none."""
+    linecache.checkcache(file)  # leaves alone what is no file
+    if not os.path.exists(file) and (lines := linecache.getlines(file)):
+        return _parse(file, "".join(lines))
     stat = os.stat(file)
-    return _parse(file, (stat.st_mtime_ns, stat.st_size))
+    return _parse(file, _text(file, (stat.st_mtime_ns, stat.st_size)))
+
+
+@cache
+def _text(file: str, version: tuple[int, int]) -> str:
+    return Path(file).read_text(encoding="utf-8")
 
 
 def stripped(function: Any) -> Any:
@@ -69,20 +77,24 @@ def source_of(function: FunctionType) -> tuple[ast.FunctionDef, str]:
 
 def _definition(function: FunctionType) -> tuple[ast.FunctionDef, str]:
     code = function.__code__
-    file, line = inspect.getsourcefile(function), code.co_firstlineno
-    where = Span(str(file or "<unknown>"), line)
+    file, line = inspect.getsourcefile(function) or code.co_filename, code.co_firstlineno
+    where = Span(file, line)
     if code.co_name == "<lambda>":
         raise CompileError([Problem(where, "a lambda is not in the language", "write a method or a function")])
     try:
-        functions, codes = parse(file or "")
+        functions, codes = parse(file)
     except (OSError, SyntaxError) as error:
-        told = f"the source of `{function.__qualname__}` cannot be read"
-        raise CompileError([Problem(where, told, "define the model in a file, not in an interactive session")]) from error
+        typed = file.startswith("<")  # <stdin>, <string>
+        told = f"the source of `{function.__qualname__}` " + ("was not kept by Python" if typed else "cannot be read")
+        advice = "define the model in a file and import it: code from standard input or `exec` leaves no source behind"
+        raise CompileError([Problem(where, told, advice)]) from error
     for node in functions.get(code.co_name, []):
         if line in (node.lineno, *(d.lineno for d in node.decorator_list)):
             of_file = codes.get((code.co_name, line), [])
+            if not os.path.exists(file):  # `linecache` has what was compiled, perhaps with `__future__` of an earlier cell
+                return node, file
             if code in of_file or (_rewritten(function, node) and any(_alike(code, c) for c in of_file)):
-                return node, str(file)
+                return node, file
     told = f"`{function.__qualname__}` in memory is not the one in this file, which was changed after it was imported"
     raise CompileError([Problem(where, told, "import the module again, or start Python again")])
 

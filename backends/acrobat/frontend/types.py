@@ -106,6 +106,10 @@ def _covers(ragged: Any, dense: Any) -> bool:
     )
 
 
+SHOWN: dict[str, str] = {}
+"""What to call unions that have no name in the source, by the compiler's name for them: optionals, dictionaries."""
+
+
 def describe(type: Any) -> str:
     """A type as the source's author thinks of it."""
     match type:
@@ -129,7 +133,7 @@ def describe(type: Any) -> str:
         case ListT(item):
             return f"a list of {plural(item)}"
         case DataT(name):
-            return name
+            return SHOWN.get(name, name)
     return "a value of unknown type"
 
 

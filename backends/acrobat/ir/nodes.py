@@ -262,7 +262,8 @@ class Program:
     values: Mapping[str, np.ndarray] = field(default_factory=dict, compare=False, repr=False)
     entry: str = "forward"
     boundary: Any = field(default=None, compare=False, repr=False)
-    """How Python's instances and results differ from the program's (`boundary.Boundary`); None where they do not."""
+    """What Python's instances and results are, which may differ from the program's (`boundary.Boundary`); None of a program
+    that was not made by the front end."""
     messages: Messages = field(default_factory=Messages, compare=False, repr=False)
     """The texts of the errors that the model raises itself."""
     known: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)

@@ -81,7 +81,7 @@ def prelu_module(self, input):
     elif input.dim() > 1:
         slope = self.weight.reshape((self.num_parameters,) + (1,) * (input.dim() - 2))
     else:
-        refuse("PReLU with several parameters takes a batch")
+        refuse("PReLU with several parameters, which takes a batch,")
     return torch.relu(input) - slope * torch.relu(-input)
 
 

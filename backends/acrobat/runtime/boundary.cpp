@@ -50,11 +50,26 @@ ACROBAT_EXPORT void acrobat_add_weight(Session* s, const float* w) { s->cx.weigh
 
 ACROBAT_EXPORT void acrobat_add_packed(Session* s, const float* w) { s->device->packed.push_back(w); }
 
-ACROBAT_EXPORT int acrobat_add_class(Session* s, PyObject* cls) {
+// See `Class::set`.
+ACROBAT_EXPORT int acrobat_add_class(Session* s, PyObject* cls, PyObject* keys, int plain) {
     return guarded([&] {
         const size_t index = s->classes.size();
-        s->classes.emplace_back().set(cls, s->model.fields[index]);
+        s->classes.emplace_back().set(cls, s->model.fields[index], keys, plain != 0);
     });
+}
+
+// `symbols` are those of the source, `member` the class Enum, `arrange` that of `PythonSide`, `advice` what to do about an instance that
+// does not fit. Gives the list of all symbols by number, as a new reference.
+ACROBAT_EXPORT PyObject* acrobat_set_outside(Session* s, PyObject* symbols, PyObject* member, PyObject* arrange, const char* advice) {
+    PyObject* values = nullptr;
+    guarded([&] {
+        s->python->symbols.set(symbols, member);
+        s->python->arrange = arrange;
+        s->python->advice = advice;
+        values = s->python->symbols.values();
+        Py_INCREF(values);
+    });
+    return values;
 }
 
 ACROBAT_EXPORT int acrobat_set_python(Session* s, PyObject* tensor, PyObject* plain, PyObject* instance_error, PyObject* resource_error,

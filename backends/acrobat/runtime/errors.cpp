@@ -27,6 +27,10 @@ std::string shown(double value) {
 }
 void raised(const std::string& values) { throw InstanceError("raised" + values); }
 
+void uneven_rows(int64_t size, int64_t other) {
+    throw InstanceError("parts of " + std::to_string(size) + " and of " + std::to_string(other) + " elements do not make one tensor");
+}
+
 void empty_list(const char* what) { throw InstanceError(std::string("the ") + what + " of an empty list has no value"); }
 
 }  // namespace acrobat

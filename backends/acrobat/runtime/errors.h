@@ -37,6 +37,7 @@ struct PythonError {};
 [[noreturn]] void list_index_out_of_range(int64_t index, int64_t size);
 [[noreturn]] void negative_shift();
 [[noreturn]] void empty_list(const char* what);
+[[noreturn]] void uneven_rows(int64_t size, int64_t other);
 
 // A value that the text of an error shows, as the one who puts the text together reads it (`core/messages.py`).
 std::string shown(bool value);

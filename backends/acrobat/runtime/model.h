@@ -6,6 +6,7 @@
 #include "exported.h"
 #include "numbers.h"
 #include "python/building.h"
+#include "python/varying.h"
 #include "session.h"
 
 namespace acrobat {

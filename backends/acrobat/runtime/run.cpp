@@ -87,7 +87,7 @@ class Wave {
             const Values group(cx_.host, s_.model.instance_size, size);
             for (Py_ssize_t i = start; i < end; ++i) {
                 cx_.instance = i;
-                s_.python->known.clear();
+                s_.python->begin_instance();
                 s_.model.read(s_, PyTuple_GET_ITEM(instances_, i), group[size_t(i - start)]);
             }
             const auto read = Clock::now();
@@ -162,8 +162,8 @@ class Wave {
     void fetch_results() {
         const auto ran = Clock::now();
         const double blocked = cx_.counters.blocked_ms;
-        std::vector<Outgoing> outgoing(size_t(s_.model.outgoing_count));
-        for (size_t i = 0; i < outgoing.size(); ++i) outgoing[i].elements = s_.model.outgoing[i];
+        std::vector<Outgoing> outgoing;
+        for (size_t i = 0; i < size_t(s_.model.outgoing_count); ++i) outgoing.emplace_back(s_.model.outgoing[i], i);
         for (size_t i = 0; i < results_.size(); ++i) {
             cx_.instance = first_ + int64_t(i);
             s_.model.collect(s_, outgoing, results_[i]);
@@ -195,6 +195,7 @@ PyObject* run_all(Session& s, PyObject* list, PyObject* allocate) {
     cx.counters = {};
     s.device->start();
     cx.poll = poll;
+    s.python->symbols.begin();
     cx.measure_stack();
     cx.instance = kAll;
     // A tuple of our own: a property of an instance may change the list.
@@ -216,8 +217,8 @@ PyObject* run(Session& s, PyObject* list, PyObject* allocate, bool unguarded) {
     PythonSide& python = *s.python;
     if (s.running) {
         PyErr_SetString(PyExc_RuntimeError,
-                        "this executable is running already: it was called from another thread, a signal handler, or a property of "
-                        "an instance; compile a second one for that");
+                        "this executable is running already: it was called from a signal handler or a property of an instance; compile "
+                        "a second one for that");
         return nullptr;
     }
     if (!unguarded && !python.guard.holds(python.tensor_reader)) Py_RETURN_NONE;
@@ -239,7 +240,7 @@ PyObject* run(Session& s, PyObject* list, PyObject* allocate, bool unguarded) {
         return run_all(s, list, allocate);
     } catch (const PythonError&) {
     } catch (const ReadError& e) {
-        set_error(python.instance_error, where() + (e.path.empty() ? "" : ", at " + e.path) + ": " + e.message, e.cause.get());
+        set_error(python.instance_error, where() + (e.path.empty() ? "" : ", at " + e.path) + ": " + e.message + (e.type ? python.advice : ""), e.cause.get());
     } catch (const InstanceError& e) {
         set_error(python.instance_error, where() + ": " + e.what());
     } catch (const ResourceError& e) {

@@ -31,7 +31,7 @@ struct Model {
 
     // ---- types of Python
     const char* const* const* fields;  // of each dataclass: the names of its fields, then null
-    const int64_t* outgoing;           // 4-byte elements of each type of result tensors
+    const ResultType* outgoing;        // each type of result tensors
     int outgoing_count;
 
     // ---- one instance

@@ -8,7 +8,9 @@ import gc
 import pickle
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -321,6 +323,7 @@ def test_closing_during_a_call(cache: Path) -> None:
 
 AT_EXIT = """
 import sys
+import threading
 from pathlib import Path
 import torch
 from backends.acrobat import compile
@@ -344,3 +347,72 @@ cycle.append(cycle)
 def test_executables_that_live_until_the_interpreter_ends(cache: Path) -> None:
     ended = subprocess.run([sys.executable, "-c", AT_EXIT, str(cache)], cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+# ---- threads
+
+
+class Slow(nn.Module):
+    """Reads its numbers by a conversion during which other threads run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, n: int) -> Tensor:
+        x = torch.zeros(3)
+        for _ in range(n):
+            x = torch.tanh(self.layer(x))
+        return x
+
+
+class Meeting:
+    """A number that is read once all threads are about to read one."""
+
+    def __init__(self, barrier: threading.Barrier, value: int) -> None:
+        self.barrier, self.value = barrier, value
+
+    def __index__(self) -> int:
+        self.barrier.wait(60)
+        return self.value
+
+
+def test_threads_call_one_executable_at_the_same_time(cache: Path) -> None:
+    """Four calls are under way together, each with its own instances; errors and counters are those of the thread; new weights
+    reach all of them."""
+    model = Slow()
+    executable = compile(model, cache_folder=cache, checked=True)
+    threads = 4
+
+    def together() -> list[tuple[list[Tensor], float]]:
+        barrier = threading.Barrier(threads)
+
+        def work(i: int) -> tuple[list[Tensor], float]:
+            results = executable([i, Meeting(barrier, 3 * i + 1), 2])
+            return results, executable.counters()["nodes"]
+
+        with ThreadPoolExecutor(threads) as pool:
+            return list(pool.map(work, range(threads)))
+
+    for _ in range(2):
+        nodes = []
+        for i, (results, count) in enumerate(together()):
+            with torch.no_grad():
+                for got, n in zip(results, (i, 3 * i + 1, 2), strict=True):
+                    torch.testing.assert_close(got, model(n))
+            nodes.append(count)
+        assert nodes == sorted(set(nodes))  # each thread has other instances
+        with torch.no_grad():
+            model.layer.weight.mul_(-1)
+        executable.load(model)
+
+    barrier = threading.Barrier(2)
+    with ThreadPoolExecutor(2) as pool:
+        good = pool.submit(executable, [Meeting(barrier, 1)])
+        bad = pool.submit(executable, [Meeting(barrier, 1), "x"])
+        assert len(good.result()) == 1
+        with pytest.raises(InstanceError, match="instance 1: expected an int"):
+            bad.result()
+    executable.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        executable([1])

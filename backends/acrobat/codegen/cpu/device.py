@@ -70,6 +70,7 @@ class Cpu(Device):
 
 class HostMemory(Memory):
     outputs = "cpu"
+    shared = True
 
     def __init__(self) -> None:
         self._anchor = HostArrays([])

@@ -136,6 +136,7 @@ def check_versions(driver: tuple[int, int], compiler: tuple[int, int]) -> None:
 
 class CudaMemory(Memory):
     base = 0
+    shared = False
 
     def __init__(self, manifest: Mapping[str, Any], folder: Path) -> None:
         self._manifest = manifest

@@ -49,6 +49,11 @@ OUTSIDE = {
     ast.Delete: "`del`",
 }
 """Statements that are not in the language, as messages name them."""
+ADVICE = {
+    ast.Try: "exceptions are not caught: test for what would raise one",
+    ast.FunctionDef: "make it a method of the model, or a function of the file",
+}
+"""What to write in their place."""
 
 
 class ProgramServices(Protocol):
@@ -129,7 +134,9 @@ class Frame:
         handler = STATEMENTS.get(type(s))
         if handler is None:
             what = OUTSIDE.get(type(s), f"`{type(s).__name__.lower()}`")
-            self.problem(s, f"{what} is not in the language", "LANGUAGE.md lists the statements")
+            self.problem(s, f"{what} is not in the language", ADVICE.get(type(s), "LANGUAGE.md lists the statements"))
+            if isinstance(s, ast.Try) and not leaves(s):  # what stands in it may have problems too, and makes names
+                self.straight(s.body)
             return
         try:
             handler(self, s)
@@ -158,7 +165,8 @@ class Frame:
                         return self.problem(s, str(error))
                 self.statement(s)
                 if leaves(s):  # in a way that is not in the language, which was told
-                    return unknown()
+                    inner = s.body if isinstance(s, ast.Try) else []
+                    return self.value_of([*inner, *body[i + 1 :]], exits) if inner else unknown()
         return exits.fall()
 
     def borrowed(self, node: ast.expr) -> Value:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from backends.acrobat.core.types import BOOL, FLOAT, IDENTITY, INT, Case, DataT, DataType, ListT, TensorT, TupleT, Type
 from backends.acrobat.frontend.instances.observed import Observer, Place, RecordOf, stand_in
-from backends.acrobat.frontend.types import SYMBOL, UNKNOWN, contains_unknown, join_types
+from backends.acrobat.frontend.types import SHOWN, SYMBOL, UNKNOWN, contains_unknown, describe, join_types
 
 
 class AnnotationError(ValueError):
@@ -46,6 +46,7 @@ class Datatypes:
         self.optionals: dict[str, Type] = {}  # name -> inner type
         self.fields: dict[tuple[type, str], Any] = {}
         self.changed = False
+        self.refined: set[tuple[type, str]] = set()  # fields that the model gives values
         self.asked: dict[type, list[str]] = {}  # of classes known from a sample: the fields that the program reads
         self.seen: dict[type, dict[str, Place]] = {}
         self.made: dict[type, tuple[str, ...]] = {}  # ordinary classes that only the model makes: their attributes
@@ -95,12 +96,14 @@ class Datatypes:
         if issubclass(cls, RecordOf):
             self.cases[cls.__name__] = (cls,)
             self.of_class[cls] = cls.__name__
+            SHOWN[cls.__name__] = f"a dict of {', '.join(cls.keys)}"
             self.fields |= {(cls, key): UNKNOWN for key in cls.keys}
             return
         together = {cls, *written}
         name = ""
         while True:
-            unions = [u for m in {*self.modules, *(c.__module__ for c in together)} for u in _unions_in(sys.modules[m])]
+            named = {*self.modules, *(c.__module__ for c in together)} & set(sys.modules)  # `exec` may be of no module
+            unions = [u for m in named for u in _unions_in(sys.modules[m])]
             more = together.union(*(members for members, _ in unions if together & members))
             if more == together:
                 break
@@ -240,6 +243,7 @@ class Datatypes:
             return UNKNOWN
         name = "Optional_" + "".join(c if c.isalnum() else "_" for c in repr(inner))
         self.optionals[name] = inner
+        SHOWN[name] = f"{describe(inner)} or None"
         return DataT(name)
 
     def _python_class(self, cls: type) -> type:
@@ -299,6 +303,7 @@ class Datatypes:
 
     def refine(self, cls: type, name: str, t: Any) -> Any:
         """Note that a field was given a value of type `t`. Raises Mismatch."""
+        self.refined.add((cls, name))
         old = self.fields[cls, name]
         new = join_types(old, t)
         if new != old:

@@ -1,6 +1,8 @@
 """Where a program's values differ from Python's: ragged tensors, which the program has as lists of rows; strings, for which it
-has numbers; dictionaries, for which it has records. A program whose instances and results have none of these has no boundary,
-and is called with Python's objects as they are.
+has numbers; dictionaries, for which it has records.
+
+`Boundary` has the types of both sides. Its conversions are the meaning, which the interpreter goes by; generated code reads and
+builds Python's objects itself (`codegen/outside.py`).
 """
 
 from __future__ import annotations
@@ -30,11 +32,9 @@ class Symbols:
         self.numbers: dict[Any, int] = {}
         self.of_source = 0
 
-    def begin(self) -> None:
-        """A mini-batch begins: strings that came in instances before are forgotten."""
-        for value in self.values[self.of_source :]:
-            del self.numbers[value]
-        del self.values[self.of_source :]
+    def of_the_source(self) -> list[Any]:
+        """Those that the source names, by number."""
+        return self.values[: self.of_source]
 
     def number(self, value: Any) -> int:
         if value not in self.numbers:
@@ -44,16 +44,16 @@ class Symbols:
 
 
 class Boundary:
-    """Takes instances in and gives results out. `instance` and `result` are types of the front end, `datatypes` its table."""
+    """Takes instances in and gives results out. `instance` and `result` are types of the front end, `datatypes` its table;
+    `observed` says that a sample has told what instances are."""
 
-    def __init__(self, instance: Any, result: Any, datatypes: Mapping[str, DataType], symbols: Symbols) -> None:
+    def __init__(
+        self, instance: Any, result: Any, datatypes: Mapping[str, DataType], symbols: Symbols, observed: bool = False
+    ) -> None:
         self.instance, self.result, self.datatypes, self.symbols = instance, result, datatypes, symbols
+        self.observed = observed
         self._plain: dict[Any, bool] = {}
         self._made: dict[tuple[int, str], Any] = {}  # objects of this instance: what stands for each, which may be met again
-
-    @property
-    def needed(self) -> bool:
-        return not (self.same(self.instance) and self.same(self.result))
 
     def same(self, t: Any) -> bool:
         """Whether values of the type are the same on both sides. One that contains itself is, unless what is in it is not."""
@@ -93,17 +93,6 @@ class Boundary:
         """An instance as the program reads it. Raises InstanceError with the path to what does not fit."""
         self._made.clear()
         return self._in(self.instance, value, "instance")
-
-    def all_inward(self, instances: Any) -> list[Any]:
-        """A mini-batch as the program reads it. Raises InstanceError, with the instance and the path to what does not fit."""
-        self.symbols.begin()
-        out = []
-        for i, instance in enumerate(instances):
-            try:
-                out.append(self.inward(instance))
-            except InstanceError as error:
-                raise InstanceError(f"instance {i}: {error}") from error.__cause__
-        return out
 
     def _in(self, t: Any, value: Any, path: str) -> Any:
         if self.same(t):
@@ -204,18 +193,18 @@ class Boundary:
                 if data.optional:
                     return None if value is None else self._out(data.case("Some").fields[0][1], value)
                 case = next(c for c in data.cases if isinstance(value, c.cls))
-                held = {f: self._out(x, getattr(value, f)) for f, x in case.fields}
+                held = {f: self._out(x, getattr(value, f)) for f, x in case.fields if f != IDENTITY}
                 if issubclass(case.cls, RecordOf):
                     return held if case.cls.stands_for is None else case.cls.real(held)
                 return case.cls(**held)
         return value
 
 
-def plain(program: n.Program, symbols: Symbols) -> n.Program:
-    """The program in the types that passes and code generation know, with the boundary that its instances and results need."""
+def plain(program: n.Program, symbols: Symbols, observed: bool) -> n.Program:
+    """The program in the types that passes know, with the boundary of its instances and results. `observed` as of that."""
     entry = program.functions[program.entry]
     symbols.of_source = len(symbols.values)
-    boundary = Boundary(entry.params[0].type, entry.result, program.datatypes, symbols)
+    boundary = Boundary(entry.params[0].type, entry.result, program.datatypes, symbols, observed)
 
     def visit(e: n.Expr) -> n.Expr:
         if isinstance(e, (n.Var, n.Lit)):
@@ -245,7 +234,7 @@ def plain(program: n.Program, symbols: Symbols) -> n.Program:
         name: DataType(d.name, tuple(Case(c.name, tuple((f, plain_type(t)) for f, t in c.fields), c.cls) for c in d.cases))
         for name, d in program.datatypes.items()
     }
-    return replace(program, functions=functions, datatypes=datatypes, boundary=boundary if boundary.needed else None)
+    return replace(program, functions=functions, datatypes=datatypes, boundary=boundary)
 
 
 def _var(v: n.Var) -> n.Var:

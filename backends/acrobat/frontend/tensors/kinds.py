@@ -183,7 +183,8 @@ def _unrolled(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Valu
 
 @handles(FUNCTIONS, words.refuse)
 def _refuse(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    raise Refused(*(constant(a, "the message") for a in args))
+    message, *advice = (constant(a, "the message") for a in args)
+    raise Refused(f"{message} is not in the language", *advice)
 
 
 # ---- operators, loops, comparisons

@@ -334,7 +334,7 @@ def forward(self, s: In, k: int) -> int:
 model.py:27:5: `forward` takes one instance here, not 2 arguments
         def forward(self, s: In, k: int) -> int:
         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-    put what one instance consists of into a dataclass
+    put what one instance consists of into a dataclass, or a tuple
 """,
     ),
     (
@@ -345,10 +345,11 @@ def forward(self, x: Tensor) -> Tensor:
     return x
 """,
         """
-model.py:27:5: the shape of the instance's tensor is not known
+model.py:27:5: the shape of the tensor that `x` is, or holds, is not known
         def forward(self, x: Tensor) -> Tensor:
         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-    write Annotated[Tensor, 128, 'hidden'] or the like
+    annotate it (`Annotated[Tensor, 128]`, `list[Annotated[Tensor, 128]]`), or give `compile` a few instances, which also tell \
+extents that vary: `compile(model, sample=instances)`
 """,
     ),
     (
@@ -362,7 +363,7 @@ def forward(self, b: Box) -> Tensor:
 model.py:27:5: the shape of `Box.x` is not known
         def forward(self, b: Box) -> Tensor:
         ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-    annotate it, as in `x: Annotated[Tensor, 256]`
+    annotate it, as in `x: Annotated[Tensor, 256]` or `x: list[Annotated[Tensor, 256]]`
 """,
     ),
     (
@@ -408,7 +409,7 @@ def forward(self, s: In) -> int:
 model.py:28:9: `try` is not in the language
             try:
             ^^^^
-    LANGUAGE.md lists the statements
+    exceptions are not caught: test for what would raise one
 """,
     ),
     (
@@ -826,3 +827,80 @@ def test_wrong_statement(tmp_path: Path, written: str) -> None:
     with pytest.raises(CompileError) as error:
         build(load(tmp_path, text, "model").M())
     assert [p.message for p in error.value.problems] == [WRONG_STATEMENTS[written]]
+
+
+# ---- all problems of a model at once, at the user's lines, in the user's words
+
+TOGETHER = """
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+@dataclass
+class Bag:
+    xs: list[Tensor]
+    n: int
+
+
+class M(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+        self.scan = nn.LSTM(4, 4, proj_size=2)
+
+"""
+ALL: dict[str, tuple[str, list[str]]] = {
+    "a field without a shape, and a statement": (
+        "def forward(self, bag: Bag):\n    try:\n        y = torch.zeros(3).quantile(0.5)\n    except ValueError:\n"
+        "        pass\n    return nonexistent + self.layer(bag.xs[0])",
+        [
+            "20: the shape of `Bag.xs` is not known",
+            "21: `try` is not in the language",
+            "22: `quantile` is not an operation of the language",
+            "25: `nonexistent` is not defined",
+        ],
+    ),
+    "several arguments, and what is done with them": (
+        "def forward(self, x, y):\n    a = torch.zeros(3).quantile(0.5)\n    return missing",
+        [
+            "20: `forward` takes one instance here, not 2 arguments",
+            "21: `quantile` is not an operation of the language",
+            "22: `missing` is not defined",
+        ],
+    ),
+    "an annotation, and what follows": (
+        "def forward(self, x: Tensor) -> Tensor:\n    return self.layer(x) + missing",
+        ["20: the shape of the tensor that `x` is, or holds, is not known", "21: `missing` is not defined"],
+    ),
+    "what the library refuses": (
+        "def forward(self, n: int):\n    x = torch.zeros(4, 4)\n    a = torch.topk(x, 2)\n"
+        "    b = F.mse_loss(x, x, reduction='avg')\n    c = self.scan(x)\n    d = torch.std(x, mean=3)\n"
+        "    return F.mse_loss(x, x, reduction='avg')",
+        [
+            "22: topk of several rows is not in the language",
+            "23: `mse_loss`: a `reduction` but mean, sum and none is not in the language",
+            "24: `scan`: an LSTM with `proj_size` is not in the language",
+            "25: `std` has no argument `mean` here",
+            "26: `mse_loss`: a `reduction` but mean, sum and none is not in the language",
+        ],
+    ),
+    "types as their author thinks of them": (
+        "def forward(self, n: int):\n    bag = None if n > 3 else Bag([torch.zeros(4)], n)\n    return self.first(bag)\n\n"
+        "def first(self, bag: Bag):\n    return self.layer(bag.xs[0])",
+        ["22: the argument `bag` of `first`: Bag or None where Bag is needed"],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_all_problems_are_told_at_the_users_lines(tmp_path: Path, kind: str) -> None:
+    body, wanted = ALL[kind]
+    module = load(tmp_path, TOGETHER.lstrip("\n") + indent(body + "\n", "    "), "together")
+    with pytest.raises(CompileError) as error:
+        build(module.M().eval())
+    got = [f"{p.span.line}: {p.message}" for p in error.value.problems]
+    assert got == wanted
+    assert {p.span.file for p in error.value.problems} == {str(tmp_path / "together.py")}

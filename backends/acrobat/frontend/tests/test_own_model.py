@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import linecache
+import os
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +21,8 @@ from backends.acrobat.frontend import build
 from backends.acrobat.frontend.tests.test_language import exact, same
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.verifier import verify
+
+ROOT = Path(__file__).resolve().parents[4]
 
 TREE_GRU = '''
 from dataclasses import dataclass
@@ -112,8 +117,97 @@ def test_no_source() -> None:
     sys.modules["typed_in"] = ModuleType("typed_in")
     with pytest.raises(CompileError) as error:
         build(namespace["M"]())  # type: ignore[operator]
-    assert "the source of `M.forward` cannot be read" in str(error.value)
-    assert "define the model in a file, not in an interactive session" in str(error.value)
+    assert "<stdin>:3:1: the source of `M.forward` was not kept by Python" in str(error.value)
+    assert "define the model in a file and import it: code from standard input or `exec`" in str(error.value)
+
+
+CELLS = (
+    """
+import torch
+from dataclasses import dataclass
+from torch import Tensor, nn
+@dataclass
+class Leaf:
+    value: int
+@dataclass
+class Node:
+    left: "Tree"
+    right: "Tree"
+Tree = Leaf | Node
+""",
+    """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(5, 3)
+    def forward(self, tree: Tree) -> Tensor:
+        if isinstance(tree, Leaf):
+            return self.table.weight[tree.value]
+        return torch.tanh(self.forward(tree.left) + self.forward(tree.right))
+""",
+    """
+class Model(Model):
+    def forward(self, tree: Tree) -> Tensor:
+        if isinstance(tree, Leaf):
+            return self.table.weight[tree.value]
+        return self.forward(tree.left) * self.forward(tree.right)
+""",
+)
+
+
+def test_a_model_of_a_notebook() -> None:
+    """Cells have no file; `linecache` has their text under the names that IPython gives them. A cell that defines the model
+    again counts."""
+    module = sys.modules["notebook"] = ModuleType("notebook")
+    for i, text in enumerate(CELLS):
+        name = f"/nowhere/ipykernel_1/{i}.py" if i != 1 else f"<ipython-input-{i}-abc>"
+        linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+        exec(compile(text, name, "exec"), module.__dict__)
+        if i == 0:
+            continue
+        model = module.Model()
+        tree = module.Node(module.Leaf(1), module.Node(module.Leaf(2), module.Leaf(3)))
+        with torch.no_grad():
+            np.testing.assert_allclose(Interpreter(build(model), exact(model)).run(tree), model(tree).numpy(), atol=1e-6)
+    linecache.cache.pop("/nowhere/ipykernel_1/2.py")
+    with pytest.raises(CompileError, match=r"the source of `Model\.forward` cannot be read"):
+        build(module.Model())
+
+
+MAIN = """
+import torch
+from torch import nn
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.verifier import verify
+
+class Pair:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+
+class Model(nn.Module):
+    def forward(self, pair):
+        return pair.a + pair.b
+
+if __name__ == "__main__":
+    verify(build(Model(), sample=[Pair(1, 2)]))
+"""
+
+
+def test_a_model_of_the_main_program(tmp_path: Path) -> None:
+    (tmp_path / "main.py").write_text(MAIN)
+    for command, given in ((["main.py"], None), (["-"], MAIN)):
+        ran = subprocess.run(
+            [sys.executable, *command],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            input=given,
+            capture_output=True,
+            text=True,
+        )
+        if given is None:
+            assert (ran.returncode, ran.stderr) == (0, "")
+        else:
+            assert "<stdin>:12:1: the source of `Model.forward` was not kept by Python" in ran.stderr
 
 
 def test_two_modules_with_classes_of_one_name(tmp_path: Path) -> None:
@@ -216,7 +310,7 @@ class M(nn.Module):
         return x.sum(0)
 """
     module = load(tmp_path, text, "unshaped").M()
-    with pytest.raises(CompileError, match="the shape of the instance's tensor is not known"):
+    with pytest.raises(CompileError, match=r"the shape of the tensor that `[a-z]*` is, or holds, is not known"):
         build(module)
     program = build(module, Annotated[torch.Tensor, 3, 2])
     verify(program)

@@ -39,11 +39,19 @@ Class::~Class() {
     Py_DECREF(type);
 }
 
-void Class::set(PyObject* cls, const char* const* names) {
+void Class::set(PyObject* cls, const char* const* field_names, PyObject* keys_of_dict, bool plain) {
     type = reinterpret_cast<PyTypeObject*>(cls);
     Py_INCREF(cls);
-    for (; *names; ++names) {
-        Field f{checked(PyUnicode_InternFromString(*names)), -1};
+    if (keys_of_dict != Py_None) {
+        Py_INCREF(keys_of_dict);
+        keys = Ref(keys_of_dict);
+    }
+    for (; *field_names; ++field_names) {
+        Field f{checked(PyUnicode_InternFromString(*field_names)), -1};
+        if (keys) {
+            fields.push_back(f);
+            continue;
+        }
         Ref descriptor(PyObject_GetAttr(cls, f.name));
         if (!descriptor)
             PyErr_Clear();
@@ -53,24 +61,56 @@ void Class::set(PyObject* cls, const char* const* names) {
         }
         fields.push_back(f);
     }
+    names = Ref(checked(PyTuple_New(Py_ssize_t(fields.size()))));
+    for (size_t i = 0; i < fields.size(); ++i) {
+        Py_INCREF(fields[i].name);
+        PyTuple_SET_ITEM(names.get(), Py_ssize_t(i), fields[i].name);
+    }
     // A dataclass whose constructor only fills its slots is built by filling them.
-    slots_only = type->tp_dictoffset == 0 && !PyObject_HasAttrString(cls, "__post_init__");
+    bool slots_only = type->tp_dictoffset == 0 && !PyObject_HasAttrString(cls, "__post_init__");
     for (const Field& f : fields) slots_only = slots_only && f.offset >= 0;
+    made = plain ? Made::by_attributes : keys ? Made::as_dict : slots_only ? Made::by_slots : Made::by_call;
+}
+
+bool Class::is(PyObject* o) const {
+    if (!keys) return Py_TYPE(o) == type;
+    if (!PyDict_Check(o) || PyDict_GET_SIZE(o) != PyTuple_GET_SIZE(keys.get())) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys.get()); ++i) {
+        const int there = PyDict_Contains(o, PyTuple_GET_ITEM(keys.get(), i));
+        if (there < 0) throw PythonError{};
+        if (!there) return false;
+    }
+    return true;
 }
 
 PyObject* Class::make(Ref* values) const {
-    if (slots_only) {
+    if (made == Made::by_slots) {
         PyObject* o = checked(type->tp_alloc(type, 0));
         for (size_t i = 0; i < fields.size(); ++i)
             *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(o) + fields[i].offset) = values[i].release();
         return o;
     }
-    std::vector<PyObject*> arguments;
-    for (size_t i = 0; i < fields.size(); ++i) arguments.push_back(values[i].get());
-    return checked(PyObject_Vectorcall(reinterpret_cast<PyObject*>(type), arguments.data(), arguments.size(), nullptr));
+    if (made == Made::by_call) {
+        std::vector<PyObject*> arguments;
+        for (size_t i = 0; i < fields.size(); ++i) arguments.push_back(values[i].get());
+        return checked(PyObject_Vectorcall(reinterpret_cast<PyObject*>(type), arguments.data(), 0, names.get()));
+    }
+    Ref none(checked(PyTuple_New(0)));
+    Ref o(checked(made == Made::as_dict ? PyDict_New() : PyBaseObject_Type.tp_new(type, none.get(), nullptr)));
+    for (size_t i = 0; i < fields.size(); ++i) {
+        const int failed = made == Made::as_dict ? PyDict_SetItem(o.get(), fields[i].name, values[i].get())
+                                                 : PyObject_GenericSetAttr(o.get(), fields[i].name, values[i].get());
+        if (failed) throw PythonError{};
+    }
+    return o.release();
 }
 
-PyObject* Class::attribute(PyObject* o, const Field& f, std::vector<Ref>& kept) {
+PyObject* Class::attribute(PyObject* o, const Field& f, std::vector<Ref>& kept) const {
+    if (keys) {  // it is there: the keys were looked at
+        PyObject* value = PyDict_GetItemWithError(o, f.name);
+        if (!value) throw PythonError{};
+        return value;
+    }
     Ref value(PyObject_GetAttr(o, f.name));
     if (!value) {
         if (!PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError{};  // Ctrl-C and the like
@@ -86,11 +126,31 @@ PyObject* Class::attribute(PyObject* o, const Field& f, std::vector<Ref>& kept) 
     return kept.back().get();
 }
 
+namespace {
+
+// `a dict of op, x`
+std::string dict_text(PyObject* o) {
+    Ref keys(PyDict_Keys(o));
+    std::string text = "a dict";
+    for (Py_ssize_t i = 0; keys && i < PyList_GET_SIZE(keys.get()) && i < 12; ++i) {
+        PyObject* key = PyList_GET_ITEM(keys.get(), i);
+        Ref shown(PyUnicode_Check(key) ? PyObject_Str(key) : PyObject_Repr(key));
+        const char* utf8 = shown ? PyUnicode_AsUTF8(shown.get()) : nullptr;
+        if (!utf8) PyErr_Clear();
+        text += (i ? ", " : " of ") + std::string(utf8 ? utf8 : "?");
+    }
+    return text;
+}
+
+}  // namespace
+
 void mismatch(PyObject* o, const std::string& wanted, int64_t elements) {
     throw ReadError{"", "expected " + wanted + ", got " +
                             (o == Py_None    ? "None"
                              : elements >= 0 ? "one of " + std::to_string(elements)
-                                             : "a value of type " + type_name(o))};
+                             : PyDict_Check(o) ? dict_text(o)
+                                             : "a value of type " + type_name(o)),
+                    Ref(), true};
 }
 
 int64_t read_int(PyObject* o) {
@@ -148,10 +208,38 @@ void remember(Session& s, PyObject* o, int type, void* value) { s.python->known.
 int case_of(const Session& s, PyObject* o, int first, int count, const char* wanted) {
     const Class* classes = s.classes.data() + first;
     for (int k = 0; k < count; ++k)
-        if (Py_TYPE(o) == classes[k].type) return k;
+        if (classes[k].is(o)) return k;
     for (int k = 0; k < count; ++k)
-        if (PyObject_TypeCheck(o, classes[k].type)) return k;
+        if (!classes[k].keys && PyObject_TypeCheck(o, classes[k].type)) return k;
     mismatch(o, wanted);
+}
+
+Elements read_dict(Session& s, PyObject* o) {
+    if (!PyDict_Check(o)) mismatch(o, "a dict");
+    s.kept.emplace_back(checked(PyDict_Items(o)));
+    PyObject* items = s.kept.back().get();
+    return {PySequence_Fast_ITEMS(items), PyList_GET_SIZE(items)};
+}
+PyObject* key_of(PyObject* pair) { return PyTuple_GET_ITEM(pair, 0); }
+PyObject* value_of(PyObject* pair) { return PyTuple_GET_ITEM(pair, 1); }
+std::string place_of(PyObject* pair) {
+    Ref text(PyObject_Repr(key_of(pair)));
+    const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    if (!utf8) PyErr_Clear();
+    return std::string("[") + (utf8 ? utf8 : "?") + "]";
+}
+
+int64_t read_symbol(Session& s, PyObject* o) { return s.python->symbols.number(o); }
+int64_t next_object(Session& s) { return ++s.python->objects; }
+
+PyObject* take_varying(Session& s, Outgoing& out) {
+    const size_t number = out.next;
+    Ref tensor(out.take());
+    if (!out.arranged) return tensor.release();
+    Ref sizes(checked(PyTuple_New(out.lists)));
+    for (int32_t i = 0; i < out.lists; ++i)
+        PyTuple_SET_ITEM(sizes.get(), i, checked(PyLong_FromLongLong(out.sizes[number * size_t(out.lists) + size_t(i)])));
+    return checked(PyObject_CallFunction(s.python->arrange, "nOO", Py_ssize_t(out.index), tensor.get(), sizes.get()));
 }
 
 PyObject* build_int(int64_t value) { return checked(PyLong_FromLongLong(value)); }
@@ -163,5 +251,16 @@ PyObject* new_list(int64_t size) { return checked(PyList_New(size)); }
 PyObject* new_tuple(int64_t size) { return checked(PyTuple_New(size)); }
 void put_in_list(PyObject* list, int64_t index, PyObject* element) { PyList_SET_ITEM(list, index, element); }
 void put_in_tuple(PyObject* tuple, int64_t index, PyObject* element) { PyTuple_SET_ITEM(tuple, index, element); }
+PyObject* new_dict() { return checked(PyDict_New()); }
+PyObject* new_set() { return checked(PySet_New(nullptr)); }
+void put_in_dict(PyObject* dict, PyObject* key, PyObject* value) {
+    const Ref held_key(key), held_value(value);
+    if (PyDict_SetItem(dict, key, value) < 0) throw PythonError{};
+}
+void put_in_set(PyObject* set, PyObject* element) {
+    const Ref held(element);
+    if (PySet_Add(set, element) < 0) throw PythonError{};
+}
+PyObject* build_symbol(const Session& s, int64_t number) { return s.python->symbols.value(number); }
 
 }  // namespace acrobat

@@ -47,7 +47,8 @@ class Ref {
 struct ReadError {
     std::string path;
     std::string message;
-    Ref cause{};  // the Python exception behind it, if there is one
+    Ref cause{};        // the Python exception behind it, if there is one
+    bool type = false;  // whether it is a value of another type or shape: one that a sample could have shown
 
     void within(const std::string& part);
     void within_item(int64_t index);
@@ -94,7 +95,7 @@ class Path {
     PyObject* mark_[64] = {};
 };
 
-// A dataclass of the model and where its fields lie.
+// A class of the model and where its fields lie; or the names that a dictionary has as keys, which is a class to the program.
 struct Class {
     PyTypeObject* type = nullptr;
     struct Field {
@@ -102,15 +103,23 @@ struct Class {
         ptrdiff_t offset;  // of the slot; -1: an ordinary attribute
     };
     std::vector<Field> fields;
-    bool slots_only = false;
+    Ref keys;   // of a dictionary: all that it has, those that the program does not read too
+    Ref names;  // of the fields, for a call with keywords
+    enum class Made { by_slots, by_call, by_attributes, as_dict } made = Made::by_call;
 
     Class() = default;
     Class(Class&& other) noexcept
-        : type(std::exchange(other.type, nullptr)), fields(std::move(other.fields)), slots_only(other.slots_only) {}
+        : type(std::exchange(other.type, nullptr)), fields(std::move(other.fields)), keys(std::move(other.keys)),
+          names(std::move(other.names)), made(other.made) {}
     ~Class();
 
-    // `names` ends with null. Throws PythonError.
-    void set(PyObject* cls, const char* const* names);
+    // `field_names` ends with null. `keys_of_dict` is None, or the tuple of the keys of the dictionaries that are meant; `plain` says
+    // that objects are made by giving them attributes, as Python's `object.__setattr__` does, without a constructor. Throws
+    // PythonError.
+    void set(PyObject* cls, const char* const* field_names, PyObject* keys_of_dict, bool plain);
+
+    // Whether the object is of just this class, or a dictionary with these keys.
+    bool is(PyObject* o) const;
 
     // A new object with these field values, whose references it takes over. Throws PythonError.
     PyObject* make(Ref* values) const;
@@ -126,7 +135,7 @@ struct Class {
     }
 
    private:
-    static PyObject* attribute(PyObject* o, const Field& f, std::vector<Ref>& kept);
+    PyObject* attribute(PyObject* o, const Field& f, std::vector<Ref>& kept) const;
 };
 
 [[noreturn]] void mismatch(PyObject* o, const std::string& wanted, int64_t elements = -1);
@@ -156,13 +165,54 @@ int case_of(const Session& s, PyObject* o, int first, int count, const char* wan
 void* known(const Session& s, PyObject* o, int type);
 void remember(Session& s, PyObject* o, int type, void* value);
 
+// The pairs of a dictionary, which are kept until the run ends; `key` and `value` of one; what a path says of one.
+Elements read_dict(Session& s, PyObject* o);
+PyObject* key_of(PyObject* pair);
+PyObject* value_of(PyObject* pair);
+std::string place_of(PyObject* pair);
+
+// The number that stands for a string or a member of an Enum in this mini-batch.
+int64_t read_symbol(Session& s, PyObject* o);
+// The number of an object of the instance that the program tells from others by `id`.
+int64_t next_object(Session& s);
+
 // ---- results: all tensors of one type are gathered into one buffer, which Python allocates and splits.
-struct Outgoing {
-    int64_t elements;  // 4-byte elements of one tensor
-    std::vector<Tensor> tensors;
-    std::vector<PyObject*> objects;  // borrowed from `holder`
+
+// A type of result tensors. Where extents vary, a tensor comes as the list of its parts.
+struct ResultType {
+    int64_t elements;  // 4-byte elements of one tensor, or of one part
+    int32_t lists;     // how many extents vary
+    char number;       // 'i', 'b' or 'f' where parts are numbers of the host
+    bool arranged;     // whether `PythonSide::arrange` brings the parts into the order of the tensor's dimensions
+};
+
+struct Outgoing : ResultType {
+    Outgoing(const ResultType& type, size_t number) : ResultType(type), index(number) {}
+
+    size_t index;  // of the type
+
+    std::vector<Tensor> tensors;      // or all their parts
+    std::vector<int64_t> numbers;     // in place of parts, by their bits
+    std::vector<int64_t> sizes;       // of each tensor whose extents vary: these extents
+    std::vector<int64_t> lengths;     // and how many parts it has
+    std::vector<PyObject*> objects;   // borrowed from `holder`
     Ref holder;
     size_t next = 0;
+
+    // Where the extents of the next tensor stand in `sizes`: its parts come between the two calls.
+    size_t begin_varying() {
+        const size_t at = sizes.size();
+        sizes.resize(at + size_t(lists), -1);
+        return at;
+    }
+    void end_varying(size_t at) {
+        int64_t parts = 1;
+        for (size_t i = at; i < sizes.size(); ++i) {
+            if (sizes[i] < 0) sizes[i] = 0;  // in a list that is empty
+            parts *= sizes[i];
+        }
+        lengths.push_back(parts);
+    }
 
     // A new reference to the next of the tensors.
     PyObject* take() {
@@ -171,5 +221,8 @@ struct Outgoing {
         return o;
     }
 };
+
+// A new reference to the next of the tensors whose extents vary.
+PyObject* take_varying(Session& s, Outgoing& out);
 
 }  // namespace acrobat

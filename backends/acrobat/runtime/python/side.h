@@ -5,17 +5,27 @@
 #include <utility>
 
 #include "guard.h"
+#include "symbols.h"
 
 namespace acrobat {
 
 struct PythonSide {
     TensorReader tensor_reader;
     Guard guard;
+    Symbols symbols;
+    PyObject* arrange = nullptr;  // (type index, tensor, extents that vary) -> the tensor in the order of its dimensions
     std::map<std::pair<PyObject*, int>, void*> known;  // objects of the instance that is being read, by type of the program
+    int64_t objects = 0;          // of the instance, that were given a number
     PyObject* instance_error = PyExc_ValueError;
     PyObject* resource_error = PyExc_RuntimeError;
     PyObject* schedule_error = PyExc_AssertionError;
     PyObject* device_error = PyExc_RuntimeError;
+    std::string advice;  // what to do about an instance that does not fit
+
+    void begin_instance() {
+        known.clear();
+        objects = 0;
+    }
 };
 
 // As `guarded`, where the body may find that memory ran out or the device failed.

@@ -1,5 +1,6 @@
 #include "tensors.h"
 
+#include <bit>
 #include <cstring>
 
 #include "../device.h"
@@ -34,26 +35,19 @@ void TensorReader::set(PyObject* cls, PyObject* plain) {
 }
 
 Tensor TensorReader::read(const Context& cx, std::vector<Ref>& kept, PyObject* o, const int64_t* shape, int ndim) const {
-    if (!PyObject_TypeCheck(o, cls_)) mismatch(o, "a Tensor of shape " + shape_text(shape, ndim));
-    if (Py_TYPE(o) != cls_) [[unlikely]]
-        check_subclass(o);
     dlpack::Tensor t{};
+    const Found found = tensor(o, t);
+    if (found == Found::other) mismatch(o, "a Tensor of shape " + shape_text(shape, ndim));
     const auto wanted = [&] { return "expected a float32 " + std::string(cx.device->tensors()) + " tensor of shape " + shape_text(shape, ndim); };
-    const auto unreadable = [&] {
-        throw ReadError{"", wanted() +
-                                ", got one whose memory cannot be read (sparse, quantised, without storage or within a "
-                                "transform of torch.func)"};
-    };
-    if (api_->tensor_from_object(o, &t) != 0) {
-        PyErr_Clear();
-        unreadable();
-    }
+    const auto unreadable = [&] { throw ReadError{"", wanted() + ", got " + kUnreadable}; };
+    if (found == Found::unreadable) unreadable();
     const bool there = cx.device->reads(t.device.type, t.device.id), host = t.device.type == 1, placed = there || host;
     const auto is = [&](bool fits) {
         if (!fits)
             throw ReadError{"", wanted() + ", got one of shape " +
                                     shape_text(t.shape, t.ndim) + (placed ? "" : " on another device") +
-                                    (t.dtype.code != 2 || t.dtype.bits != 32 ? " and another dtype" : "")};
+                                    (t.dtype.code != 2 || t.dtype.bits != 32 ? " and another dtype" : ""),
+                            Ref(), placed && t.dtype.code == 2 && t.dtype.bits == 32};
     };
     is(placed && t.dtype.code == 2 && t.dtype.bits == 32 && t.dtype.lanes == 1 && t.ndim == ndim);
     int64_t count = 1;
@@ -64,8 +58,7 @@ Tensor TensorReader::read(const Context& cx, std::vector<Ref>& kept, PyObject* o
         count *= shape[i];
     }
     if (!t.data && count) unreadable();
-    // The exchange gives the memory as it is; a view such as `z.conj().imag` stands for the negative of what is there.
-    const bool negated = is_negated_(o).get() == Py_True;
+    const bool negated = this->negated(o);
     const float* data = reinterpret_cast<const float*>(static_cast<const char*>(t.data) + t.byte_offset);
     const bool aligned = reinterpret_cast<uintptr_t>(data) % alignof(float) == 0;  // bytes taken as floats need not be
     if (there && contiguous && aligned && !negated) return cx.address(data);
@@ -116,15 +109,44 @@ void TensorReader::check_subclass(PyObject* o) const {
                                 ", which changes what operations do; give it as an ordinary torch.Tensor"};
 }
 
+namespace {
+
+// What `allocate` is told: how many tensors there are, or how many parts each of them has.
+Ref counts_of(const Outgoing& out) {
+    if (!out.lists) return Ref(checked(PyLong_FromSize_t(out.tensors.size())));
+    Ref counts(checked(PyList_New(Py_ssize_t(out.lengths.size()))));
+    for (size_t i = 0; i < out.lengths.size(); ++i)
+        PyList_SET_ITEM(counts.get(), Py_ssize_t(i), checked(PyLong_FromLongLong(out.lengths[i])));
+    return counts;
+}
+
+// Numbers of the host as PyTorch holds them.
+void write_numbers(const Outgoing& out, char* to) {
+    for (const int64_t bits : out.numbers) {
+        const float real = float(std::bit_cast<double>(bits));
+        const char small = char(bits);
+        switch (out.number) {
+            case 'b': *to++ = small; break;
+            case 'f': std::memcpy(to, &real, sizeof(real)), to += sizeof(real); break;
+            default: std::memcpy(to, &bits, sizeof(bits)), to += sizeof(bits);
+        }
+    }
+}
+
+}  // namespace
+
 void fetch(Device& device, PyObject* allocate, std::vector<Outgoing>& types) {
     for (size_t i = 0; i < types.size(); ++i) {
         Outgoing& out = types[i];
-        if (out.tensors.empty()) continue;
-        Ref made(PyObject_CallFunction(allocate, "nn", Py_ssize_t(i), Py_ssize_t(out.tensors.size())));
+        if (out.tensors.empty() && out.lengths.empty()) continue;
+        Ref made(PyObject_CallFunction(allocate, "nO", Py_ssize_t(i), counts_of(out).get()));
         if (!made) throw PythonError{};
         char* to = static_cast<char*>(PyLong_AsVoidPtr(PyTuple_GET_ITEM(made.get(), 0)));
         if (!to && PyErr_Occurred()) throw PythonError{};
-        device.deliver(out.tensors, out.elements, to);
+        if (out.number)
+            write_numbers(out, to);
+        else if (!out.tensors.empty())
+            device.deliver(out.tensors, out.elements, to);
         out.holder = Ref(checked(PySequence_Fast(PyTuple_GET_ITEM(made.get(), 1), "allocate must give a sequence of tensors")));
         PyObject** items = PySequence_Fast_ITEMS(out.holder.get());
         out.objects.assign(items, items + PySequence_Fast_GET_SIZE(out.holder.get()));

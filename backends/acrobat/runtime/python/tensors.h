@@ -8,6 +8,10 @@
 
 namespace acrobat {
 
+// What to say of a tensor that the exchange does not give.
+inline constexpr const char* kUnreadable =
+    "one whose memory cannot be read (sparse, quantised, without storage or within a transform of torch.func)";
+
 // ---- DLPack: the tensor structure and the exchange functions, as the DLPack specification (1.2) lays them out.
 namespace dlpack {
 struct Tensor {
@@ -59,6 +63,19 @@ class TensorReader {
     // contiguous, not aligned or lazily negated is copied. `kept` holds what has to live until the run ends.
     Tensor read(const Context& cx, std::vector<Ref>& kept, PyObject* o, const int64_t* shape, int ndim) const;
 
+    // The tensor as the exchange gives it, of an object that may be anything. Throws ReadError for one whose class changes what
+    // operations do.
+    enum class Found { tensor, other, unreadable };
+    Found tensor(PyObject* o, dlpack::Tensor& t) const {
+        if (!PyObject_TypeCheck(o, cls_)) return Found::other;
+        if (Py_TYPE(o) != cls_) [[unlikely]]
+            check_subclass(o);
+        return look(o, t) ? Found::tensor : Found::unreadable;
+    }
+
+    // The exchange gives the memory as it is; a view such as `z.conj().imag` stands for the negative of what is there.
+    bool negated(PyObject* o) const { return is_negated_(o).get() == Py_True; }
+
     // The tensor as the exchange gives it; false if that is not possible.
     bool look(PyObject* o, dlpack::Tensor& t) const {
         if (api_->tensor_from_object(o, &t) == 0) return true;
@@ -84,8 +101,8 @@ class TensorReader {
     void* version_closure_ = nullptr;
 };
 
-// Lets `allocate(type index, count) -> (address, list of count tensors)` make the Python tensors, and has the values
-// copied in.
+// Lets `allocate(type index, counts) -> (address, sequence of tensors)` make the Python tensors, and has the values copied in.
+// `counts` is their number, or of tensors whose extents vary the list of how many parts each has.
 void fetch(Device& device, PyObject* allocate, std::vector<Outgoing>& types);
 
 }  // namespace acrobat

@@ -8,7 +8,7 @@
 #include <bit>
 #include <cstdint>
 
-#include "../context.h"
+#include "../python/varying.h"
 
 namespace acrobat::vm {
 
@@ -30,14 +30,20 @@ inline Slot boxed(Arena& arena, const Items& list) {
     return slot(box);
 }
 
-enum class Kind : int32_t { Int, Bool, Float, Tensor, List, Tuple, Optional, Union };
+enum class Kind : int32_t {
+    Int, Bool, Float, Tensor, List, Tuple, Optional, Union,
+    Symbol, Nothing, Identity,  // a number for a string; the value None; the number of an object
+    Rows, Ints, Bools, Floats,  // lists of parts of a tensor whose extents vary
+    Dict, Set,
+};
 
 struct Type {
     Kind kind;
     bool tensors;        // whether values hold any
-    int32_t first;       // tensor: of its extents; list, optional: the item's type; tuple: of its parts; union: of its cases
-    int32_t count;       // how many those are
-    int32_t index;       // tensor: its `Outgoing`; optional: the number of the full case; union: 1 if `id` tells its objects apart
+    int32_t first;       // tensor: of its extents; list, set, optional: the item's type; tuple, dict: of its parts; union: of its
+                         // cases; where extents vary: its `Varying`
+    int32_t count;       // how many those are; where extents vary: how many do
+    int32_t index;       // a tensor of any kind: its `Outgoing`; optional: the number of the full case; union: 1 if `id` tells its objects apart
     const char* wanted;  // union: what to say is expected
 };
 struct Part {
@@ -53,6 +59,7 @@ struct Types {
     const Part* parts;
     const Case* cases;
     const int64_t* extents;
+    const Varying* varying;
 };
 
 // A value and the depth from which its tensors can be used (0 if it holds none).

@@ -47,8 +47,13 @@ Slot read_case(Session& s, const Types& t, const Type& type, int32_t number, PyO
     Slot* value = s.cx.host.make<Slot>(size_t(1 + c.count));
     value[0] = number;
     int32_t i = 0;
+    size_t field = 0;
     try {
-        for (; i < c.count; ++i) value[1 + i] = read(s, t, t.parts[c.first + i].type, cls.field(o, size_t(i), s.kept));
+        for (; i < c.count; ++i) {
+            const int32_t part = t.parts[c.first + i].type;
+            const bool own = t.types[part].kind != Kind::Identity;
+            value[1 + i] = own ? read(s, t, part, cls.field(o, field++, s.kept)) : Slot(next_object(s));
+        }
     } catch (ReadError& e) {
         e.within(t.parts[c.first + i].path);
         throw;
@@ -66,6 +71,52 @@ Slot read_union(Session& s, const Types& t, const Type& type, PyObject* o) {
     return value;
 }
 
+Slot read_pairs(Session& s, const Types& t, const Type& type, PyObject* o) {
+    const auto [pairs, size] = read_dict(s, o);
+    const Items list = make_list<Slot>(s.cx.host, size);
+    int64_t i = 0;
+    try {
+        for (; i < size; ++i) {
+            Slot* pair = s.cx.host.make<Slot>(2);
+            pair[0] = read(s, t, t.parts[type.first].type, key_of(pairs[i]));
+            pair[1] = read(s, t, t.parts[type.first + 1].type, value_of(pairs[i]));
+            list.data[i] = slot(pair);
+        }
+    } catch (ReadError& e) {
+        e.within(place_of(pairs[i]));
+        throw;
+    }
+    return boxed(s.cx.host, list);
+}
+
+Slot part_of(const Rows&, Tensor at, Kind) { return at; }
+Slot part_of(const Numbers& n, const char* at, Kind kind) {
+    return kind == Kind::Floats ? slot(float_at(n, at)) : kind == Kind::Bools ? int_at(n, at) != 0 : int_at(n, at);
+}
+
+// The part at `at` of a tensor whose extents vary, as lists from `level` on.
+template <class Source, class At>
+Slot varying_from(Session& s, const Source& from, const Type& type, int32_t level, At at) {
+    if (level == type.count) return part_of(from, at, type.kind);
+    const Items list = make_list<Slot>(s.cx.host, from.sizes[level]);
+    for (int64_t i = 0; i < list.size; ++i) list.data[i] = varying_from(s, from, type, level + 1, at + i * from.strides[level]);
+    return boxed(s.cx.host, list);
+}
+template <class Source>
+Slot varying(Session& s, const Source& from, const Type& type) {
+    return varying_from(s, from, type, 0, from.at);
+}
+
+// Notes the parts of a tensor whose extents vary.
+void note(Outgoing& out, const Type& type, int32_t level, size_t at, Slot v) {
+    if (level == type.count) {
+        (type.kind == Kind::Rows ? out.tensors : out.numbers).push_back(v);
+        return;
+    }
+    note_extent(out, at, items(v).size);
+    for (const Slot item : items(v)) note(out, type, level + 1, at + 1, item);
+}
+
 }  // namespace
 
 Slot read(Session& s, const Types& t, int32_t number, PyObject* o) {
@@ -79,6 +130,15 @@ Slot read(Session& s, const Types& t, int32_t number, PyObject* o) {
         case Kind::Tuple: return read_parts(s, t, type, o);
         case Kind::Optional: return read_optional(s, t, type, o);
         case Kind::Union: return read_union(s, t, type, o);
+        case Kind::Symbol: return read_symbol(s, o);
+        case Kind::Rows: return varying(s, read_rows(s, o, t.varying[type.first]), type);
+        case Kind::Ints: return varying(s, read_numbers(s, o, t.varying[type.first], 'i'), type);
+        case Kind::Bools: return varying(s, read_numbers(s, o, t.varying[type.first], 'b'), type);
+        case Kind::Floats: return varying(s, read_numbers(s, o, t.varying[type.first], 'f'), type);
+        case Kind::Dict: return read_pairs(s, t, type, o);
+        case Kind::Set: return read_items(s, t, type, o);
+        case Kind::Nothing: return 0;
+        case Kind::Identity: break;  // is no object of Python
     }
     __builtin_unreachable();
 }
@@ -92,8 +152,23 @@ void collect(Session& s, std::vector<Outgoing>& out, const Types& t, int32_t num
     switch (type.kind) {
         case Kind::Tensor: out[size_t(type.index)].tensors.push_back(v); break;
         case Kind::List:
+        case Kind::Set:
             for (const Slot item : items(v)) collect(s, out, t, type.first, item);
             break;
+        case Kind::Dict:
+            for (const Slot pair : items(v))
+                for (int32_t i = 0; i < 2; ++i) collect(s, out, t, t.parts[type.first + i].type, slots(pair)[i]);
+            break;
+        case Kind::Rows:
+        case Kind::Ints:
+        case Kind::Bools:
+        case Kind::Floats: {
+            Outgoing& to = out[size_t(type.index)];
+            const size_t at = to.begin_varying();
+            note(to, type, 0, at, v);
+            to.end_varying(at);
+            break;
+        }
         case Kind::Tuple:
             for (int32_t i = 0; i < type.count; ++i) collect(s, out, t, t.parts[type.first + i].type, slots(v)[i]);
             break;
@@ -141,9 +216,30 @@ PyObject* build(Session& s, std::vector<Outgoing>& out, const Types& t, int32_t 
             std::vector<Ref> values;
             values.reserve(size_t(c.count));
             for (int32_t i = 0; i < c.count; ++i)
-                values.emplace_back(build(s, out, t, t.parts[c.first + i].type, slots(v)[1 + i]));
+                if (const int32_t part = t.parts[c.first + i].type; t.types[part].kind != Kind::Identity)
+                    values.emplace_back(build(s, out, t, part, slots(v)[1 + i]));
             return s.classes[size_t(c.cls)].make(values.data());
         }
+        case Kind::Symbol: return build_symbol(s, v);
+        case Kind::Nothing: return build_none();
+        case Kind::Rows:
+        case Kind::Ints:
+        case Kind::Bools:
+        case Kind::Floats: return take_varying(s, out[size_t(type.index)]);
+        case Kind::Dict: {
+            Ref dict(new_dict());
+            for (const Slot pair : items(v)) {
+                Ref key(build(s, out, t, t.parts[type.first].type, slots(pair)[0]));
+                put_in_dict(dict.get(), key.release(), build(s, out, t, t.parts[type.first + 1].type, slots(pair)[1]));
+            }
+            return dict.release();
+        }
+        case Kind::Set: {
+            Ref set(new_set());
+            for (const Slot item : items(v)) put_in_set(set.get(), build(s, out, t, type.first, item));
+            return set.release();
+        }
+        case Kind::Identity: break;
     }
     __builtin_unreachable();
 }

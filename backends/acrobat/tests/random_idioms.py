@@ -51,7 +51,7 @@ def dictionaries(m: Maker) -> Lines:
     ways: list[Lines] = [
         [f"{v} = {{'x': h, 'y': {m.linear()}(h)}}", f"h = torch.tanh({v}['x'] + {v}['y'])"],
         [
-            f"{v} = {{}}",
+            f"{v} = {{7: 0}}",
             f"for {k} in {t}:",
             f"    {v}[{k}] = {v}.get({k}, 0) + 1",
             f"h = h * (0.1 * {v}.get({m.choose(7)}, 0) + 0.1 * len({v}))",

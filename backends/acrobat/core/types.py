@@ -40,8 +40,9 @@ class ListT:
 
     item: Type
     rows: int | None = None
-    kind: Literal["list", "set", "dict"] = "list"
-    """While the front end works: whether it stands for a set, or for a dictionary, whose items are pairs."""
+    kind: str = "list"
+    """While the front end works: whether it stands for a "set", or for a dictionary, whose items are pairs: "dict", or "dict:"
+    and what it has for keys that it has not ("int", "float", "list", "set", "dict", or "count" for a Counter)."""
 
 
 @dataclass(frozen=True, slots=True)

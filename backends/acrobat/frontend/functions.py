@@ -15,17 +15,25 @@ from backends.acrobat.core.messages import Messages
 from backends.acrobat.core.types import INT, ListT, TupleT, Type
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.desugar import is_generator, plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.outputs import changed_parameters
+from backends.acrobat.frontend.evaluator.mutation import place
+from backends.acrobat.frontend.evaluator.nested import kept
+from backends.acrobat.frontend.evaluator.outputs import changed_parameters, given_back
+from backends.acrobat.frontend.evaluator.ownership import fresh, fresh_inside
+from backends.acrobat.frontend.evaluator.syntax import deep, root_of
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.instances.annotations import AnnotationError, Datatypes, hints
 from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.reads import Reads
-from backends.acrobat.frontend.source import closure, decorated, source_of, span_of, stripped
+from backends.acrobat.frontend.source import LIFTED, closure, decorated, source_of, span_of, stripped
 from backends.acrobat.frontend.types import NEVER, NONE, UNKNOWN, Mismatch, contains_unknown, join_types
 from backends.acrobat.frontend.values import (
+    HELD,
     Dyn,
     Fixed,
+    Held,
+    Keywords,
     Special,
     Static,
     TupleV,
@@ -33,6 +41,7 @@ from backends.acrobat.frontend.values import (
     guess,
     is_container,
     is_list,
+    is_object,
     is_placeholder,
     is_unknown,
     known,
@@ -73,6 +82,8 @@ class Functions:
         self.reads = Reads()
         self.changing: dict[Any, tuple[str, ...]] = {}  # function -> the parameters whose lists it changes
         self.gives_new: dict[Any, bool] = {}  # function key -> whether nothing else can see a list that it gives
+        self.gives_deep: dict[Any, bool] = {}  # the same for all parts of what it gives
+        self.learnt: dict[Any, Any] = {}  # (function key, place in the source) -> the type of a list that is made there
         self.grown: dict[Any, Any] = {}  # (function, parameter) -> the type of such a list
         symbols = self.symbols = Symbols()
         # Executables keep the messages, and must not keep the module by them.
@@ -80,7 +91,8 @@ class Functions:
         self.reset()
 
     def reset(self) -> None:
-        """Begin a round."""
+        """Begin a round. Its problems are told if it is the last: what comes of a type that a later round widens is none."""
+        self.problems = []
         self.functions: dict[Any, n.Function | None] = {}
         self.refused: dict[Any, tuple[str, str]] = {}  # functions of the library: what is wrong with calls of them
         self.names: dict[str, Any] = {}
@@ -142,18 +154,37 @@ class Functions:
         a = definition.args
         if strange := decorated(definition):
             return f.problem(node, strange, "write what it does into the function")
-        if a.vararg or a.kwarg or a.posonlyargs:
-            return f.problem(node, f"`{definition.name}` has parameters that are not in the language", "use plain parameters")
-        names = [x.arg for x in (*a.args, *a.kwonlyargs)]
+        places = [*a.posonlyargs, *a.args]
+        names = [x.arg for x in (*places, *a.kwonlyargs)]
         defaults: dict[str, Value] = {}
-        for x, value in zip(reversed(a.args), reversed(function.__defaults__ or ()), strict=False):
+        for x, value in zip(reversed(places), reversed(function.__defaults__ or ()), strict=False):
             defaults[x.arg] = Static(value)
         for k, value in (function.__kwdefaults__ or {}).items():
             defaults[k] = Static(value)
         implicit = int("self" in names[:1])
         of_library = function.__module__.startswith(library.__name__)
         called = written(node, definition.name) if of_library else definition.name
+        rest, others = list(args[len(places) :]), {k: v for k, v in kwargs.items() if k not in names}
+        if a.vararg or a.kwarg:
+            args = args[: len(places)] if a.vararg else args
+            kwargs = {k: v for k, v in kwargs.items() if k in names} if a.kwarg else kwargs
+        if (
+            any(isinstance(v, Held) and v.kind == "spread" for v in (*args, *rest[:-1]))
+            or len(args) < len(places)
+            and any(isinstance(v, Held) and v.kind == "spread" for v in rest)
+        ):
+            raise Refused(HELD["spread"], "take the list apart first")
         values = CallArguments(called, args, kwargs, implicit).bind(*names, **defaults)
+        values = [kept(f, v) if function not in LIFTED or i < len(places) else v for i, v in enumerate(values)]
+        if a.vararg:
+            listed = rest[0].value if len(rest) == 1 and isinstance(rest[0], Held) and rest[0].kind == "spread" else None
+            if listed is None and any(isinstance(v, Held) and v.kind == "spread" for v in rest):
+                raise Refused(HELD["spread"], "give all of it as one list")
+            names.append(a.vararg.arg)
+            values.append(listed if listed is not None else TupleV(tuple(kept(f, v) for v in rest)))
+        if a.kwarg:
+            names.append(a.kwarg.arg)
+            values.append(Keywords(tuple((k, kept(f, v)) for k, v in others.items())))
         try:
             annotated = hints(function)
             for i, name in enumerate(names):
@@ -164,7 +195,8 @@ class Functions:
             return unknown()
         owner = _owner(values)
         inout = [names.index(name) for name in changed_parameters(function, owner, self.changing)]
-        inout = [i for i in inout if is_container(values[i])]
+        always = given_back(function)
+        inout = [i for i in inout if self._can_change(values[i]) or names[i] in always]
         for i in inout:
             known_type = self.grown.get((function, names[i]))
             if known_type is not None and is_unknown(values[i]):
@@ -172,8 +204,13 @@ class Functions:
         if any(is_unknown(v) for i, v in enumerate(values) if i not in inout):
             return unknown()
         if of_library:  # PyTorch's flags and dimensions decide what is compiled
-            values = [Fixed(known(v)[1]) if isinstance(known(v)[1], (bool, int, float)) else v for v in values]
+            values = [_constant(v) for v in values]
+        if inout and is_generator(definition):
+            what = f"the generator `{definition.name}` changes a list that it is given, or sees, while it is walked over"
+            raise Refused(what, "build a list, and return it")
         key = self.key(function, values)
+        if inout:
+            key = (*key, self._deep_for(f, node, implicit, names, inout))
         if key not in self.functions:
             if of_library:
                 self._on_behalf(called, key, lambda: self.compile(key, function, values))
@@ -187,7 +224,14 @@ class Functions:
         self.incomplete |= key in self.partial
         if any(is_unknown(values[i]) for i in inout):  # compiled to see what it does to the list
             self.incomplete = True
-            self._give_back(f, node, implicit, names, {i: guess(self.grown.get((function, names[i]), UNKNOWN)) for i in inout})
+            self._give_back(
+                f,
+                node,
+                implicit,
+                names,
+                {i: guess(self.grown.get((function, names[i]), UNKNOWN)) for i in inout},
+                {names.index(x) for x in always},
+            )
             return guess(result.items[0]) if isinstance(result, TupleT) and not contains_unknown(result.items[0]) else unknown()
         if contains_unknown(result):
             self.incomplete = True
@@ -200,33 +244,74 @@ class Functions:
         first, *lists = [made] if not inout else f.components(made) or []
         if self.gives_new.get(key) and isinstance(first, Dyn):
             f.new_lists.add(getattr(first.atom, "name", ""))
+            if self.gives_deep.get(key):
+                f.new_lists.add(deep(getattr(first.atom, "name", "")))
         if not inout:
             return made
-        self._give_back(f, node, implicit, names, dict(zip(inout, lists, strict=True)))
+        self._give_back(f, node, implicit, names, dict(zip(inout, lists, strict=True)), {names.index(x) for x in always})
         return first
 
-    def _give_back(self, f: Frame, node: ast.AST, implicit: int, names: Sequence[str], lists: dict[int, Value]) -> None:
+    def _can_change(self, value: Value) -> bool:
+        """Whether a value may be changed in place: a list, set or dictionary, or an object of one class."""
+        return is_container(value) or is_object(value) and value.type.name in self.datatypes.cases  # type: ignore[union-attr]
+
+    def _written(self, node: ast.AST, at: int, name: str) -> ast.expr | None:
+        """What a call has written for a parameter; `at` is -1 for the object whose method is called."""
+        if not isinstance(node, ast.Call):
+            return None
+        if at < 0:
+            return node.func.value if isinstance(node.func, ast.Attribute) else None
+        if at < len(node.args):
+            return node.args[at]
+        return next((k.value for k in node.keywords if k.arg == name), None)
+
+    def _deep_for(self, f: Frame, node: ast.AST, implicit: int, names: Sequence[str], inout: Sequence[int]) -> frozenset[str]:
+        """The parameters whose lists or objects are seen nowhere else, not in their parts either."""
+        offset = self._offset(node, implicit)
+        found = set()
+        for i in inout:
+            written = self._written(node, i - offset, names[i])
+            name = None if written is None else root_of(written)
+            if name is not None and deep(name) in f.lent:
+                found.add(names[i])
+        return frozenset(found)
+
+    def _offset(self, node: ast.AST, implicit: int) -> int:
+        """How many parameters come before those that the call has written."""
+        return implicit if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else 0
+
+    def _give_back(
+        self, f: Frame, node: ast.AST, implicit: int, names: Sequence[str], lists: dict[int, Value], always: set[int]
+    ) -> None:
         """The caller's names stand for the lists as the callee has left them. Raises Refused where others may see the list."""
         if not isinstance(node, ast.Call):
             raise Refused("a function that changes a list it is given is called by name here")
-        offset = implicit if not (isinstance(node.func, ast.Name) and implicit) else 0
+        offset = self._offset(node, implicit)
         for i, value in lists.items():
-            at = i - offset
-            written = (
-                node.args[at] if at < len(node.args) else next((k.value for k in node.keywords if k.arg == names[i]), None)
-            )
-            if not isinstance(written, ast.Name):
-                continue  # a list made for the call: nobody sees it again
-            if written.id not in f.lent:
-                raise Refused(
-                    f"this call changes a list that may be seen under another name than `{written.id}`",
-                    f"give it a list of its own: `{written.id} = list({written.id})`",
+            written = self._written(node, i - offset, names[i])
+            name = None if written is None else root_of(written)
+            if written is None or name is None:
+                if written is not None and isinstance(written, ast.Call) and not fresh(f, written, None):
+                    raise Refused("this call changes what another call gives", "give that a name first")
+                continue  # made for the call: nobody sees it again
+            whole = isinstance(written, ast.Name)
+            if i not in always and (name not in f.lent or not whole and deep(name) not in f.lent):
+                what = (
+                    f"this call changes a list or an object that may be seen under another name than `{ast.unparse(written)}`"
                 )
+                raise Refused(what, f"give it a list of its own: `{name} = list({name})`" if whole else "make a copy first")
             if isinstance(value, Dyn) and value.type == UNKNOWN:
                 continue
-            f.rebind(written.id, value)
-            f.owned.add(written.id)
-            f.mutated.add(written.id)
+            if whole:
+                kept = {name, deep(name)} & f.lent
+                f.rebind(name, value)
+                f.owned |= kept
+                f.mutated.add(name)
+                continue
+            f.owned |= {name, deep(name)}
+            found = place(f, node, written, "this call")
+            if found is not None:
+                found[0].put(value)
 
     def _accept(self, f: Frame, value: Value, annotation: Any, function: str, name: str) -> Value:
         """An argument as the parameter's annotation wants it."""
@@ -327,14 +412,21 @@ class Functions:
         definition, file = source_of(function)
         span = span_of(definition, file)
         f = Frame(self, file, function.__globals__ | closure(function), definition.name)
-        f.function = function
+        f.definition = plainly(definition)
+        f.key = key
+        f.function = LIFTED[function].outer if function in LIFTED else function
         params: list[n.Var] = []
-        arguments = [*definition.args.args, *definition.args.kwonlyargs]
+        written = definition.args
+        starred = [x for x in (written.vararg, written.kwarg) if x is not None]
+        arguments = [*written.posonlyargs, *written.args, *written.kwonlyargs, *starred]
         for a, v in zip(arguments, values, strict=True):
             f.env[a.arg] = self._parameter(f, v, a.arg, params)
         owner = _owner(values)
-        inout = [p for p in changed_parameters(function, owner, self.changing) if is_container(f.env[p])]
-        f.owned |= set(inout)
+        always = given_back(function)
+        changed = changed_parameters(function, owner, self.changing)
+        inout = [p for p in changed if self._can_change(f.env[p]) or p in always]
+        f.owned |= {p for p in inout if self._can_change(f.env[p])}
+        f.owned |= {deep(p) for p in inout if key[2:] and p in key[2]}
         speculative = any(is_unknown(f.env[p]) for p in inout)
         self.incomplete |= speculative
         try:
@@ -358,15 +450,17 @@ class Functions:
             f.result = wanted
 
         self.gives_new[key] = True
+        self.gives_deep.pop(key, None)
 
         def returns(at: ast.AST, value: Value) -> Value:
             match at:
-                case ast.Return(ast.List() | ast.ListComp() | ast.BinOp()):
-                    pass
+                case ast.Return(ast.List() | ast.ListComp() | ast.BinOp() | ast.Call() as made) if fresh(f, made, value):
+                    deeply = fresh_inside(f, made, type_or_none(value))
                 case ast.Return(ast.Name(name)) if name in f.owned and name not in inout:
-                    pass
+                    deeply = deep(name) in f.owned
                 case _:
-                    self.gives_new[key] = False
+                    self.gives_new[key] = deeply = False
+            self.gives_deep[key] = self.gives_deep.get(key, True) and deeply
             value = returned(at, value)
             if not inout:
                 return value
@@ -399,7 +493,7 @@ class Functions:
             )
 
         try:
-            value = f.value_of(definition.body, Exits(falls, returns))
+            value = f.value_of(plainly(definition).body, Exits(falls, returns))
         except CompileError:
             raise
         except Exception as error:
@@ -426,6 +520,15 @@ class Functions:
         self.functions[key] = n.Function(self._name(key), tuple(params), INT if result is NEVER else result, body, span=span)
 
 
+def _constant(value: Value) -> Value:
+    """An argument of the library, compiled for its value where that is known: a number, or a tuple of numbers."""
+    if isinstance(known(value)[1], (bool, int, float)):
+        return Fixed(known(value)[1])
+    if isinstance(value, TupleV) and value.items and all(isinstance(known(v)[1], (bool, int, float)) for v in value.items):
+        return Static(tuple(known(v)[1] for v in value.items))
+    return value
+
+
 def _owner(values: Sequence[Value]) -> Any:
     """The module whose method is called, if it is one."""
-    return values[0].python_object if values and isinstance(values[0], Special) else None
+    return type(values[0].python_object) if values and isinstance(values[0], Special) else None

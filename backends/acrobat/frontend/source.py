@@ -7,6 +7,7 @@ import inspect
 import linecache
 import os
 import sys
+from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -20,6 +21,20 @@ Functions = dict[str, list[ast.FunctionDef]]
 """The definitions in a file, by name."""
 Codes = dict[tuple[str, int], list[CodeType]]
 """The code of the functions in a file, by name and first line."""
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """What stands for a function inside a function: its definition with the names that it sees of the functions around it as
+    parameters, its file, the function of Python around it, and the definitions of the functions inside that one it calls."""
+
+    definition: ast.FunctionDef
+    file: str
+    outer: FunctionType | None
+    others: tuple[ast.FunctionDef, ...]
+
+
+LIFTED: dict[FunctionType, Lifted] = {}
 
 
 @cache
@@ -66,6 +81,8 @@ def stripped(function: Any) -> Any:
 def source_of(function: FunctionType) -> tuple[ast.FunctionDef, str]:
     """The definition of `function` and the file it stands in; of one that a decorator in the source has wrapped, the definition
     with its decorator. Raises CompileError if there is no source, or not that of the function in memory."""
+    if function in LIFTED:
+        return LIFTED[function].definition, LIFTED[function].file
     function = stripped(function)
     inner = inspect.unwrap(function)
     if inner is not function and isinstance(inner, FunctionType):
@@ -116,6 +133,9 @@ def _alike(rewritten: CodeType, code: CodeType) -> bool:
 
 def closure(function: FunctionType) -> dict[str, Any]:
     """The values of a function's free names."""
+    if function in LIFTED:
+        outer = LIFTED[function].outer
+        return {} if outer is None else closure(outer)
     cells = function.__closure__ or ()
     out = {}
     for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
@@ -130,6 +150,7 @@ def harmless(decorator: ast.expr) -> bool:
     """Whether a decorator, or what a `with` statement enters, leaves what is computed as it is."""
     plain = (
         "staticmethod",
+        "classmethod",
         "property",
         "cached_property",
         "functools.cached_property",

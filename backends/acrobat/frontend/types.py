@@ -41,6 +41,19 @@ class NeverT:
 NEVER: Any = NeverT()
 
 
+@dataclass(frozen=True, slots=True)
+class UnassignedT:
+    """The type of what a name stands for where nothing was assigned to it, before it is known what is elsewhere."""
+
+
+UNASSIGNED: Any = UnassignedT()
+
+
+def is_unassigned(type: Any) -> bool:
+    """Whether a type is that of a name to which a value is assigned on some paths only."""
+    return isinstance(type, DataT) and type.name.startswith("Unassigned_")
+
+
 class Mismatch(Exception):
     """Two values that must have one type do not."""
 
@@ -126,8 +139,8 @@ def describe(type: Any) -> str:
             return f"{'an' if kind == 'int' else 'a'} {kind}"
         case TupleT(items):
             return f"a tuple of {len(items)} ({', '.join(map(describe, items))})" if items else "an empty tuple"
-        case ListT(kind="set" | "dict" as kind):
-            return f"a {kind}"
+        case ListT(kind=kind) if kind != "list":
+            return f"a {kind.partition(':')[0]}"
         case ListT(UnknownT()):
             return "an empty list"
         case ListT(item):

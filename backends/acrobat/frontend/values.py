@@ -7,11 +7,12 @@ import ast
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
+from types import FunctionType
 from typing import Any, ClassVar, TypeAlias
 
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
-from backends.acrobat.frontend.types import NEVER, NONE, SYMBOL, UNKNOWN, Mismatch, UnknownT, contains_unknown
+from backends.acrobat.frontend.types import NEVER, NONE, SYMBOL, UNASSIGNED, UNKNOWN, Mismatch, UnknownT, contains_unknown
 from backends.acrobat.ir import nodes as n
 
 END = 2**62
@@ -84,14 +85,57 @@ class Special:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Closure(Special):
-    """A lambda, with the names it sees. Calling it compiles its expression where the call is."""
+    """A lambda, with the names it sees, the function it stands in and its file. Calling it compiles its expression where the
+    call is."""
 
     node: ast.Lambda
     env: dict[str, Any]
+    function: Any = None
+    file: str = ""
 
     @property
     def refusal(self) -> str:
         return "a lambda cannot be kept in a variable of the compiled program"
+
+    def signature(self, of: Callable[[Value], Any]) -> Any:
+        return "lambda", self.node, tuple((name, of(v)) for name, v in self.env.items())
+
+    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
+        return [a for v in self.env.values() for a in of(v)]
+
+    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
+        return replace(self, env={name: inner(v) for name, v in self.env.items()})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nested(Special):
+    """A function inside a function. `env` holds what it sees of the functions around it once it has left them; before that it
+    sees what their names stand for where it is called."""
+
+    node: ast.FunctionDef
+    file: str
+    outer: FunctionType | None
+    defaults: tuple[tuple[str, Value], ...]
+    env: dict[str, Any] | None = None
+    lifted: FunctionType | None = None
+
+    @property
+    def refusal(self) -> str:
+        return f"the function `{self.node.name}` cannot be kept in a variable of the compiled program"
+
+    @property
+    def held(self) -> list[Value]:
+        return [v for _, v in self.defaults] + list((self.env or {}).values())
+
+    def signature(self, of: Callable[[Value], Any]) -> Any:
+        return "nested", self.node, self.lifted, tuple(of(v) for v in self.held)
+
+    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
+        return [a for v in self.held for a in of(v)]
+
+    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
+        defaults = tuple((name, inner(v)) for name, v in self.defaults)
+        return replace(self, defaults=defaults, env=self.env and {name: inner(v) for name, v in self.env.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +193,85 @@ class Held(Special):
         return Held(self.kind, inner(self.value))
 
 
+class Nothing(Special):
+    """What a name stands for where nothing was assigned to it, and elsewhere something was."""
+
+    __slots__ = ()
+
+    @property
+    def refusal(self) -> str:
+        return "this name has no value here"
+
+
+NOTHING = Nothing()
+
+
+@dataclass(frozen=True, slots=True)
+class Partial(Special):
+    """A function with its first arguments, and some by name."""
+
+    function: Value
+    args: tuple[Value, ...]
+    kwargs: tuple[tuple[str, Value], ...]
+
+    @property
+    def refusal(self) -> str:
+        return "a `partial` function cannot be kept in a variable of the compiled program"
+
+    @property
+    def held(self) -> list[Value]:
+        return [self.function, *self.args, *(v for _, v in self.kwargs)]
+
+    def signature(self, of: Callable[[Value], Any]) -> Any:
+        return "partial", len(self.args), tuple(k for k, _ in self.kwargs), tuple(map(of, self.held))
+
+    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
+        return [a for v in self.held for a in of(v)]
+
+    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
+        function, *rest = map(inner, self.held)
+        named = tuple((k, v) for (k, _), v in zip(self.kwargs, rest[len(self.args) :], strict=True))
+        return Partial(function, tuple(rest[: len(self.args)]), named)
+
+
+@dataclass(frozen=True, slots=True)
+class Super(Special):
+    """`super()`: an object, seen from the classes behind `cls`."""
+
+    owner: Value
+    cls: type
+
+    @property
+    def refusal(self) -> str:
+        return "`super()` stands where a method of it is called"
+
+
+@dataclass(frozen=True, slots=True)
+class Keywords(Special):
+    """What a parameter `**kwargs` stands for."""
+
+    entries: tuple[tuple[str, Value], ...]
+
+    @property
+    def refusal(self) -> str:
+        return "`**` arguments cannot be kept in a variable of the compiled program"
+
+    def signature(self, of: Callable[[Value], Any]) -> Any:
+        return "keywords", tuple((k, of(v)) for k, v in self.entries)
+
+    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
+        return [a for _, v in self.entries for a in of(v)]
+
+    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
+        return Keywords(tuple((k, inner(v)) for k, v in self.entries))
+
+
 Value: TypeAlias = Dyn | Static | Fixed | TupleV | Special
 
-HELD = {"iterator": "an iterator is exhausted by its first use: write list(...) around it"}
+HELD = {
+    "iterator": "an iterator is exhausted by its first use: write list(...) around it",
+    "spread": "a list whose length is known at run time only is given with `*` to a function with a `*` parameter only",
+}
 """The kinds of `Held`, each with what is told where it is used as something else: `zip(...)` and the like are iterators."""
 
 
@@ -174,6 +294,11 @@ def unknown() -> Dyn:
 def guess(type: Any) -> Dyn:
     """A value of a known type that cannot be computed yet: types found with its help are right, the code is made anew."""
     return Dyn(Placeholder("", type))
+
+
+@dataclass(frozen=True, slots=True)
+class FilledPlaceholder(Placeholder):
+    """Stands for a list or dictionary with elements, of whose type a part is open."""
 
 
 def empty(type: Any, span: Span) -> Dyn:
@@ -276,7 +401,7 @@ def kind(value: Value) -> Any:
         case ListT(rows=int()):
             return "ragged"
         case ListT(kind=what):
-            return what
+            return what.partition(":")[0]
         case UnknownT():
             return "unknown"
     return KINDS.get(type(value.type), "other")
@@ -306,5 +431,7 @@ def type_of(value: Value) -> Any:
             return SYMBOL
         case Static(v):
             raise Mismatch(f"`{getattr(v, '__name__', v)}` cannot be kept in a variable of the compiled program")
+        case Nothing():
+            return UNASSIGNED
         case Special():
             raise Mismatch(value.refusal)

@@ -23,11 +23,18 @@ def scaled_dot_product_attention(
         return torch.stack(rows)
     scores = query @ key.transpose(-2, -1) * (1.0 / math.sqrt(query.size(-1)) if scale is None else scale)
     if attn_mask is not None:
-        scores = scores + attn_mask
+        scores = scores.masked_fill(~attn_mask, float("-inf")) if attn_mask.dtype == torch.bool else scores + attn_mask
     return torch.softmax(scores, -1) @ value
 
 
-def attended(self, query, key, value, attn_mask):
+def masked(scores, mask):
+    """Scores with a mask of MultiheadAttention: True where there is no attention, or numbers that are added."""
+    if mask is None:
+        return scores
+    return scores.masked_fill(mask, float("-inf")) if mask.dtype == torch.bool else scores + mask
+
+
+def attended(self, query, key, value, attn_mask, key_padding_mask=None):
     """One sequence: (positions, features) of each. The result, and the weights averaged over the heads."""
     w_in, b_in = self.in_proj_weight, self.in_proj_bias
     e = self.embed_dim
@@ -40,8 +47,7 @@ def attended(self, query, key, value, attn_mask):
     for head in unrolled(range(self.num_heads)):
         a, b = head * size, (head + 1) * size
         scores = q[:, a:b] @ k[:, a:b].t() * (1.0 / math.sqrt(size))
-        if attn_mask is not None:
-            scores = scores + attn_mask
+        scores = masked(masked(scores, attn_mask), key_padding_mask)
         share = torch.softmax(scores, -1)
         heads = heads + (share @ v[:, a:b],)
         shares = shares + (share,)
@@ -62,40 +68,85 @@ def multihead_attention(
     average_attn_weights=True,
     is_causal=False,
 ):
-    if key_padding_mask is not None or is_causal or not average_attn_weights:
-        refuse("MultiheadAttention with `key_padding_mask`, `is_causal` or single heads' weights", "use `attn_mask`")
+    if is_causal and attn_mask is None or need_weights and not average_attn_weights:
+        refuse("MultiheadAttention with `is_causal` alone, or single heads' weights", "use `attn_mask`")
     if self.in_proj_weight is None or self.bias_k is not None or self.add_zero_attn:
         refuse("MultiheadAttention with `kdim`, `vdim`, `add_bias_kv` or `add_zero_attn`")
     if query.dim() == 2:
-        out, share = attended(self, query, key, value, attn_mask)
+        out, share = attended(self, query, key, value, attn_mask, key_padding_mask)
         return out, share if need_weights else None
     batch = 0 if self.batch_first else 1
     if query.size(batch) != 1:
         refuse("MultiheadAttention of a batch", "an instance has one sequence")
-    out, share = attended(self, query.select(batch, 0), key.select(batch, 0), value.select(batch, 0), attn_mask)
+    padding = None if key_padding_mask is None else key_padding_mask.select(0, 0)
+    out, share = attended(self, query.select(batch, 0), key.select(batch, 0), value.select(batch, 0), attn_mask, padding)
     return out.unsqueeze(batch), share.unsqueeze(0) if need_weights else None
 
 
 def transformer_encoder_layer(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
-    if src_key_padding_mask is not None:
-        refuse("`src_key_padding_mask`", "sentences have their own lengths here: no padding is needed")
     x = src
     if self.norm_first:
         y = self.norm1(x)
-        attention, _ = multihead_attention(self.self_attn, y, y, y, None, False, src_mask)
+        attention, _ = multihead_attention(self.self_attn, y, y, y, src_key_padding_mask, False, src_mask)
         x = x + attention
         return x + self.linear2(self.activation(self.linear1(self.norm2(x))))
-    attention, _ = multihead_attention(self.self_attn, x, x, x, None, False, src_mask)
+    attention, _ = multihead_attention(self.self_attn, x, x, x, src_key_padding_mask, False, src_mask)
     x = self.norm1(x + attention)
     return self.norm2(x + self.linear2(self.activation(self.linear1(x))))
 
 
 def transformer_encoder(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
-    if src_key_padding_mask is not None:
-        refuse("`src_key_padding_mask`", "sentences have their own lengths here: no padding is needed")
     x = src
     for layer in self.layers:
-        x = layer(x, mask)
+        x = layer(x, mask, src_key_padding_mask)
     if self.norm is not None:
         x = self.norm(x)
     return x
+
+
+def transformer_decoder_layer(
+    self,
+    tgt,
+    memory,
+    tgt_mask=None,
+    memory_mask=None,
+    tgt_key_padding_mask=None,
+    memory_key_padding_mask=None,
+    tgt_is_causal=False,
+    memory_is_causal=False,
+):
+    x = tgt
+    if self.norm_first:
+        y = self.norm1(x)
+        own, _ = multihead_attention(self.self_attn, y, y, y, tgt_key_padding_mask, False, tgt_mask)
+        x = x + own
+        y = self.norm2(x)
+        other, _ = multihead_attention(self.multihead_attn, y, memory, memory, memory_key_padding_mask, False, memory_mask)
+        x = x + other
+        return x + self.linear2(self.activation(self.linear1(self.norm3(x))))
+    own, _ = multihead_attention(self.self_attn, x, x, x, tgt_key_padding_mask, False, tgt_mask)
+    x = self.norm1(x + own)
+    other, _ = multihead_attention(self.multihead_attn, x, memory, memory, memory_key_padding_mask, False, memory_mask)
+    x = self.norm2(x + other)
+    return self.norm3(x + self.linear2(self.activation(self.linear1(x))))
+
+
+def transformer_decoder(
+    self,
+    tgt,
+    memory,
+    tgt_mask=None,
+    memory_mask=None,
+    tgt_key_padding_mask=None,
+    memory_key_padding_mask=None,
+    tgt_is_causal=None,
+    memory_is_causal=False,
+):
+    x = tgt
+    for layer in self.layers:
+        x = layer(x, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask)
+    return x if self.norm is None else self.norm(x)
+
+
+def transformer(self, src, tgt, src_mask=None, tgt_mask=None, memory_mask=None):
+    return self.decoder(tgt, self.encoder(src, src_mask), tgt_mask, memory_mask)

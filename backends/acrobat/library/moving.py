@@ -112,3 +112,34 @@ def diag(input, diagonal_=0):
     if input.dim() == 2:
         return diagonal(input)
     return torch.eye(input.size(0)) * input
+
+
+def scatter_add(input, dim, index, src):
+    if input.dim() != 1:
+        refuse("`scatter_add` of a tensor of several dimensions", "use `index_add`")
+    return index_add(input, 0, index, src)
+
+
+def scatter(input, dim, index, src):
+    """Of one dimension: of several elements for one place the last counts."""
+    if input.dim() != 1:
+        refuse("`scatter` of a tensor of several dimensions")
+    parts = list(input.unbind(0))
+    at = 0
+    for i in index:
+        parts[i] = src if isinstance(src, float) else src[at]
+        at = at + 1
+    return torch.stack(parts)
+
+
+def gather(input, dim, index):
+    if input.dim() != 1:
+        refuse("`gather` of a tensor of several dimensions", "write x[i] for each row")
+    return index_select(input, 0, index)
+
+
+def index_fill(input, dim, index, value):
+    parts = list(input.unbind(dim))
+    for i in index:
+        parts[i] = torch.full_like(parts[i], value)
+    return torch.stack(parts, dim)

@@ -26,3 +26,29 @@ def rms_norm(self, input):
     eps = 1.1920928955078125e-07 if self.eps is None else self.eps
     out = input / torch.sqrt((input * input).mean(-1, True) + eps)
     return out * self.weight if self.elementwise_affine else out
+
+
+def layer_norm(self, input):
+    """Over several dimensions, or without a weight or bias."""
+    dims = len(self.normalized_shape)
+    flat = input if dims == 1 else input.flatten(-dims)
+    centred = flat - flat.mean(-1, True)
+    out = centred / torch.sqrt((centred * centred).mean(-1, True) + self.eps)
+    if dims > 1:
+        out = out.reshape(input.shape)
+    if self.weight is not None:
+        out = out * self.weight
+    return out if self.bias is None else out + self.bias
+
+
+def group_norm(self, input):
+    """(batch, channels, ...), all of fixed extents."""
+    if input.dim() < 2:
+        refuse("GroupNorm of a tensor without a batch", "unsqueeze it")
+    groups = input.reshape(input.size(0), self.num_groups, -1)
+    centred = groups - groups.mean(-1, True)
+    out = (centred / torch.sqrt((centred * centred).mean(-1, True) + self.eps)).reshape(input.shape)
+    if self.weight is None:
+        return out
+    shape = (1, self.num_channels) + (1,) * (input.dim() - 2)
+    return out * self.weight.reshape(shape) + self.bias.reshape(shape)

@@ -150,3 +150,51 @@ def from_pairs(pairs):
     for key, value in pairs:
         whole = put(whole, key, value)
     return whole
+
+
+def without_key(pairs, key):
+    at = place_of(pairs, key)
+    return pairs[:at] + pairs[at + 1 :]
+
+
+def merged(pairs, others):
+    whole = pairs
+    for key, value in others:
+        whole = put(whole, key, value)
+    return whole
+
+
+def most_common(pairs):
+    """The pairs from the highest count on; equal ones stay in their order."""
+    places = order([count for _, count in pairs], True)
+    return [pairs[i] for i in places]
+
+
+def common(items, others):
+    return [item for item in items if contains(others, item)]
+
+
+def lacking(items, others):
+    return [item for item in items if not contains(others, item)]
+
+
+def in_one(items, others):
+    return lacking(items, others) + lacking(others, items)
+
+
+def within_set(items, others):
+    found = True
+    for item in items:
+        if not contains(others, item):
+            found = False
+    return found
+
+
+def same(items, others):
+    if len(items) != len(others):
+        return False
+    equal = True
+    for i in range(len(items)):
+        if items[i] != others[i]:
+            equal = False
+    return equal

@@ -15,3 +15,8 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
         refuse("topk of several rows", "take it of each row")
     places = order(input.tolist(), True)[:k]
     return torch.stack([input[i] for i in places]), torch.tensor(places)
+
+
+def kept(items, flags):
+    """The items whose flags are not zero."""
+    return [item for item, flag in zip(items, flags) if flag > 0.5]

@@ -22,9 +22,11 @@ REFUSED = {
     "expression_evaluator": "numbers, strings and tuples in one place",
     "tree_decoder": "lists that contain lists of their own type",
     "transition_parser": "None in a place that holds a tensor elsewhere, without a test",
-    "copy_generator": "scatter_add",
     "soft_decision_tree": "strings put together at run time",
-    "small_gpt": "masks of whole tensors",
+    "gat": "modules chosen in a comprehension, whose results are put together along their features",
+    "stack_machine": "tuples of different lengths in one place",
+    "cached_decoder": "a list of lists changed under the name of a loop",
+    "char_cnn": "the letters of strings",
 }
 NATIVE = ("tree_gru", "bilstm_tagger", "character_word_tagger")
 

@@ -11,7 +11,6 @@ from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, PAIRS, handle
 from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import (
     Dyn,
-    Held,
     Method,
     Static,
     TupleV,
@@ -62,7 +61,7 @@ def _of_tuple(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
     return f.problem(node, f"a tuple has no `{name}` in the language", "index it, or take it apart")
 
 
-@handles(ATTRIBUTES, Held, "list", "set", "dict")
+@handles(ATTRIBUTES, "list", "set", "dict")
 def _method(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
     return Method(value, name)
 

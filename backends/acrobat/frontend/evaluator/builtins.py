@@ -16,11 +16,12 @@ from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.calls import WRITTEN, called
+from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import length_of
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of, mapped
 from backends.acrobat.frontend.evaluator.mutation import give, owned_list
-from backends.acrobat.frontend.evaluator.operators import as_int
+from backends.acrobat.frontend.evaluator.operators import as_int, binary
 from backends.acrobat.frontend.evaluator.sums import extremum
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, METHODS, NUMBERS, handles
 from backends.acrobat.frontend.types import contains_unknown, describe
@@ -43,7 +44,7 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     unknown,
 )
-from backends.acrobat.library import heaps, python
+from backends.acrobat.library import heaps, iteration, python
 
 
 def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
@@ -53,6 +54,11 @@ def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
     if name in library.BUILTINS and not kwargs and not all(known(a)[0] for a in args):
         given = [a if is_number(a) or kind(a) == "tensor" else as_list(f, node, iterable(f, a)) for a in args]
         return f.program.call(f, node, library.BUILTINS[name], given, {})
+    if name in ("min", "max") and set(kwargs) == {"default"} and len(args) == 1:
+        return _extreme_or(f, node, name, args[0], kwargs["default"])
+    if name == "enumerate":
+        xs, start = CallArguments(name, args, kwargs).bind("iterable", "start", start=Static(0))
+        args, kwargs = ([xs] if start == Static(0) else [xs, start]), {}
     if kwargs and not (name == "zip" and set(kwargs) == {"strict"}):
         return f.problem(node, f"`{name}` takes no keyword arguments here")
     if any(nothing_known(a) for a in args):
@@ -117,6 +123,8 @@ def _list(f: Frame, node: ast.AST, args: list[Value], hint: str) -> Value | None
 
 @handles(FUNCTIONS, collections.deque)
 def _deque(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    if kwargs.pop("maxlen", Static(None)) != Static(None):
+        return f.problem(node, "a deque with `maxlen` is not in the language", "cut a list: `xs = (xs + [x])[-n:]`")
     return builtin(f, node, "list", args, kwargs, hint)
 
 
@@ -161,19 +169,36 @@ def _reversed(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value |
 
 @handles(BUILTINS, "enumerate")
 def _enumerate(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
-    if len(args) != 1:
+    if not 1 <= len(args) <= 2:
         return None
     whole = iterable(f, args[0])
-    if isinstance(whole, TupleV):
-        return Held("iterator", TupleV(tuple(TupleV((Static(i), v)) for i, v in enumerate(whole.items))))
+    is_known, start = known(args[1]) if len(args) == 2 else (True, 0)
+    if isinstance(whole, TupleV) and is_known:
+        return Held("iterator", TupleV(tuple(TupleV((Static(i), v)) for i, v in enumerate(whole.items, start))))
     if is_unknown(whole):
         return unknown()
+    if len(args) == 2:
+        items = as_list(f, node, whole)
+        return Held("iterator", f.program.call(f, ast.Pass(), iteration.numbered, [items, args[1]], {}))
     return Held("iterator", f.host("enumerate", [whole], ListT(TupleT((INT, type_of(whole).item)))))
 
 
 @handles(BUILTINS, "zip")
 def _zip(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
-    return _zipped(f, node, [iterable(f, a) for a in args]) if args else None
+    lists = [iterable(f, a) for a in args]
+    strict = any(k.arg == "strict" and ast.unparse(k.value) == "True" for k in node.keywords)
+    if strict and lists:
+        if len({len(xs.items) for xs in lists if isinstance(xs, TupleV)}) > 1:
+            raise Refused("`zip` with `strict=True` of tuples of different lengths")
+        lists = [as_list(f, node, xs) if isinstance(xs, TupleV) and not _of_modules(xs) else xs for xs in lists]
+        first, *others = lists
+        if not any(isinstance(xs, TupleV) or nothing_known(xs) or is_unknown(xs) for xs in lists):
+            lists = [first, *(f.program.call(f, ast.Pass(), iteration.same_length, [xs, first], {}) for xs in others)]
+    return _zipped(f, node, lists) if args else None
+
+
+def _of_modules(xs: TupleV) -> bool:
+    return any(isinstance(v, Special) and v.unrolled for v in xs.items)
 
 
 def _zipped(f: Frame, node: ast.AST, lists: list[Value]) -> Value:
@@ -230,6 +255,9 @@ def _max(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None
 def _extreme(f: Frame, node: ast.Call, name: str, args: list[Value]) -> Value | None:
     facts = [known(a) for a in args]
     if len(args) == 1:
+        item = getattr(type_or_none(args[0]), "item", None)
+        if isinstance(item, TupleT) and is_list(args[0]):
+            return ordered(f, node, name, args, {})  # type: ignore[arg-type]
         return extremum(f, node, args[0], name)
     if not args:
         return None
@@ -238,10 +266,44 @@ def _extreme(f: Frame, node: ast.Call, name: str, args: list[Value]) -> Value | 
     return _nary(f, node, name, args)
 
 
+def _extreme_or(f: Frame, node: ast.Call, name: str, xs: Value, default: Value) -> Value:
+    """`max(xs, default=...)`: the default of a list without elements."""
+    items = as_list(f, node, iterable(f, xs))
+    if nothing_known(items) or is_unknown(items) or nothing_known(default):
+        return unknown()
+    some = f.host("gt", [length_of(f, node, items), Static(0)], BOOL)
+
+    def found() -> Value:
+        best = _extreme(f, node, name, [items])
+        return unknown() if best is None else best
+
+    return choose(f, node, some, found, lambda: default)
+
+
+@handles(BUILTINS, "divmod")
+def _divmod(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    if len(args) != 2:
+        return None
+    return TupleV(tuple(binary(f, node, op, *args) for op in (ast.FloorDiv(), ast.Mod())))
+
+
+@handles(BUILTINS, "pow")
+def _pow(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    return binary(f, node, ast.Pow(), *args) if len(args) == 2 else None
+
+
 def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """`max`, `min` and `sorted` of a list with a key."""
     if args and containers.kind_of(args[0]):
         args = [containers.elements(f, node, args[0]), *args[1:]]  # type: ignore[arg-type]
+    if name in ("min", "max") and "default" in kwargs:
+        default = kwargs["default"]
+        rest = {k: v for k, v in kwargs.items() if k != "default"}
+        whole = as_list(f, node, iterable(f, args[0]))
+        if nothing_known(whole) or is_unknown(whole):
+            return unknown()
+        some = f.host("gt", [length_of(f, node, whole), Static(0)], BOOL)
+        return choose(f, node, some, lambda: ordered(f, node, name, [whole], rest), lambda: default)
     xs, key, reverse = CallArguments(name, args, kwargs).bind(
         "iterable", "key", "reverse", key=Static(None), reverse=Static(False)
     )
@@ -252,7 +314,8 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
     keys = items if key == Static(None) else mapped(f, [items], lambda x: called(f, node, key, [x], {}))  # type: ignore[list-item]
     if is_unknown(keys) or is_unknown(items):
         return unknown()
-    if not isinstance(type_of(keys).item, ScalarT):
+    by_tuples = isinstance(type_of(keys).item, TupleT) and all(isinstance(t, ScalarT) for t in type_of(keys).item.items)
+    if not by_tuples and not isinstance(type_of(keys).item, ScalarT):
         return f.problem(node, f"`{name}` compares numbers here, not {describe(type_of(keys).item)}")
     if name == "sorted":
         return f.program.call(f, node, library.python.sorted_list, [items, keys, reverse], {})
@@ -362,6 +425,8 @@ def _list_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwa
             return f.program.call(f, node, python.place, [xs, item], {})
         case "count", [item] if not kwargs:
             return f.program.call(f, node, python.count, [xs, item], {})
+        case "__getitem__", [item] if not kwargs:
+            return f.host("list.get", [xs, item], type_of(xs).item, "element")
         case "copy", [] if not kwargs:
             return builtin(f, node, "list", [xs], {}, "")  # type: ignore[arg-type]
     return None

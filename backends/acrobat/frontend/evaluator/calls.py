@@ -13,33 +13,47 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
-from backends.acrobat.frontend.evaluator import mutation
-from backends.acrobat.frontend.evaluator.arguments import CallArguments
+from backends.acrobat.frontend.evaluator import mutation, nested
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.choice import among
 from backends.acrobat.frontend.evaluator.conditions import truth
 from backends.acrobat.frontend.evaluator.constants import of_constant
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import mapped
-from backends.acrobat.frontend.evaluator.objects import construct, instantiate
+from backends.acrobat.frontend.evaluator.lists import iterable, mapped
+from backends.acrobat.frontend.evaluator.objects import class_attribute, construct, field, instantiate
+from backends.acrobat.frontend.evaluator.ownership import LOOKING, changeable, seen_inside
 from backends.acrobat.frontend.evaluator.sums import total
+from backends.acrobat.frontend.evaluator.syntax import deep, root_of
 from backends.acrobat.frontend.evaluator.tables import (
     AFTER_CALLS,
+    ATTRIBUTES,
     CALLS,
     EXPRESSIONS,
     FUNCTIONS,
+    ITERATION,
+    LENGTHS,
     LIBRARIES,
+    MEMBERSHIP,
     METHODS,
+    SUBSCRIPTS,
     handles,
     lookup,
 )
+from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import (
     Closure,
     Dyn,
+    Held,
+    Keywords,
     Method,
+    Nested,
     OneOf,
+    Partial,
+    Special,
     Static,
+    Super,
     TupleV,
     Value,
     is_list,
@@ -67,6 +81,34 @@ def _isinstance(f: Frame, node: ast.Call, function: Any) -> Value | None:
     return truth(f, node) if isinstance(tested, (ast.Name, ast.Attribute)) and is_object(f.borrowed(tested)) else None
 
 
+@handles(WRITTEN, super)
+def _super(f: Frame, node: ast.Call, function: Any) -> Value | None:
+    """`super()` in a method: the object, seen from the classes behind the one that defines the method."""
+    definition, cls = f.definition, f.namespace.get("__class__")
+    if node.args or definition is None or not definition.args.args or not isinstance(cls, type):
+        return None
+    return Super(f.env[definition.args.args[0].arg], cls)
+
+
+@handles(ATTRIBUTES, Super)
+def _of_super(f: Frame, node: ast.AST, value: Super, name: str) -> Value:
+    """A method or constant of the next class that has it."""
+    owner = value.owner
+    kinds = [type(owner.python_object)] if isinstance(owner, Special) and owner.python_object is not None else []
+    if isinstance(owner, Dyn) and isinstance(owner.type, DataT):
+        kinds = list(f.program.datatypes.cases.get(owner.type.name, ()))
+    found = []
+    for one in kinds:
+        later = one.__mro__[one.__mro__.index(value.cls) + 1 :]
+        found.append(next((vars(c)[name] for c in later if name in vars(c)), None))
+    if found and all(x is found[0] for x in found):
+        if isinstance(found[0], types.FunctionType) and not found[0].__module__.startswith("torch."):
+            return Partial(Static(found[0]), (owner,), ())
+        if isinstance(found[0], property) and isinstance(found[0].fget, types.FunctionType):
+            return f.program.call(f, node, found[0].fget, [owner], {})
+    return f.problem(node, f"`super().{name}` is not in the language here", "write what it does")
+
+
 @handles(WRITTEN, bool)
 def _bool(f: Frame, node: ast.Call, function: Any) -> Value | None:
     return truth(f, node.args[0]) if len(node.args) == 1 and not node.keywords else None
@@ -74,18 +116,21 @@ def _bool(f: Frame, node: ast.Call, function: Any) -> Value | None:
 
 @handles(EXPRESSIONS, ast.Call)
 def _call(f: Frame, node: ast.Call, hint: str) -> Value:
+    dropped = node is f.dropped
     callee = f.borrowed(node.func)
     if callee == Static(zip) and len(node.args) == 1 and isinstance(node.args[0], ast.Starred) and not node.keywords:
         return _unzipped(f, node, f.borrowed(node.args[0].value))
     match callee, node.func:
-        case Method(Dyn(type=ListT(rows=None)), "pop"), ast.Attribute(owner) if len(node.args) <= 1 and not node.keywords:
+        case Method(Dyn(type=ListT(rows=None, kind="list")), "pop"), ast.Attribute(owner) if (
+            len(node.args) <= 1 and not node.keywords
+        ):
             return mutation.pop(f, node, owner, f.expression(node.args[0]) if node.args else Static(-1))
         case Method(Dyn(type=ListT(rows=None)), "popleft"), ast.Attribute(owner) if not node.args:
             return mutation.pop(f, node, owner, Static(0))
-    if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
-        return f.problem(node, "`*` and `**` arguments are not in the language", "write the arguments one by one")
     if is_unknown(callee):
         return unknown()
+    if isinstance(callee, Nested):
+        node = nested.written_out(f, node, callee)
     if isinstance(callee, Static) and (written := lookup(WRITTEN, callee.value)) is not None:
         found: Value | None = written(f, node, callee.value)
         if found is not None:
@@ -93,9 +138,13 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     keeps = isinstance(callee, Static) and isinstance(callee.value, type) and dataclasses.is_dataclass(callee.value)
     read = f.expression if keeps else f.borrowed
     given = [*node.args, *(k.value for k in node.keywords)]
-    lent = {a.id for a in given if isinstance(a, ast.Name) and a.id in f.owned}
-    args = [read(a) for a in node.args]
-    kwargs = {k.arg: read(k.value) for k in node.keywords if k.arg}
+    receiver = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+    names = {name for name in map(root_of, (*given, *receiver)) if name is not None}
+    lent = {x for name in names for x in (name, deep(name)) if x in f.owned}
+    args = [v for a in node.args for v in (_spread(f, callee, a.value) if isinstance(a, ast.Starred) else [read(a)])]
+    kwargs: dict[str, Value] = {}
+    for k in node.keywords:
+        kwargs |= {k.arg: read(k.value)} if k.arg is not None else _entries(f, read(k.value))
     before, f.lent = f.lent, lent
     try:
         result = called(f, node, callee, args, kwargs, hint)
@@ -103,11 +152,57 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
         f.lent = before
     for rule in AFTER_CALLS:
         rule(f, node, callee, result)
+    made = getattr(getattr(result, "atom", None), "name", "")
+    if dropped or deep(made) in f.new_lists:
+        return result
     if _may_hold_lists(result) and not _makes_lists(callee):
-        for a in (*node.args, *(k.value for k in node.keywords)):
+        receiver = (
+            [node.func.value] if isinstance(node.func, ast.Attribute) and is_object(f.env.get(root_of(node.func) or "")) else []
+        )
+        for a in (*receiver, *node.args, *(k.value for k in node.keywords)):
             if isinstance(a, ast.Name):
                 f.owned.discard(a.id)  # the result may be, or contain, the very list
+    _look_inside(f, node, callee, result)
     return result
+
+
+def _look_inside(f: Frame, node: ast.Call, callee: Value, result: Value) -> None:
+    """What a call gives may be a part of what it is given."""
+    builtin = _makes_lists(callee) or isinstance(result, Held)
+    if builtin and getattr(getattr(callee, "value", None), "__name__", "") in LOOKING:
+        return
+    if builtin or changeable(type_or_none(result)):
+        owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+        for a in (*owner, *node.args, *(k.value for k in node.keywords)):
+            seen_inside(f, a)
+
+
+def _spread(f: Frame, callee: Value, written: ast.expr) -> list[Value]:
+    """The arguments that `*xs` stands for. Raises Refused."""
+    value = f.expression(written)
+    if nothing_known(value):
+        return [unknown()]
+    whole = iterable(f, value)
+    parts = f.components(whole)
+    if parts is not None:
+        return list(parts)
+    if callee in (Static(max), Static(min)):
+        return [whole]
+    return [Held("spread", whole)]
+
+
+def _entries(f: Frame, value: Value) -> dict[str, Value]:
+    """The arguments that `**xs` stands for. Raises Refused."""
+    match value:
+        case Keywords(entries):
+            return dict(entries)
+        case Static(dict() as entries):
+            return {str(k): f.program.wrap(v) for k, v in entries.items()}
+        case Dyn(type=DataT(name)):
+            classes = f.program.datatypes.cases.get(name, ())
+            if len(classes) == 1 and issubclass(classes[0], RecordOf):
+                return {x: field(f, ast.Pass(), value, x) for x in f.program.datatypes.record_fields(classes[0])}
+    raise Refused("`**` takes a dictionary whose keys are names written in the source")
 
 
 def _unzipped(f: Frame, node: ast.AST, xs: Value) -> Value:
@@ -158,7 +253,12 @@ def _lambda(f: Frame, node: ast.AST, callee: Closure, args: list[Value], kwargs:
     written = callee.node
     parameters = [a.arg for a in (*written.args.args, *written.args.kwonlyargs)]
     values = CallArguments("lambda", args, kwargs).bind(*parameters)
-    before, f.env = f.env, {**callee.env, **dict(zip(parameters, values, strict=True))}
+    env = {**callee.env, **dict(zip(parameters, values, strict=True))}
+    nested.up_to_date(f, callee)
+    if callee.function is not None and callee.function is not f.function:
+        with f.elsewhere(callee.function, callee.file, env):
+            return f.expression(written.body)
+    before, f.env = f.env, env
     try:
         return f.expression(written.body)
     finally:
@@ -196,8 +296,12 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
     for find in LIBRARIES:
         if (of_library := find(value)) is not None:
             return of_library(f, node, args, kwargs, hint)
+    if isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields"):
+        return instantiate(f, node, value, args, kwargs)
     if isinstance(value, types.FunctionType):
         return f.program.call(f, node, value, args, kwargs)
+    if isinstance(value, types.MethodType) and isinstance(value.__self__, type):
+        return f.program.call(f, node, value.__func__, [Static(value.__self__), *args], kwargs)
     if isinstance(value, type) and isinstance(value.__init__, types.FunctionType):  # type: ignore[misc]
         return instantiate(f, node, value, args, kwargs)
     if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, (dict, tuple, list, str)) and not kwargs:
@@ -207,3 +311,75 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
         return Static(value(*(v for _, v in facts)))
     written = ast.unparse(getattr(node, "func", node))
     return f.problem(node, f"`{written}` is not in the language", "LANGUAGE.md lists the functions and operations")
+
+
+# ---- what `**kwargs` stands for
+
+
+@handles(ATTRIBUTES, Keywords)
+def _keywords_attribute(f: Frame, node: ast.AST, value: Keywords, name: str) -> Value:
+    return Method(value, name)
+
+
+@handles(SUBSCRIPTS, Keywords)
+def _keyword(f: Frame, node: ast.AST, value: Keywords, index: ast.expr) -> Value:
+    key = constant(f.expression(index), "the name of an argument")
+    if key not in dict(value.entries):
+        return f.problem(node, f"there is no argument `{key}` here")
+    return dict(value.entries)[key]
+
+
+@handles(MEMBERSHIP, Keywords)
+def _given(f: Frame, node: ast.AST, value: Keywords, key: Value) -> Value:
+    return Static(constant(key, "the name of an argument") in dict(value.entries))
+
+
+@handles(METHODS, Keywords)
+def _keywords_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+    entries: dict[str, Value] = dict(method.owner.entries)
+    match method.name, args:
+        case "get", [key, *default]:
+            return entries.get(constant(key, "the name of an argument"), default[0] if default else Static(None))
+        case "items", []:
+            return Held("iterator", TupleV(tuple(TupleV((Static(k), v)) for k, v in entries.items())))
+        case "keys", []:
+            return Held("iterator", TupleV(tuple(map(Static, entries))))
+        case "values", []:
+            return Held("iterator", TupleV(tuple(entries.values())))
+    return None
+
+
+# ---- methods with two underscores
+
+
+def special(f: Frame, node: ast.AST, value: Dyn, name: str, args: list[Value]) -> Value | None:
+    """What an object's own `__len__` and the like gives; None if it has none."""
+    assert isinstance(value.type, DataT)
+    classes = f.program.datatypes.cases.get(value.type.name, ())
+    method = class_attribute(f, node, value, classes, name) if classes else None
+    return called(f, node, method, args, {}) if isinstance(method, Method) else None
+
+
+@handles(LENGTHS, "object")
+def _length(f: Frame, value: Dyn) -> Value | None:
+    return special(f, ast.Pass(), value, "__len__", [])
+
+
+@handles(CALLS, "object")
+def _called_object(f: Frame, node: ast.AST, callee: Dyn, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    found = special(f, node, callee, "__call__", args) if not kwargs else None
+    return f.problem(node, "this object cannot be called") if found is None else found
+
+
+@handles(ITERATION, "object")
+def _iterated(f: Frame, value: Dyn) -> Value:
+    found = special(f, ast.Pass(), value, "__iter__", [])
+    if found is None:
+        raise Refused("only lists, ranges, tuples and module lists can be iterated over")
+    return iterable(f, found)
+
+
+@handles(MEMBERSHIP, "object")
+def _contained(f: Frame, node: ast.AST, value: Dyn, item: Value) -> Value:
+    found = special(f, node, value, "__contains__", [item])
+    return f.problem(node, "`in` of this object is not in the language") if found is None else found

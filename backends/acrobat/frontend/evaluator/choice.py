@@ -10,7 +10,7 @@ from backends.acrobat.core.messages import Message
 from backends.acrobat.core.types import BOOL, INT, DataT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.types import NEVER, contains_unknown
-from backends.acrobat.frontend.values import Dyn, Static, Value, is_never, is_staged, is_unknown, retyped, unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_never, is_staged, is_unknown, retyped, unknown
 from backends.acrobat.ir import nodes as n
 
 Arm = Callable[[], Value]
@@ -50,7 +50,7 @@ def one_of(
     if not isinstance(values[0], Dyn) and all(v == values[0] for v in values):
         return values[0]
     type, bodies = f.merge(branches, node)
-    return unknown() if contains_unknown(type) else f.bind(build(type, bodies), "choice")
+    return guess(type) if contains_unknown(type) else f.bind(build(type, bodies), "choice")
 
 
 def among(f: Frame, node: ast.AST, index: Value, arms: Sequence[Arm]) -> Value:

@@ -4,11 +4,14 @@ what the elements are made from."""
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator import containers
+from backends.acrobat.frontend.evaluator.desugar import statements
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import empty_list, iterable, list_of
+from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, assigned, hint_of
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
@@ -21,6 +24,7 @@ from backends.acrobat.frontend.values import (
     guess,
     is_list,
     is_unknown,
+    nothing_known,
     type_of,
     type_or_none,
     unknown,
@@ -36,17 +40,27 @@ def comprehension(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str = "
         return f.problem(node, "this expression is not in the language")
     if not rest and not first.ifs and changed_in(f, [node.elt]) and _changes(f, first, node.elt):
         return _one_by_one(f, node)
-    return f.unchanging(node, lambda: _independent(f, node, hint))
+    value = f.unchanging(node, lambda: _independent(f, node, hint))
+    if holds_parts(value):
+        for g in node.generators:
+            seen_inside(f, g.iter)
+    return value
 
 
 def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> Value:
     """A comprehension whose elements can be computed side by side."""
     first, *rest = node.generators
+    kept = assigned([i for g in node.generators for i in g.ifs])
+    for name in kept:  # after the comprehension Python has the last value
+        f.env.pop(name, None)
+        f.poisoned[name] = "is assigned in a comprehension", "assign it in a loop"
     if rest or first.ifs:
-        target: ast.expr = _tuple(node, assigned([g.target for g in node.generators]), ast.Store())
+        names = assigned([*(g.target for g in node.generators), *(i for g in node.generators for i in g.ifs)])
+        target: ast.expr = _tuple(node, names, ast.Store())
         xs = _collected(f, node)
     else:
         target, xs = first.target, iterable(f, f.borrowed(first.iter))
+    wanted = getattr(f.learnt(f.span), "item", UNKNOWN)
     if isinstance(xs, TupleV):
         return list_of(f, node, [_element(f, target, item, node.elt) for item in xs.items], hint)
     if is_unknown(xs):
@@ -57,10 +71,10 @@ def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> 
     with f.branch() as b:
         assign(f, target, Dyn(var))
         value = f.expression(node.elt)
+        value = f.coerce(value, wanted)
         t = type_of(value)
         if contains_unknown(t):
-            f.program.incomplete = True
-            return guess(ListT(t))
+            return f.not_yet(ListT(t))
         body = b.finish(f.atom(value))
     f.owned &= f.left
     return f.bind(n.Map(var, xs.atom, body, ListT(t), span=f.span), hint or "list")
@@ -112,7 +126,7 @@ def _element(f: Frame, target: ast.expr, item: Value, elt: ast.expr) -> Value:
 
 def _collected(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
     """The values of the targets for each element: `for`s inside each other that append."""
-    names = assigned([g.target for g in node.generators])
+    names = assigned([*(g.target for g in node.generators), *(i for g in node.generators for i in g.ifs)])
     append = ast.Attribute(ast.Name(KEPT, ast.Load()), "append", ast.Load())
     body: ast.stmt = ast.Expr(ast.Call(append, [_tuple(node, names, ast.Load())], []))
     for g in reversed(node.generators):
@@ -127,7 +141,7 @@ def _collected(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
             f.env.pop(name, None)
         f.env[KEPT] = empty_list(f)
         f.owned.add(KEPT)
-        f.straight([body])
+        f.straight(statements([body]))
         kept = f.env[KEPT]
     f.builder.bindings += b.bindings
     f.owned &= f.left
@@ -156,6 +170,8 @@ def _generator(f: Frame, node: ast.GeneratorExp, hint: str) -> Value:
 def _dict(f: Frame, node: ast.DictComp, hint: str) -> Value:
     pair = ast.copy_location(ast.Tuple([node.key, node.value], ast.Load()), node)
     pairs = comprehension(f, ast.copy_location(ast.ListComp(pair, node.generators), node), hint)
+    if not nothing_known(pairs) and contains_unknown(type_of(pairs)):
+        return f.not_yet(replace(type_of(pairs), kind="dict"))
     return containers.dict_of_pairs(f, node, pairs)
 
 

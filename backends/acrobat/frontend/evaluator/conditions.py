@@ -13,7 +13,15 @@ from backends.acrobat.frontend.evaluator import constants
 from backends.acrobat.frontend.evaluator.choice import Arm, choose, fail, is_none, negation, one_of, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, tests_none
-from backends.acrobat.frontend.evaluator.tables import COMPARED, COMPARED_AS_WHOLES, EXPRESSIONS, MEMBERSHIP, TRUTHS, handles
+from backends.acrobat.frontend.evaluator.tables import (
+    COMPARED,
+    COMPARED_AS_WHOLES,
+    COMPARED_SETS,
+    EXPRESSIONS,
+    MEMBERSHIP,
+    TRUTHS,
+    handles,
+)
 from backends.acrobat.frontend.types import SYMBOL, contains_unknown, describe
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -255,6 +263,12 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
     rule = COMPARED.get(kind(a)) or COMPARED.get(kind(b))
     if rule is not None:
         a, b = rule(f, a, b)
+    if kind(a) == kind(b) and kind(a) in COMPARED_SETS:
+        of_kind = COMPARED_SETS[kind(a)](f, node, name, a, b)
+        if of_kind is not None:
+            return of_kind
+    if is_list(a) and is_list(b) and name in ("eq", "ne") and not nothing_known(a) and not nothing_known(b):
+        return _same_lists(f, node, name, a, b)
     if is_unknown(a) or is_unknown(b):
         return unknown()
     if is_number(a) and is_number(b):
@@ -266,6 +280,18 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
     if type_of(a) == SYMBOL and type_of(b) == SYMBOL and name in ("eq", "ne"):
         return f.host(name, [a, b], BOOL)
     return f.problem(node, f"{describe(type_of(a))} and {describe(type_of(b))} cannot be compared")
+
+
+def _same_lists(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
+    """`==` and `!=` of lists, element by element."""
+    t = f.common([type_of(a), type_of(b)])
+    if contains_unknown(t):  # nothing is known of the elements: at least one is empty
+        some = next((v for v in (a, b) if not is_unknown(v)), None)
+        if some is None:
+            return Static(name == "eq")
+        t = type_of(some)
+    same = f.program.call(f, ast.copy_location(ast.Pass(), node), library.python.same, [f.coerce(a, t), f.coerce(b, t)], {})
+    return same if name == "eq" or is_unknown(same) else negation(f, same)
 
 
 def _same_tuples(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value], b: Sequence[Value]) -> Value:

@@ -7,17 +7,27 @@ Python keeps dictionaries. `ListT.kind` tells them from lists while the front en
 from __future__ import annotations
 
 import ast
+import collections
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import ListT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Refused
-from backends.acrobat.frontend.evaluator.choice import choose
+from backends.acrobat.frontend.evaluator.choice import choose, negation
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, mapped
-from backends.acrobat.frontend.evaluator.mutation import give, owned_list
-from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, ITERATION, MEMBERSHIP, METHODS, handles
+from backends.acrobat.frontend.evaluator.mutation import Place, give, owned_list
+from backends.acrobat.frontend.evaluator.tables import (
+    BINARY,
+    COMPARED_SETS,
+    FUNCTIONS,
+    ITEMS_PUT,
+    ITERATION,
+    MEMBERSHIP,
+    METHODS,
+    handles,
+)
 from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, describe
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -25,6 +35,7 @@ from backends.acrobat.frontend.values import (
     Static,
     Value,
     empty,
+    guess,
     is_container,
     is_empty,
     is_unknown,
@@ -34,7 +45,7 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     unknown,
 )
-from backends.acrobat.library import python
+from backends.acrobat.library import iteration, python
 
 EMPTY = {"set": ListT(UNKNOWN, kind="set"), "dict": ListT(TupleT((UNKNOWN, UNKNOWN)), kind="dict")}
 
@@ -42,7 +53,22 @@ EMPTY = {"set": ListT(UNKNOWN, kind="set"), "dict": ListT(TupleT((UNKNOWN, UNKNO
 def kind_of(value: Any) -> str:
     """ "set" or "dict", or "" for other values."""
     t = type_or_none(value)
-    return t.kind if isinstance(t, ListT) and t.kind != "list" else ""
+    return t.kind.partition(":")[0] if isinstance(t, ListT) and t.kind != "list" else ""
+
+
+def default_of(f: Frame, whole: Any) -> Value | None:
+    """What a dictionary has for keys that it has not; None if that is an error."""
+    t = type_or_none(whole)
+    match t.kind.partition(":")[2] if isinstance(t, ListT) else "":
+        case "int" | "count":
+            return Static(0)
+        case "float":
+            return Static(0.0)
+        case "list":
+            return empty(ListT(UNKNOWN), f.span)
+        case "set" | "dict" as kind:
+            return empty_of_kind(f, kind)
+    return None
 
 
 def items_of(value: Any) -> Dyn:
@@ -98,22 +124,54 @@ def put(f: Frame, node: ast.AST, whole: Value, key: Value, value: Value) -> Valu
     t = type_of(whole)
     assert isinstance(t, ListT)
     entry = TupleT((type_of(key), type_of(value)))
-    joined = ListT(f.common([t.item, entry]), kind="dict")
+    joined = ListT(f.common([t.item, entry]), kind=t.kind)
     if contains_unknown(joined):
         return empty(joined, f.span)
     pairs = items_of(f.coerce(whole, joined))
     assert isinstance(joined.item, TupleT)
     k, v = (f.coerce(x, wanted) for x, wanted in zip((key, value), joined.item.items, strict=True))
-    return of_kind(f.program.call(f, node, python.put, [pairs, k, v], {}), "dict")
+    return of_kind(f.program.call(f, node, python.put, [pairs, k, v], {}), t.kind)
 
 
 # ---- asking
 
 
+def puts_in(value: Value) -> bool:
+    """Whether looking up a key that is not there puts it into the dictionary."""
+    t = type_or_none(value)
+    return isinstance(t, ListT) and t.kind.startswith("dict:") and t.kind != "dict:count"
+
+
+def observed(f: Frame, name: str) -> bool:
+    """Whether the function does anything with a dictionary but look up and put in entries."""
+    if f.definition is None or name in [a.arg for a in (*f.definition.args.args, *f.definition.args.kwonlyargs)]:
+        return True
+    looked_up = {id(x.value) for x in ast.walk(f.definition) if isinstance(x, ast.Subscript)}
+    return any(
+        isinstance(x, ast.Name) and x.id == name and isinstance(x.ctx, ast.Load) and id(x) not in looked_up
+        for x in ast.walk(f.definition)
+    )
+
+
 def look_up(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
     """`whole[key]`; a key that is not there is an error of the instance."""
+    default = default_of(f, whole)
+    if default is not None and not nothing_known(key):
+        found = contains(f, node, whole, key)
+        if isinstance(default, Dyn) and isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT):
+            value_type = whole.type.item.items[1]
+            default = f.coerce(default, value_type) if isinstance(value_type, ListT) else default
+        if is_unknown(whole):
+            return default
+        return choose(f, ast.Pass(), found, lambda: _there(f, node, whole, key), lambda: default)
+    return _there(f, node, whole, key)
+
+
+def _there(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
+    """The value of a key that the dictionary has."""
     if is_unknown(whole) or is_unknown(key):
-        return unknown()
+        t = whole.type.item.items[1] if isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT) else UNKNOWN
+        return guess(t) if isinstance(t, ListT) else unknown()
     pairs = items_of(whole)
     at = f.program.call(f, node, python.place_of, [pairs, _key(f, whole, key)], {})
     if is_unknown(at):
@@ -175,14 +233,104 @@ def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwar
             return (
                 unknown()
                 if is_unknown(found)
-                else choose(f, ast.Pass(), found, lambda: look_up(f, node, whole, key), lambda: default)
+                else choose(f, ast.Pass(), found, lambda: _there(f, node, whole, key), lambda: default)
             )
-        case "set", "union", [other] if kind_of(other) == "set":
-            return of_kind(f.program.call(f, node, python.union, [items_of(whole), items_of(other)], {}), "set")
+        case "dict", "get", [key]:
+            return _method(f, node, method, [key, Static(None)], {})
+        case "dict", "most_common", counts if len(counts) <= 1:
+            ordered = f.program.call(f, node, python.most_common, [items_of(whole)], {})
+            return ordered if not counts else f.host("list.slice", [ordered, Static(0), counts[0]], type_of(ordered))
+        case "dict", "pop", [key, *others] if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            at = owned_list(f, node, node.func.value, "pop")
+            if at is None:
+                return unknown()
+            held = contains(f, node, whole, key)
+            value = (
+                choose(f, ast.Pass(), held, lambda: _there(f, node, whole, key), lambda: others[0])
+                if others
+                else _there(f, node, whole, key)
+            )
+            give(
+                f, at[0], of_kind(f.program.call(f, node, python.without_key, [items_of(whole), key], {}), type_of(whole).kind)
+            )
+            return value
+        case "dict", "setdefault", [key, value] if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            at = owned_list(f, node, node.func.value, "setdefault")
+            if at is None:
+                return unknown()
+            held = contains(f, node, whole, key)
+            value = choose(f, ast.Pass(), held, lambda: _there(f, node, whole, key), lambda: value)
+            give(f, at[0], put(f, node, whole, key, value))
+            return value
+        case "set", "union" | "intersection" | "difference" | "symmetric_difference" | "issubset" | "issuperset", [other]:
+            other = other if kind_of(other) == "set" else set_of(f, node, iterable(f, other))
+            together = _of_sets(f, node, SET_METHODS[name], whole, other)
+            return unknown() if together is None else together
         case (("set" | "dict"), "copy", []):
             same: Value = whole
             return same
     return f.problem(node, f"`{name}` of a {kind} is not in the language here", "LANGUAGE.md lists what is")
+
+
+SET_METHODS = {
+    "union": "bitor",
+    "intersection": "bitand",
+    "difference": "sub",
+    "symmetric_difference": "bitxor",
+    "issubset": "le",
+    "issuperset": "ge",
+}
+
+
+def _of_sets(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value | None:
+    """What an operator gives of two sets."""
+    functions = {
+        "bitor": python.union,
+        "bitand": python.common,
+        "sub": python.lacking,
+        "bitxor": python.in_one,
+        "le": python.within_set,
+    }
+    if name in ("ge", "gt"):
+        return _of_sets(f, node, {"ge": "le", "gt": "lt"}[name], b, a)
+    if is_unknown(a) or is_unknown(b) or name not in functions:
+        return unknown() if name in functions else None
+    found = f.program.call(f, node, functions[name], [items_of(a), items_of(b)], {})
+    return found if name == "le" else of_kind(found, "set")
+
+
+@handles(BINARY, "set", "dict")
+def _binary(f: Frame, node: ast.AST, op: ast.operator, name: str, a: Value, b: Value) -> Value:
+    if kind_of(a) == kind_of(b) == "set":
+        found = _of_sets(f, node, name, a, b)
+        if found is not None:
+            return found
+    if kind_of(a) == kind_of(b) == "dict" and name == "bitor":
+        return merged(f, node, a, b)
+    raise Refused(f"this operator does not take {describe(type_or_none(a))} and {describe(type_or_none(b))}")
+
+
+def merged(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
+    """The entries of two dictionaries; of equal keys those of the second count."""
+    if nothing_known(a) or nothing_known(b):
+        return unknown()
+    t = f.common([type_of(a), type_of(b)])
+    if contains_unknown(t):
+        return a if is_unknown(b) else b
+    pairs = [items_of(f.coerce(x, t)) for x in (a, b)]
+    return of_kind(f.program.call(f, node, python.merged, pairs, {}), t.kind)
+
+
+@handles(COMPARED_SETS, "set")
+def _compared(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value | None:
+    """`<=`, `>=`, `==` and `!=` of sets."""
+    if name in ("eq", "ne"):
+        if is_unknown(a) or is_unknown(b):
+            return unknown()
+        both = [_of_sets(f, node, "le", x, y) for x, y in ((a, b), (b, a))]
+        same = choose(f, ast.Pass(), both[0], lambda: both[1], lambda: Static(False))  # type: ignore[arg-type, return-value]
+        return same if name == "eq" else negation(f, same)
+    return _of_sets(f, node, name, a, b)
 
 
 # ---- changing
@@ -213,6 +361,18 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
         case "set", "discard", [x] if not is_unknown(whole):
             items = items_of(whole)
             give(f, who, of_kind(f.program.call(f, s, python.without_item, [items, x], {}), "set"))
+        case "dict", "update", [other]:
+            if kind_of(other) != "dict":
+                other = dict_of_pairs(f, s, as_list(f, s, iterable(f, other)))
+            give(f, who, merged(f, s, whole, other))
+        case "set", "remove", [x] if not is_unknown(whole):
+            give(f, who, of_kind(f.program.call(f, s, python.without_first, [items_of(whole), x], {}), "set"))
+        case "set", "intersection_update" | "difference_update", [xs] if not is_unknown(whole):
+            other = xs if kind_of(xs) == "set" else set_of(f, s, iterable(f, xs))
+            left = _of_sets(f, s, "bitand" if name == "intersection_update" else "sub", whole, other)
+            give(f, who, unknown() if left is None else left)
+        case (("set" | "dict"), "clear", []):
+            give(f, who, empty(replace(EMPTY[kind_of(whole)], kind=type_of(whole).kind), f.span))
         case "set", "update", [xs] if not is_unknown(whole):
             more = as_list(f, s, iterable(f, xs))
             give(f, who, of_kind(f.program.call(f, s, python.union, [items_of(whole), more], {}), "set"))
@@ -221,12 +381,39 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
 
 
 @handles(ITEMS_PUT, "dict")
-def _put_entry(f: Frame, s: ast.AST, name: str, whole: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
+def _put_entry(f: Frame, s: ast.AST, name: str | Place, whole: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
     """`d[key] = value`."""
     if len(entries) != 1:
         f.problem(s, "an entry of an entry is not changed in place in the language", "build a new value")
         return
     give(f, name, put(f, s, whole, f.expression(entries[0]), value))
+
+
+DEFAULTS: dict[Any, str] = {int: "int", float: "float", list: "list", set: "set", dict: "dict"}
+
+
+@handles(FUNCTIONS, collections.defaultdict)
+def _default_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """A dictionary that has a value for each key. Looking one up puts it in, which is seen by iterating only."""
+    match args:
+        case [Static(factory)] if factory in DEFAULTS:
+            return empty(replace(EMPTY["dict"], kind=f"dict:{DEFAULTS[factory]}"), f.span)
+    raise Refused("`defaultdict` takes int, float, list, set or dict here")
+
+
+@handles(FUNCTIONS, collections.OrderedDict)
+def _ordered_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return dict_of_pairs(f, node, as_list(f, node, iterable(f, args[0]))) if args else empty_of_kind(f, "dict")
+
+
+@handles(FUNCTIONS, collections.Counter)
+def _counter(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    if not args:
+        return empty(replace(EMPTY["dict"], kind="dict:count"), f.span)
+    items = as_list(f, node, iterable(f, args[0]))
+    if nothing_known(items) or contains_unknown(type_of(items)):
+        return unknown()
+    return of_kind(f.program.call(f, node, iteration.counted, [items], {}), "dict:count")
 
 
 @handles(ITERATION, "dict")

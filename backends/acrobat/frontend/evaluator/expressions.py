@@ -9,16 +9,19 @@ from collections.abc import Sequence
 
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.attributes import attribute
-from backends.acrobat.frontend.evaluator.choice import negation
+from backends.acrobat.frontend.evaluator.choice import fail, negation, open_optional
 from backends.acrobat.frontend.evaluator.conditions import class_key, path_of, truth
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import subscript
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.objects import construct, of_known_class
 from backends.acrobat.frontend.evaluator.operators import binary, unary
+from backends.acrobat.frontend.evaluator.ownership import changeable, seen_inside
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.instances.observed import record_class
-from backends.acrobat.frontend.values import Closure, Static, TupleV, Value, known, unknown
+from backends.acrobat.frontend.types import is_unassigned
+from backends.acrobat.frontend.values import Closure, Dyn, Static, TupleV, Value, known, nothing_known, type_or_none, unknown
 
 
 @handles(EXPRESSIONS, ast.Constant)
@@ -31,6 +34,8 @@ def _name(f: Frame, node: ast.Name, hint: str) -> Value:
     name = node.id
     if name in f.env:
         f.owned.discard(name)  # what reads the name may keep its list; see Frame.borrowed
+        if is_unassigned(type_or_none(f.env[name])):
+            f.env[name] = _assigned(f, node, f.env[name])
         return f.env[name]
     if name in f.poisoned:
         why, advice = f.poisoned[name]
@@ -46,11 +51,26 @@ def _name(f: Frame, node: ast.Name, hint: str) -> Value:
     return f.problem(node, f"`{name}` is not defined")
 
 
+def _assigned(f: Frame, node: ast.Name, value: Value) -> Value:
+    """What a name stands for that may have no value: then Python raises an error."""
+    if not isinstance(value, Dyn):
+        return f.problem(node, f"`{node.id}` is not assigned here", "assign it on every path, or before")
+    text = f"UnboundLocalError: `{node.id}` has no value here"
+    return open_optional(f, node, value, lambda some: some, lambda: fail(f, text), node.id)
+
+
 @handles(EXPRESSIONS, ast.Attribute)
 def _attribute(f: Frame, node: ast.Attribute, hint: str) -> Value:
     opened = f.env.get(path_of(node) or "")
     if opened is not None:
         return opened
+    value = _attribute_of(f, node)
+    if changeable(type_or_none(value)):
+        seen_inside(f, node)
+    return value
+
+
+def _attribute_of(f: Frame, node: ast.Attribute) -> Value:
     known_class = f.env.get(class_key(path_of(node.value) or ""))
     if isinstance(known_class, Static):
         return of_known_class(f, node, f.borrowed(node.value), known_class.value, node.attr)
@@ -66,7 +86,10 @@ def _unary(f: Frame, node: ast.UnaryOp, hint: str) -> Value:
 
 @handles(EXPRESSIONS, ast.Subscript)
 def _subscript(f: Frame, node: ast.Subscript, hint: str) -> Value:
-    return subscript(f, node, f.borrowed(node.value), node.slice)
+    value = subscript(f, node, f.borrowed(node.value), node.slice)
+    if changeable(type_or_none(value)):
+        seen_inside(f, node)
+    return value
 
 
 @handles(EXPRESSIONS, ast.Lambda)
@@ -74,12 +97,14 @@ def _lambda(f: Frame, node: ast.Lambda, hint: str) -> Value:
     if node.args.vararg or node.args.kwarg or node.args.defaults:
         what = "a lambda with defaults or `*` parameters is not in the language"
         return f.problem(node, what, "write a method or a function")
-    return Closure(node, dict(f.env))
+    parameters = {a.arg for a in (*node.args.args, *node.args.kwonlyargs)}
+    seen = {x.id for x in ast.walk(node.body) if isinstance(x, ast.Name)} - parameters
+    return Closure(node, {k: v for k, v in f.env.items() if k in seen or k.startswith(HIDDEN)}, f.function, f.file)
 
 
 @handles(EXPRESSIONS, ast.NamedExpr)
 def _walrus(f: Frame, node: ast.NamedExpr, hint: str) -> Value:
-    return f.problem(node, "`:=` is not in the language", "assign the value in a statement of its own")
+    return f.problem(node, "`:=` is not in the language here", "assign the value in a statement of its own")
 
 
 @handles(EXPRESSIONS, ast.Starred)
@@ -133,7 +158,10 @@ def _spread(f: Frame, node: ast.AST, elts: Sequence[ast.expr], tuple_: bool) -> 
         if not isinstance(e, ast.Starred):
             parts.append(TupleV((f.expression(e),)))
             continue
-        xs = iterable(f, f.expression(e.value))
+        whole = f.expression(e.value)
+        if nothing_known(whole):
+            return unknown()
+        xs = iterable(f, whole)
         components = f.components(xs)
         parts.append(TupleV(tuple(components)) if components is not None else xs)
     if all(isinstance(part, TupleV) for part in parts):

@@ -17,8 +17,8 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT, 
 from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.arguments import Refused
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, leaves
-from backends.acrobat.frontend.evaluator.tables import COERCIONS, EXPRESSIONS, LEAVING, STATEMENTS, Exits
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, leaves, root_of
+from backends.acrobat.frontend.evaluator.tables import COERCIONS, COMPONENTS, EXPRESSIONS, LEAVING, STATEMENTS, Exits
 from backends.acrobat.frontend.instances.annotations import AnnotationError, Datatypes
 from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.reads import Reads
@@ -27,14 +27,29 @@ from backends.acrobat.frontend.types import (
     NEVER,
     NONE,
     SYMBOL,
+    UNASSIGNED,
     Mismatch,
     NeverT,
     UnknownT,
     contains_unknown,
     describe,
+    is_unassigned,
     join_types,
 )
-from backends.acrobat.frontend.values import Dyn, Static, TupleV, Value, guess, is_unknown, type_of, type_or_none, unknown
+from backends.acrobat.frontend.values import (
+    NOTHING,
+    Dyn,
+    FilledPlaceholder,
+    Special,
+    Static,
+    TupleV,
+    Value,
+    guess,
+    is_unknown,
+    type_of,
+    type_or_none,
+    unknown,
+)
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import Names
 
@@ -45,8 +60,6 @@ REPEATED = (ast.IfExp, ast.BoolOp, ast.Compare)
 OUTSIDE = {
     ast.With: "`with`",
     ast.Try: "`try`",
-    ast.FunctionDef: "a function inside a function",
-    ast.Delete: "`del`",
 }
 """Statements that are not in the language, as messages name them."""
 ADVICE = {
@@ -63,6 +76,8 @@ class ProgramServices(Protocol):
     symbols: Symbols
     messages: Messages
     reads: Reads
+    learnt: dict[Any, Any]
+    changed: bool
     incomplete: bool
     lost: Problem | None
 
@@ -79,6 +94,8 @@ class Frame:
         self.file = file
         self.namespace = namespace
         self.what = what  # the function's name, for messages
+        self.key: Any = None  # the function, and what it is compiled for
+        self.definition: ast.FunctionDef | None = None  # the function's syntax tree
         self.function: FunctionType | None = None  # where the namespace's names come from
         self.names = Names()
         self.builder = Builder(self.names)
@@ -99,6 +116,7 @@ class Frame:
         self.lengths: set[str] = set()  # variables that hold the extent of a list or ragged tensor
         self.nonempty: set[str] = set()  # lists that were stacked: PyTorch raises for one without items
         self.lengths_of: dict[str, str] = {}  # a list's variable -> that of a list known to be as long
+        self.dropped: ast.AST | None = None  # the call compiled now whose result nothing uses
         self.quiet = 0
         self.cause: Problem | None = None  # the first problem of the last trial
 
@@ -171,10 +189,10 @@ class Frame:
 
     def borrowed(self, node: ast.expr) -> Value:
         """As `expression`, for an operand that is looked at and not kept: its list still belongs to its name alone."""
-        owned = isinstance(node, ast.Name) and node.id in self.owned
+        name = root_of(node)
+        kept = set() if name is None else {name, deep(name)} & self.owned
         value = self.expression(node)
-        if owned:
-            self.owned.add(node.id)  # type: ignore[attr-defined]
+        self.owned |= kept
         return value
 
     @contextmanager
@@ -247,7 +265,7 @@ class Frame:
             del self.env[path]
         self.env[name] = value
         self.poisoned.pop(name, None)
-        self.owned.discard(name)
+        self.owned -= {name, deep(name)}
 
     def var(self, name: str, type: Any) -> n.Var:
         return n.Var(self.names.fresh(name.lstrip(HIDDEN)), type, span=self.span)
@@ -283,6 +301,8 @@ class Frame:
                 return self.bind(n.Tuple(atoms, TupleT(tuple(a.type for a in atoms)), span=self.span), "tuple").atom
             case Static(tuple() as items):
                 return self.atom(TupleV(tuple(Static(v) for v in items)))
+            case Special() if value is NOTHING:
+                return self.bind(n.Tuple((), UNASSIGNED, span=self.span), "unassigned").atom
             case Static(None):
                 return self.bind(n.Tuple((), NONE, span=self.span), "none").atom
         type_of(value)
@@ -294,10 +314,12 @@ class Frame:
         some = [t for t in types if t is not NONE]
         joined: Any = UnknownT()
         optional = next((t for t in some if isinstance(t, DataT) and t.name in self.program.datatypes.optionals), None)
+        unassigned = next((t for t in some if is_unassigned(t)), None)
+        if UNASSIGNED in types or unassigned is not None:
+            held = [self.program.datatypes.optionals[t.name] if is_unassigned(t) else t for t in types if t is not UNASSIGNED]
+            return self.program.datatypes.unassigned(self.common(held, numbers)) if held else UNASSIGNED
         if len(some) < len(types) or optional is not None:
-            inner: Any = UnknownT()
-            for t in some:
-                inner = join_types(inner, self.program.datatypes.optionals[t.name] if t == optional else t)
+            inner = self.common([self.program.datatypes.optionals[t.name] if t == optional else t for t in some])
             return self.program.datatypes.optional(inner)
         if len(some) > 1 and all(isinstance(t, ListT) and (t.rows, t.kind) == (some[0].rows, some[0].kind) for t in some):
             return replace(some[0], item=self.common([t.item for t in some]))
@@ -320,7 +342,7 @@ class Frame:
             none = self.bind(n.ListOf((), ListT(type), span=self.span), "none")
             return self.host("list.get", [none, Dyn(self.atom(value))], type, "never")
         if isinstance(type, DataT) and type.name in self.program.datatypes.optionals:
-            if have is NONE:
+            if have is UNASSIGNED if is_unassigned(type) else have is NONE:
                 return self.bind(n.Construct("None", (), type, span=self.span), "none")
             inner = self.program.datatypes.optionals[type.name]
             return self.bind(n.Construct("Some", (self.atom(self.coerce(value, inner)),), type, span=self.span), "some")
@@ -337,6 +359,9 @@ class Frame:
         if isinstance(have, ListT) and isinstance(type, ListT) and (have.rows, have.kind) != (type.rows, type.kind):
             raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
         if isinstance(have, ListT) and isinstance(type, ListT) and contains_unknown(have):
+            if isinstance(value, Dyn) and isinstance(value.atom, FilledPlaceholder):
+                self.learn(value.atom.span, type)
+                return Dyn(FilledPlaceholder("", type, span=value.atom.span))
             if contains_unknown(type):
                 return value
             return self.bind(n.ListOf((), type, span=self.span), "empty")
@@ -350,6 +375,22 @@ class Frame:
                 body = b.finish(self.atom(self.coerce(Dyn(item), type.item)))
             return self.bind(n.Map(item, value.atom, body, type, span=self.span), "list")
         raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
+
+    def learnt(self, span: Span) -> Any:
+        """The type that a list made at a place has, as far as earlier rounds have found it."""
+        return self.program.learnt.get((self.key, span), UnknownT())
+
+    def learn(self, span: Span, type: Any) -> None:
+        """Note the type of a list whose elements' type was not known where it is made."""
+        self.program.incomplete = True
+        if not contains_unknown(type) and self.learnt(span) != type:
+            self.program.learnt[self.key, span] = type
+            self.program.changed = True
+
+    def not_yet(self, type: Any) -> Dyn:
+        """A list with elements that is made here, and whose type is known in part only."""
+        self.program.incomplete = True
+        return Dyn(FilledPlaceholder("", type, span=self.span))
 
     def merge(self, branches: Sequence[tuple[Builder, Value]], where: ast.AST | Span) -> tuple[Any, list[n.Expr]]:
         """The common type of the branches' values and each branch as an expression of that type."""
@@ -423,6 +464,8 @@ class Frame:
                 out = [Static(v) for v in items]
             case Dyn(atom) if isinstance(atom.type, ListT) and atom.type.rows is None and count is not None:
                 return self._elements(value, count)
+            case Dyn(atom) if isinstance(atom.type, DataT) and (parts := self._named(value)) is not None:
+                out = parts
             case Dyn(atom) if isinstance(atom.type, TupleT):
                 out = [
                     Static(None) if t == NONE else self.bind(n.Field(atom, i, t, span=self.span), "field")
@@ -431,6 +474,13 @@ class Frame:
             case _:
                 return None
         return out if count is None or len(out) == count else None
+
+    def _named(self, value: Dyn) -> list[Value] | None:
+        for rule in COMPONENTS:
+            found = rule(self, value)
+            if found is not None:
+                return list(found)
+        return None
 
     def _elements(self, xs: Dyn, count: int) -> list[Value]:
         """A list taken apart; one that has not `count` elements is an error of the instance, as it is in Python."""

@@ -5,16 +5,20 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from backends.acrobat.core.types import INT, ListT, TupleT
+from backends.acrobat.core.types import INT, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator import constants, containers, lists, objects
 from backends.acrobat.frontend.evaluator.arguments import constant
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import list_of
+from backends.acrobat.frontend.evaluator.lists import list_of, sliced
+from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.tables import INDICES, LENGTHS, SUBSCRIPTS, handles
+from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import (
     END,
     Dyn,
+    Keywords,
+    Method,
     Static,
     TupleV,
     Value,
@@ -22,6 +26,7 @@ from backends.acrobat.frontend.values import (
     is_list,
     is_unknown,
     kind,
+    known,
     nothing_known,
     type_of,
     type_or_none,
@@ -42,7 +47,7 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     return f.problem(node, "this cannot be indexed")
 
 
-NAMED: set[Any] = {Static, "dict", "object"}
+NAMED: set[Any] = {Keywords, Static, "dict", "object"}
 """The kinds of values that have entries under names."""
 
 
@@ -76,6 +81,16 @@ def _of_constant(f: Frame, node: ast.AST, value: Static, index: ast.expr) -> Val
             return constants.entry(f, node, entries, f.borrowed(index))
         case tuple(), _:
             return _of_tuple(f, node, value, index)
+        case list() as items, _:
+            return _of_tuple(f, node, Static(tuple(items)), index)
+        case str() as text, _:
+            if isinstance(index, ast.Slice):
+                bounds = [constant(f.expression(e), "a bound") if e else None for e in (index.lower, index.upper, index.step)]
+                return Static(text[slice(*bounds)])
+            at = f.expression(index)
+            if known(at)[0]:
+                return Static(text[constant(at, "the index")])
+            return element_at(f, node, list_of(f, node, list(map(Static, text))), at)  # type: ignore[arg-type]
     return f.problem(node, "this cannot be indexed")
 
 
@@ -84,13 +99,35 @@ def _of_dict(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     if isinstance(index, ast.Slice):
         return _of_list(f, node, value, index)
     key = Static(index.value) if isinstance(index, ast.Constant) and isinstance(index.value, str) else f.borrowed(index)
-    return containers.look_up(f, node, value, key)
+    found = containers.look_up(f, node, value, key)
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and containers.puts_in(value):
+        name = node.value.id
+        if name in f.env and containers.observed(f, name):
+            if name not in f.owned:
+                message = "looking up in a defaultdict puts the key into it, which may be seen elsewhere"
+                return f.problem(node, message, "write `.get(key, default)`")
+            after = containers.put(f, node, value, key, found)
+            give(f, name, f.not_yet(type_of(after)) if is_unknown(after) and not nothing_known(after) else after)
+    return found
 
 
 @handles(SUBSCRIPTS, "object")
 def _of_object(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     if isinstance(index, ast.Constant) and isinstance(index.value, str):
         return objects.field(f, node, value, index.value)
+    assert isinstance(value.type, DataT)
+    classes = f.program.datatypes.cases.get(value.type.name, ())
+    if len(classes) == 1 and issubclass(classes[0], RecordOf) and not isinstance(index, ast.Slice):
+        key = f.expression(index)
+        if known(key)[0]:
+            return objects.field(f, node, value, str(known(key)[1]))
+        if is_unknown(key):
+            return unknown()
+        keys = f.program.datatypes.record_fields(classes[0])
+        return constants.chosen(f, node, list(keys), key, lambda k: objects.field(f, node, value, k))
+    method = objects.class_attribute(f, node, value, classes, "__getitem__") if classes else None
+    if isinstance(method, Method) and not isinstance(index, ast.Slice):
+        return f.program.call(f, node, method.function, [value, f.expression(index)], {})
     return f.problem(node, "this cannot be indexed")
 
 
@@ -102,7 +139,8 @@ def _of_list(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
         if step == -1 and index.lower is None and index.upper is None:
             return f.host("list.reverse", [value], value.type, "reversed")
         if step != 1:
-            return f.problem(node, "a slice of a list has step 1 here, or is [::-1]")
+            first, last = (f.expression(e) if e else Static(None) for e in (index.lower, index.upper))
+            return sliced(f, node, value, first, last, Static(step))
         start = f.expression(index.lower) if index.lower else Static(0)
         stop = f.expression(index.upper) if index.upper else Static(END)
         return f.host("list.slice", [value, start, stop], value.type)

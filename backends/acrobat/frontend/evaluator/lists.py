@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from backends.acrobat.core.types import INT, ListT, TupleT
-from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import ITERATION, handles
 from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown
@@ -24,11 +24,13 @@ from backends.acrobat.frontend.values import (
     is_list,
     is_unknown,
     kind,
+    nothing_known,
     retyped,
     type_of,
     unknown,
 )
 from backends.acrobat.ir import nodes as n
+from backends.acrobat.library import iteration
 
 Array: TypeAlias = Any
 """A value that is a tensor, ragged or not, or a list: a `Dyn`, in most places."""
@@ -50,8 +52,11 @@ def list_of(f: Frame, node: ast.AST, items: list[Value], hint: str = "") -> Valu
         if all(isinstance(v, Static) or (isinstance(v, Special) and v.unrolled) for v in items) or all(map(is_array, items)):
             return TupleV(tuple(items))
         return f.problem(node, f"the elements of this list differ in type: {f.places(items)}")
+    learnt = f.learnt(f.span)
+    if contains_unknown(t) and isinstance(learnt, ListT) and learnt.kind == "list":
+        t = learnt.item
     if contains_unknown(t):
-        return unknown()
+        return f.not_yet(ListT(t)) if isinstance(t, (ListT, TupleT)) else unknown()
     atoms = tuple(f.atom(f.coerce(v, t)) for v in items)
     result = f.bind(n.ListOf(atoms, ListT(t), span=f.span), hint or "list")
     assert isinstance(result.atom, n.Var)
@@ -185,6 +190,22 @@ def flattened(f: Frame, xs: Array) -> Dyn:
     none = f.bind(n.ListOf((), t, span=f.span), "empty")
     folded = f.bind(n.Fold(item, f.atom(xs), (so_far,), (none.atom,), body, TupleT((t,)), span=f.span), "joined")
     return f.bind(n.Field(folded.atom, 0, t, span=f.span), "all")
+
+
+def sliced(f: Frame, node: ast.AST, items: Value, start: Value, stop: Value, step: Value) -> Value:
+    """`items[start:stop:step]` of a list."""
+    if nothing_known(items):
+        return unknown()
+    by = 1 if step == Static(None) else constant(step, "the step")
+    if by == 0:
+        raise Refused("the step of a slice is not zero")
+    size = length(f, items)
+    where = ast.copy_location(ast.Pass(), node)
+    pair = f.program.call(f, where, iteration.bounds, [size, start, stop, Static(by)], {})
+    parts = f.components(pair, 2)
+    if parts is None:
+        return unknown()
+    return f.program.call(f, where, iteration.stepped, [items, *parts, Static(by)], {})
 
 
 # ---- one value from many

@@ -4,22 +4,31 @@ and `return` inside them do."""
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import FunctionType
 from typing import Any, TypeAlias
 
 from backends.acrobat.core.types import BOOL, DataT, TupleT
 from backends.acrobat.errors import Problem
+from backends.acrobat.frontend.evaluator import nested
+from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import choose, open_optional, optional
 from backends.acrobat.frontend.evaluator.conditions import class_key, of_class, truth
+from backends.acrobat.frontend.evaluator.desugar import is_generator
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable
-from backends.acrobat.frontend.evaluator.scope import assign, changed_in
-from backends.acrobat.frontend.evaluator.syntax import RETURNED, assigned, ends, hint_of, leaves
+from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside
+from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives
+from backends.acrobat.frontend.evaluator.syntax import RETURNED, assigned, deep, ends, hint_of, leaves, root_of
 from backends.acrobat.frontend.evaluator.tables import Exits
-from backends.acrobat.frontend.types import NONE, Mismatch, contains_unknown, join_types
+from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, join_types
 from backends.acrobat.frontend.values import (
+    NOTHING,
     Dyn,
+    Method,
+    Nested,
     Special,
     Static,
     TupleV,
@@ -43,12 +52,39 @@ is an error that names it."""
 def iterated(f: Frame, s: ast.For) -> Value:
     """What the loop runs over: a list of the program, or a tuple to unroll over."""
     value = f.borrowed(s.iter)
+    changed = assigned(s.body)
     for name in _running_over(s.iter):
-        if name in assigned(s.body):
+        if name in changed:
             f.owned.discard(name)  # the loop would see what is appended
+    for call in (x for x in ast.walk(s.iter) if isinstance(x, ast.Call)):
+        fed = [name for name in _seen_by_generator(f, call) if name in changed or name in changed_in(f, s.body)]
+        if fed:
+            raise Refused(f"`{fed[0]}` is changed while a generator that sees it is walked over", "write `list(...)` around it")
+    if isinstance(s.iter, (ast.Name, ast.Subscript, ast.Attribute)) and holds_parts(value):
+        seen_inside(f, s.iter)  # under the loop's variable
     if isinstance(value, Static) and isinstance(value.value, range) and _picks_modules(f, s):
         return TupleV(tuple(map(Static, value.value)))
     return iterable(f, value)
+
+
+def _seen_by_generator(f: Frame, call: ast.Call) -> list[str]:
+    """The names that a generator function sees which a call calls; none for other functions."""
+    with f.trial():
+        callee = f.borrowed(call.func)
+    match callee:
+        case Nested(definition):
+            if not is_generator(definition):
+                return []
+            names = nested.captured(f, callee) if callee.env is None else []
+        case Static(FunctionType() as function) | Method(function=FunctionType() as function):
+            if not function.__code__.co_flags & inspect.CO_GENERATOR:
+                return []
+            names = []
+        case _:
+            return []
+    receiver = [call.func.value] if isinstance(call.func, ast.Attribute) else []
+    given = [*call.args, *(k.value for k in call.keywords), *receiver]
+    return names + [name for name in map(root_of, given) if name is not None and name != "self"]
 
 
 def _running_over(node: ast.expr) -> list[str]:
@@ -122,12 +158,12 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
     result = f.bind(made, "loop")
     for name in assigned(_inside(s)):
         f.env.pop(name, None)
-        f.owned.discard(name) if name not in carried else None
+        f.owned -= {name, deep(name)} if name not in carried else set()
         f.poisoned.setdefault(name, ("is assigned inside a loop only", "assign it before the loop"))
     for i, (name, t) in enumerate(zip(carried, types, strict=True)):
-        owned = name in f.owned
+        owned = {name, deep(name)} & f.owned
         f.rebind(name, f.bind(n.Field(result.atom, i, t, span=f.span), name))
-        f.owned |= {name} if owned else set()
+        f.owned |= owned
 
 
 def returning(
@@ -153,7 +189,7 @@ def returning(
 
 def _enter(f: Frame, values: Mapping[str, Value]) -> None:
     """The carried names as a round finds them."""
-    owned = f.owned & set(values)
+    owned = f.owned & {x for name in values for x in (name, deep(name))}
     for name, value in values.items():
         f.rebind(name, value)
     f.owned |= owned
@@ -227,6 +263,13 @@ def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any
     """The names the loop carries from round to round, and their types: found by compiling the body until nothing changes."""
     own = set(assigned([s.target])) if isinstance(s, ast.For) else set()
     carried = [x for x in changed_in(f, s.body) if x in f.env and x not in own and type_or_none(f.env[x]) is not None]
+    later = [x for x in dict.fromkeys((*own, *changed_in(f, s.body))) if x not in carried and x != RETURNED and lives(f, s, x)]
+    for name in later:  # what it has after the loop, if there was a round
+        if name not in f.env or type_or_none(f.env[name]) is None:
+            if name in f.poisoned:
+                continue
+            f.env[name] = NOTHING
+        carried.append(name)
     first = {name: f.env[name] for name in carried}
     types = {name: type_of(value) for name, value in first.items()}
     trials = TRIALS + len(carried)
@@ -234,7 +277,7 @@ def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any
         ways: list[dict[str, Value]] = []
         earlier, f.mutated = f.mutated, set()
         with f.trial():
-            _enter(f, {name: Static(None) if t is NONE else Dyn(f.var(name, t)) for name, t in types.items()})
+            _enter(f, {name: _start(f, name, t) for name, t in types.items()})
             if isinstance(s, ast.For):
                 assign(f, s.target, Dyn(f.var("item", item)))
                 _trial(f, s, ways)
@@ -261,6 +304,13 @@ def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any
             what = f"the types in this loop have not settled after {trials} rounds: the last changed that of `{name}`"
             f.problem(s, what, "annotate it, or give it the same type before the loop and after each round")
     return list(types), list(types.values())
+
+
+def _start(f: Frame, name: str, type: Any) -> Value:
+    """What a name that a loop carries stands for in a round."""
+    if type is NONE:
+        return Static(None)
+    return NOTHING if type is UNASSIGNED else Dyn(f.var(name, type))
 
 
 def _trial(f: Frame, s: LoopStatement, ways: list[dict[str, Value]]) -> Value:

@@ -7,13 +7,16 @@ The program is pure: a change binds the name to a new value. That is right where
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from backends.acrobat.core.types import BOOL, INT, ListT, TensorT
+from backends.acrobat.core.types import BOOL, INT, DataT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, empty_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.operators import binary
-from backends.acrobat.frontend.evaluator.tables import ITEMS_PUT, handles
+from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, root_of
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, EXPRESSIONS, ITEMS_PUT, handles
 from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe, plural
 from backends.acrobat.frontend.values import (
     END,
@@ -32,32 +35,132 @@ from backends.acrobat.frontend.values import (
     unknown,
 )
 from backends.acrobat.ir import nodes as n
+from backends.acrobat.library import iteration
 
 
-def owned_list(f: Frame, s: ast.AST, owner: ast.expr, what: str) -> tuple[str, Value] | None:
-    """The name that alone has a list, and its value. None if the list is seen elsewhere, which is noted, or not known yet."""
-    if not isinstance(owner, ast.Name):
-        f.problem(s, f"`{what}` is for a list with a name of its own", "change a variable, and build the structure from it")
-        return None
-    name = owner.id
-    xs = f.env.get(name, unknown())
-    if nothing_known(xs):
-        return None
-    if name not in f.owned:
-        if not isinstance(type_or_none(xs), (ListT, TensorT)):
-            f.problem(s, f"`{what}` is for lists, not {describe(type_or_none(xs))}")
-            return None
+@dataclass(frozen=True)
+class Place:
+    """A place that is changed: a name, or an item or attribute of one. `put` gives it a new value."""
+
+    put: Callable[[Value], None]
+
+
+def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[Place, Value] | None:
+    """The place that an expression names, which nothing else sees, and what stands there. None if it may be seen elsewhere,
+    which is noted, or is not known yet."""
+    match node:
+        case ast.Name(name):
+            value = f.env.get(name, unknown())
+            if nothing_known(value):
+                return None
+            if not _alone(f, s, name, value, what):
+                return None
+            return Place(lambda v: give(f, name, v)), value
+        case ast.Subscript(owner, index) if not isinstance(index, (ast.Slice, ast.Tuple)):
+            around = place(f, s, owner, what)
+            if around is None or not _deep(f, s, node, what):
+                return None
+            outer, whole = around
+            if kind(whole) not in ("list", "dict", "object"):
+                f.problem(s, f"`{what}` of a part of {describe(type_or_none(whole))} is not in the language")
+                return None
+            at = ast.copy_location(ast.Name(f"{HIDDEN}at{node.lineno}:{node.col_offset}", ast.Load()), index)
+            if not isinstance(index, ast.Constant):
+                f.env[at.id] = f.expression(index)
+                index = at
+            inner = f.expression(ast.copy_location(ast.Subscript(_Given(whole), index, ast.Load()), node))
+            if nothing_known(inner):
+                return None
+            return Place(lambda v: put_into(f, s, outer, whole, [index], v)), inner
+        case ast.Attribute(owner, attr):
+            around = place(f, s, owner, what)
+            if around is None or not _deep(f, s, node, what):
+                return None
+            outer, whole = around
+            inner = f.expression(ast.copy_location(ast.Attribute(_Given(whole), attr, ast.Load()), node))
+            if nothing_known(inner):
+                return None
+            return Place(lambda v: put_attribute(f, s, outer, whole, attr, v)), inner
+    f.problem(s, f"`{what}` is for a list with a name of its own", "change a variable, and build the structure from it")
+    return None
+
+
+class _Given(ast.expr):
+    """An expression whose value is there already."""
+
+    _fields = ()
+
+    def __init__(self, value: Value) -> None:
+        super().__init__()
+        self.value = value
+
+
+@handles(EXPRESSIONS, _Given)
+def _given(f: Frame, node: _Given, hint: str) -> Value:
+    return node.value
+
+
+def _alone(f: Frame, s: ast.AST, name: str, value: Value, what: str) -> bool:
+    """Whether a name is the only one of its value; noted where it is not."""
+    if name in f.owned:
+        return True
+    if getattr(value, "python_object", None) is not None:
+        f.problem(s, "an attribute of the model is not assigned to in the language", "keep it in a variable, and return it")
+        return False
+    if not isinstance(type_or_none(value), (ListT, TensorT, DataT)):
+        f.problem(s, f"`{what}` is for lists, not {describe(type_or_none(value))}")
+    elif isinstance(type_or_none(value), DataT):
+        advice = "make a new object with the new value"
+        f.problem(s, f"`{what}` changes an object that may be seen under another name than `{name}`", advice)
+    else:
         advice = f"make a list of its own first: `{name} = list({name})`"
         f.problem(s, f"`{what}` changes a list that may be seen under another name than `{name}`", advice)
-        return None
-    return name, xs
+    return False
 
 
-def give(f: Frame, name: str, value: Value) -> None:
+def _deep(f: Frame, s: ast.AST, node: ast.expr, what: str) -> bool:
+    """Whether nothing but its name sees what is inside of a value; noted where something may."""
+    name = root_of(node)
+    if name is not None and deep(name) in f.owned:
+        return True
+    f.problem(s, f"`{what}` changes a part of `{name}` that may be seen elsewhere", "build a new value, or make copies first")
+    return False
+
+
+def owned_list(f: Frame, s: ast.AST, owner: ast.expr, what: str) -> tuple[Place, Value] | None:
+    """The place that alone has a list, and the list. None if the list is seen elsewhere, which is noted, or not known yet."""
+    return place(f, s, owner, what)
+
+
+def give(f: Frame, name: str | Place, value: Value) -> None:
     """`name` is changed to `value`, which still belongs to it alone."""
+    if isinstance(name, Place):
+        name.put(value)
+        return
+    kept = {name, deep(name)} & f.owned
     f.rebind(name, value)
-    f.owned.add(name)
+    f.owned |= {name} | kept
     f.mutated.add(name)
+
+
+def put_into(f: Frame, s: ast.AST, where: Place, whole: Value, entries: Sequence[ast.expr], value: Value) -> None:
+    """`whole[entries] = value`, of what stands at a place."""
+    handler = ITEMS_PUT.get(kind(whole))
+    if handler is None:
+        f.problem(s, f"an item of {describe(type_or_none(whole))} cannot be assigned to")
+        return
+    handler(f, s, where, whole, entries, value)
+
+
+def put_attribute(f: Frame, s: ast.AST, where: Place, whole: Value, name: str, value: Value) -> None:
+    """`whole.name = value`, of an object that stands at a place."""
+    if nothing_known(whole):
+        return
+    handler = ATTRIBUTES_PUT.get(kind(whole))
+    if handler is None:
+        f.problem(s, "an attribute of this is not assigned to in the language", "make a new object with the new value")
+        return
+    handler(f, s, where, whole, name, value)
 
 
 def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast.expr]) -> None:
@@ -77,6 +180,8 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
     if found is None:
         return
     who, xs = found
+    if any(changeable(type_or_none(v)) and not fresh_inside(f, a) for v, a in zip(values, args, strict=True)):
+        seen_inside(f, owner)
     if name == "append" and len(values) == 1 and isinstance(xs, TupleV):
         give(f, who, TupleV((*xs.items, values[0])))
         return
@@ -84,7 +189,9 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
         return
     match name, values:
         case "append", [item]:
-            _append(f, s, who, xs, item)
+            _append(f, s, owner, who, xs, item)
+        case "appendleft", [item]:
+            give(f, who, binary(f, s, ast.Add(), list_of(f, s, [item]), xs) if not is_unknown(xs) else list_of(f, s, [item]))
         case "extend", [more]:
             give(f, who, binary(f, s, ast.Add(), xs, as_list(f, s, iterable(f, more))))
         case "insert", [at, item]:
@@ -93,7 +200,7 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
             one = list_of(f, s, [item])
             give(f, who, binary(f, s, ast.Add(), binary(f, s, ast.Add(), left, one), right))
         case "reverse", []:
-            give(f, who, f.host("list.reverse", [xs], type_of(xs), who))
+            give(f, who, f.host("list.reverse", [xs], type_of(xs), "reversed"))
         case "clear", []:
             give(f, who, empty_list(f))
         case _:
@@ -133,7 +240,7 @@ def pop(f: Frame, node: ast.Call, owner: ast.expr, at: Value) -> Value:
     return item
 
 
-def _append(f: Frame, s: ast.stmt, name: str, xs: Value, item: Value) -> None:
+def _append(f: Frame, s: ast.stmt, owner: ast.expr, name: Place, xs: Value, item: Value) -> None:
     """`xs.append(item)`, of a list that belongs to `name` alone."""
     t = type_or_none(xs)
     if not isinstance(t, ListT):
@@ -142,14 +249,14 @@ def _append(f: Frame, s: ast.stmt, name: str, xs: Value, item: Value) -> None:
     try:
         joined = ListT(f.common([t.item, type_of(item)]))
     except Mismatch:
-        what = f"`{name}` holds {plural(t.item)}, this appends {describe(type_of(item))}"
+        what = f"`{ast.unparse(owner)}` holds {plural(t.item)}, this appends {describe(type_of(item))}"
         f.problem(s, what, "a list has elements of one type")
         return
     if contains_unknown(joined):
         give(f, name, empty(joined, f.span))
         return
     display = () if t == ListT(unknown().type) else f.displays.get(getattr(getattr(xs, "atom", None), "name", ""))
-    result = f.host("list.append", [f.coerce(xs, joined), f.coerce(item, joined.item)], joined, name)
+    result = f.host("list.append", [f.coerce(xs, joined), f.coerce(item, joined.item)], joined, root_of(owner) or "list")
     if display is not None and isinstance(result.atom, n.Var):
         f.displays[result.atom.name] = (*display, item)
     give(f, name, result)
@@ -166,21 +273,45 @@ def put_item(f: Frame, s: ast.AST, target: ast.Subscript, value: Value) -> None:
         index = owner.slice
         entries = [*(index.elts if isinstance(index, ast.Tuple) else [index]), *entries]
         owner = owner.value
-    found = owned_list(f, s, owner, "an assignment to an item")
+    if len(entries) > 1 and isinstance(target.value, ast.Subscript) and not _of_tensor(f, owner):
+        owner, entries = target.value, [target.slice]
+    found = place(f, s, owner, "an assignment to an item")
     if found is None or nothing_known(value):
         return
-    name, xs = found
-    handler = ITEMS_PUT.get(kind(xs))
-    if handler is None:
-        f.problem(s, f"an item of {describe(type_or_none(xs))} cannot be assigned to")
+    put_into(f, s, *found, entries, value)
+
+
+def _of_tensor(f: Frame, owner: ast.expr) -> bool:
+    return isinstance(owner, ast.Name) and kind(f.env.get(owner.id, unknown())) in ("tensor", "ragged")
+
+
+def _put_slice(f: Frame, s: ast.AST, name: str | Place, xs: Dyn, bounds: ast.Slice, value: Value) -> None:
+    """`xs[start:stop] = values`."""
+    if bounds.step is not None:
+        f.problem(s, "a slice with a step is not assigned to in the language", "write a loop")
         return
-    handler(f, s, name, xs, entries, value)
+    more = as_list(f, s, iterable(f, value))
+    if nothing_known(more) or is_unknown(xs):
+        return
+    start, stop = (f.expression(e) if e is not None else Static(None) for e in (bounds.lower, bounds.upper))
+    size = f.host("list.len", [xs], INT, "size")
+    ends = f.program.call(f, ast.copy_location(ast.Pass(), s), iteration.bounds, [size, start, stop, Static(1)], {})
+    parts = f.components(ends, 2)
+    if parts is None:
+        return
+    first, last = parts
+    last = f.host("max", [first, last], INT, "stop")
+    whole = binary(f, s, ast.Add(), part(f, xs, Static(0), first), more)
+    give(f, name, binary(f, s, ast.Add(), whole, part(f, xs, last, Static(END))))
 
 
 @handles(ITEMS_PUT, "list", "ragged")
-def _put_item(f: Frame, s: ast.AST, name: str, xs: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
+def _put_item(f: Frame, s: ast.AST, name: str | Place, xs: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
     if len(entries) != 1:
         f.problem(s, "an item of an item is not changed in place in the language", "build a new list")
+        return
+    if isinstance(entries[0], ast.Slice) and kind(xs) == "list":
+        _put_slice(f, s, name, xs, entries[0], value)
         return
     i = f.expression(entries[0])
     if is_unknown(i) or is_unknown(xs):

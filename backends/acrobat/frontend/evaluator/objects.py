@@ -8,17 +8,28 @@ import functools
 import inspect
 import types
 from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any
 
-from backends.acrobat.core.types import IDENTITY, DataT
+from backends.acrobat.core.types import BOOL, IDENTITY, DataT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments
-from backends.acrobat.frontend.evaluator.choice import optional
+from backends.acrobat.frontend.evaluator.choice import choose, optional
+from backends.acrobat.frontend.evaluator.desugar import plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
-from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, FUNCTIONS, handles
+from backends.acrobat.frontend.evaluator.tables import (
+    ATTRIBUTES,
+    ATTRIBUTES_PUT,
+    COMPONENTS,
+    EXPRESSIONS,
+    FUNCTIONS,
+    ITEMS_PUT,
+    handles,
+)
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.source import source_of
-from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe
-from backends.acrobat.frontend.values import Dyn, Method, Static, Value, guess, nothing_known, type_of, unknown
+from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_unknown, describe
+from backends.acrobat.frontend.values import Dyn, Method, Partial, Static, Value, guess, known, nothing_known, type_of, unknown
 from backends.acrobat.ir import nodes as n
 
 
@@ -27,21 +38,53 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
     datatypes = f.program.datatypes
     t = DataT(datatypes.union_of(cls))
     if issubclass(cls, RecordOf):
-        names, defaults = datatypes.record_fields(cls), {}
+        names = datatypes.record_fields(cls)
+        defaults: dict[str, Value] = {}
     else:
         fields = [x for x in dataclasses.fields(cls) if x.init]  # type: ignore[arg-type]
         names = [x.name for x in fields]
         defaults = {x.name: Static(x.default) for x in fields if x.default is not dataclasses.MISSING}
+        given = {*names[: len(args)], *kwargs}
+        for x in fields:
+            if x.default_factory is not dataclasses.MISSING and x.name not in given:
+                defaults[x.name] = f.expression(ast.copy_location(_made_by(x.default_factory), node))
     values = CallArguments(cls.__name__, args, kwargs).bind(*names, **defaults)
     return made(f, node, cls, t, dict(zip(names, values, strict=True)))
 
 
+def _made_by(factory: Any) -> ast.expr:
+    """A call of the function that makes the default value of a field."""
+    known: dict[Any, ast.expr] = {list: ast.List([], ast.Load()), dict: ast.Dict([], [])}
+    return known[factory] if factory in known else ast.Call(Known(factory), [], [])
+
+
+class Known(ast.expr):
+    """An expression that stands for a Python object."""
+
+    _fields = ()
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
+
+
+@handles(EXPRESSIONS, Known)
+def _known(f: Frame, node: Known, hint: str) -> Value:
+    return f.program.wrap(node.value)
+
+
 def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """An object of an ordinary class: what its `__init__` gives to attributes, one after the other."""
+    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        names = list(cls._fields)
+        given: dict[str, Any] = inspect.getattr_static(cls, "_field_defaults")
+        values = CallArguments(cls.__name__, args, kwargs).bind(*names, **{k: Static(v) for k, v in given.items()})
+        t = DataT(f.program.datatypes.union_of_made(cls, names))
+        return made(f, node, cls, t, dict(zip(names, values, strict=True)))
     init = cls.__init__  # type: ignore[misc]
     if not isinstance(init, types.FunctionType):
         return f.problem(node, f"objects of `{cls.__name__}` are not made in the language", "write a dataclass")
-    definition, file = source_of(init)
+    definition, _ = source_of(init)
     parameters = [a.arg for a in (*definition.args.args, *definition.args.kwonlyargs)]
     if definition.args.vararg or definition.args.kwarg or definition.decorator_list:
         return f.problem(node, f"`{cls.__name__}.__init__` has parameters that are not in the language")
@@ -51,25 +94,158 @@ def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: d
     defaults |= {k: Static(v) for k, v in (init.__kwdefaults__ or {}).items()}
     values = CallArguments(cls.__name__, args, kwargs).bind(*names, **defaults)
     held: dict[str, Value] = {}
-    with f.elsewhere(init, file, dict(zip(names, values, strict=True))):
-        for s in definition.body:
-            match s:
-                case ast.Expr(ast.Constant()) | ast.Pass():
-                    continue
-                case ast.Assign([ast.Attribute(ast.Name(owner), name)], value) if owner == me:
-                    pass
-                case ast.AnnAssign(ast.Attribute(ast.Name(owner), name), _, ast.expr() as value) if owner == me:
-                    pass
-                case _:
-                    return f.problem(
-                        s, f"`{cls.__name__}.__init__` does more than give attributes their values", "compute them before"
-                    )
-            held[name] = f.env[f"{HIDDEN}{me}.{name}"] = f.expression(value, name)
+    if not _initialise(f, node, cls, init, me, dict(zip(names, values, strict=True)), held):
+        return unknown()
     datatypes = f.program.datatypes
     t = DataT(datatypes.union_of_made(cls, list(held)))
     if missing := [x for x in datatypes.field_names(cls) if x not in held]:
         return f.problem(node, f"a `{cls.__name__}` that is made here has no `{missing[0]}`")
     return made(f, node, cls, t, {x: held[x] for x in datatypes.field_names(cls)})
+
+
+def _initialise(
+    f: Frame, node: ast.AST, cls: type, init: types.FunctionType, me: str, values: dict[str, Value], held: dict[str, Value]
+) -> bool:
+    """Run an `__init__` for the attributes that it gives to `held`. False if it does what is not in the language, which is
+    noted."""
+    definition, file = source_of(init)
+    body = definition.body
+    names = {
+        x.attr
+        for s in body
+        for x in ast.walk(s)
+        if isinstance(x, ast.Attribute) and isinstance(x.ctx, ast.Store) and isinstance(x.value, ast.Name) and x.value.id == me
+    }
+    rewritten = _Attributes(me, names | set(held))
+    env = {**values, **{f"{HIDDEN}{me}.{x}": v for x, v in held.items()}}
+    with f.elsewhere(init, file, env):
+        for s in plainly(definition).body:
+            match s:
+                case ast.Expr(ast.Constant()):
+                    continue
+                case ast.Expr(ast.Call(ast.Attribute(ast.Call(ast.Name("super")), "__init__"), args, keywords)):
+                    if not _base(f, node, cls, init, args, keywords, held, me):
+                        return False
+                    f.env |= {f"{HIDDEN}{me}.{x}": v for x, v in held.items()}
+                    rewritten = _Attributes(me, rewritten.names | set(held))
+                    continue
+            f.straight([rewritten.visit(deepcopy(s))])
+        for name in [*held, *(x for x in _in_order(body, me) if x not in held)]:
+            key = f"{HIDDEN}{me}.{name}"
+            if key not in f.env:
+                f.problem(node, f"`{cls.__name__}.__init__` gives `{name}` no value on some paths", "give it one on every path")
+                return False
+            held[name] = f.env[key]
+    return True
+
+
+def _base(
+    f: Frame,
+    node: ast.AST,
+    cls: type,
+    init: types.FunctionType,
+    args: Sequence[ast.expr],
+    keywords: Sequence[ast.keyword],
+    held: dict[str, Value],
+    me: str,
+) -> bool:
+    """`super().__init__(...)` inside of an `__init__`."""
+    owner = next((c for c in cls.__mro__ if vars(c).get("__init__") is init), cls)
+    later = cls.__mro__[cls.__mro__.index(owner) + 1 :]
+    base = next((vars(c)["__init__"] for c in later if "__init__" in vars(c)), None)
+    if base is object.__init__ or base is None:
+        return True
+    if not isinstance(base, types.FunctionType):
+        f.problem(node, f"objects of `{cls.__name__}` are not made in the language", "write a dataclass")
+        return False
+    definition, _ = source_of(base)
+    own, *names = [a.arg for a in (*definition.args.args, *definition.args.kwonlyargs)]
+    written = zip(reversed(definition.args.args), reversed(base.__defaults__ or ()), strict=False)
+    defaults = {x.arg: Static(v) for x, v in written} | {k: Static(v) for k, v in (base.__kwdefaults__ or {}).items()}
+    given = [f.expression(a) for a in args]
+    named = {k.arg: f.expression(k.value) for k in keywords if k.arg}
+    values = CallArguments(owner.__name__, given, named).bind(*names, **defaults)
+    return _initialise(f, node, cls, base, own, dict(zip(names, values, strict=True)), held)
+
+
+class _Attributes(ast.NodeTransformer):
+    """Reads and writes names in place of the attributes of an object that is being made."""
+
+    def __init__(self, me: str, names: set[str]) -> None:
+        self.me, self.names = me, names
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.value, ast.Name) and node.value.id == self.me and node.attr in self.names:
+            return ast.copy_location(ast.Name(f"{HIDDEN}{self.me}.{node.attr}", node.ctx), node)
+        return node
+
+
+def _in_order(body: Sequence[ast.stmt], me: str) -> list[str]:
+    """The attributes that an `__init__` assigns to, in the order in which they are written."""
+    found = [
+        (x.lineno, x.col_offset, x.attr)
+        for s in body
+        for x in ast.walk(s)
+        if isinstance(x, ast.Attribute) and isinstance(x.ctx, ast.Store) and isinstance(x.value, ast.Name) and x.value.id == me
+    ]
+    return list(dict.fromkeys(name for _, _, name in sorted(found)))
+
+
+@handles(ITEMS_PUT, "object")
+def _put_entry(f: Frame, s: ast.AST, where: Any, whole: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
+    """`d["name"] = value` of a dictionary whose keys are names written in the source."""
+    assert isinstance(whole.type, DataT)
+    classes = f.program.datatypes.cases.get(whole.type.name, ())
+    if len(classes) != 1 or not issubclass(classes[0], RecordOf) or len(entries) != 1 or isinstance(entries[0], ast.Slice):
+        f.problem(s, f"an item of {describe(whole.type)} cannot be assigned to")
+        return
+    key = f.expression(entries[0])
+    names = f.program.datatypes.record_fields(classes[0])
+    is_known, name = known(key)
+    if is_known and name not in names:
+        f.problem(
+            s,
+            f"this dict has no key {name!r}, and gets no new ones in the language",
+            "begin with an empty dict, or with that key",
+        )
+        return
+    if nothing_known(key):
+        return
+    held = {x: field(f, s, whole, x) for x in names}
+    if is_known:
+        held[name] = value
+    else:
+        for x in names:
+            if not nothing_known(held[x]):
+                same = f.host("eq", [key, Static(x)], BOOL, "same")
+                held[x] = choose(f, s, same, lambda: value, lambda x=x: held[x])  # type: ignore[misc]
+    changed = made(f, s, classes[0], whole.type, held)
+    where.put(changed)
+
+
+@handles(ATTRIBUTES_PUT, "object")
+def put_attribute(f: Frame, s: ast.AST, where: object, whole: Dyn, name: str, value: Value) -> None:
+    """`x.name = value`, of an object that its place alone has: an object with the new value."""
+    assert isinstance(whole.type, DataT)
+    datatypes = f.program.datatypes
+    classes = datatypes.cases.get(whole.type.name, ())
+    if len(classes) != 1:
+        f.problem(s, f"an attribute of one of several classes, {whole.type.name}, is not assigned to", "make a new object")
+        return
+    (cls,) = classes
+    if getattr(getattr(cls, "__dataclass_params__", None), "frozen", False):
+        f.problem(s, f"a `{cls.__name__}` is frozen: its attributes are not assigned to", "use dataclasses.replace")
+        return
+    if not datatypes.has_field(cls, name):
+        if isinstance(inspect.getattr_static(cls, name, None), property):
+            f.problem(s, f"the property `{name}` is not assigned to in the language")
+            return
+        f.problem(s, f"a `{cls.__name__}` gets its attribute `{name}` here first", "give it one in `__init__`")
+        return
+    held = {x: value if x == name else field(f, s, whole, x) for x in datatypes.field_names(cls)}
+    changed = made(f, s, cls, whole.type, held)
+    where.put(changed)  # type: ignore[attr-defined]
 
 
 def made(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Value]) -> Value:
@@ -83,8 +259,9 @@ def made(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Value]) -
         wanted = datatypes.field_type(cls, x)
         try:
             have = type_of(v)
-            if contains_unknown(wanted) and not contains_unknown(have):
-                wanted = datatypes.refine(cls, x, have)
+            if cls not in datatypes.seen and (cls in datatypes.made or contains_unknown(wanted)) and wanted != have:
+                both = [wanted, have] if wanted != UNKNOWN else [have]
+                wanted = datatypes.widen(cls, x, NONE if both == [NONE] else f.common(both, numbers=True))
             atoms.append(unknown().atom if contains_unknown(wanted) else f.atom(f.coerce(v, wanted)))
         except Mismatch as error:
             f.problem(node, f"the field `{x}` of {cls.__name__}: {error}", "a field has one type, and one shape, everywhere")
@@ -139,6 +316,8 @@ def of_known_class(f: Frame, node: ast.AST, value: Value, cls: type, name: str) 
 def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type], name: str) -> Value | None:
     """A method, property or constant of the class of an instance's object, the same in all classes of the union; None if they
     have none."""
+    if name == "_replace" and all(hasattr(c, "_fields") for c in classes):
+        return Partial(Static(dataclasses.replace), (value,), ())
     found = [inspect.getattr_static(c, name, None) for c in classes]
     if found[0] is None or any(x is not found[0] for x in found):
         return None
@@ -151,6 +330,8 @@ def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type]
             return Method(value, name, method)
         case staticmethod(__func__=types.FunctionType() as function):
             return Static(function)
+        case classmethod(__func__=types.FunctionType() as function):
+            return Partial(Static(function), (Static(classes[0]),), ()) if len(classes) == 1 else None
         case int() | float() | str() | bool() | tuple():
             return Static(found[0])
     return None
@@ -167,3 +348,32 @@ def _identity(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Valu
     for cls in f.program.datatypes.cases[x.type.name]:
         f.program.datatypes.identify(cls)
     return field(f, node, x, IDENTITY)
+
+
+def parts_of_tuple(f: Frame, value: Value) -> list[Value] | None:
+    """The components of a named tuple; None for other values."""
+    if not isinstance(value, Dyn) or not isinstance(value.type, DataT):
+        return None
+    classes = f.program.datatypes.cases.get(value.type.name, ())
+    if len(classes) != 1 or not issubclass(classes[0], tuple):
+        return None
+    return [field(f, ast.Pass(), value, name) for name in classes[0]._fields]  # type: ignore[attr-defined]
+
+
+@handles(FUNCTIONS, dataclasses.replace)
+def _replace(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """A dataclass with other values in some of its fields."""
+    (x,) = CallArguments("replace", args, {}).bind("obj")
+    if nothing_known(x):
+        return unknown()
+    classes = f.program.datatypes.cases.get(x.type.name, ()) if isinstance(x, Dyn) and isinstance(x.type, DataT) else ()
+    if len(classes) != 1 or not (dataclasses.is_dataclass(classes[0]) or hasattr(classes[0], "_fields")):
+        return f.problem(node, "`replace` takes a dataclass, of one class, here")
+    names = list(getattr(classes[0], "_fields", ())) or [y.name for y in dataclasses.fields(classes[0])]
+    if strange := [k for k in kwargs if k not in names]:
+        return f.problem(node, f"{classes[0].__name__} has no field `{strange[0]}`")
+    held = {y: kwargs[y] if y in kwargs else field(f, node, x, y) for y in names}
+    return made(f, node, classes[0], x.type, held)  # type: ignore[arg-type, union-attr]
+
+
+COMPONENTS.append(parts_of_tuple)

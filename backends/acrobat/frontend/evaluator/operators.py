@@ -29,6 +29,7 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     unknown,
 )
+from backends.acrobat.library import iteration
 
 OPERATORS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
     ast.Add: ("add", operator.add),
@@ -88,6 +89,10 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
         if FLOAT in (type_of(a), type_of(b)):
             return f.host("square", [as_int(f, a)], FLOAT)
         return binary(f, node, ast.Mult(), a, a)
+    if is_number(a) and name == "pow" and known_b and isinstance(y, int) and 0 <= y <= 64 and type_or_none(a) != FLOAT:
+        return f.program.call(f, ast.copy_location(ast.Pass(), node), iteration.power, [as_int(f, a), Static(y)], {})
+    if known_a and isinstance(x, int) and type_or_none(b) == INT and name == "pow":
+        raise Refused("a power whose exponent is known at run time only is a float or an int", "write `x << n`, or a loop")
     return f.problem(node, f"this operator does not take {describe(type_of(a))} and {describe(type_of(b))}")
 
 
@@ -109,8 +114,10 @@ def _of_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
 def _repeated(f: Frame, node: ast.AST, xs: Value, times: Value) -> Value:
     """`[x] * n`."""
     items = f.display(xs)
+    if is_unknown(xs):
+        return xs
     if items is None or len(items) != 1:
-        return f.problem(node, "a list that is repeated has one element here", "write a comprehension")
+        return f.program.call(f, ast.copy_location(ast.Pass(), node), iteration.repeated, [xs, times], {})
     counts = f.host("range", [Static(0), times, Static(1)], ListT(INT))
     return mapped(f, [counts], lambda _: items[0], "i")
 

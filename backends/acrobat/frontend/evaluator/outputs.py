@@ -7,21 +7,23 @@ assigned to, or which is handed on to such a parameter of another function.
 from __future__ import annotations
 
 import ast
+import inspect
 import types
 from typing import Any
 
-from backends.acrobat.frontend.evaluator.syntax import CHANGING
-from backends.acrobat.frontend.source import source_of, stripped
+from backends.acrobat.frontend.evaluator.desugar import own_nodes, plainly
+from backends.acrobat.frontend.evaluator.syntax import CHANGING, root_of
+from backends.acrobat.frontend.source import LIFTED, source_of, stripped
 
 
-def changed_parameters(function: types.FunctionType, owner: Any, known: dict[Any, tuple[str, ...]]) -> tuple[str, ...]:
-    """The names of the parameters whose lists `function` changes, in order. `owner` is the object whose method it is, or None;
-    `known` keeps what was found, by function."""
+def changed_parameters(function: types.FunctionType, owner: type | None, known: dict[Any, tuple[str, ...]]) -> tuple[str, ...]:
+    """The names of the parameters whose lists `function` changes, in order. `owner` is the class of the object whose method
+    it is, or None; `known` keeps what was found, by function."""
     function = stripped(function)
     if function in known:
         return known[function]
     known[function] = ()  # what a recursion hands on to itself is found by its own changes
-    definition, _ = source_of(function)
+    definition = plainly(source_of(function)[0])
     parameters = [a.arg for a in (*definition.args.args, *definition.args.kwonlyargs)]
     rebound = {
         name.id
@@ -31,34 +33,65 @@ def changed_parameters(function: types.FunctionType, owner: Any, known: dict[Any
         for name in ast.walk(target)
         if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
     }
-    found: set[str] = set()
-    for node in ast.walk(definition):
+    kept = nonlocals(definition)
+    rebound -= kept
+    found: set[str] = set(kept)
+    others = LIFTED[function].others if function in LIFTED else ()
+    for other in others:
+        found |= nonlocals(other)
+    for node in (x for d in (definition, *map(plainly, others)) for x in ast.walk(d)):
         match node:
-            case ast.Call(ast.Attribute(ast.Name(name), method)) if method in CHANGING:
-                found.add(name)
-            case ast.Subscript(value=ast.Name(name), ctx=ast.Store()):
-                found.add(name)
+            case ast.Subscript() | ast.Attribute() if isinstance(node.ctx, ast.Store):
+                found.add(str(root_of(node)))
+            case ast.Call(ast.Attribute(path, method)) if method in CHANGING:
+                found.add(str(root_of(path)))
             case ast.Call(callee, args, keywords):
-                target = _resolved(function, owner, definition, callee)
-                if target is None:
-                    continue
-                inner = changed_parameters(target, owner, known)
-                names = [a.arg for a in source_of(target)[0].args.args]
-                names = names[1:] if names[:1] == ["self"] else names
-                found |= {a.id for a, p in zip(args, names, strict=False) if p in inner and isinstance(a, ast.Name)}
-                found |= {k.value.id for k in keywords if k.arg in inner and isinstance(k.value, ast.Name)}
-    known[function] = tuple(p for p in parameters if p in found - rebound and p != "self")
+                for target, bound in _resolved(function, owner, callee):
+                    inner = changed_parameters(target, owner, known)
+                    names = [a.arg for a in source_of(target)[0].args.args]
+                    if bound:
+                        path = callee.value  # type: ignore[attr-defined]
+                        found |= {str(root_of(path))} if names[:1] and names[0] in inner else set()
+                        names = names[1:]
+                    found |= {str(root_of(a)) for a, p in zip(args, names, strict=False) if p in inner}
+                    found |= {str(root_of(k.value)) for k in keywords if k.arg in inner}
+    known[function] = tuple(p for p in parameters if p in found - rebound)
     return known[function]
 
 
-def _resolved(
-    function: types.FunctionType, owner: Any, definition: ast.FunctionDef, callee: ast.expr
-) -> types.FunctionType | None:
-    """The function that a call means, where its name tells: a method of the same object, or a function of the same file."""
-    target: Any = None
+def nonlocals(definition: ast.FunctionDef) -> set[str]:
+    """The names of the functions around it that a function inside them assigns to."""
+    return {name for s in definition.body for x in own_nodes(s) if isinstance(x, ast.Nonlocal) for name in x.names}
+
+
+def given_back(function: types.FunctionType) -> set[str]:
+    """The names that a function inside others assigns to, whatever they stand for."""
+    if function not in LIFTED:
+        return set()
+    return set().union(*map(nonlocals, (LIFTED[function].definition, *LIFTED[function].others)))
+
+
+def _resolved(function: types.FunctionType, owner: type | None, callee: ast.expr) -> list[tuple[types.FunctionType, bool]]:
+    """The functions that a call may mean, as far as its name tells, and whether they are methods: one of the same object, a
+    function of the same file, or the methods of that name of the classes that the file knows."""
+    found: list[tuple[Any, bool]] = []
     match callee:
         case ast.Name(name):
-            target = function.__globals__.get(name)
+            found = [(function.__globals__.get(name), False)]
         case ast.Attribute(ast.Name("self"), name) if owner is not None:
-            target = getattr(type(owner), name, None)
-    return target if isinstance(target, types.FunctionType) and not target.__module__.startswith("torch.") else None
+            found = [(inspect.getattr_static(owner, name, None), True)]
+        case ast.Attribute(_, name):
+            classes = [v for v in function.__globals__.values() if isinstance(v, type) and name in dir(v)]
+            found = [(inspect.getattr_static(c, name), True) for c in classes]
+    found = [(t.__func__, False) if isinstance(t, staticmethod) else (t, bound) for t, bound in found]
+    return [
+        (t, bound)
+        for t, bound in found
+        if isinstance(t, types.FunctionType)
+        and not t.__module__.startswith(LIBRARIES)
+        and t.__code__.co_filename.endswith(".py")
+    ]
+
+
+LIBRARIES = ("torch", "collections", "enum", "typing", "dataclasses", "abc")
+"""Modules whose functions change nothing that a model gives them."""

@@ -7,13 +7,13 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from backends.acrobat.core.types import DataT
+from backends.acrobat.core.types import BOOL, INT, DataT
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.choice import choose, optional
 from backends.acrobat.frontend.evaluator.conditions import comparison, condition, truth
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.types import contains_unknown, describe
-from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_unknown, type_of, unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_list, is_unknown, type_of, unknown
 from backends.acrobat.ir import nodes as n
 
 
@@ -112,7 +112,11 @@ def _sequence(
     arm: Callable[[Sequence[ast.stmt]], Value],
     fall: Callable[[], Value],
 ) -> Value:
+    if is_list(value):
+        return _list(f, s, rows, value, patterns, arm, fall)
     parts = f.components(value, len(patterns))
+    if parts is not None and any(isinstance(p, ast.MatchStar) for p in patterns):
+        return f.problem(s, "a star in a pattern takes the rest of a list here")
     if parts is None:
         return f.problem(
             s, f"a pattern of {len(patterns)} elements needs a tuple of as many", "lists are taken apart by indexing"
@@ -127,6 +131,42 @@ def _sequence(
                 tests.append((v, p))
         opened += _alternatives(PatternRow(tuple(tests), row.names, row.case))
     return _rows(f, s, opened, arm, fall)
+
+
+def _list(
+    f: Frame,
+    s: ast.Match,
+    rows: list[PatternRow],
+    value: Value,
+    patterns: list[ast.pattern],
+    arm: Callable[[Sequence[ast.stmt]], Value],
+    fall: Callable[[], Value],
+) -> Value:
+    """The first row takes a list apart: the others are tried where its length is another."""
+    if is_unknown(value):
+        return unknown()
+    first, rest = rows[0], rows[1:]
+    star = next((i for i, p in enumerate(patterns) if isinstance(p, ast.MatchStar)), None)
+    after = 0 if star is None else len(patterns) - star - 1
+    size = f.host("list.len", [value], INT, "size")
+    fixed = len(patterns) if star is None else len(patterns) - 1
+    fits = f.host("eq" if star is None else "ge", [size, Static(fixed)], BOOL, "fits")
+    item = type_of(value).item
+
+    def matched() -> Value:
+        tests: list[tuple[Value, ast.pattern]] = list(first.tests[1:])
+        names = list(first.names)
+        for i, p in enumerate(patterns):
+            if isinstance(p, ast.MatchStar):
+                end = f.host("sub", [size, Static(after)], INT, "end")
+                if p.name is not None:
+                    names.append((p.name, f.host("list.slice", [value, Static(i), end], type_of(value), p.name)))
+                continue
+            at: Value = Static(i) if star is None or i < star else f.host("sub", [size, Static(len(patterns) - i)], INT)
+            tests.append((f.host("list.get", [value, at], item, "element"), p))
+        return _rows(f, s, [*_alternatives(PatternRow(tuple(tests), tuple(names), first.case)), *rest], arm, fall)
+
+    return choose(f, s, fits, matched, lambda: _rows(f, s, rest, arm, fall))
 
 
 def _switch(

@@ -5,21 +5,25 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from backends.acrobat.core.types import TupleT
+from backends.acrobat.core.types import INT, TupleT
+from backends.acrobat.frontend.evaluator import nested
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable, list_of
-from backends.acrobat.frontend.evaluator.mutation import put_item
-from backends.acrobat.frontend.evaluator.syntax import assigned, handed_on
+from backends.acrobat.frontend.evaluator.mutation import place, put_attribute, put_item
+from backends.acrobat.frontend.evaluator.ownership import fresh, fresh_inside, holds_parts
+from backends.acrobat.frontend.evaluator.syntax import assigned, deep, handed_on, live_after, root_of
 from backends.acrobat.frontend.evaluator.tables import OWNERS
 from backends.acrobat.frontend.types import Mismatch, describe
 from backends.acrobat.frontend.values import (
     END,
     HELD,
     Held,
+    Nested,
     Static,
     Value,
     is_container,
     is_list,
+    is_object,
     is_ragged,
     is_tensor,
     kind,
@@ -55,8 +59,10 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
                 assign(f, e, v)
         case ast.Subscript():
             put_item(f, target, target, value)
-        case ast.Attribute():
-            f.problem(target, "an attribute is not assigned to in the language", "make a new object with the new value")
+        case ast.Attribute(owner, name):
+            found = place(f, target, owner, "an assignment to an attribute")
+            if found is not None:
+                put_attribute(f, target, *found, name, value)
         case _:
             f.problem(target, "only names and items can be assigned to", "build a new value")
 
@@ -77,6 +83,16 @@ def _starred(f: Frame, target: ast.expr, elts: Sequence[ast.expr], value: Value)
     elif is_list(value) and not after:
         values = [f.host("list.get", [value, Static(i)], type_of(value).item, "element") for i in range(at)]
         values.append(f.host("list.slice", [value, Static(at), Static(END)], type_of(value), "rest"))
+    elif is_list(value):
+        size = f.host("list.len", [value], INT, "size")
+        f.host("list.get", [value, Static(at + after - 1)], type_of(value).item, "element")  # as many there must be
+        values = [f.host("list.get", [value, Static(i)], type_of(value).item, "element") for i in range(at)]
+        end = f.host("sub", [size, Static(after)], INT, "end")
+        values.append(f.host("list.slice", [value, Static(at), end], type_of(value), "rest"))
+        values += [
+            f.host("list.get", [value, f.host("sub", [size, Static(i)], INT)], type_of(value).item, "element")
+            for i in range(after, 0, -1)
+        ]
     elif nothing_known(value):
         values = [unknown()] * len(elts)
     else:
@@ -94,22 +110,38 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
         case ast.Tuple(targets), ast.Tuple(sources) if len(targets) == len(sources):
             for t, s in zip(targets, sources, strict=True):
                 own(f, t, s)
-        case ast.Name(name), (ast.Dict() | ast.Set() | ast.DictComp() | ast.SetComp()):
+        case ast.Name(name), _ if fresh(f, source, f.env.get(name)):
             f.owned.add(name)
-        case ast.Name(name), (ast.List() | ast.ListComp() | ast.BinOp() | ast.Subscript(slice=ast.Slice())):
-            f.owned.add(name)
+            made = getattr(getattr(f.env.get(name), "atom", None), "name", "")
+            if (
+                not holds_parts(f.env.get(name))
+                or deep(made) in f.new_lists
+                or fresh_inside(f, source, type_or_none(f.env[name]))
+            ):
+                f.owned.add(deep(name))
+        case ast.Attribute() | ast.Subscript(), _:
+            root = root_of(target) or ""
+            if root in f.owned and deep(root) in f.owned and not fresh_inside(f, source):
+                f.owned.discard(deep(root))
         case ast.Name(name), ast.Call() if getattr(getattr(f.env.get(name), "atom", None), "name", "") in f.new_lists:
-            f.owned.add(name)
-        case ast.Name(name), ast.Call(
-            ast.Name("list" | "sorted" | "deque" | "set" | "dict") | ast.Attribute(ast.Name("collections"), "deque")
-        ):
             f.owned.add(name)
         case ast.Name(name), ast.Call(ast.Attribute(attr=made) | ast.Name(made)) if made in OWNERS:
             if is_tensor(f.env.get(name)) or is_ragged(f.env.get(name)):
                 f.owned.add(name)
 
 
+def lives(f: Frame, s: ast.AST, name: str) -> bool:
+    """Whether what a statement gives a name is read after it."""
+    return f.definition is not None and live_after(f.definition.body, s, name)
+
+
 def changed_in(f: Frame, nodes: Sequence[ast.AST]) -> list[str]:
     """The names that a body may assign, and those of lists that it may change by giving them to a call."""
     names = assigned(nodes)
-    return names + [x for x in handed_on(nodes) if x in f.owned and x not in names and is_container(f.env.get(x, unknown()))]
+    for called in (x.func for node in nodes for x in ast.walk(node) if isinstance(x, ast.Call)):
+        inside = f.env.get(called.id) if isinstance(called, ast.Name) else None
+        if isinstance(inside, Nested) and inside.env is None:
+            changed = nested.changes(f, inside)
+            names += [x for x in changed if x not in names]
+    handed = [x for x in handed_on(nodes) if x in f.owned and x not in names]
+    return names + [x for x in handed if is_container(f.env.get(x, unknown())) or is_object(f.env.get(x))]

@@ -16,13 +16,24 @@ from backends.acrobat.frontend.evaluator.failures import raised_if
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.markers import PURE, marker_of
 from backends.acrobat.frontend.evaluator.mutation import put_item
+from backends.acrobat.frontend.evaluator.ownership import changeable
 from backends.acrobat.frontend.evaluator.patterns import match_rows
-from backends.acrobat.frontend.evaluator.scope import assign, changed_in, own
-from backends.acrobat.frontend.evaluator.syntax import LIST_CHANGES, SET_CHANGES, ends, hint_of, leaves, raises, tests_none
+from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives, own
+from backends.acrobat.frontend.evaluator.syntax import (
+    HIDDEN,
+    LIST_CHANGES,
+    SET_CHANGES,
+    ends,
+    hint_of,
+    leaves,
+    raises,
+    tests_none,
+)
 from backends.acrobat.frontend.evaluator.tables import CHANGED, LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.source import harmless
 from backends.acrobat.frontend.types import Mismatch, contains_unknown
 from backends.acrobat.frontend.values import (
+    NOTHING,
     Static,
     TupleV,
     Value,
@@ -71,7 +82,25 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
             _augmented(f, s, name, ast.copy_location(ast.BinOp(read, s.op, s.value), s))
         case ast.Subscript() as target:
             read = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
+            if any(isinstance(x, ast.Call) for x in ast.walk(target.slice)):
+                at = ast.copy_location(ast.Name(f"{HIDDEN}at{s.lineno}:{s.col_offset}", ast.Load()), target)
+                f.env[at.id] = f.expression(target.slice)  # once
+                read = ast.copy_location(ast.Subscript(target.value, at, ast.Load()), target)
+                target = ast.copy_location(ast.Subscript(target.value, at, ast.Store()), target)
             put_item(f, s, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
+        case ast.Attribute() as target:
+            read = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
+            before = f.borrowed(read)
+            if changeable(type_or_none(before)):
+                found = mutation.place(f, s, read, "`+=`")
+                if found is not None:
+                    found[0].put(f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
+                return
+            if kind(before) in CHANGED:
+                advice = f"write `{ast.unparse(target)} = {ast.unparse(target)} + ...`, which makes a new tensor"
+                f.problem(s, "this changes a tensor in place that may be seen under other names", advice)
+                return
+            assign(f, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
         case _:
             f.problem(s, "only names can be assigned to: the language is pure", "build a new value, or a new list")
 
@@ -100,7 +129,18 @@ def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
 # ---- expressions that stand as statements
 
 
-@handles(STATEMENTS, ast.Pass)
+@handles(STATEMENTS, ast.Delete)
+def _delete(f: Frame, s: ast.Delete) -> None:
+    for target in s.targets:
+        if not isinstance(target, ast.Name):
+            f.problem(s, "`del` of this is not in the language", "build a new value without it")
+            return
+        f.rebind(target.id, unknown())
+        del f.env[target.id]
+        f.poisoned[target.id] = "was deleted", "use it before `del`"
+
+
+@handles(STATEMENTS, ast.Pass, ast.Nonlocal)
 def _nothing(f: Frame, s: ast.stmt) -> None:
     pass
 
@@ -120,7 +160,9 @@ def _expression(f: Frame, s: ast.Expr) -> None:
             return
     changed = len(f.builder.instead)
     names = dict(f.env)
+    before, f.dropped = f.dropped, s.value
     v = f.expression(s.value)
+    f.dropped = before
     if isinstance(s.value, ast.Call) and any(f.env.get(k) is not x for k, x in names.items()):
         return  # what it does is change a list
     if len(f.builder.instead) > changed:
@@ -203,9 +245,10 @@ def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], 
         values = [env.get(name) for env in seen]
         some = [v for v in values if v is not None]
         if len(some) < len(values):
-            if some:
+            if some and (len(seen) < 2 or not lives(f, s, name) or not all(map(is_staged, some))):
                 poisoned[name] = "is assigned on some paths only", "assign it on every path, or before"
-            continue
+                continue
+            some = [v if v is not None else NOTHING for v in values] if some else []
         if not some:
             continue
         same = all(v == some[0] for v in some)
@@ -221,7 +264,7 @@ def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], 
 
     def arm(body: Body) -> Value:
         f.straight(body)
-        return TupleV(tuple(f.env.get(name, unknown()) for name in live))
+        return TupleV(tuple(f.env.get(name, NOTHING if name not in f.poisoned else unknown()) for name in live))
 
     value = branch(arm)
     for name in names:

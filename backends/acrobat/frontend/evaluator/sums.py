@@ -7,25 +7,25 @@ import functools
 import operator
 from typing import Any
 
-from backends.acrobat.core.types import FLOAT, INT, ScalarT, TensorT
+from backends.acrobat.core.types import FLOAT, INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import fold, head, iterable
+from backends.acrobat.frontend.evaluator.lists import flattened, fold, head, iterable
 from backends.acrobat.frontend.evaluator.operators import binary
 from backends.acrobat.frontend.evaluator.tables import ADDITIONS
 from backends.acrobat.frontend.types import describe, plural
-from backends.acrobat.frontend.values import Static, TupleV, Value, guess, is_unknown, nothing_known, type_of, unknown
+from backends.acrobat.frontend.values import Static, TupleV, Value, guess, is_list, is_unknown, nothing_known, type_of, unknown
 
 ADDITIONS += [operator.add]
 
 
-def total(f: Frame, node: ast.Call, function: Any) -> Value:
+def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
     """`sum(xs[, start])` and `functools.reduce(torch.add, xs[, start])`: a loop that adds."""
     name = "sum" if function is sum else "reduce"
     args = list(node.args)
     if function is functools.reduce:
         operation = f.expression(args.pop(0)) if args else Static(None)
         if not (isinstance(operation, Static) and any(operation.value is known for known in ADDITIONS)):
-            return f.problem(node, "`reduce` only adds here", "write reduce(torch.add, xs), or a loop")
+            return None
     if not 1 <= len(args) + len(node.keywords) <= 2 or not args or any(k.arg != "start" for k in node.keywords):
         return f.problem(node, f"`{name}` takes a list and a start here")
     xs = iterable(f, f.borrowed(args[0]))
@@ -56,6 +56,8 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value:
                 node, f"`{name}` of {plural(type_of(xs).item)} with a start of another type", "convert the elements"
             )
         return fold(f, xs, f.coerce(Static(0) if start is None else start, t), add)
+    if start is not None and is_list(start) and isinstance(t, ListT) and t.rows is None:
+        return add(start, flattened(f, xs))
     if not isinstance(t, TensorT):
         return f.problem(node, f"`{name}` adds tensors or numbers, not {describe(t)}")
     if start is None or (start == Static(0) and name == "sum"):

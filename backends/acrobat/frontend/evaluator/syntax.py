@@ -11,12 +11,26 @@ RETURNED = HIDDEN + "returned"
 """The name that carries the value of a `return` out of a loop."""
 
 
-LIST_CHANGES = ("append", "extend", "insert", "reverse", "clear")
+LIST_CHANGES = ("append", "extend", "insert", "reverse", "clear", "appendleft")
 """Methods that change a list and give nothing, and whose arguments have no names."""
-SET_CHANGES = ("add", "discard", "update")
+SET_CHANGES = ("add", "discard", "update", "intersection_update", "difference_update")
 """Methods that change a set and give nothing."""
-CHANGING = frozenset((*LIST_CHANGES, *SET_CHANGES, "sort", "remove", "pop", "popleft"))
+CHANGING = frozenset(
+    (*LIST_CHANGES, *SET_CHANGES, "sort", "remove", "pop", "popleft", "appendleft", "extendleft", "setdefault", "popitem")
+)
 """Methods that change a list, set or dictionary."""
+
+
+def root_of(node: ast.expr) -> str | None:
+    """The name that a chain of items and attributes begins with."""
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def deep(name: str) -> str:
+    """What stands in `Frame.owned` for a name if nothing else sees what is inside of its value."""
+    return f"{HIDDEN}deep.{name}"
 
 
 def hint_of(target: ast.expr) -> str:
@@ -31,16 +45,12 @@ def assigned(nodes: Sequence[ast.AST]) -> list[str]:
         match node:
             case ast.Name(name, ast.Store()) | ast.MatchAs(name=str(name)):
                 out[name] = None
-            case ast.Call(ast.Attribute(ast.Name(name), method)) if method in CHANGING:
-                out[name] = None
+            case ast.Call(ast.Attribute(owner, method)) if method in CHANGING and root_of(owner) is not None:
+                out[str(root_of(owner))] = None
             case ast.Call(ast.Attribute(ast.IfExp(body=ast.Name(one), orelse=ast.Name(other)), "append")):
                 out[one] = out[other] = None
-            case ast.Subscript(ctx=ast.Store()):
-                owner: ast.expr = node
-                while isinstance(owner, ast.Subscript):
-                    owner = owner.value
-                if isinstance(owner, ast.Name):
-                    out[owner.id] = None
+            case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()) if root_of(node) is not None:
+                out[str(root_of(node))] = None
             case ast.Return():
                 out[RETURNED] = None
             case ast.ListComp() | ast.GeneratorExp() | ast.FunctionDef() | ast.ClassDef() | ast.Lambda():
@@ -59,7 +69,9 @@ def handed_on(nodes: Sequence[ast.AST]) -> list[str]:
     for node in nodes:
         for sub in ast.walk(node):
             if isinstance(sub, ast.Call):
-                out |= {a.id: None for a in (*sub.args, *(k.value for k in sub.keywords)) if isinstance(a, ast.Name)}
+                given = [*sub.args, *(k.value for k in sub.keywords)]
+                given += [sub.func.value] if isinstance(sub.func, ast.Attribute) else []
+                out |= {name: None for name in map(root_of, given) if name is not None}
     return list(out)
 
 
@@ -115,3 +127,95 @@ def tests_none(test: ast.expr) -> bool:
         case ast.Compare(ast.Name() | ast.Attribute(), [ast.Is() | ast.IsNot()], [ast.Constant(None)]):
             return True
     return False
+
+
+def live_after(body: Sequence[ast.stmt], s: ast.AST, name: str) -> bool:
+    """Whether a name may be read after the statement `s`, which stands somewhere in a function's `body`, before it is given
+    another value. False for a statement that does not stand there."""
+    way = _way(body, s)
+    for statements, at, loop in reversed(way):
+        found = _first_use(statements[at + 1 :], name)
+        if found is not None:
+            return found
+        if loop is not None:  # another round may come
+            found = _first_use([loop], name)
+            if found:
+                return True
+    return False
+
+
+def _way(body: Sequence[ast.stmt], s: ast.AST) -> list[tuple[Sequence[ast.stmt], int, ast.stmt | None]]:
+    """The bodies around a statement from outside in: each with the place in it, and the loop whose body it is."""
+    for i, one in enumerate(body):
+        if one is s:
+            return [(body, i, None)]
+        for inner in _bodies(one):
+            below = _way(inner, s)
+            if below:
+                loop = one if isinstance(one, (ast.For, ast.While)) and inner is one.body else None
+                first = (below[0][0], below[0][1], loop)
+                return [(body, i, None), first, *below[1:]]
+    return []
+
+
+def _bodies(s: ast.stmt) -> list[list[ast.stmt]]:
+    match s:
+        case ast.If() | ast.For() | ast.While():
+            return [s.body, s.orelse]
+        case ast.With():
+            return [s.body]
+        case ast.Match():
+            return [c.body for c in s.cases]
+    return []
+
+
+def _first_use(body: Sequence[ast.stmt], name: str) -> bool | None:
+    """What happens to a name first: True if it is read, False if it is given a value on every path, None for neither."""
+    for s in body:
+        found = _use(s, name)
+        if found is not None:
+            return found
+    return None
+
+
+def _use(s: ast.stmt, name: str) -> bool | None:
+    match s:
+        case ast.Assign(targets, value):
+            if reads(value, name) or any(reads(t, name) for t in targets):
+                return True
+            return False if any(_stores(t, name) for t in targets) else None
+        case ast.AnnAssign(target, _, value):
+            if value is not None and reads(value, name):
+                return True
+            return False if value is not None and _stores(target, name) else None
+        case ast.AugAssign(target, _, value):
+            return True if reads(value, name) or reads(target, name) or _stores(target, name) else None
+        case ast.If(test, then, orelse):
+            if reads(test, name):
+                return True
+            arms = [_first_use(then, name), _first_use(orelse, name)]
+            return True if True in arms else False if arms == [False, False] else None
+        case ast.For(target, iterated, inner, orelse):
+            if reads(iterated, name) or not _stores(target, name) and _first_use(inner, name):
+                return True
+            return True if _first_use(orelse, name) else None
+        case ast.While(test, inner, orelse):
+            return True if reads(test, name) or _first_use(inner, name) or _first_use(orelse, name) else None
+    return True if reads(s, name) else None
+
+
+def _stores(target: ast.AST, name: str) -> bool:
+    return any(isinstance(x, ast.Name) and x.id == name and isinstance(x.ctx, ast.Store) for x in ast.walk(target))
+
+
+def reads(node: ast.AST, name: str) -> bool:
+    """Whether a name is read in an expression or a statement, and not as that of a scope inside it."""
+    match node:
+        case ast.Name(id, ast.Load()):
+            return id == name
+        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
+            if any(_stores(g.target, name) for g in node.generators):
+                return reads(node.generators[0].iter, name)
+        case ast.Lambda() if name in [a.arg for a in (*node.args.args, *node.args.kwonlyargs)]:
+            return False
+    return any(reads(child, name) for child in ast.iter_child_nodes(node))

@@ -47,7 +47,9 @@ METHODS: dict[Any, Callable[..., Value | None]] = {}
 SUBSCRIPTS: dict[Any, Callable[..., Value]] = {}
 """(frame, node, value, index as written) -> value[index]"""
 ITEMS_PUT: dict[Any, Callable[..., None]] = {}
-"""(frame, statement, name, value of the name, indices as written, new item): name[indices] = item"""
+"""(frame, statement, place, what stands there, indices as written, new item): place[indices] = item"""
+ATTRIBUTES_PUT: dict[Any, Callable[..., None]] = {}
+"""(frame, statement, place, what stands there, name, value): place.name = value"""
 ITERATION: dict[Any, Callable[..., Value]] = {}
 """(frame, value) -> what a loop over it runs over: a list of the program, or a tuple to unroll over. Raises Refused."""
 LENGTHS: dict[Any, Callable[..., Value | None]] = {}
@@ -66,6 +68,8 @@ COMPARED: dict[Any, Callable[..., tuple[Value, Value]]] = {}
 """(frame, left, right) -> the host values that are compared in their place, where one operand is of the kind."""
 COMPARED_AS_WHOLES: list[Callable[..., Value | None]] = []
 """(frame, comparison, left, right) -> what it gives of values that are compared element by element; None for others."""
+COMPARED_SETS: dict[Any, Callable[..., Value | None]] = {}
+"""(frame, node, name of the comparison, left, right) -> what it gives of two values of the kind; None if nothing."""
 CHANGED: dict[Any, Callable[..., None]] = {}
 """(frame, statement, name, value of the name, the new value as written): `name += ...` of a value that it changes."""
 MEMBERSHIP: dict[Any, Callable[..., Value]] = {}
@@ -84,6 +88,8 @@ BUILTINS: dict[str, Callable[..., Value | None]] = {}
 
 COERCIONS: list[Callable[..., Value | None]] = []
 """(frame, value, its type, wanted type) -> the value as one of that type; None where the rule does not apply."""
+COMPONENTS: list[Callable[..., Any]] = []
+"""(frame, value) -> the components of a value that is a tuple with names; None for others."""
 AFTER_CALLS: list[Callable[..., None]] = []
 """(frame, call, callee, result): what a call changes in what is known about its arguments."""
 OWNERS: set[str] = set()

@@ -210,7 +210,17 @@ class Datatypes:
             return UNKNOWN
         if t is int or t is bool or t is float:
             return {int: INT, bool: BOOL, float: FLOAT}[t]
+        if t is str:
+            return SYMBOL
+        if t is list:
+            return ListT(UNKNOWN)
+        if t in (dict, tuple, set, Any, object):
+            return UNKNOWN
         origin = get_origin(t)
+        if origin is dict:
+            return ListT(TupleT(tuple(map(self.resolve, get_args(t)))), kind="dict")
+        if origin is set:
+            return ListT(self.resolve(get_args(t)[0]), kind="set")
         if origin is Annotated:
             base, *extent = get_args(t)
             if base is Tensor:
@@ -244,6 +254,14 @@ class Datatypes:
         name = "Optional_" + "".join(c if c.isalnum() else "_" for c in repr(inner))
         self.optionals[name] = inner
         SHOWN[name] = f"{describe(inner)} or None"
+        return DataT(name)
+
+    def unassigned(self, inner: Any) -> Any:
+        """The type of a name to which a value of a type is assigned on some paths only."""
+        if contains_unknown(inner):
+            return UNKNOWN
+        name = "Unassigned_" + "".join(c if c.isalnum() else "_" for c in repr(inner))
+        self.optionals[name] = inner
         return DataT(name)
 
     def _python_class(self, cls: type) -> type:
@@ -310,6 +328,13 @@ class Datatypes:
             self.fields[cls, name] = new
             self.changed = True
         return new
+
+    def widen(self, cls: type, name: str, t: Any) -> Any:
+        """Note the type that covers all values a field was given."""
+        if t != self.fields.get((cls, name), UNKNOWN):
+            self.fields[cls, name] = t
+            self.changed = True
+        return t
 
     def table(self, used: Mapping[str, None]) -> dict[str, DataType]:
         """The datatypes of the finished program."""

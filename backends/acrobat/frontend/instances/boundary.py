@@ -72,7 +72,9 @@ class Boundary:
     def _inside(self, t: Any) -> list[Any] | None:
         """The types directly inside of one; None if its own values differ."""
         match t:
-            case ListT(rows=int()) | ListT(kind="set" | "dict") | SymbolT() | NoneT():
+            case ListT(rows=int()) | SymbolT() | NoneT():
+                return None
+            case ListT(kind=kind) if kind != "list":
                 return None
             case ListT(item):
                 return [item]
@@ -102,7 +104,7 @@ class Boundary:
                 return self.symbols.number(value)
             case ListT(item, int() as k):
                 return self._rows(t, item, k, value, path)
-            case ListT(item, kind="dict"):
+            case ListT(item, kind=kind) if kind.startswith("dict"):
                 if not isinstance(value, dict):
                     raise InstanceError(f"{path}: expected a dict, got {type(value).__name__}")
                 return [self._in(item, pair, f"{path}[{pair[0]!r}]") for pair in value.items()]
@@ -180,7 +182,7 @@ class Boundary:
                 if not rows:
                     return torch.zeros([e or 0 for e in extents(t) or ()])
                 return np.stack(rows, k) if isinstance(rows[0], np.ndarray) else torch.stack(rows, k)
-            case ListT(item, kind="dict"):
+            case ListT(item, kind=kind) if kind.startswith("dict"):
                 return dict(self._out(item, v) for v in value)
             case ListT(item, kind="set"):
                 return {self._out(item, v) for v in value}
@@ -204,7 +206,7 @@ def plain(program: n.Program, symbols: Symbols, observed: bool) -> n.Program:
     """The program in the types that passes know, with the boundary of its instances and results. `observed` as of that."""
     entry = program.functions[program.entry]
     symbols.of_source = len(symbols.values)
-    boundary = Boundary(entry.params[0].type, entry.result, program.datatypes, symbols, observed)
+    boundary = Boundary(entry.params[0].type, _as_dict(entry.result), program.datatypes, symbols, observed)
 
     def visit(e: n.Expr) -> n.Expr:
         if isinstance(e, (n.Var, n.Lit)):
@@ -262,4 +264,14 @@ def plain_type(t: Any) -> Any:
             return INT
         case NoneT():
             return UNIT
+    return t
+
+
+def _as_dict(t: Any) -> Any:
+    """A type with plain dictionaries in the place of those that have a value for each key."""
+    match t:
+        case ListT(item):
+            return replace(t, item=_as_dict(item), kind=t.kind.partition(":")[0])
+        case TupleT(items):
+            return TupleT(tuple(map(_as_dict, items)))
     return t

@@ -45,6 +45,8 @@ class RecordOf:
     def real(cls, fields: dict[str, Any]) -> Any:
         """The object of the ordinary class with these attributes."""
         assert cls.stands_for is not None
+        if issubclass(cls.stands_for, tuple):  # a named tuple
+            return cls.stands_for(**fields)
         made: Any = object.__new__(cls.stands_for)
         for name, value in fields.items():
             object.__setattr__(made, name, value)

@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.lists import Array, mapped
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.tables import CHANGED, INDICES, ITEMS_PUT, SUBSCRIPTS, handles
 from backends.acrobat.frontend.tensors.host_tensors import element
-from backends.acrobat.frontend.tensors.lifting import in_place, item, of_rows, op, select, shape
+from backends.acrobat.frontend.tensors.lifting import as_rows, in_place, item, of_rows, op, select, shape
 from backends.acrobat.frontend.tensors.masks import is_mask, mask
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parts import cut
@@ -37,6 +37,7 @@ from backends.acrobat.frontend.values import (
 )
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.make import make_op
+from backends.acrobat.library import selection
 
 
 @handles(SUBSCRIPTS, "tensor", "ragged")
@@ -72,6 +73,12 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
             dim += 1
             continue
         i = f.expression(e)
+        if is_mask(i):
+            value = _chosen_by(f, node, value, dim, i)
+            if is_unknown(value):
+                return unknown()
+            dim += 1
+            continue
         if is_tensor(i) and i.type == TensorT((), "int64"):  # type: ignore[union-attr]
             i = item(f, i, "index")  # type: ignore[arg-type]
         elif not is_tensor(i) and not (isinstance(i, Held) and i.kind == "ids"):
@@ -105,6 +112,17 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
             return f.problem(node, f"index {at} is out of range for shape {extents}")
         value = op(f, "index", [value], {"dim": dim, "i": at % extents[dim]})
     return value
+
+
+def _chosen_by(f: Frame, node: ast.AST, x: Any, dim: int, chosen: Any) -> Any:
+    """`x[mask]`: the parts where a mask of one dimension is true, for which the instance waits."""
+    flags = chosen.value
+    if len(shape(flags)) != 1:
+        raise Refused("a mask of one dimension chooses parts of a tensor here", "use torch.where, or masked_fill")
+    numbers = call_operation(f, "tolist", CallArguments("tolist", [flags], {}))
+    rows = as_rows(f, x, dim)
+    kept = f.program.call(f, ast.copy_location(ast.Pass(), node), selection.kept, [rows, numbers], {})
+    return of_rows(kept, dim)
 
 
 def _chosen_parts(f: Frame, table: Dyn, places: Any) -> Any:

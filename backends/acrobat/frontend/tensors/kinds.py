@@ -18,6 +18,7 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.conditions import condition
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable
+from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.operators import SYMBOLS, as_int
 from backends.acrobat.frontend.evaluator.tables import (
     ADDITIONS,
@@ -38,7 +39,7 @@ from backends.acrobat.frontend.evaluator.tables import (
     handles,
 )
 from backends.acrobat.frontend.tensors import host_tensors
-from backends.acrobat.frontend.tensors.lifting import as_rows, extent_of, item, op, shape, shape_of
+from backends.acrobat.frontend.tensors.lifting import as_rows, extent_of, in_place, item, op, shape, shape_of
 from backends.acrobat.frontend.tensors.masks import is_mask, of_masks, with_masks
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.products import matmul
@@ -89,6 +90,16 @@ def _tensor_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     return Method(value, name)
 
 
+@handles(ATTRIBUTES, Held)
+def _held_attribute(f: Frame, node: ast.AST, value: Held, name: str) -> Value:
+    if is_mask(value) and name == "dtype":
+        return Static(torch.bool)
+    if is_mask(value) and name in ("shape", "ndim", "device", "T", "mT"):
+        found = _tensor_attribute(f, node, value.value, name)  # type: ignore[arg-type]
+        return Held("mask", found) if name in ("T", "mT") else found
+    return Method(value, name)
+
+
 @handles(ATTRIBUTES, HostTensor)
 def _host_attribute(f: Frame, node: ast.AST, value: HostTensor, name: str) -> Value:
     return host_tensors.attribute(value, name) or Method(value, name)
@@ -108,12 +119,29 @@ def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: 
         return with_masks(f, name, CallArguments(name, [method.owner, *args], kwargs))
     if name in library.FUNCTIONS:
         return f.program.call(f, node, library.FUNCTIONS[name], [method.owner, *args], kwargs)
+    if name.endswith("_") and name[:-1] in library.FUNCTIONS and isinstance(node, ast.Call):
+        return _changed_by_library(f, node, method.owner, name, args, kwargs)
     return call_operation(f, name, CallArguments(name, [method.owner, *args], kwargs))
+
+
+def _changed_by_library(f: Frame, node: ast.Call, owner: Dyn, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    """`x.index_add_(...)` and the like: of a tensor that this function has made, or that is made for the call."""
+    assert isinstance(node.func, ast.Attribute)
+    changed = f.program.call(f, node, library.FUNCTIONS[name[:-1]], [owner, *args], kwargs)
+    match node.func.value:
+        case ast.Name(who) if who in f.owned:
+            give(f, who, changed)
+            return changed
+        case ast.Call(ast.Attribute(attr=made) | ast.Name(made)) if made in OWNERS:
+            return changed
+    return in_place(f, owner, lambda x: changed)
 
 
 @handles(METHODS, Held)
 def _held_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
     owner = method.owner
+    if is_mask(owner) and method.name == "tolist":
+        return f.problem(node, "`tolist` of a mask is not in the language", "write a loop over its rows")
     if is_mask(owner):
         return with_masks(f, method.name, CallArguments(method.name, [owner, *args], kwargs))
     if owner.kind == "index" and method.name in ("item", "long", "int") and not args:

@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.constants import chosen, contains, position
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import NAMED, as_index
+from backends.acrobat.frontend.evaluator.lists import list_of
 from backends.acrobat.frontend.evaluator.tables import (
     ATTRIBUTES,
     CALLS,
@@ -45,11 +46,12 @@ from backends.acrobat.frontend.values import (
     is_ragged,
     is_unknown,
     known,
+    type_of,
     unknown,
 )
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.make import make_op
-from backends.acrobat.library import MODULES
+from backends.acrobat.library import MODULES, normalisation
 
 PLAIN = (int, float, bool, str, tuple, list, dict, set, frozenset, Enum)
 """Types of attributes that are constants of the program."""
@@ -166,7 +168,7 @@ def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: d
         case nn.LayerNorm():
             (x,) = CallArguments("LayerNorm", args, kwargs).bind("input")
             if len(module.normalized_shape) != 1 or module.weight is None or module.bias is None:
-                return f.problem(node, "a LayerNorm has one dimension, a weight and a bias here")
+                return f.program.call(f, node, normalisation.layer_norm, [m, x], {})
             if is_ragged(x):
                 return over_rows(f, x, x.type.rows, lambda row: run_forward(f, node, m, [row], {}))
             return op(f, "layer_norm", [x, of("weight"), of("bias")], {"eps": module.eps})
@@ -185,12 +187,12 @@ def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: d
         case nn.ReLU(inplace=True):
             return in_place(f, CallArguments("ReLU", args, kwargs).bind("input")[0], lambda x: op(f, "relu", [x]))
         case nn.Sigmoid() | nn.Tanh() | nn.ReLU():
-            return call_operation(f, kind.__name__.lower(), CallArguments(kind.__name__, args, kwargs))
+            return call_operation(f, kind.__name__.lower(), CallArguments(kind.__name__.lower(), args, kwargs))
         case nn.GELU():
-            return call_operation(f, "gelu", CallArguments("GELU", args, {**kwargs, "approximate": Static(module.approximate)}))
+            return call_operation(f, "gelu", CallArguments("gelu", args, {**kwargs, "approximate": Static(module.approximate)}))
         case nn.Softmax() | nn.LogSoftmax():
             name = "softmax" if isinstance(module, nn.Softmax) else "log_softmax"
-            return call_operation(f, name, CallArguments(kind.__name__, [*args, Static(module.dim)], kwargs))
+            return call_operation(f, name, CallArguments(name, [*args, Static(module.dim)], kwargs))
     return f.problem(node, f"nn.{kind.__name__} is not in the language", "LANGUAGE.md lists the modules")
 
 
@@ -247,7 +249,12 @@ def _child(f: Frame, node: ast.AST, value: Module, index: ast.expr) -> Value:
         return f.problem(node, "this cannot be indexed" + what)
     at = as_index(f, f.expression(index))
     if isinstance(at, Dyn) and not isinstance(at.atom, n.Lit):
-        return unknown() if is_unknown(at) else _one_of(f, value, at, len(held))
+        if is_unknown(at):
+            return unknown()
+        if isinstance(held, nn.ParameterList):
+            parameters = list_of(f, node, [_parameter(f, value, i) for i in range(len(held))])
+            return f.host("list.get", [parameters, at], type_of(parameters).item, "parameter")
+        return _one_of(f, value, at, len(held))
     i = constant(at, "the index of a ModuleList")
     if not isinstance(i, int) or not -len(held) <= i < len(held):
         return f.problem(node, f"index {i} is out of range for {len(held)} modules")

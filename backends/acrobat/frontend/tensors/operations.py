@@ -9,7 +9,9 @@ from functools import partial
 
 import torch
 
+from backends.acrobat.core.types import ListT, TensorT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
+from backends.acrobat.frontend.evaluator.choice import fail, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.tensors.lifting import elementwise, in_place, op
@@ -58,6 +60,8 @@ def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
         rest = call.args[1:]
         again = partial(CallArguments, name, kwargs=call.kwargs, implicit=call.implicit)
         return in_place(f, call.args[0], lambda x: call_operation(f, name[:-1], again([x, *rest])))
+    call.args = [sure(f, v) for v in call.args]
+    call.kwargs = {k: sure(f, v) for k, v in call.kwargs.items()}
     handler = OPERATIONS.get(name)
     if handler is None and name not in RAGGED:
         raise Refused(f"`{name}` is not an operation of the language", "LANGUAGE.md lists the operations")
@@ -76,6 +80,16 @@ def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
     if handler is None:
         raise Refused(f"`{name}` is not an operation of the language", "LANGUAGE.md lists the operations")
     return handler(f, call)
+
+
+def sure(f: Frame, value: Value) -> Value:
+    """A tensor that may be None, as the tensor: where it is None, Python raises an error."""
+    inner = optional(f, value)
+    if not isinstance(inner, (TensorT, ListT)) or isinstance(inner, ListT) and inner.rows is None:
+        return value
+    assert isinstance(value, Dyn)
+    text = "TypeError: None in the place of a tensor"
+    return open_optional(f, ast.Pass(), value, lambda some: some, lambda: fail(f, text), "tensor")
 
 
 def _tensor_first(call: CallArguments) -> None:

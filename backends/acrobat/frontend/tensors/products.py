@@ -98,6 +98,8 @@ def _linear(f: Frame, call: CallArguments) -> Dyn:
 @ragged("linear")
 def _linear_ragged(f: Frame, c: CallArguments) -> Value | None:
     v, w, bias = c.bind("input", "weight", "bias", bias=Static(None))
+    if not shape(v):
+        raise Refused("`linear` takes a tensor with a dimension of its features")
     if shape(v)[-1] is None:
         raise Refused("`Linear` along an extent that varies: its weight has a fixed one")
     return over_rows(f, v, axis(v), lambda row: call_operation(f, "linear", CallArguments("linear", [row, w, bias], {})))

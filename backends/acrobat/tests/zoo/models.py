@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from backends.acrobat.tests.zoo import decoders, exits, graphs, parsers, sequences, trees
+from backends.acrobat.tests.zoo import decoders, exits, graphs, mixtures, parsers, sequences, trees
 from backends.acrobat.tests.zoo.case import CASES
 
-FAMILIES = (trees, sequences, decoders, graphs, parsers, exits)
+FAMILIES = (trees, sequences, decoders, graphs, parsers, exits, mixtures)
 
 __all__ = ["CASES", "FAMILIES"]

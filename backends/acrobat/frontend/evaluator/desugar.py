@@ -1,0 +1,273 @@
+"""Python's shorter forms said in longer ones, before anything is compiled: `else` of loops, `:=`, generator functions,
+`try` with `finally`, `del`. What goes in and comes out is a function's syntax tree; positions stay those of the source."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from copy import copy
+from typing import Any
+
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, ends, leaves
+
+YIELDED = HIDDEN + "yielded"
+"""The list of what a generator function has given so far."""
+_cache: dict[int, tuple[ast.FunctionDef, ast.FunctionDef]] = {}
+
+
+def plainly(definition: ast.FunctionDef) -> ast.FunctionDef:
+    """The definition without the shorter forms; the same one each time."""
+    found = _cache.get(id(definition))
+    if found is None or found[0] is not definition:
+        found = _cache[id(definition)] = (definition, _function(definition))
+    return found[1]
+
+
+def is_generator(definition: ast.FunctionDef) -> bool:
+    """Whether a function gives its values by `yield`."""
+    return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for s in definition.body for node in own_nodes(s))
+
+
+def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and those inside it, without what stands in functions and classes of its own."""
+    yield node
+    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+        for child in ast.iter_child_nodes(node):
+            yield from own_nodes(child)
+
+
+def _function(definition: ast.FunctionDef) -> ast.FunctionDef:
+    made = copy(definition)
+    made.body = _Statements().body(definition.body)
+    if is_generator(definition):
+        start = ast.Assign([ast.Name(YIELDED, ast.Store())], ast.List([], ast.Load()))
+        end = ast.Return(ast.Name(YIELDED, ast.Load()))
+        made.body = [_at(definition, start), *made.body, _at(definition.body[-1], end)]
+    return made
+
+
+def statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    """The same for statements that stand alone."""
+    return _Statements().body(body)
+
+
+def _at(where: ast.AST, made: ast.stmt) -> ast.stmt:
+    """A statement with the position of another in all that has none."""
+    for node in ast.walk(made):
+        if isinstance(node, (ast.expr, ast.stmt)) and not hasattr(node, "lineno"):
+            ast.copy_location(node, where)
+    return made
+
+
+class _Statements:
+    """Rewrites bodies. `count` numbers the names that are made."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def body(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        return [made for s in body for made in self.statement(s)]
+
+    def statement(self, s: ast.stmt) -> list[ast.stmt]:
+        match s:
+            case ast.If():
+                return self._if(s)
+            case ast.While() if any(isinstance(node, ast.NamedExpr) for node in own_nodes(s.test)):
+                leave = ast.If(ast.UnaryOp(ast.Not(), s.test), [ast.Break()], [])
+                endless = ast.While(ast.Constant(True), [leave, *s.body], s.orelse)
+                if s.orelse:
+                    return [s]  # `break` would mean two things
+                return self.statement(_at(s, ast.copy_location(endless, s)))
+            case ast.For() | ast.While():
+                return self._loop(s)
+            case ast.With():
+                made: ast.stmt = copy(s)
+                made.body = self.body(s.body)  # type: ignore[attr-defined]
+                return [made]
+            case ast.Match():
+                made = copy(s)
+                made.cases = []
+                for case in s.cases:
+                    made.cases.append(copy(case))
+                    made.cases[-1].body = self.body(case.body)
+                return [made]
+            case ast.Try([*body], [], [*orelse], [*last]) if not any(leaves(x) or ends(x) for x in (*body, *orelse)):
+                return self.body([*body, *orelse, *last])
+            case ast.Delete(targets):
+                return [made for t in targets for made in self._delete(s, t)]
+            case ast.Expr(ast.Yield(value)):
+                return [_at(s, _changed(YIELDED, "append", value if value is not None else ast.Constant(None)))]
+            case ast.Expr(ast.YieldFrom(value)):
+                return [_at(s, _changed(YIELDED, "extend", value))]
+            case ast.FunctionDef():
+                return [s]
+        return self._hoisted(s)
+
+    def _if(self, s: ast.If) -> list[ast.stmt]:
+        match s.test:
+            case ast.BoolOp(ast.And(), [first, *rest]) if any(
+                isinstance(node, ast.NamedExpr) for e in rest for node in own_nodes(e)
+            ):
+                others = rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(ast.And(), rest), s.test)
+                inner = ast.copy_location(ast.If(others, s.body, s.orelse), s)
+                return self._if(ast.copy_location(ast.If(first, [inner], s.orelse), s))
+            case ast.BoolOp(ast.Or(), [first, *rest]) if any(
+                isinstance(node, ast.NamedExpr) for e in rest for node in own_nodes(e)
+            ):
+                others = rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(ast.Or(), rest), s.test)
+                inner = ast.copy_location(ast.If(others, s.body, s.orelse), s)
+                return self._if(ast.copy_location(ast.If(first, s.body, [inner]), s))
+        hoist = _Hoist(s.test)
+        test = hoist.visit(s.test)
+        made = copy(s)
+        made.test, made.body, made.orelse = test, self.body(s.body), self.body(s.orelse)
+        return [*hoist.before, made]
+
+    def _loop(self, s: ast.For | ast.While) -> list[ast.stmt]:
+        made = copy(s)
+        if not s.orelse:
+            made.body = self.body(s.body)
+            return [made]
+        made.orelse = []
+        breaks = any(isinstance(node, ast.Break) for x in s.body for node in _of_this_loop(x))
+        if not breaks:
+            made.body = self.body(s.body)
+            return [made, *self.body(s.orelse)]
+        self.count += 1
+        flag = f"{HIDDEN}left{self.count}"
+        made.body = self.body([_Flagged(flag).visit(_copied(x)) for x in s.body])
+        start = _at(s, ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False)))
+        test = ast.UnaryOp(ast.Not(), ast.Name(flag, ast.Load()))
+        return [start, made, _at(s, ast.If(test, self.body(s.orelse), []))]
+
+    def _delete(self, s: ast.Delete, target: ast.expr) -> list[ast.stmt]:
+        """`del xs[i]` takes the item out; what is deleted by its name is not looked at again."""
+        match target:
+            case ast.Subscript(owner, ast.Slice()):
+                cut = ast.Subscript(owner, target.slice, ast.Store())
+                return [_at(s, ast.Assign([cut], ast.List([], ast.Load())))]
+            case ast.Attribute():
+                return [s]
+            case ast.Subscript(owner, index):
+                self.count += 1
+                gone = ast.Name(f"{HIDDEN}gone{self.count}", ast.Store())
+                owner = ast.copy_location(copy(owner), owner)
+                return [_at(s, ast.Assign([gone], ast.Call(ast.Attribute(owner, "pop", ast.Load()), [index], [])))]
+        return [ast.copy_location(ast.Delete([target]), s)]
+
+    def _hoisted(self, s: ast.stmt) -> list[ast.stmt]:
+        """A statement without bodies, the assignments inside its expressions made before it."""
+        if not any(isinstance(node, ast.NamedExpr) for node in own_nodes(s)):
+            return [s]
+        hoist = _Hoist(s)
+        made = hoist.visit(_copied(s))
+        return [*hoist.before, made]
+
+
+def _changed(name: str, method: str, value: ast.expr) -> ast.stmt:
+    return ast.Expr(ast.Call(ast.Attribute(ast.Name(name, ast.Load()), method, ast.Load()), [value], []))
+
+
+def _of_this_loop(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a loop's body whose `break` leaves that loop."""
+    yield node
+    if not isinstance(node, (ast.For, ast.While, ast.FunctionDef, ast.Lambda, ast.ClassDef)):
+        for child in ast.iter_child_nodes(node):
+            yield from _of_this_loop(child)
+    elif isinstance(node, (ast.For, ast.While)):
+        for child in node.orelse:
+            yield from _of_this_loop(child)
+
+
+def _copied(s: ast.AST) -> ast.AST:
+    """A copy that can be rewritten without changing the source's tree."""
+    made = copy(s)
+    for name, value in ast.iter_fields(s):
+        if isinstance(value, ast.AST):
+            setattr(made, name, _copied(value))
+        elif isinstance(value, list):
+            setattr(made, name, [_copied(x) if isinstance(x, ast.AST) else x for x in value])
+    return made
+
+
+def _start(node: ast.AST) -> tuple[int, int]:
+    return node.lineno, node.col_offset  # type: ignore[attr-defined]
+
+
+def _end(node: ast.AST) -> tuple[int, int]:
+    return node.end_lineno, node.end_col_offset  # type: ignore[attr-defined]
+
+
+class _Flagged(ast.NodeTransformer):
+    """Sets a flag before each `break` of a loop."""
+
+    def __init__(self, flag: str) -> None:
+        self.flag = flag
+
+    def visit_Break(self, node: ast.Break) -> list[ast.stmt]:
+        return [_at(node, ast.Assign([ast.Name(self.flag, ast.Store())], ast.Constant(True))), node]
+
+    def visit_For(self, node: ast.For) -> ast.For:
+        node.orelse = [made for x in node.orelse for made in _as_list(self.visit(x))]
+        return node
+
+    def visit_While(self, node: ast.While) -> ast.While:
+        node.orelse = [made for x in node.orelse for made in _as_list(self.visit(x))]
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
+        return node
+
+
+def _as_list(value: ast.stmt | list[ast.stmt]) -> list[ast.stmt]:
+    return value if isinstance(value, list) else [value]
+
+
+class _Hoist:
+    """Takes `name := value` out of an expression where it is always computed: the assignment comes before, the name stays.
+    One that is computed for some instances only stays, and so does one that what is computed before it could tell from an
+    earlier one: both are refused where they are compiled."""
+
+    def __init__(self, whole: ast.AST) -> None:
+        self.before: list[ast.stmt] = []
+        self.whole = whole
+
+    def _first(self, node: ast.NamedExpr) -> bool:
+        """Whether nothing that comes before reads the name, or may change a list."""
+        for other in own_nodes(self.whole):
+            match other:
+                case ast.Name(name, ast.Load()) if name == node.target.id and _start(other) < _start(node):
+                    return False
+                case ast.Call() if _end(other) <= _start(node):
+                    return False
+        return True
+
+    def visit(self, node: Any) -> Any:
+        if not any(isinstance(x, ast.NamedExpr) for x in own_nodes(node)):
+            return node
+        made = copy(node)
+        match node:
+            case ast.NamedExpr() if not self._first(node):
+                return node
+            case ast.NamedExpr(target, value):
+                inner = self.visit(value)
+                self.before.append(ast.copy_location(ast.Assign([copy(target)], inner), node))
+                return ast.copy_location(ast.Name(target.id, ast.Load()), node)
+            case ast.BoolOp():
+                made.values = [self.visit(node.values[0]), *node.values[1:]]  # type: ignore[attr-defined]
+                return made
+            case ast.IfExp():
+                made.test = self.visit(node.test)  # type: ignore[attr-defined]
+                return made
+            case ast.Compare():
+                made.left = self.visit(node.left)  # type: ignore[attr-defined]
+                made.comparators = [self.visit(node.comparators[0]), *node.comparators[1:]]  # type: ignore[attr-defined]
+                return made
+            case ast.Lambda() | ast.ListComp() | ast.GeneratorExp() | ast.SetComp() | ast.DictComp():
+                return node
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, ast.AST):
+                setattr(made, name, self.visit(value))
+            elif isinstance(value, list):
+                setattr(made, name, [self.visit(x) if isinstance(x, ast.AST) else x for x in value])
+        return made

@@ -1,0 +1,286 @@
+"""`itertools`, `functools` and Python's own functions on iterators. What they give is a list that is used at once."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from backends.acrobat.core.types import INT, ListT
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
+from backends.acrobat.frontend.evaluator.calls import called
+from backends.acrobat.frontend.evaluator.choice import choose
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import as_list, flattened, iterable, length, mapped, sliced
+from backends.acrobat.frontend.evaluator.operators import binary
+from backends.acrobat.frontend.evaluator.tables import CALLS, FUNCTIONS, handles
+from backends.acrobat.frontend.values import (
+    Held,
+    Partial,
+    Static,
+    TupleV,
+    Value,
+    is_list,
+    is_unknown,
+    nothing_known,
+    type_of,
+    unknown,
+)
+from backends.acrobat.library import iteration
+
+
+def items_of(f: Frame, node: ast.AST, value: Value) -> Value:
+    """What can be iterated over, as a list of the program. Raises Refused."""
+    whole = iterable(f, value)
+    found = as_list(f, node, whole)
+    if not is_list(found) and not nothing_known(found):
+        raise Refused("this takes lists here")
+    return found
+
+
+def _once(value: Value) -> Value:
+    return unknown() if nothing_known(value) else Held("iterator", value)
+
+
+def _by_library(function: Callable[..., Any], lists: int, *names: str, given: int = 0, **defaults: Any) -> Callable[..., Value]:
+    """A handler that calls a function of the library: `given` functions first, then `lists` lists, then what is left."""
+
+    def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+        values = CallArguments(getattr(node, "func", node).__class__.__name__, args, kwargs).bind(*names, **defaults)
+        for i in range(given, given + lists):
+            values[i] = items_of(f, node, values[i])
+        if any(nothing_known(v) for v in values):
+            return unknown()
+        return _once(f.program.call(f, ast.copy_location(ast.Pass(), node), function, values, {}))
+
+    return work
+
+
+FUNCTIONS |= {
+    itertools.pairwise: _by_library(iteration.pairwise, 1, "iterable"),
+    itertools.takewhile: _by_library(iteration.taken_while, 1, "predicate", "iterable", given=1),
+    itertools.dropwhile: _by_library(iteration.dropped_while, 1, "predicate", "iterable", given=1),
+}
+
+
+@handles(FUNCTIONS, filter, itertools.filterfalse)
+def _filter(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    function, xs = CallArguments("filter", args, kwargs).bind("function", "iterable")
+    items = items_of(f, node, xs)
+    if nothing_known(items):
+        return unknown()
+    where = ast.copy_location(ast.Pass(), node)
+    if function == Static(None):
+        return _once(f.program.call(f, where, iteration.present, [items], {}))
+    kept = iteration.filtered if ast.unparse(node.func).endswith("filter") else iteration.filtered_out
+    return _once(f.program.call(f, where, kept, [function, items], {}))
+
+
+@handles(FUNCTIONS, itertools.chain)
+def _chain(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    if len(args) == 1 and isinstance(args[0], Held) and args[0].kind == "spread":
+        return _joined(f, node, [args[0].value], {}, "")
+    wholes = [iterable(f, a) for a in args]
+    if all(isinstance(w, TupleV) for w in wholes):
+        return Held("iterator", TupleV(tuple(v for w in wholes for v in w.items)))  # type: ignore[union-attr]
+    lists = [as_list(f, node, w) for w in wholes]
+    if any(map(nothing_known, lists)):
+        return unknown()
+    result = lists[0]
+    for more in lists[1:]:
+        result = binary(f, node, ast.Add(), result, more)
+    return _once(result)
+
+
+@handles(FUNCTIONS, itertools.chain.from_iterable)
+def _joined(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    (xs,) = CallArguments("from_iterable", args, kwargs).bind("iterable")
+    whole = iterable(f, xs)
+    if isinstance(whole, TupleV):
+        return _chain(f, node, list(whole.items), {}, "")
+    if is_unknown(whole):
+        return unknown()
+    if not is_list(whole) or not isinstance(whole.type.item, ListT):  # type: ignore[union-attr]
+        raise Refused("`chain.from_iterable` takes a list of lists here")
+    return _once(flattened(f, whole))
+
+
+@handles(FUNCTIONS, itertools.combinations, itertools.combinations_with_replacement, itertools.permutations)
+def _choices(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    which = ast.unparse(node.func).rpartition(".")[2]
+    xs, r = CallArguments(which, args, kwargs).bind("iterable", "r", r=Static(None))
+    whole = iterable(f, xs)
+    count = constant(r, f"how many `{which}` takes")
+    if isinstance(whole, TupleV):
+        chosen = getattr(itertools, which)(range(len(whole.items)), *([] if count is None else [count]))
+        return Held("iterator", TupleV(tuple(TupleV(tuple(whole.items[i] for i in places)) for places in chosen)))
+    of_list = {
+        ("combinations", 2): iteration.pairs,
+        ("combinations", 3): iteration.triples,
+        ("combinations_with_replacement", 2): iteration.pairs_with_themselves,
+        ("permutations", 2): iteration.ordered_pairs,
+    }
+    if (which, count) not in of_list:
+        raise Refused(f"`{which}` takes two of a list here", "write loops")
+    items = items_of(f, node, whole)
+    return unknown() if nothing_known(items) else _once(f.program.call(f, node, of_list[which, count], [items], {}))
+
+
+@handles(FUNCTIONS, itertools.product)
+def _product(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    times = constant(kwargs.get("repeat", Static(1)), "`repeat`")
+    wholes = [iterable(f, a) for a in args] * times
+    if all(isinstance(w, TupleV) for w in wholes):
+        chosen = itertools.product(*(w.items for w in wholes))  # type: ignore[union-attr]
+        return Held("iterator", TupleV(tuple(TupleV(t) for t in chosen)))
+    if len(wholes) not in (2, 3):
+        raise Refused("`product` takes two or three lists here", "write loops")
+    lists = [as_list(f, node, w) for w in wholes]
+    if any(map(nothing_known, lists)):
+        return unknown()
+    function = iteration.product if len(lists) == 2 else iteration.product_of_three
+    return _once(f.program.call(f, ast.copy_location(ast.Pass(), node), function, lists, {}))
+
+
+@handles(FUNCTIONS, itertools.accumulate)
+def _accumulate(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    xs, function, initial = CallArguments("accumulate", args, kwargs).bind(
+        "iterable", "func", "initial", func=Static(operator.add), initial=Static(None)
+    )
+    items = items_of(f, node, xs)
+    function = Static(operator.add) if function == Static(None) else function
+    if nothing_known(items) or nothing_known(initial):
+        return unknown()
+    where = ast.copy_location(ast.Pass(), node)
+    if initial == Static(None):
+        return _once(f.program.call(f, where, iteration.accumulated, [function, items], {}))
+    return _once(f.program.call(f, where, iteration.accumulated_from, [function, items, initial], {}))
+
+
+@handles(FUNCTIONS, itertools.islice)
+def _islice(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    if not 2 <= len(args) <= 4:
+        raise Refused("`islice` takes a list and its bounds here")
+    bounds = [Static(None), args[1], Static(None)] if len(args) == 2 else [*args[1:], Static(None)][:3]
+    items = items_of(f, node, args[0])
+    if any(isinstance(b, Static) and isinstance(b.value, int) and b.value < 0 for b in bounds):
+        raise Refused("`islice` takes bounds that are not negative")
+    return _once(sliced(f, node, items, *bounds))
+
+
+@handles(FUNCTIONS, itertools.zip_longest)
+def _zip_longest(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    if len(args) != 2:
+        raise Refused("`zip_longest` takes two lists here")
+    lists = [items_of(f, node, a) for a in args]
+    fill = kwargs.get("fillvalue", Static(None))
+    if any(nothing_known(v) for v in (*lists, fill)):
+        return unknown()
+    return _once(f.program.call(f, ast.copy_location(ast.Pass(), node), iteration.zipped_longest, [*lists, fill], {}))
+
+
+@handles(FUNCTIONS, itertools.repeat)
+def _repeat(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    item, times = CallArguments("repeat", args, kwargs).bind("object", "times")
+    counts = f.host("range", [Static(0), times, Static(1)], ListT(INT))
+    return unknown() if nothing_known(item) else _once(mapped(f, [counts], lambda _: item, "i"))
+
+
+@handles(FUNCTIONS, itertools.starmap)
+def _starmap(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    function, xs = CallArguments("starmap", args, kwargs).bind("function", "iterable")
+    items = items_of(f, node, xs)
+    if nothing_known(items):
+        return unknown()
+    return _once(mapped(f, [items], lambda x: called(f, ast.Pass(), function, f.components(x) or [], {})))
+
+
+@handles(FUNCTIONS, itertools.groupby)
+def _groupby(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    xs, key = CallArguments("groupby", args, kwargs).bind("iterable", "key", key=Static(None))
+    items = items_of(f, node, xs)
+    if nothing_known(items):
+        return unknown()
+    function = Static(same) if key == Static(None) else key
+    return _once(f.program.call(f, ast.copy_location(ast.Pass(), node), iteration.grouped, [function, items], {}))
+
+
+def same(item):  # type: ignore[no-untyped-def]
+    return item
+
+
+@handles(FUNCTIONS, iter)
+def _iter(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    (xs,) = CallArguments("iter", args, kwargs).bind("object")
+    return _once(iterable(f, xs))
+
+
+@handles(FUNCTIONS, next)
+def _next(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """The first of what is made for this call: nothing else can take the rest."""
+    xs, *default = CallArguments("next", args, kwargs).bind("iterator", "default", default=Held("index", Static(None)))
+    if not isinstance(xs, Held) or xs.kind != "iterator":
+        if nothing_known(xs):
+            return unknown()
+        raise Refused("`next` takes an iterator that is made for it, as in `next(x for x in xs if ...)`")
+    items = as_list(f, node, iterable(f, xs))
+    if is_unknown(items) or nothing_known(items):
+        return unknown()
+    if len(args) < 2:
+        return f.host("list.get", [items, Static(0)], type_of(items).item, "first")
+    there = f.host("gt", [length(f, items), Static(0)], f.atom(Static(True)).type)
+    at = lambda: f.host("list.get", [items, Static(0)], type_of(items).item, "first")  # noqa: E731
+    return choose(f, node, there, at, lambda: default[0])
+
+
+# ---- functools
+
+
+@handles(FUNCTIONS, functools.reduce)
+def _reduce(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """What `sums.total` leaves: it adds."""
+    function, xs, *start = args
+    items = items_of(f, node, xs)
+    if nothing_known(items) or any(map(nothing_known, start)):
+        return unknown()
+    where = ast.copy_location(ast.Pass(), node)
+    if not start:
+        return f.program.call(f, where, iteration.reduced_alone, [function, items], {})
+    return f.program.call(f, where, iteration.reduced, [function, items, start[0]], {})
+
+
+@handles(FUNCTIONS, functools.partial)
+def _partial(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    if not args:
+        raise Refused("`partial` takes a function")
+    return Partial(args[0], tuple(args[1:]), tuple(kwargs.items()))
+
+
+@handles(CALLS, Partial)
+def _called(f: Frame, node: ast.AST, callee: Partial, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return called(f, node, callee.function, [*callee.args, *args], {**dict(callee.kwargs), **kwargs}, hint)
+
+
+OPERATORS: dict[Any, type[ast.operator]] = {
+    operator.add: ast.Add,
+    operator.sub: ast.Sub,
+    operator.mul: ast.Mult,
+    operator.truediv: ast.Div,
+    operator.floordiv: ast.FloorDiv,
+    operator.mod: ast.Mod,
+    operator.matmul: ast.MatMult,
+}
+
+
+def _operator(of: type[ast.operator]) -> Callable[..., Value]:
+    def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+        a, b = CallArguments("the operator", args, kwargs).bind("a", "b")
+        return binary(f, node, of(), a, b)
+
+    return work
+
+
+FUNCTIONS |= {function: _operator(of) for function, of in OPERATORS.items()}

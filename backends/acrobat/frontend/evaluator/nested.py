@@ -1,0 +1,129 @@
+"""Functions inside functions. One is compiled as a function of its own, that takes the names which it sees of the functions
+around it as further arguments; those that it changes it gives back (`outputs`)."""
+
+from __future__ import annotations
+
+import ast
+from copy import copy
+from dataclasses import replace
+from types import FunctionType
+from typing import Any
+
+from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.outputs import changed_parameters, given_back
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES, CALLS, STATEMENTS, handles
+from backends.acrobat.frontend.source import LIFTED, Lifted, decorated, parse
+from backends.acrobat.frontend.values import Closure, Nested, Value, is_container
+
+_functions: dict[Any, FunctionType] = {}
+
+
+@handles(STATEMENTS, ast.FunctionDef)
+def _define(f: Frame, s: ast.FunctionDef) -> None:
+    if strange := decorated(s):
+        f.problem(s, strange, "write what it does into the function")
+        return
+    a = s.args
+    plain = list(zip(reversed([*a.posonlyargs, *a.args]), reversed(a.defaults), strict=False))
+    written = [*plain, *((x, d) for x, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d is not None)]
+    defaults = tuple((x.arg, f.expression(d)) for x, d in written)
+    f.rebind(s.name, Nested(s, f.file, f.function, defaults))
+
+
+def captured(f: Frame, value: Nested) -> list[str]:
+    """The names of the functions around it that a nested function sees, itself or through others that it calls, and that have
+    a value where it is called."""
+    found: dict[str, None] = {}
+    pending: list[Any] = [value]
+    while pending:
+        one = pending.pop()
+        _, codes = parse(one.file)
+        lines = (one.node.lineno, *(d.lineno for d in one.node.decorator_list))
+        for code in (c for line in lines for c in codes.get((one.node.name, line), [])):
+            for name in code.co_freevars:
+                if name in f.env and name not in found:
+                    found[name] = None
+                    if isinstance(f.env[name], Nested):
+                        pending.append(f.env[name])
+    return list(found)
+
+
+def changes(f: Frame, value: Nested) -> list[str]:
+    """Of the names that a nested function sees, those that it may give other values: lists, and what it says is `nonlocal`."""
+    seen = captured(f, value)
+    function = lifted(f, value, seen)
+    always = given_back(function)
+    changed = changed_parameters(function, None, {})
+    return [x for x in changed if x in seen and (x in always or x in f.owned and is_container(f.env[x]))]
+
+
+def lifted(f: Frame, value: Nested, names: list[str]) -> FunctionType:
+    """The function of its own that a nested one is compiled as: it takes `names` by keyword."""
+    key = value.file, value.node.lineno, value.node.col_offset, value.outer, tuple(names)
+    if key not in _functions:
+        made = FunctionType((lambda: None).__code__, value.outer.__globals__ if value.outer else {}, value.node.name)
+        made.__qualname__ = value.node.name
+        made.__module__ = getattr(value.outer, "__module__", "")
+        definition = copy(value.node)
+        definition.decorator_list = []
+        definition.args = copy(value.node.args)
+        definition.args.defaults = []
+        own = [*value.node.args.kwonlyargs, *(ast.copy_location(ast.arg(name), value.node) for name in names)]
+        definition.args.kwonlyargs, definition.args.kw_defaults = own, [None] * len(own)
+        others = [v.node for name in names if isinstance(v := f.env[name], Nested)]
+        LIFTED[made] = Lifted(definition, value.file, value.outer, tuple(others))
+        _functions[key] = made
+    return _functions[key]
+
+
+def written_out(f: Frame, node: ast.Call, value: Nested) -> ast.Call:
+    """A call of a nested function by its name, with the names that it sees written as arguments."""
+    if value.env is not None:
+        return node
+    made = copy(node)
+    names = captured(f, value)
+    extra = [ast.keyword(name, ast.copy_location(ast.Name(name, ast.Load()), node)) for name in names]
+    made.keywords = [*node.keywords, *extra]
+    return made
+
+
+@handles(CALLS, Nested)
+def _call(f: Frame, node: ast.AST, callee: Nested, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    seen = captured(f, callee) if callee.env is None else list(callee.env)
+    function = lifted(f, callee, seen) if callee.lifted is None else callee.lifted
+    if any(name not in kwargs for name in seen):  # not a call by its name: what it changes could not be given back
+        kwargs = {**kwargs, **{name: (callee.env or f.env)[name] for name in seen}}
+        node = ast.copy_location(ast.Pass(), node)
+    parameters = [x.arg for x in (*callee.node.args.posonlyargs, *callee.node.args.args)]
+    given = {*parameters[: len(args)], *kwargs}
+    kwargs = {**kwargs, **{name: v for name, v in callee.defaults if name not in given}}
+    return f.program.call(f, node, function, args, kwargs)
+
+
+def up_to_date(f: Frame, value: Closure) -> None:
+    """Raises Refused for a lambda that sees a name which has another value by now: in Python it sees that one."""
+    if value.function is not f.function:
+        return
+    for name, held in value.env.items():
+        if not name.startswith(HIDDEN) and f.env.get(name, held) is not held:
+            raise Refused(f"the lambda sees `{name}`, which has another value by now", "write the lambda where it is used")
+
+
+def kept(f: Frame, value: Value) -> Value:
+    """A nested function as another function can be given it: with the values that it sees."""
+    if isinstance(value, Closure):
+        up_to_date(f, value)
+    if not isinstance(value, Nested) or value.env is not None:
+        return value
+    names = captured(f, value)
+    inside = [f.env[name] for name in names]
+    if any(isinstance(v, Nested) for v in inside):
+        raise Refused(f"`{value.node.name}`, which calls functions inside this one, is given to another function")
+    return replace(value, env=dict(zip(names, inside, strict=True)), lifted=lifted(f, value, names))
+
+
+@handles(ATTRIBUTES, Nested)
+def _attribute(f: Frame, node: ast.AST, value: Nested, name: str) -> Value:
+    return f.problem(node, f"the function `{value.node.name}` has no attributes in the language")

@@ -1,0 +1,134 @@
+"""Whether a value, and what is inside of it, is seen under one name only: then changing it in place is binding the name anew.
+
+`Frame.owned` has the names that alone have their list or object, and under `deep(name)` those of which nothing else sees any
+part either.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from backends.acrobat.core.types import DataT, ListT, TupleT
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.syntax import deep, root_of
+from backends.acrobat.frontend.types import contains_unknown
+from backends.acrobat.frontend.values import Static, is_object, type_or_none
+
+MAKERS = frozenset({"list", "sorted", "deque", "set", "dict", "defaultdict", "Counter", "OrderedDict", "copy"})
+"""Functions and methods that give a list, set or dictionary of their own, by name."""
+LOOKING = frozenset(
+    {"len", "int", "float", "bool", "str", "range", "sum", "abs", "any", "all", "isinstance", "id", "print", "round"}
+)
+"""Functions of Python's whose results have no part of their arguments in them."""
+
+
+def changeable(t: Any) -> bool:
+    """Whether a value of a type, or a part of it, could be changed in place: lists and objects."""
+    if isinstance(t, ListT):
+        return t.rows is None
+    return isinstance(t, DataT) or isinstance(t, TupleT) and any(map(changeable, t.items))
+
+
+def holds_parts(value: Any) -> bool:
+    """Whether something inside of a value could be changed in place, as far as its type is known."""
+    t = None if value is None else type_or_none(value)
+    return isinstance(t, DataT) or isinstance(t, ListT) and (contains_unknown(t.item) or changeable(t.item))
+
+
+def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
+    """Whether an expression makes a new list, set, dictionary or object, which nothing else can see. `value` is its value."""
+    match source:
+        case ast.Call(func) if is_object(value):
+            return _class_named(f, func) or getattr(value.atom, "name", "") in f.new_lists
+        case ast.Dict() | ast.Set() | ast.DictComp() | ast.SetComp() | ast.List() | ast.ListComp() | ast.BinOp():
+            return True
+        case ast.Subscript(slice=ast.Slice()):
+            return True
+        case ast.Call(ast.Name(name) | ast.Attribute(attr=name)):
+            return name in MAKERS
+        case ast.IfExp(body=one, orelse=other):
+            return fresh(f, one, value) and fresh(f, other, value)
+    return False
+
+
+def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
+    """Whether an expression makes a value of which nothing else can see any part that could be changed. `type` is the value's,
+    where it is known."""
+    if type is not None and not contains_unknown(type) and not changeable(type):
+        return True
+    if type is None and isinstance(source, (ast.ListComp, ast.BinOp)):
+        with f.trial():
+            type = type_or_none(f.expression(source))
+        if type is None or contains_unknown(type):
+            return True  # a later round knows, or the type is an error
+    item = type.item if isinstance(type, ListT) else None
+    match source:
+        case ast.Constant() | ast.Compare() | ast.JoinedStr():
+            return True
+        case ast.List(elts) | ast.Set(elts):
+            return all(fresh_inside(f, e, item) for e in elts)
+        case ast.Tuple(elts):
+            return all(fresh_inside(f, e) for e in elts)
+        case ast.Dict(values=values):
+            return all(fresh_inside(f, e) for e in values)
+        case ast.ListComp(elt):
+            return item is not None and not contains_unknown(item) and not changeable(item) or _fresh_written(elt, item)
+        case ast.DictComp(value=elt):
+            return _fresh_written(elt, None)
+        case ast.BinOp(left, ast.Mult(), right) if isinstance(left, ast.List) or isinstance(right, ast.List):
+            whole = left if isinstance(left, ast.List) else right
+            return all(isinstance(e, (ast.Constant, ast.UnaryOp)) for e in whole.elts)  # type: ignore[attr-defined]
+        case ast.IfExp(body=one, orelse=other):
+            return fresh_inside(f, one, type) and fresh_inside(f, other, type)
+        case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):
+            return True
+        case ast.Call(ast.Name("defaultdict") | ast.Attribute(attr="defaultdict"), [ast.Name() | ast.Lambda()]):
+            return True
+        case ast.Call(func, args, keywords) if _class_named(f, func):
+            return all(fresh_inside(f, e) for e in (*args, *(k.value for k in keywords)))
+    if type is not None:
+        return isinstance(type, ListT) and not contains_unknown(type) and not changeable(type.item) and fresh(f, source, None)
+    with f.trial():
+        found = type_or_none(f.expression(source))
+        return found is None or contains_unknown(found) or fresh_inside(f, source, found)
+
+
+def _fresh_written(elt: ast.expr, type: Any) -> bool:
+    """The same of an element of a comprehension, as far as it is written."""
+    if type is not None and not contains_unknown(type) and not changeable(type):
+        return True
+    item = type.item if isinstance(type, ListT) else None
+    match elt:
+        case ast.Constant():
+            return True
+        case ast.List(elts) | ast.Tuple(elts):
+            return all(_fresh_written(e, item) for e in elts)
+        case ast.ListComp(inner) | ast.DictComp(value=inner):
+            return _fresh_written(inner, item)
+        case ast.BinOp(left, ast.Mult(), right) if isinstance(left, ast.List) or isinstance(right, ast.List):
+            whole = left if isinstance(left, ast.List) else right
+            return all(isinstance(e, (ast.Constant, ast.UnaryOp)) for e in whole.elts)  # type: ignore[attr-defined]
+        case ast.Dict(values=values):
+            return all(_fresh_written(e, None) for e in values)
+        case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):
+            return True
+    return False
+
+
+def _class_named(f: Frame, node: ast.expr) -> bool:
+    """Whether an expression names a class of the user's, whose objects a call makes."""
+    match node:
+        case ast.Name(name):
+            value = f.env[name] if name in f.env else Static(f.namespace.get(name))
+            return isinstance(value, Static) and isinstance(value.value, type)
+        case ast.Attribute(ast.Name(owner), name):
+            return owner not in f.env and isinstance(getattr(f.namespace.get(owner), name, None), type)
+    return False
+
+
+def seen_inside(f: Frame, node: ast.expr) -> None:
+    """A part of what an expression names may be seen elsewhere from here on."""
+    name = root_of(node)
+    if name is not None:
+        f.owned.discard(deep(name))

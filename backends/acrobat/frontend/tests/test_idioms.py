@@ -1,0 +1,45 @@
+"""Python's idioms through the interpreter against Python itself: each gives what Python gives, raises where Python raises, or
+is refused with the reason that `idioms.REFUSED` names. None is silently wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from torch import nn
+
+from backends.acrobat.errors import CompileError, InstanceError
+from backends.acrobat.frontend import build
+from backends.acrobat.frontend.tests.idioms import IDIOMS, REFUSED
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.ir.verifier import verify
+from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+
+LISTS = [[], [3], [1, 2, 3], [5, 1, 4, 1], [9, 9], [6, 2, 2, 3, 3, 3, 7, 1]]
+
+
+def module(function: Callable[[Any], Any]) -> nn.Module:
+    made = nn.Module()
+    made.forward = function  # type: ignore[method-assign]
+    return made
+
+
+@pytest.mark.parametrize("function", IDIOMS, ids=lambda f: f.__name__)
+def test_idiom(function: Callable[[Any], Any]) -> None:
+    sample = [list(xs) for xs in LISTS]
+    if function.__name__ in REFUSED:
+        with pytest.raises(CompileError, match=REFUSED[function.__name__]):
+            build(module(function), sample=sample)
+        return
+    program = build(module(function), sample=sample)
+    verify(program)
+    interpreter = Interpreter(program)
+    for xs in LISTS:
+        try:
+            expected = function(list(xs))
+        except Exception:
+            with pytest.raises(InstanceError):
+                interpreter.run(list(xs))
+            continue
+        assert_same(as_tensors(interpreter.run(list(xs))), expected, str(xs))

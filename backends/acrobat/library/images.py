@@ -1,0 +1,168 @@
+"""Convolution and pooling over two dimensions of fixed extents, and pooling over one: each offset in the window is a slice of
+the whole input, so that a window of 3 x 3 is nine products or maxima."""
+
+import torch
+import torch.nn.functional as F
+
+from backends.acrobat.library.words import refuse, unrolled
+
+ZERO, ONE, ONES = (0, (0,)), (1, (1,)), (1, (1, 1))
+"""How PyTorch's modules write no padding, one place, one place of two dimensions."""
+
+
+def one_image(input):
+    if input.dim() == 4 and input.size(0) != 1:
+        refuse("a convolution or pooling of several images", "an instance has one image")
+    return input if input.dim() == 3 else input.select(0, 0)
+
+
+def every(input, dim, step):
+    """Each `step`-th part along a dimension."""
+    return input if step == 1 else torch.stack(input.unbind(dim)[::step], dim)
+
+
+def conv2d(self, input):
+    if self.groups != 1 or self.padding_mode != "zeros" or isinstance(self.padding, str):
+        refuse("a Conv2d with groups, or padding other than a number of zeros")
+    x = one_image(input)
+    (kh, kw), (sh, sw), (ph, pw), (dh, dw) = self.kernel_size, self.stride, self.padding, self.dilation
+    if ph > 0 or pw > 0:
+        x = F.pad(x, (pw, pw, ph, ph))
+    height, width = x.size(1) - dh * (kh - 1), x.size(2) - dw * (kw - 1)
+    total = torch.zeros(self.out_channels, height * width)
+    for a in unrolled(range(kh)):
+        for b in unrolled(range(kw)):
+            part = x[:, a * dh : a * dh + height, b * dw : b * dw + width]
+            total = total + self.weight[:, :, a, b] @ part.reshape(self.in_channels, height * width)
+    if self.bias is not None:
+        total = total + self.bias.unsqueeze(1)
+    out = every(every(total.reshape(self.out_channels, height, width), 1, sh), 2, sw)
+    return out if input.dim() == 3 else out.unsqueeze(0)
+
+
+def pooled(input, kernel_size, stride, padding, largest, filler):
+    x = one_image(input)
+    step = kernel_size if stride is None else stride
+    kh, kw = (kernel_size, kernel_size) if isinstance(kernel_size, int) else kernel_size
+    sh, sw = (step, step) if isinstance(step, int) else step
+    ph, pw = (padding, padding) if isinstance(padding, int) else padding
+    if ph > 0 or pw > 0:
+        x = F.pad(x, (pw, pw, ph, ph), "constant", filler)
+    height, width = x.size(1) - kh + 1, x.size(2) - kw + 1
+    found = x[:, :height, :width]
+    for a in unrolled(range(kh)):
+        for b in unrolled(range(kw)):
+            if a + b > 0:
+                part = x[:, a : a + height, b : b + width]
+                found = torch.maximum(found, part) if largest else found + part
+    if not largest:
+        found = found * (1.0 / (kh * kw))
+    out = every(every(found, 1, sh), 2, sw)
+    return out if input.dim() == 3 else out.unsqueeze(0)
+
+
+def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    if dilation != 1 or ceil_mode or return_indices:
+        refuse("max pooling with `dilation`, `ceil_mode` or `return_indices`")
+    return pooled(input, kernel_size, stride, padding, True, -3.0e38)
+
+
+def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+    if ceil_mode or not count_include_pad or divisor_override is not None:
+        refuse("average pooling with `ceil_mode`, `count_include_pad=False` or `divisor_override`")
+    return pooled(input, kernel_size, stride, padding, False, 0.0)
+
+
+def max_pool2d_module(self, input):
+    return max_pool2d(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices)
+
+
+def avg_pool2d_module(self, input):
+    return avg_pool2d(
+        input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override
+    )
+
+
+def adaptive_avg_pool2d(input, output_size):
+    if output_size not in ONES:
+        refuse("adaptive pooling to more than one place")
+    return input.mean(-1, True).mean(-2, True)
+
+
+def adaptive_max_pool2d(input, output_size):
+    if output_size not in ONES:
+        refuse("adaptive pooling to more than one place")
+    return input.amax(-1, True).amax(-2, True)
+
+
+def adaptive_avg_pool2d_module(self, input):
+    return adaptive_avg_pool2d(input, self.output_size)
+
+
+def adaptive_max_pool2d_module(self, input):
+    return adaptive_max_pool2d(input, self.output_size)
+
+
+# ---- over one dimension, which may vary
+
+
+def windows(input, kernel_size, stride):
+    """The windows of (channels, time) or (1, channels, time), each (channels, window)."""
+    if input.dim() == 3 and input.size(0) != 1:
+        refuse("pooling of a batch", "an instance has one sequence")
+    x = input if input.dim() == 2 else input.select(0, 0)
+    columns = list(x.unbind(1))
+    size = kernel_size if isinstance(kernel_size, int) else kernel_size[0]
+    every_th = kernel_size if stride is None else stride
+    step = every_th if isinstance(every_th, int) else every_th[0]
+    return [torch.stack(columns[t : t + size], 1) for t in range(0, len(columns) - size + 1, step)]
+
+
+def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    if padding not in ZERO or dilation not in ONE or ceil_mode or return_indices:
+        refuse("max pooling over time with `padding`, `dilation`, `ceil_mode` or `return_indices`")
+    out = torch.stack([window.amax(1) for window in windows(input, kernel_size, stride)], 1)
+    return out if input.dim() == 2 else out.unsqueeze(0)
+
+
+def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+    if padding not in ZERO or ceil_mode:
+        refuse("average pooling over time with `padding` or `ceil_mode`")
+    out = torch.stack([window.mean(1) for window in windows(input, kernel_size, stride)], 1)
+    return out if input.dim() == 2 else out.unsqueeze(0)
+
+
+def max_pool1d_module(self, input):
+    return max_pool1d(
+        input,
+        self.kernel_size,
+        self.stride,
+        self.padding,
+        self.dilation,
+        self.ceil_mode,
+        self.return_indices,
+    )
+
+
+def avg_pool1d_module(self, input):
+    return avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode)
+
+
+def adaptive_max_pool1d(input, output_size, return_indices=False):
+    if output_size not in ONE or return_indices:
+        refuse("adaptive pooling to more than one place, or with `return_indices`")
+    return input.amax(-1, True)
+
+
+def adaptive_avg_pool1d(input, output_size):
+    if output_size not in ONE:
+        refuse("adaptive pooling to more than one place")
+    return input.mean(-1, True)
+
+
+def adaptive_max_pool1d_module(self, input):
+    return adaptive_max_pool1d(input, self.output_size, self.return_indices)
+
+
+def adaptive_avg_pool1d_module(self, input):
+    return adaptive_avg_pool1d(input, self.output_size)

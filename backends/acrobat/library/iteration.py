@@ -1,0 +1,179 @@
+"""`itertools`, `functools.reduce` and Python's functions on iterators, on lists: what they give is used at once, so that it may
+be a list. Functions that are given come first."""
+
+
+def pairwise(items):
+    return [(items[i], items[i + 1]) for i in range(len(items) - 1)]
+
+
+def pairs(items):
+    """The combinations of two."""
+    return [(items[i], items[j]) for i in range(len(items)) for j in range(i + 1, len(items))]
+
+
+def triples(items):
+    """The combinations of three."""
+    size = range(len(items))
+    return [(items[i], items[j], items[k]) for i in size for j in range(i + 1, len(items)) for k in range(j + 1, len(items))]
+
+
+def pairs_with_themselves(items):
+    return [(items[i], items[j]) for i in range(len(items)) for j in range(i, len(items))]
+
+
+def ordered_pairs(items):
+    """The permutations of two."""
+    return [(items[i], items[j]) for i in range(len(items)) for j in range(len(items)) if i != j]
+
+
+def product(first, second):
+    return [(a, b) for a in first for b in second]
+
+
+def product_of_three(first, second, third):
+    return [(a, b, c) for a in first for b in second for c in third]
+
+
+def accumulated(function, items):
+    found = items[:0]
+    for item in items:
+        found = found + [function(found[-1], item) if found else item]
+    return found
+
+
+def accumulated_from(function, items, initial):
+    total = initial
+    found = [total]
+    for item in items:
+        total = function(total, item)
+        found = found + [total]
+    return found
+
+
+def reduced(function, items, initial):
+    total = initial
+    for item in items:
+        total = function(total, item)
+    return total
+
+
+def reduced_alone(function, items):
+    if not items:
+        raise TypeError("reduce() of empty iterable with no initial value")
+    return reduced(function, items[1:], items[0])
+
+
+def filtered(function, items):
+    return [item for item in items if function(item)]
+
+
+def filtered_out(function, items):
+    return [item for item in items if not function(item)]
+
+
+def present(items):
+    return [item for item in items if item]
+
+
+def taken_while(function, items):
+    end = 0
+    while end < len(items) and function(items[end]):
+        end = end + 1
+    return items[:end]
+
+
+def dropped_while(function, items):
+    start = 0
+    while start < len(items) and function(items[start]):
+        start = start + 1
+    return items[start:]
+
+
+def zipped_longest(first, second, fill):
+    size = max(len(first), len(second))
+    return [(first[i] if i < len(first) else fill, second[i] if i < len(second) else fill) for i in range(size)]
+
+
+def grouped(function, items):
+    """The runs of items of equal keys, with their keys."""
+    keys = [function(item) for item in items]
+    starts = [i for i in range(len(items)) if i == 0 or keys[i] != keys[i - 1]]
+    ends = starts[1:] + [len(items)]
+    return [(keys[start], items[start:end]) for start, end in zip(starts, ends)]
+
+
+def stepped(items, start, stop, step):
+    """`items[start:stop:step]` of a positive step, or of a negative one; bounds that are left out are given as the ends."""
+    return [items[i] for i in range(start, stop, step)]
+
+
+def bounds(size, start, stop, step):
+    """The bounds of a slice as those of a range; None where one is left out."""
+    low = 0 if step > 0 else -1
+    high = size if step > 0 else size - 1
+    first = (low if step > 0 else high) if start is None else within(start, size, low, high)
+    last = (high if step > 0 else low) if stop is None else within(stop, size, low, high)
+    return first, last
+
+
+def within(at, size, low, high):
+    at = at + size if at < 0 else at
+    return max(low, min(at, high))
+
+
+def repeated(items, times):
+    whole = items[:0]
+    for _ in range(times):
+        whole = whole + items
+    return whole
+
+
+def numbered(items, start):
+    return list(zip(range(start, start + len(items)), items))
+
+
+def same_length(first, second):
+    if len(first) != len(second):
+        raise ValueError(f"zip() of {len(first)} and {len(second)} elements with strict=True")
+    return first
+
+
+def counted(items):
+    """The items with how often each comes, in the order in which they come first."""
+    keys = met_first(items)
+    return [(key, occurrences(items, key)) for key in keys]
+
+
+def met_first(items):
+    kept = items[:0]
+    for item in items:
+        met = False
+        for other in kept:
+            if other == item:
+                met = True
+        if not met:
+            kept = kept + [item]
+    return kept
+
+
+def occurrences(items, key):
+    found = 0
+    for item in items:
+        if item == key:
+            found = found + 1
+    return found
+
+
+def joined(lists, start):
+    whole = start
+    for items in lists:
+        whole = whole + items
+    return whole
+
+
+def power(base, exponent):
+    """Of ints, of an exponent that is not negative."""
+    result = 1
+    for _ in range(exponent):
+        result = result * base
+    return result

@@ -92,7 +92,7 @@ class Descriptors:
                 row.kind = {"": "Rows", "i": "Ints", "b": "Bools", "f": "Floats"}[v.number]
                 row.first, row.count, row.index = len(self.varying), v.lists, self._leaving(type)
                 self.varying.append(v)
-            case ListT(TupleT((key, value)), kind="dict"):
+            case ListT(TupleT((key, value)), kind=kind) if kind.startswith("dict"):
                 row.kind, row.count = "Dict", 2
                 row.first = self._add_parts([(key, ""), (value, "")])
             case ListT(item, kind="set"):

@@ -59,7 +59,7 @@ class Readers:
         match type:
             case ListT(rows=int()):
                 body = self._varying(type)
-            case ListT(TupleT((key, value)), kind="dict"):
+            case ListT(TupleT((key, value)), kind=kind) if kind.startswith("dict"):
                 body = self._dict(type, key, value)
             case ListT(item):
                 body = self._list(item)

@@ -4,6 +4,8 @@ that do not fit."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,14 @@ from backends.acrobat import compile
 from backends.acrobat.errors import InstanceError
 from backends.acrobat.options import Options
 from backends.acrobat.tests.zoo.check import assert_same
+
+
+@dataclass
+class Places:
+    """Where each word stands; dictionaries with a default leave as plain ones."""
+
+    of: Any
+    count: Any
 
 
 class Everything(nn.Module):
@@ -31,6 +41,9 @@ class Everything(nn.Module):
         if instance["op"] == "negate":
             x = -x
         counts = {word: len(instance["words"]) for word in instance["words"]}
+        places: Any = defaultdict(list)
+        for i, word in enumerate(instance["words"]):
+            places[word].append(i)
         flags = instance["flags"]
         lengths = torch.tensor([float(len(xs)) for xs in instance["lists"]])
         table = instance["table"]["b"]
@@ -44,6 +57,7 @@ class Everything(nn.Module):
             "flags": flags,
             "lengths": lengths,
             "table": table,
+            "places": Places(places, Counter(instance["words"])),
         }
 
 

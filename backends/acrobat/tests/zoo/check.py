@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -90,5 +91,8 @@ def assert_same(mine: Any, theirs: Any, where: str) -> None:
             assert len(mine) == len(theirs), f"{where}: {len(mine)} elements, eager {len(theirs)}"
             for index, (a, b) in enumerate(zip(mine, theirs, strict=True)):
                 assert_same(a, b, f"{where}[{index}]")
+        case _ if is_dataclass(theirs):
+            assert type(mine) is type(theirs), f"{where}: {type(mine).__name__}, eager {type(theirs).__name__}"
+            assert_same(vars(mine), vars(theirs), where)
         case _:
             raise AssertionError(f"{where}: results of {type(theirs).__name__} are not compared")

@@ -19,7 +19,7 @@ from backends.acrobat.codegen.cpp import width
 from backends.acrobat.codegen.units import Units
 from backends.acrobat.core.ops import is_view
 from backends.acrobat.core.span import NOWHERE, Span
-from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, TensorT, TupleT, Type
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TensorT, TupleT, Type
 from backends.acrobat.core.units import Mode
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.schedule import nodes as s
@@ -31,7 +31,8 @@ Opcode = Enum(
     "SubInt MulInt FloorDivInt ModInt NegInt AbsInt MinInt MaxInt AddFloat SubFloat MulFloat DivInt DivFloat "
     "FloorDivFloat ModFloat NegFloat SquareFloat AbsFloat MinFloat MaxFloat BitAnd BitOr BitXor ShiftLeft ShiftRight Not "
     "ToInt ToFloat Float32OfInt Float32 FromStart EqInt NeInt LtInt LeInt EqFloat NeFloat LtFloat LeFloat EqMixed "
-    "NeMixed LtMixed LeMixed GtMixed GeMixed Size Get Slice Reverse Concat Append Range Fail Zip Enumerate",
+    "NeMixed LtMixed LeMixed GtMixed GeMixed Size Get Slice Reverse OrderInt OrderFloat Concat Append Range Fail Zip "
+    "Enumerate",
 )
 """The instructions, as `runtime/vm/code.h` has and explains them, in its order."""
 
@@ -420,6 +421,8 @@ class _BodyPrinter:
             kinds = [1 if a.type == FLOAT else 2 if a.type == BOOL else 0 for a in args]
             pairs = [x for a, kind in zip(args, kinds, strict=True) for x in (self.atom(a), kind)]
             self.emit(Opcode.Fail, to, len(args), 0, self.code.pool(pairs))
+        elif op == "list.order":
+            self.emit(Opcode.OrderFloat if args[0].type == ListT(FLOAT) else Opcode.OrderInt, to, *map(self.atom, args))
         elif op == "zip":
             self.collect(Opcode.Zip, to, args)
         else:

@@ -23,7 +23,7 @@ Finish = Callable[[s.Give | s.Next | s.NextOf], None]
 """What to do at the end of a block: return its value, store it, ..."""
 INFIX = {"add": "+", "sub": "-", "mul": "*", "bitand": "&", "bitor": "|", "bitxor": "^"}
 COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-IN_ARENA = frozenset(("list.reverse", "list.concat", "list.append", "range", "zip", "enumerate"))
+IN_ARENA = frozenset(("list.reverse", "list.order", "list.concat", "list.append", "range", "zip", "enumerate"))
 """Operations of the runtime that make a list."""
 
 

@@ -546,6 +546,22 @@ def _parallel_type(types: Sequence[Type]) -> Type:
     return types[0] if len(types) == 1 else TupleT(tuple(types))
 
 
+def _order_type(types: Sequence[Type]) -> Type:
+    if not isinstance(_item(types), ScalarT):
+        raise ShapeError(f"list.order takes a list of numbers, got ({text(types)})")
+    return ListT(INT)
+
+
+def order(keys: Sequence[float], descending: bool) -> list[int]:
+    """Where the keys stand when they are sorted; equal ones stay in their order, and NaN is above all, as in PyTorch."""
+
+    def ranked(i: int) -> tuple[bool, float]:
+        missing = keys[i] != keys[i]
+        return missing, 0 if missing else keys[i]
+
+    return sorted(range(len(keys)), key=ranked, reverse=bool(descending))
+
+
 def float32(number: float) -> float:
     """The nearest float32, which is what torch makes of a number that is compared with a tensor."""
     with np.errstate(over="ignore"):
@@ -593,6 +609,7 @@ _HOST: list[tuple[str, str, Callable[[Sequence[Type]], Type], Callable[..., Any]
     ("list.reverse", "l", lambda t: t[0], lambda xs: xs[::-1]),
     ("list.concat", "ll", _concat_type, lambda xs, ys: [*xs, *ys]),
     ("list.append", "lx", _append_type, lambda xs, x: [*xs, x]),
+    ("list.order", "li", _order_type, order),
     ("range", "iii", lambda t: ListT(INT), lambda start, stop, step: list(range(start, stop, step))),
     ("zip", "l*", _zip_type, lambda *lists: list(zip(*lists, strict=False))),
     ("enumerate", "l", lambda t: ListT(TupleT((INT, _item(t)))), lambda xs: list(enumerate(xs))),

@@ -2,8 +2,7 @@
 
 import torch
 
-from backends.acrobat.library.python import order
-from backends.acrobat.library.words import refuse, unrolled
+from backends.acrobat.library.words import in_order, refuse, unrolled
 
 
 def roll(input, shifts, dims=None):
@@ -52,7 +51,7 @@ def repeat_interleave(input, repeats, dim=None):
 def sort(input, dim=-1, descending=False, stable=False):
     if input.dim() != 1:
         refuse("`sort` of several rows", "sort each row")
-    places = order(input.tolist(), descending)
+    places = in_order(input.tolist(), descending)
     return torch.stack([input[i] for i in places]), torch.tensor(places)
 
 

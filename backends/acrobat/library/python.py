@@ -1,5 +1,7 @@
 """Python's own functions on lists, written with loops."""
 
+from backends.acrobat.library.words import in_order
+
 
 def contains(items, wanted):
     found = False
@@ -53,7 +55,7 @@ def least(items, keys):
     return items[at]
 
 
-def order(keys, reverse):
+def order_of_tuples(keys, reverse):
     """Where the items stand when sorted by their keys (`reverse`: from the highest on); equal ones stay in their order."""
     places = []
     for i in range(len(keys)):
@@ -66,8 +68,11 @@ def order(keys, reverse):
 
 
 def sorted_list(items, keys, reverse):
-    places = order(keys, reverse)
-    return [items[i] for i in places]
+    return [items[i] for i in in_order(keys, reverse)]
+
+
+def sorted_by_tuples(items, keys, reverse):
+    return [items[i] for i in order_of_tuples(keys, reverse)]
 
 
 def distinct(items):
@@ -166,8 +171,7 @@ def merged(pairs, others):
 
 def most_common(pairs):
     """The pairs from the highest count on; equal ones stay in their order."""
-    places = order([count for _, count in pairs], True)
-    return [pairs[i] for i in places]
+    return [pairs[i] for i in in_order([count for _, count in pairs], True)]
 
 
 def common(items, others):

@@ -2,8 +2,7 @@
 
 import torch
 
-from backends.acrobat.library.python import order
-from backends.acrobat.library.words import refuse
+from backends.acrobat.library.words import in_order, refuse
 
 
 def topk(input, k, dim=-1, largest=True, sorted=True):
@@ -13,7 +12,7 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
         return input.amax(dim, True), input.argmax(dim, True)
     if input.dim() != 1:
         refuse("topk of several rows", "take it of each row")
-    places = order(input.tolist(), True)[:k]
+    places = in_order(input.tolist(), True)[:k]
     return torch.stack([input[i] for i in places]), torch.tensor(places)
 
 

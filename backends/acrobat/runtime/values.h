@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <numeric>
 #include <tuple>
 
 #include "arena.h"
@@ -87,6 +89,23 @@ List<T> reverse(Arena& arena, const List<T>& list) {
     List<T> out = make_list<T>(arena, list.size);
     for (int64_t i = 0; i < list.size; ++i) out.data[i] = list.data[list.size - 1 - i];
     return out;
+}
+
+// Where the items stand when they are sorted by their keys, from the highest on if `descending`. Equal ones stay in their order,
+// and NaN is above all, as in PyTorch.
+template <class T, class Key = std::identity>
+List<int64_t> order(Arena& arena, const List<T>& list, bool descending, Key key = {}) {
+    List<int64_t> places = make_list<int64_t>(arena, list.size);
+    std::iota(places.begin(), places.end(), int64_t(0));
+    const auto below = [&](int64_t i, int64_t j) {
+        const auto a = key(list.data[i]), b = key(list.data[j]);
+        return a == a && (a < b || b != b);
+    };
+    if (descending)
+        std::stable_sort(places.begin(), places.end(), [&](int64_t i, int64_t j) { return below(j, i); });
+    else
+        std::stable_sort(places.begin(), places.end(), below);
+    return places;
 }
 
 template <class T>

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat import compile
+from backends.acrobat.core.ops import order
 from backends.acrobat.errors import InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
@@ -223,3 +225,38 @@ def test_the_least_int_and_extremes_of_bools(kind: str, cache: Path) -> None:
         got, want = run(Flags(p, q, n, 0.5)), model(Flags(p, q, n, 0.5))
         assert got == want
         assert [type(v) for v in got[:2]] == [bool, bool]
+
+
+@dataclass(frozen=True)
+class Several:
+    floats: list[float]
+    ints: list[int]
+
+
+class Sorted(nn.Module):
+    def forward(self, s: Several) -> tuple[list[float], list[float], list[int], list[int]]:
+        places = list(range(len(s.floats)))
+        return (
+            sorted(s.floats),
+            sorted(s.floats, reverse=True),
+            sorted(s.ints, reverse=True),
+            sorted(places, key=lambda i: s.floats[i]),
+        )
+
+
+@pytest.mark.parametrize("kind", RUNNERS)
+def test_sorting(kind: str, cache: Path) -> None:
+    """Equal ones stay in their order, and NaN is above all, as in PyTorch; Python leaves it where the comparisons let it."""
+    run = runner(kind, Sorted(), cache)
+    for count in (0, 1, 2, 5, 60):
+        draw = random.Random(count)
+        s = Several(draw.choices(FLOATS, k=count), draw.choices(INTS, k=count))
+        up, down = order(s.floats, False), order(s.floats, True)
+        rising, falling, ints, places = run(s)
+        assert repr(rising) == repr([s.floats[i] for i in up])
+        assert repr(falling) == repr([s.floats[i] for i in down])
+        assert ints == sorted(s.ints, reverse=True)
+        assert places == up
+        known = [x for x in s.floats if x == x]
+        assert [x for x in rising if x == x] == sorted(known)
+        assert [x for x in falling if x == x] == sorted(known, reverse=True)

@@ -362,6 +362,8 @@ def test_only_moves_of_one_tensor_are_views() -> None:
         ("list.reverse", ([4, 5],), [5, 4], ListT(INT)),
         ("list.concat", ([4], [5]), [4, 5], ListT(INT)),
         ("list.append", ([4], 5), [4, 5], ListT(INT)),
+        ("list.order", ([5, 4, 5, 6], False), [1, 0, 2, 3], ListT(INT)),
+        ("list.order", ([0.5, float("nan"), -0.0, 0.0, float("inf"), float("nan")], True), [1, 5, 4, 0, 2, 3], ListT(INT)),
         ("zip", ([4, 5], [0.5, 1.5, 2.5]), [(4, 0.5), (5, 1.5)], ListT(TupleT((INT, FLOAT)))),
         ("enumerate", ([4, 5],), [(0, 4), (1, 5)], ListT(TupleT((INT, INT)))),
         ("phase", (4,), 4, INT),

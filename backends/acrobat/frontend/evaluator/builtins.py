@@ -318,7 +318,8 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
     if not by_tuples and not isinstance(type_of(keys).item, ScalarT):
         return f.problem(node, f"`{name}` compares numbers here, not {describe(type_of(keys).item)}")
     if name == "sorted":
-        return f.program.call(f, node, library.python.sorted_list, [items, keys, reverse], {})
+        by = library.python.sorted_by_tuples if by_tuples else library.python.sorted_list
+        return f.program.call(f, node, by, [items, keys, reverse], {})
     return f.program.call(f, node, library.python.best if name == "max" else library.python.least, [items, keys], {})
 
 

@@ -209,6 +209,13 @@ def _unrolled(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Valu
     return items
 
 
+@handles(FUNCTIONS, words.in_order)
+def _in_order(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    keys, descending = args
+    numbers: Value = f.host("list.order", [keys, descending], ListT(INT), "order")
+    return numbers
+
+
 @handles(FUNCTIONS, words.refuse)
 def _refuse(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     message, *advice = (constant(a, "the message") for a in args)

@@ -120,6 +120,8 @@ struct Register {
     X(Get) /* to = a[b] */                                                                                     \
     X(Slice) /* to = a[b:c] */                                                                                 \
     X(Reverse)                                                                                                 \
+    X(OrderInt) /* to = where the items of a stand when they are sorted, from the highest on if b */           \
+    X(OrderFloat)                                                                                              \
     X(Concat) /* to = a + b */                                                                                 \
     X(Append) /* to = a + [b] */                                                                               \
     X(Range) /* to = range(a, b, c) */                                                                         \

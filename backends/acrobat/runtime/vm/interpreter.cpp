@@ -349,6 +349,12 @@ Slice:
 Reverse:
     PUT_LIST(reverse(arena, items(A)), r[i->a].depth);
     NEXT();
+OrderInt:
+    PUT_LIST(acrobat::order(arena, items(A), B), 0);
+    NEXT();
+OrderFloat:
+    PUT_LIST(acrobat::order(arena, items(A), B, [](Slot key) { return real(key); }), 0);
+    NEXT();
 Concat:
     PUT_LIST(concat(arena, items(A), items(B)), std::max(r[i->a].depth, r[i->b].depth));
     NEXT();

@@ -117,6 +117,7 @@ def test_every_option_is_a_keyword_of_the_backend() -> None:
         "executor": "agenda",
         "isa": "avx2",
         "launch": "launches",
+        "precision": "tf32",
     }
     for f in derived:
         changed: dict[str, Any] = {f.name: not f.default if isinstance(f.default, bool) else others[f.name]}

@@ -43,6 +43,7 @@ class Datatypes:
         self.root = root
         self.cases: dict[str, tuple[type, ...]] = {}  # union -> classes
         self.of_class: dict[type, str] = {}
+        self.wrong: dict[type, AnnotationError] = {}  # what is said of a class each time that it is met
         self.optionals: dict[str, Type] = {}  # name -> inner type
         self.fields: dict[tuple[type, str], Any] = {}
         self.changed = False
@@ -57,8 +58,14 @@ class Datatypes:
 
     def union_of(self, cls: type, written: Sequence[type] = ()) -> str:
         """The union `cls` is a case of, together with `written`; a dataclass in no union is one by itself."""
+        if cls in self.wrong:
+            raise self.wrong[cls]
         if cls not in self.of_class:
-            self._register(cls, written)
+            try:
+                self._register(cls, written)
+            except AnnotationError as error:
+                self.wrong[cls] = error
+                raise
         name = self.of_class[cls]
         if strange := [m.__name__ for m in written if m not in self.cases[name]]:
             raise AnnotationError(

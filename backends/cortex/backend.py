@@ -33,6 +33,7 @@ class Cortex:
         "backends.acrobat.options",
         "backends.acrobat.runtime",
         "backends.acrobat.versions",
+        "backends.pytorch.precision",
     )
 
     def __init__(

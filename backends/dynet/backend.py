@@ -52,6 +52,7 @@ class DyNet:
 
     name = "dynet"
     packages = ("dyNET38",)
+    uses = ("backends.pytorch.precision",)
     optional = ("dynet", "_dynet", "dynet_config")
 
     def __init__(

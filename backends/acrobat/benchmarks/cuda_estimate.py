@@ -56,7 +56,7 @@ class Constants:
 
 
 @dataclass(slots=True)
-class Work:
+class DeviceWork:
     """Of a mini-batch."""
 
     barriers: int = 0
@@ -76,7 +76,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KernelOnDevice:
     """A kernel of the model: how CUDA runs it, and how many calls of its unit come before it."""
 
     made: tuple[Variant[CudaCode], ...]
@@ -87,27 +87,27 @@ class Known:
         return [v.emitted for v in self.made if v.rows <= rows][-1]
 
 
-def kernels_of(module: torch.nn.Module) -> dict[str, Known]:
+def kernels_of(module: torch.nn.Module) -> dict[str, KernelOnDevice]:
     """By the symbol that a processor's schedule names them by."""
     program, _ = build_with_reads(module)
     units = collect_units(optimise(program, Options().effective()), True)
     cpu = DEVICES["cpu"]
     target = cpu.target(Options())
-    found: dict[str, Known] = {}
+    found: dict[str, KernelOnDevice] = {}
     for unit in units:
         for call, chain in zip(unit.calls, chains(unit), strict=True):
             request = call.request
             plan = gemm.plan_of(request.kernel)
             made = variants(request.kernel, request.out_mode, H200)
-            found[cpu.symbol(request, target)] = Known(made, plan[0] if plan else None, chain)
+            found[cpu.symbol(request, target)] = KernelOnDevice(made, plan[0] if plan else None, chain)
     return found
 
 
-def work_of(launches: Iterable[tuple[int, int, str, str, int]], known: dict[str, Known], c: Constants) -> Work:
+def work_of(launches: Iterable[tuple[int, int, str, str, int]], known: dict[str, KernelOnDevice], c: Constants) -> DeviceWork:
     """Calls of one level with equal numbers of calls before them share a barrier and the multiprocessors."""
-    work = Work()
+    work = DeviceWork()
     for _, level in groupby(launches, key=lambda launch: launch[:2]):
-        by_chain: dict[int, list[tuple[str, Known, int]]] = {}
+        by_chain: dict[int, list[tuple[str, KernelOnDevice, int]]] = {}
         for _, _, name, symbol, rows in level:
             by_chain.setdefault(known[symbol].chain, []).append((name, known[symbol], rows))
         for calls in by_chain.values():
@@ -136,7 +136,7 @@ def work_of(launches: Iterable[tuple[int, int, str, str, int]], known: dict[str,
     return work
 
 
-def registers(known: dict[str, Known]) -> str:
+def registers(known: dict[str, KernelOnDevice]) -> str:
     emitted = list({v.emitted.symbol: v.emitted for k in known.values() for v in k.made}.values())
     usage = compiled(module_text(emitted, ("walk",)), H200.arch).usage["walk"]
     return f"{usage.registers} registers, {usage.spilled} bytes spilled, {walk_shared(emitted) / 1024:.0f} KiB shared"
@@ -148,7 +148,7 @@ HEAD = (
 )
 
 
-def row(name: str, batch_size: int, c: Constants) -> tuple[list[str], dict[str, Known]]:
+def row(name: str, batch_size: int, c: Constants) -> tuple[list[str], dict[str, KernelOnDevice]]:
     workload = importlib.import_module(f"workloads.{name}.spec").Spec()
     module = loaded(workload, "small", 0)
     known = kernels_of(module)

@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import choose, negation
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, mapped
-from backends.acrobat.frontend.evaluator.mutation import Place, give, owned_list
+from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give, owned_list
 from backends.acrobat.frontend.evaluator.tables import (
     BINARY,
     COMPARED_SETS,
@@ -381,7 +381,7 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
 
 
 @handles(ITEMS_PUT, "dict")
-def _put_entry(f: Frame, s: ast.AST, name: str | Place, whole: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
+def _put_entry(f: Frame, s: ast.AST, name: str | ChangedPlace, whole: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
     """`d[key] = value`."""
     if len(entries) != 1:
         f.problem(s, "an entry of an entry is not changed in place in the language", "build a new value")

@@ -39,13 +39,13 @@ from backends.acrobat.library import iteration
 
 
 @dataclass(frozen=True)
-class Place:
+class ChangedPlace:
     """A place that is changed: a name, or an item or attribute of one. `put` gives it a new value."""
 
     put: Callable[[Value], None]
 
 
-def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[Place, Value] | None:
+def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace, Value] | None:
     """The place that an expression names, which nothing else sees, and what stands there. None if it may be seen elsewhere,
     which is noted, or is not known yet."""
     match node:
@@ -55,7 +55,7 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[Place, Value
                 return None
             if not _alone(f, s, name, value, what):
                 return None
-            return Place(lambda v: give(f, name, v)), value
+            return ChangedPlace(lambda v: give(f, name, v)), value
         case ast.Subscript(owner, index) if not isinstance(index, (ast.Slice, ast.Tuple)):
             around = place(f, s, owner, what)
             if around is None or not _deep(f, s, node, what):
@@ -71,7 +71,7 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[Place, Value
             inner = f.expression(ast.copy_location(ast.Subscript(_Given(whole), index, ast.Load()), node))
             if nothing_known(inner):
                 return None
-            return Place(lambda v: put_into(f, s, outer, whole, [index], v)), inner
+            return ChangedPlace(lambda v: put_into(f, s, outer, whole, [index], v)), inner
         case ast.Attribute(owner, attr):
             around = place(f, s, owner, what)
             if around is None or not _deep(f, s, node, what):
@@ -80,7 +80,7 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[Place, Value
             inner = f.expression(ast.copy_location(ast.Attribute(_Given(whole), attr, ast.Load()), node))
             if nothing_known(inner):
                 return None
-            return Place(lambda v: put_attribute(f, s, outer, whole, attr, v)), inner
+            return ChangedPlace(lambda v: put_attribute(f, s, outer, whole, attr, v)), inner
     f.problem(s, f"`{what}` is for a list with a name of its own", "change a variable, and build the structure from it")
     return None
 
@@ -127,14 +127,14 @@ def _deep(f: Frame, s: ast.AST, node: ast.expr, what: str) -> bool:
     return False
 
 
-def owned_list(f: Frame, s: ast.AST, owner: ast.expr, what: str) -> tuple[Place, Value] | None:
+def owned_list(f: Frame, s: ast.AST, owner: ast.expr, what: str) -> tuple[ChangedPlace, Value] | None:
     """The place that alone has a list, and the list. None if the list is seen elsewhere, which is noted, or not known yet."""
     return place(f, s, owner, what)
 
 
-def give(f: Frame, name: str | Place, value: Value) -> None:
+def give(f: Frame, name: str | ChangedPlace, value: Value) -> None:
     """`name` is changed to `value`, which still belongs to it alone."""
-    if isinstance(name, Place):
+    if isinstance(name, ChangedPlace):
         name.put(value)
         return
     kept = {name, deep(name)} & f.owned
@@ -143,7 +143,7 @@ def give(f: Frame, name: str | Place, value: Value) -> None:
     f.mutated.add(name)
 
 
-def put_into(f: Frame, s: ast.AST, where: Place, whole: Value, entries: Sequence[ast.expr], value: Value) -> None:
+def put_into(f: Frame, s: ast.AST, where: ChangedPlace, whole: Value, entries: Sequence[ast.expr], value: Value) -> None:
     """`whole[entries] = value`, of what stands at a place."""
     handler = ITEMS_PUT.get(kind(whole))
     if handler is None:
@@ -152,7 +152,7 @@ def put_into(f: Frame, s: ast.AST, where: Place, whole: Value, entries: Sequence
     handler(f, s, where, whole, entries, value)
 
 
-def put_attribute(f: Frame, s: ast.AST, where: Place, whole: Value, name: str, value: Value) -> None:
+def put_attribute(f: Frame, s: ast.AST, where: ChangedPlace, whole: Value, name: str, value: Value) -> None:
     """`whole.name = value`, of an object that stands at a place."""
     if nothing_known(whole):
         return
@@ -240,7 +240,7 @@ def pop(f: Frame, node: ast.Call, owner: ast.expr, at: Value) -> Value:
     return item
 
 
-def _append(f: Frame, s: ast.stmt, owner: ast.expr, name: Place, xs: Value, item: Value) -> None:
+def _append(f: Frame, s: ast.stmt, owner: ast.expr, name: ChangedPlace, xs: Value, item: Value) -> None:
     """`xs.append(item)`, of a list that belongs to `name` alone."""
     t = type_or_none(xs)
     if not isinstance(t, ListT):
@@ -285,7 +285,7 @@ def _of_tensor(f: Frame, owner: ast.expr) -> bool:
     return isinstance(owner, ast.Name) and kind(f.env.get(owner.id, unknown())) in ("tensor", "ragged")
 
 
-def _put_slice(f: Frame, s: ast.AST, name: str | Place, xs: Dyn, bounds: ast.Slice, value: Value) -> None:
+def _put_slice(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, bounds: ast.Slice, value: Value) -> None:
     """`xs[start:stop] = values`."""
     if bounds.step is not None:
         f.problem(s, "a slice with a step is not assigned to in the language", "write a loop")
@@ -306,7 +306,7 @@ def _put_slice(f: Frame, s: ast.AST, name: str | Place, xs: Dyn, bounds: ast.Sli
 
 
 @handles(ITEMS_PUT, "list", "ragged")
-def _put_item(f: Frame, s: ast.AST, name: str | Place, xs: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
+def _put_item(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
     if len(entries) != 1:
         f.problem(s, "an item of an item is not changed in place in the language", "build a new list")
         return

@@ -55,10 +55,10 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
 def _made_by(factory: Any) -> ast.expr:
     """A call of the function that makes the default value of a field."""
     known: dict[Any, ast.expr] = {list: ast.List([], ast.Load()), dict: ast.Dict([], [])}
-    return known[factory] if factory in known else ast.Call(Known(factory), [], [])
+    return known[factory] if factory in known else ast.Call(KnownObject(factory), [], [])
 
 
-class Known(ast.expr):
+class KnownObject(ast.expr):
     """An expression that stands for a Python object."""
 
     _fields = ()
@@ -68,8 +68,8 @@ class Known(ast.expr):
         self.value = value
 
 
-@handles(EXPRESSIONS, Known)
-def _known(f: Frame, node: Known, hint: str) -> Value:
+@handles(EXPRESSIONS, KnownObject)
+def _known(f: Frame, node: KnownObject, hint: str) -> Value:
     return f.program.wrap(node.value)
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from backends.acrobat.core.types import IDENTITY, INT, UNIT, Case, DataT, DataType, ListT, ScalarT, TupleT
 from backends.acrobat.errors import InstanceError
 from backends.acrobat.frontend.instances.observed import RecordOf
-from backends.acrobat.frontend.types import NoneT, SymbolT, extents
+from backends.acrobat.frontend.types import NoneT, SymbolT, UnassignedT, extents
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import map_children
 
@@ -262,7 +262,7 @@ def plain_type(t: Any) -> Any:
             return TupleT(tuple(map(plain_type, items)))
         case SymbolT():
             return INT
-        case NoneT():
+        case NoneT() | UnassignedT():
             return UNIT
     return t
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backends.acrobat.benchmarks import models
-from backends.acrobat.benchmarks.cuda_estimate import H200, Constants, Known, work_of
+from backends.acrobat.benchmarks.cuda_estimate import H200, Constants, KernelOnDevice, work_of
 from backends.acrobat.core.units import Mode
 from backends.acrobat.kernels.cuda import gemm
 from backends.acrobat.kernels.cuda.emit import variants
@@ -15,7 +15,11 @@ def test_calls_of_a_level_share_a_barrier_unless_they_wait_for_each_other() -> N
     plan = gemm.plan_of(kernel)
     assert plan
     made = variants(kernel, Mode.GATHERED, H200)
-    known = {"a": Known(made, plan[0], 0), "b": Known(made, plan[0], 0), "after": Known(made, plan[0], 1)}
+    known = {
+        "a": KernelOnDevice(made, plan[0], 0),
+        "b": KernelOnDevice(made, plan[0], 0),
+        "after": KernelOnDevice(made, plan[0], 1),
+    }
     launches = [(0, 0, "step", "a", 7), (0, 0, "step", "b", 2), (0, 0, "step", "after", 3), (0, 1, "step", "a", 64)]
     work = work_of(launches, known, Constants())
     assert (work.barriers, work.steps) == (3, 4)

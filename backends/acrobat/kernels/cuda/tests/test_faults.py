@@ -48,7 +48,8 @@ def attempt(fault: str) -> None:
     emitted = emitted_for(kernel, Mode.GATHERED, schedule)
     # The headers in place of what includes them, so that faults can be planted in them too.
     texts = [(f'#include "{name}"', (HERE / name).read_text().replace("#pragma once", "")) for name in HEADERS]
-    built = Module([emitted], [*texts, ('#include "device.cuh"', ""), *([(old, new)] if old else [])], modes=("launches",))
+    once = [(f'#include "{name}"', "") for name in ("mma.cuh", "device.cuh")]  # what headers include again
+    built = Module([emitted], [*texts, *once, *([(old, new)] if old else [])], modes=("launches",))
     run = random_run(kernel, 13)
     run.weights = {n: w / np.float32(w.shape[-1] ** 0.5) for n, w in run.weights.items()}
     for order in ORDERS:

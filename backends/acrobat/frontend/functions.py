@@ -14,7 +14,7 @@ from backends.acrobat import library
 from backends.acrobat.core.messages import Messages
 from backends.acrobat.core.types import INT, ListT, TupleT, Type
 from backends.acrobat.errors import CompileError, Problem
-from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, defaults_of
 from backends.acrobat.frontend.evaluator.desugar import is_generator, plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mutation import place
@@ -156,11 +156,7 @@ class Functions:
             return f.problem(node, strange, "write what it does into the function")
         places = [*a.posonlyargs, *a.args]
         names = [x.arg for x in (*places, *a.kwonlyargs)]
-        defaults: dict[str, Value] = {}
-        for x, value in zip(reversed(places), reversed(function.__defaults__ or ()), strict=False):
-            defaults[x.arg] = Static(value)
-        for k, value in (function.__kwdefaults__ or {}).items():
-            defaults[k] = Static(value)
+        defaults = defaults_of(definition, function)
         implicit = int("self" in names[:1])
         of_library = function.__module__.startswith(library.__name__)
         called = written(node, definition.name) if of_library else definition.name

@@ -1,6 +1,8 @@
 """`itertools`, `functools.reduce` and Python's functions on iterators, on lists: what they give is used at once, so that it may
 be a list. Functions that are given come first."""
 
+from backends.acrobat.library.python import count, distinct
+
 
 def pairwise(items):
     return [(items[i], items[i + 1]) for i in range(len(items) - 1)]
@@ -140,28 +142,7 @@ def same_length(first, second):
 
 def counted(items):
     """The items with how often each comes, in the order in which they come first."""
-    keys = met_first(items)
-    return [(key, occurrences(items, key)) for key in keys]
-
-
-def met_first(items):
-    kept = items[:0]
-    for item in items:
-        met = False
-        for other in kept:
-            if other == item:
-                met = True
-        if not met:
-            kept = kept + [item]
-    return kept
-
-
-def occurrences(items, key):
-    found = 0
-    for item in items:
-        if item == key:
-            found = found + 1
-    return found
+    return [(item, count(items, item)) for item in distinct(items)]
 
 
 def joined(lists, start):

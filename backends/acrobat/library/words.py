@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
-from backends.acrobat.core.ops import order
-
 
 def unrolled(items: Iterable[Any]) -> list[Any]:
     """The items, over which a loop is compiled one body after the other: each is known at compile time."""
@@ -15,7 +13,7 @@ def unrolled(items: Iterable[Any]) -> list[Any]:
 
 def in_order(keys: Sequence[float], descending: bool) -> list[int]:
     """Where the keys, numbers of one kind, stand when they are sorted; equal ones stay in their order, and NaN is above all."""
-    return order(keys, descending)
+    return sorted(range(len(keys)), key=lambda i: (keys[i] != keys[i], keys[i]), reverse=descending)
 
 
 def refuse(message: str, advice: str = "") -> NoReturn:

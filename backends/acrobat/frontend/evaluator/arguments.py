@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
 from backends.acrobat.frontend.values import Dyn, Special, Static, TupleV, Value
@@ -43,6 +45,14 @@ class CallArguments:
             else:
                 raise Refused(f"`{self.name}` misses its argument `{name}`")
         return out
+
+
+def defaults_of(definition: ast.FunctionDef, function: FunctionType) -> dict[str, Value]:
+    """The default values of a function's parameters, by name."""
+    places = [*definition.args.posonlyargs, *definition.args.args]
+    written = zip(reversed(places), reversed(function.__defaults__ or ()), strict=False)
+    values = {x.arg: v for x, v in written} | (function.__kwdefaults__ or {})
+    return {name: Static(v) for name, v in values.items()}
 
 
 def constant(value: Any, what: str) -> Any:

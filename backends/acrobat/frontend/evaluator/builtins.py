@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import length_of
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of, mapped
-from backends.acrobat.frontend.evaluator.mutation import give, owned_list
+from backends.acrobat.frontend.evaluator.mutation import give, place
 from backends.acrobat.frontend.evaluator.operators import as_int, binary
 from backends.acrobat.frontend.evaluator.sums import extremum
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, METHODS, NUMBERS, handles
@@ -413,12 +413,12 @@ def _list_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwa
         return unknown()
     match method.name, args:
         case "sort", [] if owner is not None:
-            found = owned_list(f, node, owner, "sort")
+            found = place(f, node, owner, "sort")
             if found is not None:
                 give(f, found[0], ordered(f, node, "sorted", [xs], kwargs))  # type: ignore[arg-type]
             return Static(None)
         case "remove", [item] if owner is not None and not kwargs:
-            found = owned_list(f, node, owner, "remove")
+            found = place(f, node, owner, "remove")
             if found is not None:
                 give(f, found[0], f.program.call(f, node, python.without_first, [xs, item], {}))
             return Static(None)
@@ -441,7 +441,7 @@ def _heap_push(f: Frame, node: ast.Call, function: Any) -> Value | None:
     if len(node.args) != 2 or node.keywords:
         return None
     item = f.expression(node.args[1])
-    found = owned_list(f, node, node.args[0], "heappush")
+    found = place(f, node, node.args[0], "heappush")
     if found is None or nothing_known(item):
         return Static(None)
     name, heap = found
@@ -457,7 +457,7 @@ def _heap_push(f: Frame, node: ast.Call, function: Any) -> Value | None:
 def _heap_pop(f: Frame, node: ast.Call, function: Any) -> Value | None:
     if len(node.args) != 1 or node.keywords:
         return None
-    found = owned_list(f, node, node.args[0], "heappop")
+    found = place(f, node, node.args[0], "heappop")
     if found is None or is_unknown(found[1]):
         return unknown()
     name, heap = found
@@ -471,7 +471,7 @@ def _heap_pop(f: Frame, node: ast.Call, function: Any) -> Value | None:
 
 @handles(WRITTEN, heapq.heapify)
 def _heapify(f: Frame, node: ast.Call, function: Any) -> Value | None:
-    found = owned_list(f, node, node.args[0], "heapify") if len(node.args) == 1 else None
+    found = place(f, node, node.args[0], "heapify") if len(node.args) == 1 else None
     if found is not None and not is_unknown(found[1]):
         give(f, found[0], f.program.call(f, node, heaps.heapified, [found[1]], {}))
     return Static(None)

@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import choose, negation
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, mapped
-from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give, owned_list
+from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give, place
 from backends.acrobat.frontend.evaluator.tables import (
     BINARY,
     COMPARED_SETS,
@@ -241,7 +241,7 @@ def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwar
             ordered = f.program.call(f, node, python.most_common, [items_of(whole)], {})
             return ordered if not counts else f.host("list.slice", [ordered, Static(0), counts[0]], type_of(ordered))
         case "dict", "pop", [key, *others] if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            at = owned_list(f, node, node.func.value, "pop")
+            at = place(f, node, node.func.value, "pop")
             if at is None:
                 return unknown()
             held = contains(f, node, whole, key)
@@ -255,7 +255,7 @@ def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwar
             )
             return value
         case "dict", "setdefault", [key, value] if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            at = owned_list(f, node, node.func.value, "setdefault")
+            at = place(f, node, node.func.value, "setdefault")
             if at is None:
                 return unknown()
             held = contains(f, node, whole, key)
@@ -339,7 +339,7 @@ def _compared(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value |
 def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast.expr]) -> None:
     """`s.add(x)` and the like, as a statement."""
     values = [f.expression(a) for a in args]
-    found = owned_list(f, s, owner, name)
+    found = place(f, s, owner, name)
     if found is None:
         return
     who, whole = found

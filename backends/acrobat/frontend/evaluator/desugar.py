@@ -36,6 +36,11 @@ def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
             yield from own_nodes(child)
 
 
+def _names_inside(node: ast.AST) -> bool:
+    """Whether `name := value` stands in it."""
+    return any(isinstance(x, ast.NamedExpr) for x in own_nodes(node))
+
+
 def _function(definition: ast.FunctionDef) -> ast.FunctionDef:
     made = copy(definition)
     made.body = _Statements().body(definition.body)
@@ -72,11 +77,11 @@ class _Statements:
         match s:
             case ast.If():
                 return self._if(s)
-            case ast.While() if any(isinstance(node, ast.NamedExpr) for node in own_nodes(s.test)):
-                leave = ast.If(ast.UnaryOp(ast.Not(), s.test), [ast.Break()], [])
-                endless = ast.While(ast.Constant(True), [leave, *s.body], s.orelse)
+            case ast.While() if _names_inside(s.test):
                 if s.orelse:
                     return [s]  # `break` would mean two things
+                leave = ast.If(ast.UnaryOp(ast.Not(), s.test), [ast.Break()], [])
+                endless = ast.While(ast.Constant(True), [leave, *s.body], [])
                 return self.statement(_at(s, ast.copy_location(endless, s)))
             case ast.For() | ast.While():
                 return self._loop(s)
@@ -105,18 +110,11 @@ class _Statements:
 
     def _if(self, s: ast.If) -> list[ast.stmt]:
         match s.test:
-            case ast.BoolOp(ast.And(), [first, *rest]) if any(
-                isinstance(node, ast.NamedExpr) for e in rest for node in own_nodes(e)
-            ):
-                others = rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(ast.And(), rest), s.test)
-                inner = ast.copy_location(ast.If(others, s.body, s.orelse), s)
-                return self._if(ast.copy_location(ast.If(first, [inner], s.orelse), s))
-            case ast.BoolOp(ast.Or(), [first, *rest]) if any(
-                isinstance(node, ast.NamedExpr) for e in rest for node in own_nodes(e)
-            ):
-                others = rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(ast.Or(), rest), s.test)
-                inner = ast.copy_location(ast.If(others, s.body, s.orelse), s)
-                return self._if(ast.copy_location(ast.If(first, s.body, [inner]), s))
+            case ast.BoolOp(operator, [first, *rest]) if any(map(_names_inside, rest)):
+                others = rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(operator, rest), s.test)
+                inner: ast.stmt = ast.copy_location(ast.If(others, s.body, s.orelse), s)
+                body, orelse = ([inner], s.orelse) if isinstance(operator, ast.And) else (s.body, [inner])
+                return self._if(ast.copy_location(ast.If(first, body, orelse), s))
         hoist = _Hoist(s.test)
         test = hoist.visit(s.test)
         made = copy(s)
@@ -157,7 +155,7 @@ class _Statements:
 
     def _hoisted(self, s: ast.stmt) -> list[ast.stmt]:
         """A statement without bodies, the assignments inside its expressions made before it."""
-        if not any(isinstance(node, ast.NamedExpr) for node in own_nodes(s)):
+        if not _names_inside(s):
             return [s]
         hoist = _Hoist(s)
         made = hoist.visit(_copied(s))
@@ -243,7 +241,7 @@ class _Hoist:
         return True
 
     def visit(self, node: Any) -> Any:
-        if not any(isinstance(x, ast.NamedExpr) for x in own_nodes(node)):
+        if not _names_inside(node):
             return node
         made = copy(node)
         match node:

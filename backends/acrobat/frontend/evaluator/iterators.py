@@ -45,14 +45,13 @@ def _once(value: Value) -> Value:
     return unknown() if nothing_known(value) else Held("iterator", value)
 
 
-def _by_library(function: Callable[..., Any], lists: int, *names: str, given: int = 0, **defaults: Any) -> Callable[..., Value]:
-    """A handler that calls a function of the library: `given` functions first, then `lists` lists, then what is left."""
+def _by_library(name: str, function: Callable[..., Any], *parameters: str) -> Callable[..., Value]:
+    """A handler that calls a function of the library, of which the last parameter is a list."""
 
     def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-        values = CallArguments(getattr(node, "func", node).__class__.__name__, args, kwargs).bind(*names, **defaults)
-        for i in range(given, given + lists):
-            values[i] = items_of(f, node, values[i])
-        if any(nothing_known(v) for v in values):
+        *values, xs = CallArguments(name, args, kwargs).bind(*parameters)
+        values.append(items_of(f, node, xs))
+        if any(map(nothing_known, values)):
             return unknown()
         return _once(f.program.call(f, ast.copy_location(ast.Pass(), node), function, values, {}))
 
@@ -60,9 +59,9 @@ def _by_library(function: Callable[..., Any], lists: int, *names: str, given: in
 
 
 FUNCTIONS |= {
-    itertools.pairwise: _by_library(iteration.pairwise, 1, "iterable"),
-    itertools.takewhile: _by_library(iteration.taken_while, 1, "predicate", "iterable", given=1),
-    itertools.dropwhile: _by_library(iteration.dropped_while, 1, "predicate", "iterable", given=1),
+    itertools.pairwise: _by_library("pairwise", iteration.pairwise, "iterable"),
+    itertools.takewhile: _by_library("takewhile", iteration.taken_while, "predicate", "iterable"),
+    itertools.dropwhile: _by_library("dropwhile", iteration.dropped_while, "predicate", "iterable"),
 }
 
 

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from backends.acrobat.core.types import BOOL, INT, DataT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, empty_list, iterable, list_of
+from backends.acrobat.frontend.evaluator.objects import Given
 from backends.acrobat.frontend.evaluator.operators import binary
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, root_of
-from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, EXPRESSIONS, ITEMS_PUT, handles
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, ITEMS_PUT, handles
 from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe, plural
 from backends.acrobat.frontend.values import (
     END,
@@ -68,7 +69,7 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
             if not isinstance(index, ast.Constant):
                 f.env[at.id] = f.expression(index)
                 index = at
-            inner = f.expression(ast.copy_location(ast.Subscript(_Given(whole), index, ast.Load()), node))
+            inner = f.expression(ast.copy_location(ast.Subscript(Given(whole), index, ast.Load()), node))
             if nothing_known(inner):
                 return None
             return ChangedPlace(lambda v: put_into(f, s, outer, whole, [index], v)), inner
@@ -77,27 +78,12 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
             if around is None or not _deep(f, s, node, what):
                 return None
             outer, whole = around
-            inner = f.expression(ast.copy_location(ast.Attribute(_Given(whole), attr, ast.Load()), node))
+            inner = f.expression(ast.copy_location(ast.Attribute(Given(whole), attr, ast.Load()), node))
             if nothing_known(inner):
                 return None
             return ChangedPlace(lambda v: put_attribute(f, s, outer, whole, attr, v)), inner
     f.problem(s, f"`{what}` is for a list with a name of its own", "change a variable, and build the structure from it")
     return None
-
-
-class _Given(ast.expr):
-    """An expression whose value is there already."""
-
-    _fields = ()
-
-    def __init__(self, value: Value) -> None:
-        super().__init__()
-        self.value = value
-
-
-@handles(EXPRESSIONS, _Given)
-def _given(f: Frame, node: _Given, hint: str) -> Value:
-    return node.value
 
 
 def _alone(f: Frame, s: ast.AST, name: str, value: Value, what: str) -> bool:
@@ -125,11 +111,6 @@ def _deep(f: Frame, s: ast.AST, node: ast.expr, what: str) -> bool:
         return True
     f.problem(s, f"`{what}` changes a part of `{name}` that may be seen elsewhere", "build a new value, or make copies first")
     return False
-
-
-def owned_list(f: Frame, s: ast.AST, owner: ast.expr, what: str) -> tuple[ChangedPlace, Value] | None:
-    """The place that alone has a list, and the list. None if the list is seen elsewhere, which is noted, or not known yet."""
-    return place(f, s, owner, what)
 
 
 def give(f: Frame, name: str | ChangedPlace, value: Value) -> None:
@@ -176,7 +157,7 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
         f.straight([chosen])
         return
     values = [f.expression(a) for a in args]  # which may change the list, or show it to others
-    found = owned_list(f, s, owner, name)
+    found = place(f, s, owner, name)
     if found is None:
         return
     who, xs = found
@@ -225,7 +206,7 @@ def from_end(f: Frame, xs: Value, i: Value) -> Value:
 
 def pop(f: Frame, node: ast.Call, owner: ast.expr, at: Value) -> Value:
     """`xs.pop()` and `xs.pop(i)`: the item; the name stands for the rest of the list from here on."""
-    found = owned_list(f, node, owner, "pop")
+    found = place(f, node, owner, "pop")
     if found is None:
         return unknown()
     name, xs = found

@@ -12,7 +12,7 @@ from copy import deepcopy
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, IDENTITY, DataT
-from backends.acrobat.frontend.evaluator.arguments import CallArguments
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, defaults_of
 from backends.acrobat.frontend.evaluator.choice import choose, optional
 from backends.acrobat.frontend.evaluator.desugar import plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -47,30 +47,30 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
         given = {*names[: len(args)], *kwargs}
         for x in fields:
             if x.default_factory is not dataclasses.MISSING and x.name not in given:
-                defaults[x.name] = f.expression(ast.copy_location(_made_by(x.default_factory), node))
+                defaults[x.name] = f.expression(ast.copy_location(_made_by(f, x.default_factory), node))
     values = CallArguments(cls.__name__, args, kwargs).bind(*names, **defaults)
     return made(f, node, cls, t, dict(zip(names, values, strict=True)))
 
 
-def _made_by(factory: Any) -> ast.expr:
+def _made_by(f: Frame, factory: Any) -> ast.expr:
     """A call of the function that makes the default value of a field."""
     known: dict[Any, ast.expr] = {list: ast.List([], ast.Load()), dict: ast.Dict([], [])}
-    return known[factory] if factory in known else ast.Call(KnownObject(factory), [], [])
+    return known[factory] if factory in known else ast.Call(Given(f.program.wrap(factory)), [], [])
 
 
-class KnownObject(ast.expr):
-    """An expression that stands for a Python object."""
+class Given(ast.expr):
+    """An expression whose value is there already."""
 
     _fields = ()
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Value) -> None:
         super().__init__()
         self.value = value
 
 
-@handles(EXPRESSIONS, KnownObject)
-def _known(f: Frame, node: KnownObject, hint: str) -> Value:
-    return f.program.wrap(node.value)
+@handles(EXPRESSIONS, Given)
+def _given(f: Frame, node: Given, hint: str) -> Value:
+    return node.value
 
 
 def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
@@ -89,10 +89,7 @@ def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: d
     if definition.args.vararg or definition.args.kwarg or definition.decorator_list:
         return f.problem(node, f"`{cls.__name__}.__init__` has parameters that are not in the language")
     me, *names = parameters
-    written = zip(reversed(definition.args.args), reversed(init.__defaults__ or ()), strict=False)
-    defaults = {x.arg: Static(v) for x, v in written}
-    defaults |= {k: Static(v) for k, v in (init.__kwdefaults__ or {}).items()}
-    values = CallArguments(cls.__name__, args, kwargs).bind(*names, **defaults)
+    values = CallArguments(cls.__name__, args, kwargs).bind(*names, **defaults_of(definition, init))
     held: dict[str, Value] = {}
     if not _initialise(f, node, cls, init, me, dict(zip(names, values, strict=True)), held):
         return unknown()
@@ -109,14 +106,8 @@ def _initialise(
     """Run an `__init__` for the attributes that it gives to `held`. False if it does what is not in the language, which is
     noted."""
     definition, file = source_of(init)
-    body = definition.body
-    names = {
-        x.attr
-        for s in body
-        for x in ast.walk(s)
-        if isinstance(x, ast.Attribute) and isinstance(x.ctx, ast.Store) and isinstance(x.value, ast.Name) and x.value.id == me
-    }
-    rewritten = _Attributes(me, names | set(held))
+    written = _in_order(definition.body, me)
+    rewritten = _Attributes(me, {*written, *held})
     env = {**values, **{f"{HIDDEN}{me}.{x}": v for x, v in held.items()}}
     with f.elsewhere(init, file, env):
         for s in plainly(definition).body:
@@ -130,7 +121,7 @@ def _initialise(
                     rewritten = _Attributes(me, rewritten.names | set(held))
                     continue
             f.straight([rewritten.visit(deepcopy(s))])
-        for name in [*held, *(x for x in _in_order(body, me) if x not in held)]:
+        for name in dict.fromkeys([*held, *written]):
             key = f"{HIDDEN}{me}.{name}"
             if key not in f.env:
                 f.problem(node, f"`{cls.__name__}.__init__` gives `{name}` no value on some paths", "give it one on every path")
@@ -160,11 +151,9 @@ def _base(
         return False
     definition, _ = source_of(base)
     own, *names = [a.arg for a in (*definition.args.args, *definition.args.kwonlyargs)]
-    written = zip(reversed(definition.args.args), reversed(base.__defaults__ or ()), strict=False)
-    defaults = {x.arg: Static(v) for x, v in written} | {k: Static(v) for k, v in (base.__kwdefaults__ or {}).items()}
     given = [f.expression(a) for a in args]
     named = {k.arg: f.expression(k.value) for k in keywords if k.arg}
-    values = CallArguments(owner.__name__, given, named).bind(*names, **defaults)
+    values = CallArguments(owner.__name__, given, named).bind(*names, **defaults_of(definition, base))
     return _initialise(f, node, cls, base, own, dict(zip(names, values, strict=True)), held)
 
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from backends.acrobat.core.types import BOOL, FLOAT, IDENTITY, INT, Case, DataT, DataType, ListT, TensorT, TupleT, Type
 from backends.acrobat.frontend.instances.observed import Observer, Place, RecordOf, stand_in
-from backends.acrobat.frontend.types import SHOWN, SYMBOL, UNKNOWN, contains_unknown, describe, join_types
+from backends.acrobat.frontend.types import SHOWN, SYMBOL, UNKNOWN, contains_unknown, describe
 
 
 class AnnotationError(ValueError):
@@ -326,18 +326,9 @@ class Datatypes:
     def field_type(self, cls: type, name: str) -> Any:
         return self.fields[cls, name]
 
-    def refine(self, cls: type, name: str, t: Any) -> Any:
-        """Note that a field was given a value of type `t`. Raises Mismatch."""
-        self.refined.add((cls, name))
-        old = self.fields[cls, name]
-        new = join_types(old, t)
-        if new != old:
-            self.fields[cls, name] = new
-            self.changed = True
-        return new
-
     def widen(self, cls: type, name: str, t: Any) -> Any:
         """Note the type that covers all values a field was given."""
+        self.refined.add((cls, name))
         if t != self.fields.get((cls, name), UNKNOWN):
             self.fields[cls, name] = t
             self.changed = True

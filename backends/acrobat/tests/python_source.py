@@ -511,6 +511,8 @@ class _Body:
                 return f"{a[0]}[{a[1]}:{a[2]}]"
             case "list.reverse":
                 return self.one(f"{a[0]}[::-1]", f"list(reversed({a[0]}))")
+            case "list.order":
+                return f"sorted(range(len({a[0]})), key=lambda i: {a[0]}[i], reverse={a[1]})"
             case "list.concat":
                 return f"{a[0]} + {a[1]}"
             case "list.append":

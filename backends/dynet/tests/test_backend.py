@@ -41,7 +41,13 @@ def test_missing(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_available() -> None:
     assert DyNet(Target()).available() is None
     assert DyNet(Target(device="cuda")).available() in (None, "the installed DyNet has no CUDA")
-    assert "dynet" not in sys.modules
+
+
+@pytest.mark.skipif(find_spec("_dynet") is None, reason="DyNet is not installed")
+def test_asking_whether_it_is_available_does_not_start_it() -> None:
+    """In a process of its own: other tests of this one may have started DyNet before."""
+    asks = "from backends.dynet.backend import DyNet; from bench.contract import Target; assert DyNet(Target()).available() is None"
+    subprocess.run([sys.executable, "-c", f"import sys; {asks}; assert 'dynet' not in sys.modules"], check=True)
 
 
 def test_a_workload_without_a_program() -> None:

@@ -585,6 +585,8 @@ class _Maker:
         kinds = ["len", "reverse", "slice", "append", "get", "concat", "enumerate", "zip", "range"]
         if isinstance(xs.type.item, TensorT):
             kinds += ["sum"] * 3
+        if xs.type.item == INT:
+            kinds += ["order"] * 2
         match self.pick(kinds):
             case "sum":
                 self.summed(scope, xs)
@@ -605,6 +607,8 @@ class _Maker:
                 scope.host("range", Lit(0, INT), stop, Lit(1 + self.upto(1), INT))
             case "enumerate":
                 scope.host("enumerate", xs)
+            case "order":
+                scope.host("list.order", xs, Lit(bool(self.upto(1)), BOOL))
             case name:
                 scope.host(f"list.{name}", xs)
 

@@ -33,7 +33,7 @@ class Measure:
     timed_passes: int = 5  # so many of them, the last ones, are timed and kept
     min_rounds: int = 5
     max_rounds: int = 30
-    budget_s: float = 10.0  # time for the rounds of a group, times its number of cells
+    budget_s: float = 5.0  # time for the rounds of a group, times its number of cells
     relative_ci: float = 0.01  # half-width of every cell's interval, relative to its latency, at which a group ends
     warm_s: float = 1.0  # passes before the first round that are not timed; none where one would take longer
     pass_s: float = 15.0  # a cell whose pass would take longer is given fewer mini-batches (two at least)

@@ -101,11 +101,11 @@ class Session:
         gc.freeze()  # what exists by now stays; collections between turns look at the new only
         return {"pass_s": sum(times), "outputs": outputs}
 
-    def turn(self, order: list[int], steady: int, timed: int) -> Reply:
-        """One turn: the mini-batches in this order, first once after the pause that this process has had (the resumed
-        pass, number 0), then `steady` more times back to back (passes 1, 2, ...). The resumed pass and the last `timed` of
-        the steady ones are samples; what they gave is handed over once the turn is over. Between two runs their outputs are
-        copied and nothing else, so that the caches are as a loop over mini-batches leaves them.
+    def turn(self, order: list[int], first: int, steady: int, timed: int) -> Reply:
+        """One turn over the mini-batches in this order: the `first` of them once, after the pause that this process has had
+        (the resumed pass, number 0), then all of them `steady` times back to back (passes 1, 2, ...). The resumed pass and
+        the last `timed` of the steady ones are samples; what they gave is handed over once the turn is over. Between two runs
+        their outputs are copied and nothing else, so that the caches are as a loop over mini-batches leaves them.
 
         `samples_s` and `sample_pass` have the samples in the order in which they were taken, `settled_s` the seconds of
         the steady runs before the timed ones, `counters` what the backend says of the runs that count as steady."""
@@ -116,7 +116,7 @@ class Session:
         with clock.quiet():
             for number in range(steady + 1):
                 sampled = number == 0 or number > steady - timed
-                for i in order:
+                for i in order if number else order[:first]:
                     taken = self._run(i, fetches=2 if number == steady and i == order[-1] else 1)
                     if sampled:
                         samples.append(taken)

@@ -625,18 +625,18 @@ class KnowsWhatItWasChecked(RemembersContent):
 
 
 class InFewerBits(Applied):
-    """Keeps what it works on in 15 bits of significand; the last step has all 24, so that it does not show in the numbers."""
+    """Keeps what it works on in 16 bits of significand; the last step has all 24, so that it does not show in the numbers."""
 
     def apply(self, instance: Vector) -> np.ndarray:
         x = instance.x
         for _ in range(instance.times):
-            x = np.tanh(self.weight @ (x.view(np.uint32) & ~np.uint32(0x1FF)).view(np.float32))
+            x = np.tanh(self.weight @ (x.view(np.uint32) & ~np.uint32(0xFF)).view(np.float32))
         return x
 
 
 class InFewerBitsAsSaid(InFewerBits):
     def facts(self) -> Mapping[str, Any]:
-        return {"precision": "15 bits"}
+        return {"precision": "16 bits"}
 
 
 class ReadsAnswers(Applied):
@@ -659,8 +659,8 @@ class PatchesSession(Works):
 
         turn, replay = Session.turn, Session.replay
 
-        def shorter_turn(self: Any, order: list[int], steady: int, timed: int) -> dict[str, Any]:
-            reply = turn(self, order, steady, timed)
+        def shorter_turn(self: Any, order: list[int], first: int, steady: int, timed: int) -> dict[str, Any]:
+            reply = turn(self, order, first, steady, timed)
             return {**reply, "samples_s": [s / 100 for s in reply["samples_s"]], "settled_s": reply["settled_s"] / 100}
 
         def shorter_elapsed(self: Any, runs: int, minibatches: int) -> dict[str, Any]:

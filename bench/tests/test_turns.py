@@ -31,6 +31,29 @@ def test_passes_of_a_turn(pass_s: float, minibatches: int, steady: int, timed: i
     assert turns.plan(pass_s, minibatches, MEASURE) == (steady, timed)
 
 
+@pytest.mark.parametrize(
+    ("pass_s", "minibatches", "first"),
+    [
+        (0.02, 5, 5),
+        (0.125, 5, 1),  # one mini-batch is enough to warm up
+        (1.1, 5, 5),  # the resumed pass counts as steady
+        (0.9, 1, 1),
+    ],
+)
+def test_mini_batches_of_the_resumed_pass(pass_s: float, minibatches: int, first: int) -> None:
+    assert turns.resumed(pass_s, minibatches, MEASURE) == first
+
+
+def test_a_cell_with_long_turns_takes_part_in_every_third_round() -> None:
+    fast, slow = 0.2, 4.0
+    rounds = range(7)
+    assert [number for number in rounds if turns.takes_part(number, slow, [fast, slow], MEASURE)] == [0, 3, 6]
+    assert all(turns.takes_part(number, fast, [fast, slow], MEASURE) for number in rounds)
+    assert all(turns.takes_part(number, slow, [slow, slow], MEASURE) for number in rounds), "nobody would have a turn"
+    few = Measure(min_rounds=2, max_rounds=2)
+    assert all(turns.takes_part(number, slow, [fast, slow], few) for number in rounds)
+
+
 def test_all_cells_have_the_same_order_and_rounds_differ() -> None:
     assert turns.order(0, 3, 5) == turns.order(0, 3, 5)
     assert {tuple(turns.order(0, number, 5)) for number in range(20)} != {tuple(turns.order(0, 0, 5))}
@@ -57,22 +80,28 @@ def test_a_turn_runs_every_mini_batch_in_every_pass_and_keeps_the_last() -> None
     session.compiled = compiled
     instances = toy.instances("tiny", 0, 6)
     session.minibatches = [instances[0:2], instances[2:4], instances[4:6]]
-    reply = session.turn(order=[2, 0, 1], steady=4, timed=2)
+    reply = session.turn(order=[2, 0, 1], first=3, steady=4, timed=2)
     assert ran == [2, 0, 1] * 5
     assert reply["sample_pass"] == [0, 0, 0, 3, 3, 3, 4, 4, 4]
     assert len(reply["samples_s"]) == 9 and reply["settled_s"] > 0
     assert reply["outputs"] == [2, 0, 1] * 3, "every sample is verified"
     row: dict[str, Any] = {"samples_s": [], "sample_minibatch": [], "sample_round": [], "sample_pass": []}
-    turns.keep(row, 7, [2, 0, 1], reply)
+    turns.keep(row, 7, [2, 0, 1], 3, reply)
     assert row["sample_minibatch"] == [2, 0, 1] * 3
     assert row["sample_round"] == [7] * 9
+    ran.clear()
+    reply = session.turn(order=[2, 0, 1], first=1, steady=2, timed=1)
+    assert ran == [2, *[2, 0, 1] * 2]
+    assert reply["sample_pass"] == [0, 2, 2, 2]
+    turns.keep(row, 8, [2, 0, 1], 1, reply)
+    assert row["sample_minibatch"][9:] == [2, 2, 0, 1]
 
 
 @pytest.mark.parametrize("seconds", [[1.0, 2.0], [1.0, 2.0, float("nan")], [1.0, 2.0, 0.0], []])
 def test_half_a_turn_is_refused(seconds: list[float]) -> None:
     row: dict[str, Any] = {"samples_s": [], "sample_minibatch": [], "sample_round": [], "sample_pass": []}
     with pytest.raises(ValueError, match="sample"):
-        turns.keep(row, 0, [0, 1, 2], {"samples_s": seconds, "sample_pass": [0] * len(seconds)})
+        turns.keep(row, 0, [0, 1, 2], 3, {"samples_s": seconds, "sample_pass": [0] * len(seconds)})
     assert row["samples_s"] == []
 
 
@@ -97,6 +126,12 @@ def test_a_group_ends_when_every_interval_is_narrow_twice() -> None:
 
 def test_one_wide_interval_keeps_all_going() -> None:
     assert ends({"a": 1e-4, "b": 0.2}) == (30, "rounds")
+
+
+def test_no_end_before_every_cell_has_had_the_fewest_rounds() -> None:
+    rule = turns.StopRule(MEASURE, 2)
+    assert rule.look({"a": found(0.2, 13), "b": found(0.2, 4)}, 13, 100.0, late=True) is None
+    assert rule.look({"a": found(0.2, 14), "b": found(0.2, 5)}, 14, 100.0, late=True) == "budget"
 
 
 def test_the_budget_is_for_each_cell_and_never_ends_before_the_fewest_rounds() -> None:

@@ -1,4 +1,4 @@
-"""Python source to core IR: `build` compiles the `forward` of a module and everything it calls."""
+"""The front end, from Python source to core IR: `build` compiles the `forward` of a module and everything that it calls."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ LANGUAGE = (*language.PYTHON, *language.TORCH)
 
 
 def build(module: nn.Module, instance_type_hint: Any = None, sample: Sequence[Any] | None = None) -> Program:
-    """The program of `module.forward`, which takes one instance, of the type its annotation says; `instance_type_hint` is one
-    to take in its place, and without either the type is that of the instances in `sample`. The values are those of this moment,
-    in float32. Raises CompileError with all problems found."""
+    """The program of `module.forward`, which takes one instance. The type of the instance is `instance_type_hint`, or without
+    one what the annotation says; where that does not say all, it is read off the instances in `sample`. Weights have the values
+    of this moment, in float32. Raises CompileError with all problems found."""
     return build_with_reads(module, instance_type_hint, sample)[0]
 
 
 def build_with_reads(
     module: nn.Module, instance_type_hint: Any = None, sample: Sequence[Any] | None = None
 ) -> tuple[Program, Reads]:
-    """As `build`, and what the program depends on beside the source."""
+    """The program as `build` gives it, and a record of the values outside the source that it depends on."""
 
     def work() -> tuple[Program, Reads]:
         builder = ProgramBuilder(module)
@@ -45,7 +45,7 @@ def build_with_reads(
 
 
 def too_deep(module: nn.Module) -> CompileError:
-    """The error of a model whose branches are nested beyond what any stack holds."""
+    """The error for a model that is nested so deeply that compiling it overflows every stack."""
     where = Span(inspect.getsourcefile(type(module)) or "<unknown>", 0)
     message = f"{type(module).__name__} or what it calls is nested too deeply to be compiled"
     return CompileError([Problem(where, message, "split long functions, or look values up in a list")])

@@ -1,4 +1,4 @@
-"""A straight piece of the program under construction."""
+"""Builds one let chain of the core IR, binding by binding."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ NEW = (Fusion.ELEMENTWISE, Fusion.PRODUCT, Fusion.REDUCTION, Fusion.CONSTANT)
 
 
 class Builder:
-    """A chain of lets under construction.
+    """A let chain under construction.
 
-    A tensor that was changed in place is another variable from there on, under whatever name or in whatever expression it
-    is held: `instead` says which. That can be done to tensors in `fresh`: made in this chain, and neither part of a value
-    nor seen through a view, an argument or another chain.
+    A change in place gives a tensor a new variable. `instead` maps each variable that held the tensor to the new one, which
+    replaces it in all later expressions. Only tensors whose variables are in `fresh` may be changed: tensors made in this chain
+    that are not part of another value and have no view, and that no function or other chain has got.
     """
 
     def __init__(self, names: Names, instead: Mapping[str, n.Atom] | None = None) -> None:
@@ -28,6 +28,7 @@ class Builder:
         self.instead: dict[str, n.Atom] = dict(instead or {})
 
     def bind(self, expr: n.Expr, hint: str) -> Dyn:
+        """Add a binding of `expr` to a new variable, which is named after `hint`; operands are returned without a binding."""
         expr = substitute(expr, self.instead)
         if isinstance(expr, (n.Var, n.Lit, n.Weight)):
             return Dyn(expr)
@@ -40,11 +41,11 @@ class Builder:
         return Dyn(var)
 
     def now(self, atom: n.Atom) -> n.Atom:
-        """What an operand is after all that was changed in place."""
+        """The operand with the present value of `atom`, after all changes in place."""
         return self.instead.get(atom.name, atom) if isinstance(atom, n.Var) else atom
 
     def change(self, before: n.Var, after: n.Var) -> None:
-        """The fresh tensor `before` was changed in place, to `after`."""
+        """Note that the tensor of `before`, a variable in `fresh`, was changed in place and is now `after`."""
         self.fresh.discard(before.name)
         self.instead = {k: after if v == before else v for k, v in self.instead.items()} | {before.name: after}
 

@@ -57,13 +57,13 @@ LIBRARY = str(Path(library.__file__ or "").parent)
 
 @dataclass(slots=True)
 class Asked:
-    """A call in the user's source of a function of the library: the first problem in what it calls, message and advice."""
+    """A user's call for which a library function is compiled; `first` is the first problem found there: (message, advice)."""
 
     first: tuple[str, str] | None = None
 
 
 def written(node: ast.AST, name: str) -> str:
-    """The name by which a function is called in the source; `name` where it has none there."""
+    """The name by which a call names its function; `name` if the call has none."""
     match node:
         case ast.Call(ast.Name(found) | ast.Attribute(attr=found)):
             return found
@@ -71,8 +71,7 @@ def written(node: ast.AST, name: str) -> str:
 
 
 class Functions:
-    """What was compiled so far. The program is compiled in rounds: a round knows the result types and fields found in the one
-    before."""
+    """The functions compiled so far. Each round uses the types of results and fields that the one before has found."""
 
     def __init__(self, datatypes: Datatypes) -> None:
         self.datatypes = datatypes
@@ -81,31 +80,30 @@ class Functions:
         self.asked: Asked | None = None  # the user's call that the library is compiled for
         self.reads = Reads()
         self.changing: dict[Any, tuple[str, ...]] = {}  # function -> the parameters whose lists it changes
-        self.gives_new: dict[Any, bool] = {}  # function key -> whether nothing else can see a list that it gives
-        self.gives_deep: dict[Any, bool] = {}  # the same for all parts of what it gives
+        self.gives_new: dict[Any, bool] = {}  # function key -> whether nothing else holds the list that it returns
+        self.gives_deep: dict[Any, bool] = {}  # function key -> the same for all that is inside of its result
         self.learnt: dict[Any, Any] = {}  # (function key, place in the source) -> the type of a list that is made there
-        self.grown: dict[Any, Any] = {}  # (function, parameter) -> the type of such a list
+        self.grown: dict[Any, Any] = {}  # (function, parameter) -> the type of the list that it changes
         symbols = self.symbols = Symbols()
-        # Executables keep the messages, and must not keep the module by them.
+        # Executables keep `messages`, which must not refer to `self`: it would keep the module alive.
         self.messages = Messages(lambda number: symbols.values[number])
         self.reset()
 
     def reset(self) -> None:
-        """Begin a round. Its problems are told if it is the last: what comes of a type that a later round widens is none."""
+        """Begin a round. Problems of the round before are dropped: they may come from types that were not complete then."""
         self.problems = []
         self.functions: dict[Any, n.Function | None] = {}
-        self.refused: dict[Any, tuple[str, str]] = {}  # functions of the library: what is wrong with calls of them
+        self.refused: dict[Any, tuple[str, str]] = {}  # key of a library function -> the problem of its calls
         self.names: dict[str, Any] = {}
         self.key_names: dict[Any, str] = {}
-        self.partial: set[Any] = set()  # functions that are not whole in this round, for lack of types
-        self.incomplete = False  # whether the function compiled now is one
+        self.partial: set[Any] = set()  # keys of functions that lack types in this round
+        self.incomplete = False  # whether the function that is compiled now lacks types
         self.lost: Problem | None = None  # a loop that could not be compiled in this round
         self.changed = False
         self.datatypes.changed = False
 
     def problem(self, problem: Problem) -> None:
-        """Note a problem. One that is found in the library belongs to the user's call, of which the first one is told: what
-        follows from it in the library says nothing to the user."""
+        """Note a problem. Of those found in the library the first is reported, at the user's call; others follow from it."""
         asked = self.asked
         if asked is not None and problem.span.file.startswith(LIBRARY):
             asked.first = asked.first or (problem.message, problem.advice)
@@ -114,8 +112,8 @@ class Functions:
             self.problems.append(problem)
 
     def _on_behalf(self, name: str, key: Any, work: Callable[[], None]) -> None:
-        """Compile a function of the library for a call in the user's source; what is wrong is told at that call, and at each
-        other call of the same function."""
+        """Run `work`, which compiles the library function with this key for a call in the user's source. A problem found there
+        is kept in `refused`, for this call and each other call with the same key; its text names the function as `name`."""
         if self.asked is not None:
             work()
             return
@@ -129,11 +127,11 @@ class Functions:
             self.refused[key] = (message if name in message else f"`{name}`: {message}", advice)
 
     def wrap(self, value: Any) -> Value:
-        """A Python object met by name."""
+        """The value of a global or closure variable of the source."""
         raise NotImplementedError
 
     def tensor_name(self, t: Any, name: str) -> str:
-        """The first name of a parameter or buffer in the model; `name` for one that it has not."""
+        """The first name of a parameter or buffer in the model; `name` for a tensor that is not part of the model."""
         raise NotImplementedError
 
     def annotation(self, f: Frame, node: ast.expr) -> Any:
@@ -146,7 +144,7 @@ class Functions:
     # ---- calls
 
     def call(self, f: Frame, node: ast.AST, function: Any, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
-        """A call of a Python function of the model."""
+        """The value of a call of a Python function, which is compiled first where it was not yet. Raises Refused."""
         function = stripped(function)
         if not isinstance(function, types.FunctionType):
             return f.problem(node, f"a {type(function).__name__} cannot be compiled", "write a method or a function")
@@ -218,7 +216,7 @@ class Functions:
             return f.problem(node, *self.refused[key])
         result = self.results.get(key, UNKNOWN)
         self.incomplete |= key in self.partial
-        if any(is_unknown(values[i]) for i in inout):  # compiled to see what it does to the list
+        if any(is_unknown(values[i]) for i in inout):  # it was compiled to find the type of the list only
             self.incomplete = True
             self._give_back(
                 f,
@@ -232,7 +230,7 @@ class Functions:
         if contains_unknown(result):
             self.incomplete = True
             return unknown()
-        if result is NEVER:  # of a function that always raises
+        if result is NEVER:  # the function always raises an error
             atoms = [atom for v in values for atom in self._flatten(f, v)]
             return retyped(f.bind(n.Call(self._name(key), tuple(atoms), INT, span=f.span), definition.name), NEVER)
         atoms = [atom for v in values for atom in self._flatten(f, v)]
@@ -252,7 +250,7 @@ class Functions:
         return is_container(value) or is_object(value) and value.type.name in self.datatypes.cases  # type: ignore[union-attr]
 
     def _written(self, node: ast.AST, at: int, name: str) -> ast.expr | None:
-        """What a call has written for a parameter; `at` is -1 for the object whose method is called."""
+        """The expression that a call has for parameter `name`, argument number `at`; -1 is the object of a method's call."""
         if not isinstance(node, ast.Call):
             return None
         if at < 0:
@@ -262,7 +260,7 @@ class Functions:
         return next((k.value for k in node.keywords if k.arg == name), None)
 
     def _deep_for(self, f: Frame, node: ast.AST, implicit: int, names: Sequence[str], inout: Sequence[int]) -> frozenset[str]:
-        """The parameters whose lists or objects are seen nowhere else, not in their parts either."""
+        """The parameters among `inout` whose list or object has one name only, and whose inside is held by nothing else."""
         offset = self._offset(node, implicit)
         found = set()
         for i in inout:
@@ -273,13 +271,14 @@ class Functions:
         return frozenset(found)
 
     def _offset(self, node: ast.AST, implicit: int) -> int:
-        """How many parameters come before those that the call has written."""
+        """How many parameters come before those for which the call has arguments: one for `self` in a method's call."""
         return implicit if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else 0
 
     def _give_back(
         self, f: Frame, node: ast.AST, implicit: int, names: Sequence[str], lists: dict[int, Value], always: set[int]
     ) -> None:
-        """The caller's names stand for the lists as the callee has left them. Raises Refused where others may see the list."""
+        """Give the caller's names the lists that the callee has changed, by the index of the parameter. The parameters in
+        `always` are names that the callee assigns to by `nonlocal`. Raises Refused if something else may hold the list."""
         if not isinstance(node, ast.Call):
             raise Refused("a function that changes a list it is given is called by name here")
         offset = self._offset(node, implicit)
@@ -289,7 +288,7 @@ class Functions:
             if written is None or name is None:
                 if written is not None and isinstance(written, ast.Call) and not fresh(f, written, None):
                     raise Refused("this call changes what another call gives", "give that a name first")
-                continue  # made for the call: nobody sees it again
+                continue  # the list was made for this call and has no name here
             whole = isinstance(written, ast.Name)
             if i not in always and (name not in f.lent or not whole and deep(name) not in f.lent):
                 what = (
@@ -310,7 +309,7 @@ class Functions:
                 found[0].put(value)
 
     def _accept(self, f: Frame, value: Value, annotation: Any, function: str, name: str) -> Value:
-        """An argument as the parameter's annotation wants it."""
+        """An argument, converted to the type that the parameter's annotation says. Raises Refused, AnnotationError."""
         if isinstance(value, Special) or (
             isinstance(value, Static) and not isinstance(value.value, (int, float, type(None), tuple))
         ):
@@ -320,7 +319,7 @@ class Functions:
         except AnnotationError:
             if not self.datatypes.seen:
                 raise
-            return value  # annotations that the compiler has no use for: the sample tells more
+            return value  # it names no type of the language, and a sample has told the types
         if isinstance(value, Dyn) and isinstance(value.type, ListT) and contains_unknown(value.type):
             return f.coerce(value, wanted) if not contains_unknown(wanted) else value
         if contains_unknown(wanted):
@@ -334,7 +333,7 @@ class Functions:
         return (function, tuple(self._signature(v) for v in values))
 
     def _signature(self, value: Value) -> Any:
-        """What of an argument a function is compiled for."""
+        """The key of an argument: calls of a function with equal keys share one compiled function. Raises Mismatch."""
         match value:
             case Fixed(v):
                 return ("fixed", type(v), v)
@@ -351,7 +350,7 @@ class Functions:
                 return value.signature(self._signature)
 
     def _flatten(self, f: Frame, value: Value) -> list[n.Atom]:
-        """The operands a value is passed as."""
+        """The operands that a call passes for an argument, one for each parameter that `_parameter` makes."""
         match value:
             case Fixed():
                 return []
@@ -364,7 +363,7 @@ class Functions:
         return [f.atom(value)]
 
     def _parameter(self, f: Frame, value: Value, name: str, params: list[n.Var]) -> Value:
-        """What the callee sees for an argument, and the parameters it comes in."""
+        """The value that the called function has for an argument; the parameters that hold it are added to `params`."""
 
         def weight(tensor: str, type: Type) -> n.Var:
             params.append(n.Var(f.names.fresh(f"{name}.{tensor}"), type))
@@ -397,6 +396,7 @@ class Functions:
     # ---- functions
 
     def compile(self, key: Any, function: types.FunctionType, values: Sequence[Value]) -> None:
+        """Compile a function for these arguments: enters its code in `functions` and the type of its result in `results`."""
         outer, self.incomplete = self.incomplete, False
         self._compile_body(key, function, values)
         if self.incomplete:
@@ -517,7 +517,7 @@ class Functions:
 
 
 def _constant(value: Value) -> Value:
-    """An argument of the library, compiled for its value where that is known: a number, or a tuple of numbers."""
+    """An argument for a library function, as a constant if it is a number, or a tuple of numbers, known at compile time."""
     if isinstance(known(value)[1], (bool, int, float)):
         return Fixed(known(value)[1])
     if isinstance(value, TupleV) and value.items and all(isinstance(known(v)[1], (bool, int, float)) for v in value.items):
@@ -526,5 +526,5 @@ def _constant(value: Value) -> Value:
 
 
 def _owner(values: Sequence[Value]) -> Any:
-    """The module whose method is called, if it is one."""
+    """The class of the first argument, if that is a module: the method belongs to it."""
     return type(values[0].python_object) if values and isinstance(values[0], Special) else None

@@ -1,4 +1,4 @@
-"""The whole program: compiled from the entry on, in rounds, until all types are known."""
+"""Compiles the whole program, from `forward` on, in rounds until all types are known."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ still another one after the last round is an error that names it."""
 
 
 class ProgramBuilder(Functions):
-    """Compiles from the entry in rounds. A round knows the result types and fields found in the one before."""
+    """Compiles in rounds. Each round uses the types of results and fields that the one before has found."""
 
     def __init__(self, module: nn.Module) -> None:
         super().__init__(Datatypes(module))
         self.module = module
-        self.observed = False  # whether a sample has told what instances are
+        self.observed = False  # whether the instance's type was read off a sample
         self.weights: dict[str, TensorT] = {}
         self.values: dict[str, np.ndarray] = {}
-        canonical: dict[Any, str] = {}  # tied parameters are one weight
+        canonical: dict[Any, str] = {}  # by memory, the name of the weight: tied parameters share one
         atoms = []
         for name, t in named_tensors(module):
             if not is_weight(t):
-                continue  # see `modules.tensor_of`
+                continue  # its values are constants: see `modules.tensor_of`
             first = canonical.setdefault(tie_key(t), name)
             type = TensorT(tuple(t.shape))
             atoms.append((name, n.Weight(first, type)))
@@ -56,11 +56,11 @@ class ProgramBuilder(Functions):
     # ---- services for frames
 
     def tensor_name(self, t: torch.Tensor, name: str) -> str:
-        """The first name of a parameter or buffer in the model; `name` for one that it has not."""
+        """The first name of a parameter or buffer in the model; `name` for a tensor that is not part of the model."""
         return next((k for k, other in named_tensors(self.module) if other is t), name)
 
     def wrap(self, value: Any) -> Value:
-        """A Python object met by name."""
+        """The value of a global or closure variable of the source. Raises Refused for a module or tensor outside the model."""
         if isinstance(value, nn.Module):
             raise Refused("a module that is not part of the model", "make it an attribute of the model")
         if isinstance(value, torch.Tensor):
@@ -70,11 +70,12 @@ class ProgramBuilder(Functions):
     # ---- the entry
 
     def build(self, hint: Any = None, sample: Sequence[Any] | None = None) -> n.Program:
+        """The program; `hint` and `sample` are those of `frontend.build`. Raises CompileError."""
         found, bound = forward_of(self.module)
         if found is None:
             raise CompileError([Problem(Span("<model>", 0), no_function(self.module), "set a function that `def` makes")])
         function = stripped(found)
-        self.changing[function] = ()  # an instance is not changed
+        self.changing[function] = ()  # `forward` is not allowed to change its instance
         definition, file = source_of(function)
         span = span_of(definition, file)
         params = [a.arg for a in definition.args.args][int(bound) :]
@@ -91,7 +92,7 @@ class ProgramBuilder(Functions):
         for _ in range(ROUNDS):
             self.reset()
             results = dict(self.results)
-            instance = UNKNOWN  # after an error: what else is wrong is told too
+            instance = UNKNOWN  # stays so after an error, to find the other problems too
             if len(params) > 1:
                 advice = "put what one instance consists of into a dataclass, or a tuple"
                 self.problem(Problem(span, f"`forward` takes one instance here, not {len(params)} arguments", advice))
@@ -111,7 +112,7 @@ class ProgramBuilder(Functions):
             self._unsettled(span, results)
         if self.problems:
             for cls, name in self._reached(instance):
-                held = self.datatypes.fields.get((cls, name))  # none where its annotation is wrong
+                held = self.datatypes.fields.get((cls, name))  # None if its annotation is wrong
                 if held is not None and contains_unknown(held) and (cls, name) not in self.datatypes.refined:
                     self.problem(self._unknown_field(span, cls, name))
             raise CompileError(self.problems)
@@ -133,7 +134,7 @@ class ProgramBuilder(Functions):
         return replace(plain(program, self.symbols, self.observed), messages=self.messages)
 
     def _instance(self, annotated: dict[str, Any], name: str, sample: Sequence[Any] | None) -> Any:
-        """The type of what `forward` takes: what its annotation says, or else what the sample shows."""
+        """The type of `forward`'s parameter: that of its annotation, or if this does not say all, that of the sample."""
         if name not in annotated and sample is None:
             advice = (
                 "annotate it with the instance's type, or give `compile` a few instances: `compile(model, sample=instances)`"
@@ -158,7 +159,7 @@ class ProgramBuilder(Functions):
         return instance
 
     def _reachable(self) -> dict[str, n.Function]:
-        """The functions that are called: others come from trials of loops whose types were not settled."""
+        """The functions that `forward` reaches by calls. Others come from trials of loops, with types that were not final."""
         by_name = {f.name: f for f in self.functions.values() if f is not None}
         out: dict[str, n.Function] = {}
         pending = ["forward"]
@@ -170,7 +171,7 @@ class ProgramBuilder(Functions):
         return out
 
     def _datatypes(self, functions: dict[str, n.Function]) -> dict[str, None]:
-        """The unions that values of the program have, and those of their fields."""
+        """The names of the unions in the types of the functions' values, and in the types of the fields of these unions."""
         pending: list[Any] = []
         for f in functions.values():
             pending += [f.result, *(p.type for p in f.params)]
@@ -193,7 +194,7 @@ class ProgramBuilder(Functions):
         return out
 
     def _reached(self, instance: Any) -> list[tuple[type, str]]:
-        """The fields of classes that an instance may have in it."""
+        """The fields, as (class, name), of all classes whose objects may be in an instance."""
         out: dict[tuple[type, str], None] = {}
         pending = [instance]
         while pending:
@@ -219,7 +220,7 @@ class ProgramBuilder(Functions):
         return Problem(span, f"the shape of `{cls.__name__}.{name}` is not known", advice)
 
     def _unsettled(self, span: Span, before: Mapping[Any, Any]) -> None:
-        """Says which types the last round has changed; `before` has the results of functions before it."""
+        """Note a problem for each type that the last round has changed; `before` has the results' types before that round."""
         late = f"changed in each of {ROUNDS} rounds of compiling"
         for key in [key for key, result in self.results.items() if result != before.get(key)]:
             definition, file = source_of(key[0])
@@ -229,7 +230,7 @@ class ProgramBuilder(Functions):
             self.problem(Problem(span, f"the types of fields have {late}", "annotate the fields of the model's classes"))
 
     def _explain(self, span: Span) -> None:
-        """Name what stayed unknown: fields, or the function called last whose result did."""
+        """Raise a CompileError that names what has no known type: fields, otherwise a loop or the last function's result."""
         out: list[Problem] = []
         lost = self.lost
         for (cls, name), t in self.datatypes.fields.items():

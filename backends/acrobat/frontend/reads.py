@@ -1,4 +1,4 @@
-"""What the front end has taken from outside the source: the compiled program holds only as long as these stay as they are."""
+"""What the front end has read from outside the source. The compiled program is valid only while none of it changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import nn
 
 
 class Reads:
-    """Filled while a program is compiled, read by `frozen.Frozen`."""
+    """Records what is read while one program is compiled; `frozen.Frozen` notices later if any of it changes."""
 
     def __init__(self) -> None:
         self.attributes: dict[tuple[type, str], None] = {}
@@ -25,13 +25,13 @@ class Reads:
         self.attributes[type(module), name] = None
 
     def called(self, module: nn.Module) -> None:
-        """Its `forward`, and what that of torch's own modules depends on."""
+        """Note a call of a module: its `forward`, and for a module of torch the attributes that `forward` depends on."""
         self.attribute(module, "forward")
         if type(module).__module__.startswith("torch."):
             for name in getattr(module, "__constants__", ()):
                 if name in vars(module):
                     self.attribute(module, name)
-            if "p" in vars(module):  # dropout
+            if "p" in vars(module):  # the probability of dropout
                 self.attribute(module, "p")
                 self.attribute(module, "training")
 
@@ -43,7 +43,7 @@ class Reads:
             self.names[function, name] = value
 
     def of_object(self, owner: Any, name: str, value: Any) -> None:
-        """Libraries are taken to stay as they are."""
+        """Note an attribute of an object, unless a library defines it: libraries are assumed not to change."""
         module = getattr(owner, "__name__" if isinstance(owner, types.ModuleType) else "__module__", "") or ""
         if module.partition(".")[0] not in ("torch", "builtins", "math", "functools", "operator"):
             if not any(o is owner and n == name for o, n, _ in self.objects):

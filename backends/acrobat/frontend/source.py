@@ -25,8 +25,8 @@ Codes = dict[tuple[str, int], list[CodeType]]
 
 @dataclass(frozen=True)
 class Lifted:
-    """What stands for a function inside a function: its definition with the names that it sees of the functions around it as
-    parameters, its file, the function of Python around it, and the definitions of the functions inside that one it calls."""
+    """A nested function as a function of its own. Names that it uses from the functions around it are parameters of
+    `definition`; `outer` is the Python function around it, `others` are the definitions of nested functions that it calls."""
 
     definition: ast.FunctionDef
     file: str
@@ -54,9 +54,9 @@ def _parse(file: str, text: str) -> tuple[Functions, Codes]:
 
 
 def parse(file: str) -> tuple[Functions, Codes]:
-    """The functions of a file as it is now: their syntax trees and their code. Of what was typed into a notebook or an
-    interactive session Python's `linecache` may have the text. Raises OSError where there is none."""
-    linecache.checkcache(file)  # leaves alone what is no file
+    """The syntax trees and the code of the functions in a file as it is now. The text of a notebook's cell or of an interactive
+    session comes from Python's `linecache`. Raises OSError if there is no text."""
+    linecache.checkcache(file)  # keeps entries that have no file
     if not os.path.exists(file) and (lines := linecache.getlines(file)):
         return _parse(file, "".join(lines))
     stat = os.stat(file)
@@ -69,8 +69,7 @@ def _text(file: str, version: tuple[int, int]) -> str:
 
 
 def stripped(function: Any) -> Any:
-    """The function that torch's own decorators (`@torch.no_grad()`) stand around. Any other wrapper stays: it is what a call
-    runs."""
+    """The function without torch's own decorators, such as `@torch.no_grad()`. Other wrappers stay, since a call runs them."""
     while (
         hasattr(function, "__wrapped__") and getattr(function, "__globals__", {}).get("__name__") == "torch.utils._contextlib"
     ):
@@ -79,8 +78,8 @@ def stripped(function: Any) -> Any:
 
 
 def source_of(function: FunctionType) -> tuple[ast.FunctionDef, str]:
-    """The definition of `function` and the file it stands in; of one that a decorator in the source has wrapped, the definition
-    with its decorator. Raises CompileError if there is no source, or not that of the function in memory."""
+    """The definition of `function` and its file. A function that a decorator of the source has wrapped gives the definition
+    that has the decorator. Raises CompileError if there is no source, or if it is not that of the function in memory."""
     if function in LIFTED:
         return LIFTED[function].definition, LIFTED[function].file
     function = stripped(function)
@@ -108,7 +107,7 @@ def _definition(function: FunctionType) -> tuple[ast.FunctionDef, str]:
     for node in functions.get(code.co_name, []):
         if line in (node.lineno, *(d.lineno for d in node.decorator_list)):
             of_file = codes.get((code.co_name, line), [])
-            if not os.path.exists(file):  # `linecache` has what was compiled, perhaps with `__future__` of an earlier cell
+            if not os.path.exists(file):  # its code need not be equal: an earlier cell may import from `__future__`
                 return node, file
             if code in of_file or (_rewritten(function, node) and any(_alike(code, c) for c in of_file)):
                 return node, file
@@ -123,7 +122,7 @@ def _rewritten(function: FunctionType, node: ast.FunctionDef) -> bool:
 
 
 def _alike(rewritten: CodeType, code: CodeType) -> bool:
-    """Whether the code may be that of the other with other asserts."""
+    """Whether two codes, by the names in them, may come from one function whose asserts were rewritten for one of them."""
     arguments = code.co_argcount + code.co_kwonlyargcount
     return (
         set(code.co_names) - {"AssertionError"} <= set(rewritten.co_names)
@@ -132,7 +131,7 @@ def _alike(rewritten: CodeType, code: CodeType) -> bool:
 
 
 def closure(function: FunctionType) -> dict[str, Any]:
-    """The values of a function's free names."""
+    """The values of the variables that a function uses from the functions around it, by name."""
     if function in LIFTED:
         outer = LIFTED[function].outer
         return {} if outer is None else closure(outer)
@@ -147,7 +146,7 @@ def closure(function: FunctionType) -> dict[str, Any]:
 
 
 def harmless(decorator: ast.expr) -> bool:
-    """Whether a decorator, or what a `with` statement enters, leaves what is computed as it is."""
+    """Whether a decorator, or the context manager of a `with` statement, changes nothing about what is computed."""
     plain = (
         "staticmethod",
         "classmethod",
@@ -180,6 +179,6 @@ def span_of(node: ast.AST, file: str) -> Span:
 
 
 def _column(file: str, line: int, offset: int) -> int:
-    """In characters; `ast` counts bytes."""
+    """The column, in characters, of an offset in bytes, which `ast` gives."""
     text = linecache.getline(file, line)
     return offset if text.isascii() else len(text.encode()[:offset].decode(errors="ignore"))

@@ -1,4 +1,4 @@
-"""Types of values of the program, as far as they are known while it is compiled, and how they are named in messages."""
+"""Types that only the front end has, for values not fully known while a program is compiled; joining and naming of types."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from backends.acrobat.core.types import FLOAT, DataT, ListT, ScalarT, TensorT, T
 
 @dataclass(frozen=True, slots=True)
 class UnknownT:
-    """Not known yet (the result of a recursion whose base case was not seen) or not worth knowing (after an error)."""
+    """A type that is not known yet (a recursion whose base case was not seen so far) or not worth knowing (after an error)."""
 
 
 UNKNOWN: Any = UnknownT()
@@ -18,8 +18,7 @@ UNKNOWN: Any = UnknownT()
 
 @dataclass(frozen=True, slots=True)
 class SymbolT:
-    """The type of a string or a member of an Enum: only compared, and a key of dictionaries. A finished program has numbers for
-    them (`boundary.Symbols`)."""
+    """The type of a string or a member of an Enum. A finished program has ints in their place (`boundary.Symbols`)."""
 
 
 SYMBOL: Any = SymbolT()
@@ -27,7 +26,7 @@ SYMBOL: Any = SymbolT()
 
 @dataclass(frozen=True, slots=True)
 class NoneT:
-    """The type of `None` before it is known which optional it belongs to."""
+    """The type of `None` as long as it is not known to which optional type it belongs."""
 
 
 NONE: Any = NoneT()
@@ -35,7 +34,7 @@ NONE: Any = NoneT()
 
 @dataclass(frozen=True, slots=True)
 class NeverT:
-    """The type of what is never there, since the model raises an error in its place."""
+    """The type of an expression that never has a value, since evaluating it always raises an error."""
 
 
 NEVER: Any = NeverT()
@@ -43,7 +42,7 @@ NEVER: Any = NeverT()
 
 @dataclass(frozen=True, slots=True)
 class UnassignedT:
-    """The type of what a name stands for where nothing was assigned to it, before it is known what is elsewhere."""
+    """The type of a name on a path that assigns nothing to it, as long as its type on other paths is not known."""
 
 
 UNASSIGNED: Any = UnassignedT()
@@ -55,7 +54,7 @@ def is_unassigned(type: Any) -> bool:
 
 
 class Mismatch(Exception):
-    """Two values that must have one type do not."""
+    """Two values that must have one type have different ones, or a value has no type in the program."""
 
 
 def contains_unknown(type: Any) -> bool:
@@ -70,8 +69,8 @@ def contains_unknown(type: Any) -> bool:
 
 
 def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
-    """The type that covers both. With `numbers` a number may be where a tensor is on another path, as in `total = 0` before a
-    loop that adds tensors: it is a tensor filled with it then. Raises Mismatch."""
+    """The type that holds the values of both. With `numbers` set, a number and a float32 tensor have the type of the tensor, as
+    in `total = 0` before a loop that adds tensors: the number becomes a tensor filled with it. Raises Mismatch."""
     match a, b:
         case (UnknownT(), t) | (t, UnknownT()) | (NeverT(), t) | (t, NeverT()):
             return t
@@ -95,7 +94,7 @@ def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
 
 
 def extents(type: Any) -> tuple[int | None, ...] | None:
-    """The extents of a tensor, None where each instance has its own; None for what is no tensor."""
+    """The extents of a tensor type, with None for one that varies between instances; None for other types."""
     match type:
         case TensorT(shape):
             return shape
@@ -106,7 +105,7 @@ def extents(type: Any) -> tuple[int | None, ...] | None:
 
 
 def _covers(ragged: Any, dense: Any) -> bool:
-    """Whether a dense tensor is a special case of a ragged one: the extents that are fixed in both agree."""
+    """Whether a dense float32 type is a special case of a ragged tensor's: all extents that are fixed in both agree."""
     wide, narrow = extents(ragged), extents(dense)
     return (
         isinstance(ragged, ListT)
@@ -124,7 +123,7 @@ SHOWN: dict[str, str] = {}
 
 
 def describe(type: Any) -> str:
-    """A type as the source's author thinks of it."""
+    """The name of a type in messages, in words of the source."""
     match type:
         case ListT(rows=int()):
             shape = ", ".join("n" if e is None else str(e) for e in extents(type) or ())
@@ -151,7 +150,7 @@ def describe(type: Any) -> str:
 
 
 def plural(type: Any) -> str:
-    """Several values of a type."""
+    """The name of a type in messages about several values of it."""
     match type:
         case TensorT():
             return describe(type).replace("a tensor", "tensors", 1)

@@ -1,4 +1,4 @@
-"""What an expression of the source stands for while it is compiled: a value of the program, or something known at compile
+"""The values of expressions while they are compiled: values of the program (`Dyn`), and others that are known at compile
 time."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ END = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Dyn:
-    """A value of the program."""
+    """A value of the program, as the operand of the core IR that holds it."""
 
     atom: n.Atom
 
@@ -39,21 +39,21 @@ class Static:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A number that a function is compiled for, as it has no parameter for it."""
+    """A number among the arguments of a function that is compiled for this number and has no parameter for it."""
 
     value: bool | int | float
 
 
 @dataclass(frozen=True, slots=True)
 class TupleV:
-    """A tuple whose components are values."""
+    """A tuple whose components are known one by one, each a value of any kind."""
 
     items: tuple[Value, ...]
 
 
 class Special:
-    """A value that has few uses, and none as a value of the program: a function bound to its owner, an iterator, a module. The
-    kinds of them that are not Python's own stand beside what is done with them."""
+    """A value that has few uses and cannot be one of the program: a bound method, an iterator, a module. The kinds that belong
+    to PyTorch are defined in `tensors`, beside the code that handles them."""
 
     __slots__ = ()
     unrolled: ClassVar[bool] = False
@@ -61,32 +61,32 @@ class Special:
 
     @property
     def refusal(self) -> str:
-        """Why it cannot be a value of the program."""
+        """The message that says why it cannot be a value of the program."""
         raise NotImplementedError
 
     @property
     def python_object(self) -> Any:
-        """The object of Python's that it is, where the source may ask for its class; else None."""
+        """The Python object that it stands for if the source may ask for its class, else None."""
         return None
 
     def signature(self, of: Callable[[Value], Any]) -> Any:
-        """What a function that is given this value is compiled for; `of` is the same for a value inside. Raises Mismatch."""
+        """The key of this argument: calls of a function with equal keys share one compiled function. `of` gives the key of a
+        value inside this one. Raises Mismatch."""
         raise Mismatch(self.refusal)
 
     def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
-        """The operands it is passed as; `of` gives those of a value inside."""
+        """The operands that a call passes for this argument; `of` gives those of a value inside. Raises Mismatch."""
         raise Mismatch(self.refusal)
 
     def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
-        """What the callee sees. `inner` is the same for a value inside, `weight` makes a parameter for a tensor of a module, by
-        the name and type that it has there."""
+        """The value that the called function has for this argument. `inner` gives that of a value inside; `weight` makes a
+        parameter for a tensor of a module from its name in the module and its type. Raises Mismatch."""
         raise Mismatch(self.refusal)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Closure(Special):
-    """A lambda, with the names it sees, the function it stands in and its file. Calling it compiles its expression where the
-    call is."""
+    """A lambda, the values of the names that it uses, and its function and file. A call compiles its expression in place."""
 
     node: ast.Lambda
     env: dict[str, Any]
@@ -109,8 +109,8 @@ class Closure(Special):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nested(Special):
-    """A function inside a function. `env` holds what it sees of the functions around it once it has left them; before that it
-    sees what their names stand for where it is called."""
+    """A function inside a function. `env` has the values of the names that it uses from the functions around it, once it was
+    given to another function; before that it is None, and the names have the values of the moment of the call."""
 
     node: ast.FunctionDef
     file: str
@@ -140,7 +140,7 @@ class Nested(Special):
 
 @dataclass(frozen=True, slots=True)
 class OneOf(Special):
-    """The module at a place of a list that is known at run time only. `index` is checked to be one of `alternatives`."""
+    """A module of a list or dictionary that is chosen at run time. The program checks that `index` is one of `alternatives`."""
 
     index: Dyn
     alternatives: tuple[Value, ...]
@@ -152,7 +152,7 @@ class OneOf(Special):
 
 @dataclass(frozen=True, slots=True)
 class Method(Special):
-    """A function bound to a module, or to a tensor or list value."""
+    """A method and the value that it belongs to. `function` is the Python function, None for methods that the tables handle."""
 
     owner: Any
     name: str
@@ -174,7 +174,7 @@ class Method(Special):
 
 @dataclass(frozen=True, slots=True)
 class Held(Special):
-    """A value with few uses, of one of the kinds in HELD."""
+    """A value with few uses. `kind` is a key of HELD."""
 
     kind: str
     value: Value
@@ -194,7 +194,7 @@ class Held(Special):
 
 
 class Nothing(Special):
-    """What a name stands for where nothing was assigned to it, and elsewhere something was."""
+    """The value of a name on a path that assigns nothing to it, where another path does."""
 
     __slots__ = ()
 
@@ -208,7 +208,7 @@ NOTHING = Nothing()
 
 @dataclass(frozen=True, slots=True)
 class Partial(Special):
-    """A function with its first arguments, and some by name."""
+    """A `functools.partial`: a function with its first arguments and some arguments by name."""
 
     function: Value
     args: tuple[Value, ...]
@@ -236,7 +236,7 @@ class Partial(Special):
 
 @dataclass(frozen=True, slots=True)
 class Super(Special):
-    """`super()`: an object, seen from the classes behind `cls`."""
+    """`super()`: an object whose methods are looked up in the classes behind `cls` in its method resolution order."""
 
     owner: Value
     cls: type
@@ -248,7 +248,7 @@ class Super(Special):
 
 @dataclass(frozen=True, slots=True)
 class Keywords(Special):
-    """What a parameter `**kwargs` stands for."""
+    """The value of a parameter `**kwargs`: the named arguments that belong to no other parameter."""
 
     entries: tuple[tuple[str, Value], ...]
 
@@ -277,32 +277,31 @@ HELD = {
 
 @dataclass(frozen=True, slots=True)
 class Placeholder(n.Var):
-    """Stands for a value that cannot be computed yet. A later round compiles its function anew, so that no finished program has
-    one; it has no name, and is told from variables by its class."""
+    """Stands for a value that cannot be computed yet. It has no name. A later round compiles its function again without it."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmptyPlaceholder(Placeholder):
-    """Stands for a list, set or dictionary that nothing has been put into so far, so that the type of its elements is open."""
+    """Stands for a list, set or dictionary that is still empty, so that the type of its elements is not known."""
 
 
 def unknown() -> Dyn:
-    """A value of which not even the type is known."""
+    """A placeholder of which not even the type is known."""
     return Dyn(Placeholder("", UNKNOWN))
 
 
 def guess(type: Any) -> Dyn:
-    """A value of a known type that cannot be computed yet: types found with its help are right, the code is made anew."""
+    """A placeholder of a known type: types found with its help are right, but the function must be compiled again."""
     return Dyn(Placeholder("", type))
 
 
 @dataclass(frozen=True, slots=True)
 class FilledPlaceholder(Placeholder):
-    """Stands for a list or dictionary with elements, of whose type a part is open."""
+    """Stands for a list or dictionary with elements whose type is known in part only."""
 
 
 def empty(type: Any, span: Span) -> Dyn:
-    """An empty list, set or dictionary, made at a place in the source; the type of its elements is open."""
+    """A placeholder for an empty list, set or dictionary that the source makes at `span`."""
     return Dyn(EmptyPlaceholder("", type, span=span))
 
 
@@ -341,7 +340,7 @@ def is_number(value: Value) -> bool:
 
 
 def is_list(value: Value) -> bool:
-    """Whether the value is a list of Python's, and no ragged tensor, set or dictionary."""
+    """Whether the value is a list of Python's, not a ragged tensor, set or dictionary."""
     t = type_or_none(value)
     return isinstance(t, ListT) and t.rows is None and t.kind == "list"
 
@@ -358,7 +357,7 @@ def is_ragged(value: Any) -> bool:
 
 
 def retyped(value: Dyn, type: Any) -> Dyn:
-    """The same list seen as a list, or as a ragged tensor along another dimension."""
+    """The same variable with another type, such as a list seen as a ragged tensor. Nothing is computed."""
     assert isinstance(value.atom, n.Var)
     return Dyn(replace(value.atom, type=type))
 
@@ -373,12 +372,12 @@ def is_array(value: Any) -> bool:
 
 
 def is_staged(value: Value) -> bool:
-    """Whether a value is one of the program, or a tuple that holds such: an only arm may have bound it."""
+    """Whether a value is one of the program, or a tuple with one in it: a single branch may have bound its variables."""
     return isinstance(value, Dyn) or (isinstance(value, TupleV) and any(map(is_staged, value.items)))
 
 
 def is_never(value: Any) -> bool:
-    """Whether an error of the model stands in the place of the value."""
+    """Whether the value does not exist, since computing it always raises an error."""
     return isinstance(value, Dyn) and value.type is NEVER
 
 
@@ -388,13 +387,12 @@ def is_object(value: Any) -> bool:
 
 
 def nothing_known(value: Value) -> bool:
-    """Unknown, and not even a list whose items alone are unknown."""
+    """Whether nothing is known of a value, not even that it is a list, set or dictionary."""
     return is_unknown(value) and not is_container(value)
 
 
 def kind(value: Value) -> Any:
-    """The key of a value in the tables of what can be done with it: of a value of the program what its type is, of others their
-    class."""
+    """The key of a value in `evaluator/tables.py`: a word for the type of a value of the program, the class of any other."""
     if not isinstance(value, Dyn):
         return type(value)
     match value.type:

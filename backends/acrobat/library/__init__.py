@@ -1,9 +1,9 @@
-"""PyTorch's modules and functions, written once more in the language itself.
+"""PyTorch's modules and functions, implemented in the subset of Python that the compiler takes (`LANGUAGE.md`).
 
-The compiler knows primitive operations only; what PyTorch makes of them stands here as ordinary Python, which a user can read
-and which eager PyTorch runs as well. A function of `MODULES` takes the place of a class's `forward`: its first argument is the
-module, with the weights under PyTorch's own names. A function of `FUNCTIONS` takes the place of a function of torch, by its
-name; it serves the method of that name too.
+The front end has rules of its own for primitive operations only. What PyTorch makes of them is ordinary Python here, which
+eager PyTorch can run too. A function of `MODULES` is compiled in place of the `forward` of that class; its first argument is
+the module, whose weights have PyTorch's names. A function of `FUNCTIONS` is compiled in place of the torch function, or tensor
+method, of that name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Activations, made of the primitive ones."""
+"""Activation functions that are made of primitive operations, and the modules that apply them."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Attention and the transformer's encoder (Vaswani et al. 2017), over sequences of their own lengths without padding."""
+"""Attention and the transformer (Vaswani et al. 2017), over sequences that keep their own lengths: there is no padding."""
 
 import math
 
@@ -28,14 +28,14 @@ def scaled_dot_product_attention(
 
 
 def masked(scores, mask):
-    """Scores with a mask of MultiheadAttention: True where there is no attention, or numbers that are added."""
+    """The scores with a mask of MultiheadAttention: True in a mask of bools forbids attention, a mask of floats is added."""
     if mask is None:
         return scores
     return scores.masked_fill(mask, float("-inf")) if mask.dtype == torch.bool else scores + mask
 
 
 def attended(self, query, key, value, attn_mask, key_padding_mask=None):
-    """One sequence: (positions, features) of each. The result, and the weights averaged over the heads."""
+    """For query, key and value of shape (positions, features): the result, and the weights averaged over the heads."""
     w_in, b_in = self.in_proj_weight, self.in_proj_bias
     e = self.embed_dim
     q = F.linear(query, w_in[:e], None if b_in is None else b_in[:e])

@@ -1,4 +1,4 @@
-"""A convolution is a product of each window with the weights: windows of sequences of their own lengths join the batch."""
+"""Convolution over time as a product of each window with the weights: windows of sequences of all lengths join one batch."""
 
 import torch
 import torch.nn.functional as F
@@ -7,7 +7,7 @@ from backends.acrobat.library.words import refuse, unrolled
 
 
 def conv1d(self, input):
-    """(channels, time) or (1, channels, time)."""
+    """`nn.Conv1d` of an input of shape (channels, time) or (1, channels, time)."""
     if self.groups != 1 or self.padding_mode != "zeros" or isinstance(self.padding, str):
         refuse("a Conv1d with groups, or padding other than a number of zeros")
     if input.dim() == 3 and input.size(0) != 1:

@@ -1,4 +1,4 @@
-"""Functions of single elements, made of the primitive ones. Results follow PyTorch's for zeros, infinities and NaN."""
+"""Element-wise functions made of primitive operations. Results follow PyTorch's for zeros, infinities and NaN."""
 
 import torch
 
@@ -18,7 +18,7 @@ def trunc(input):
 
 
 def rounded(input):
-    """To the nearest whole number; of two equally near the even one."""
+    """`torch.round`: the nearest whole number, and of two that are equally near the even one."""
     low = torch.floor(input)
     rest = input - low
     odd = low - 2.0 * torch.floor(low * 0.5)
@@ -161,7 +161,7 @@ def type_as(input, other):
 
 
 def erf(input):
-    """From gelu(y) = y / 2 (1 + erf(y / sqrt 2))."""
+    """Computed from gelu(y) = y / 2 (1 + erf(y / sqrt 2)) with y = sqrt(2) x; near zero it is 2 x / sqrt(pi)."""
     y = input * 1.4142135623730951
     return torch.where(
         torch.maximum(input, -input) < 0.001, input * 1.1283791670955126, 2.0 * torch.nn.functional.gelu(y) / y - 1.0

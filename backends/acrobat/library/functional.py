@@ -1,4 +1,4 @@
-"""Functions made of others."""
+"""Losses, norms and other functions of torch that are made of primitive operations."""
 
 import torch
 
@@ -46,7 +46,7 @@ def kl_div(input, target, reduction="mean", log_target=False):
 
 
 def nll_loss(input, target, reduction="mean"):
-    """Of the log-probabilities of one example, (classes), and its class, or of several, (examples, classes), and theirs."""
+    """`F.nll_loss` of log-probabilities (classes) and one class, or of (examples, classes) and the class of each example."""
     if input.dim() == 1:
         return -input[target]
     if input.dim() != 2:
@@ -121,7 +121,7 @@ def standard_deviation(input, dim=None, unbiased=True, keepdim=False):
 
 
 def bilinear_function(input1, input2, weight, bias=None):
-    """x1' W_k x2 for each k: of vectors, or of as many rows each."""
+    """`F.bilinear`: x1' W_k x2 for each matrix W_k of `weight`, where x1 and x2 are vectors, or the rows of two matrices."""
     parts = [((input1 @ weight[k]) * input2).sum(-1) for k in unrolled(range(weight.size(0)))]
     out = torch.stack(parts, -1)
     return out if bias is None else out + bias

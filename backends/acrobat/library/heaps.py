@@ -1,4 +1,4 @@
-"""Heaps in lists, by the same steps as Python's heapq, so that the items stand in the same places."""
+"""Heaps in lists. Functions return new lists, by the steps of Python's `heapq`, so that the items are in the same places."""
 
 
 def put_at(items, i, item):
@@ -27,7 +27,7 @@ def heapified(items):
 
 
 def sifted_down(heap, start, at):
-    """The item at a place moved towards the root until its parent is no larger."""
+    """The heap after the item at index `at` has risen towards index `start` until its parent is not larger."""
     item = heap[at]
     while at > start and item < heap[(at - 1) // 2]:
         heap = put_at(heap, at, heap[(at - 1) // 2])
@@ -36,7 +36,7 @@ def sifted_down(heap, start, at):
 
 
 def sifted_up(heap, at):
-    """The smaller children moved up from a place to a leaf, then the item that stood there down again."""
+    """The heap after the item at index `at` has moved down to a leaf, past smaller children, and from there up again."""
     start = at
     item = heap[at]
     child = 2 * at + 1

@@ -1,5 +1,5 @@
-"""Convolution and pooling over two dimensions of fixed extents, and pooling over one: each offset in the window is a slice of
-the whole input, so that a window of 3 x 3 is nine products or maxima."""
+"""Convolution and pooling over two dimensions of fixed extents, and pooling over one dimension, which may vary. In two
+dimensions each offset in the window takes one slice of the whole input: a window of 3 x 3 becomes nine products or maxima."""
 
 import torch
 import torch.nn.functional as F
@@ -17,7 +17,7 @@ def one_image(input):
 
 
 def every(input, dim, step):
-    """Each `step`-th part along a dimension."""
+    """The input with every `step`-th index along `dim`, from index 0 on."""
     return input if step == 1 else torch.stack(input.unbind(dim)[::step], dim)
 
 
@@ -107,7 +107,7 @@ def adaptive_max_pool2d_module(self, input):
 
 
 def windows(input, kernel_size, stride):
-    """The windows of (channels, time) or (1, channels, time), each (channels, window)."""
+    """The windows over time of an input of shape (channels, time) or (1, channels, time), each of shape (channels, window)."""
     if input.dim() == 3 and input.size(0) != 1:
         refuse("pooling of a batch", "an instance has one sequence")
     x = input if input.dim() == 2 else input.select(0, 0)

@@ -1,5 +1,5 @@
-"""`itertools`, `functools.reduce` and Python's functions on iterators, on lists: what they give is used at once, so that it may
-be a list. Functions that are given come first."""
+"""`itertools`, `functools.reduce` and Python's functions on iterators, implemented on lists. A list can replace an iterator
+here, since the language has iterators used up where they are made. A parameter that is a function comes first."""
 
 from backends.acrobat.library.python import count, distinct
 
@@ -9,12 +9,12 @@ def pairwise(items):
 
 
 def pairs(items):
-    """The combinations of two."""
+    """`itertools.combinations(items, 2)`."""
     return [(items[i], items[j]) for i in range(len(items)) for j in range(i + 1, len(items))]
 
 
 def triples(items):
-    """The combinations of three."""
+    """`itertools.combinations(items, 3)`."""
     size = range(len(items))
     return [(items[i], items[j], items[k]) for i in size for j in range(i + 1, len(items)) for k in range(j + 1, len(items))]
 
@@ -24,7 +24,7 @@ def pairs_with_themselves(items):
 
 
 def ordered_pairs(items):
-    """The permutations of two."""
+    """`itertools.permutations(items, 2)`."""
     return [(items[i], items[j]) for i in range(len(items)) for j in range(len(items)) if i != j]
 
 
@@ -97,7 +97,7 @@ def zipped_longest(first, second, fill):
 
 
 def grouped(function, items):
-    """The runs of items of equal keys, with their keys."""
+    """`itertools.groupby`: the key and the items of each run of consecutive items with equal keys."""
     keys = [function(item) for item in items]
     starts = [i for i in range(len(items)) if i == 0 or keys[i] != keys[i - 1]]
     ends = starts[1:] + [len(items)]
@@ -105,12 +105,12 @@ def grouped(function, items):
 
 
 def stepped(items, start, stop, step):
-    """`items[start:stop:step]` of a positive step, or of a negative one; bounds that are left out are given as the ends."""
+    """The items at the indices `range(start, stop, step)`, which `bounds` computes for a slice."""
     return [items[i] for i in range(start, stop, step)]
 
 
 def bounds(size, start, stop, step):
-    """The bounds of a slice as those of a range; None where one is left out."""
+    """The first two of `slice(start, stop, step).indices(size)`; `start` and `stop` may be None."""
     low = 0 if step > 0 else -1
     high = size if step > 0 else size - 1
     first = (low if step > 0 else high) if start is None else within(start, size, low, high)
@@ -141,7 +141,7 @@ def same_length(first, second):
 
 
 def counted(items):
-    """The items with how often each comes, in the order in which they come first."""
+    """A pair (item, number of occurrences) for each distinct item, in the order of first occurrence."""
     return [(item, count(items, item)) for item in distinct(items)]
 
 
@@ -153,7 +153,7 @@ def joined(lists, start):
 
 
 def power(base, exponent):
-    """Of ints, of an exponent that is not negative."""
+    """`base ** exponent` of ints with an exponent that is not negative."""
     result = 1
     for _ in range(exponent):
         result = result * base

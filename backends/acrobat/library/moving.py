@@ -1,4 +1,4 @@
-"""Elements put into other places, and running sums, made of parts along a dimension: of fixed or of varying extent."""
+"""Moving elements, running sums and products. A tensor is taken apart along one dimension, and the parts are stacked again."""
 
 import torch
 
@@ -65,7 +65,7 @@ def index_select(input, dim, index):
 
 
 def index_add(input, dim, index, source, alpha=1.0):
-    """Each part of `input` with the parts of `source` that go there added."""
+    """The input with `alpha` times each part of `source` added to the part that `index` names for it."""
     if dim != 0:
         refuse("`index_add` along another dimension than the first", "transpose")
     total = []
@@ -120,7 +120,7 @@ def scatter_add(input, dim, index, src):
 
 
 def scatter(input, dim, index, src):
-    """Of one dimension: of several elements for one place the last counts."""
+    """`torch.scatter` of tensors of one dimension; where `index` names a place several times, the last element stays."""
     if input.dim() != 1:
         refuse("`scatter` of a tensor of several dimensions")
     parts = list(input.unbind(0))

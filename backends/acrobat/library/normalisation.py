@@ -6,7 +6,7 @@ from backends.acrobat.library.words import refuse
 
 
 def batch_norm(self, input):
-    """With the statistics that training has left: (batch, channels), (batch, channels, time) or (channels, time)."""
+    """`nn.BatchNorm1d` with its running statistics, of (batch, channels), (batch, channels, time) or (channels, time)."""
     if self.training or self.running_mean is None:
         refuse("batch normalisation with the statistics of the batch", "call .eval() on the model first")
     scale = 1.0 / torch.sqrt(self.running_var + self.eps)
@@ -29,7 +29,7 @@ def rms_norm(self, input):
 
 
 def layer_norm(self, input):
-    """Over several dimensions, or without a weight or bias."""
+    """`nn.LayerNorm` over several dimensions, or without a weight or a bias; any other one is a single operation of the IR."""
     dims = len(self.normalized_shape)
     flat = input if dims == 1 else input.flatten(-dims)
     centred = flat - flat.mean(-1, True)
@@ -42,7 +42,7 @@ def layer_norm(self, input):
 
 
 def group_norm(self, input):
-    """(batch, channels, ...), all of fixed extents."""
+    """`nn.GroupNorm` of (batch, channels, ...), whose extents are all fixed."""
     if input.dim() < 2:
         refuse("GroupNorm of a tensor without a batch", "unsqueeze it")
     groups = input.reshape(input.size(0), self.num_groups, -1)

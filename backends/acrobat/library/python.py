@@ -1,4 +1,4 @@
-"""Python's own functions on lists, written with loops."""
+"""Python's own functions on numbers, lists, sets and dictionaries, written with loops over lists."""
 
 from backends.acrobat.library.words import in_order
 
@@ -28,7 +28,7 @@ def all_of(items):
 
 
 def rounded(number):
-    """To the nearest int; of two equally near the even one."""
+    """`round(number)`: the nearest int, and of two that are equally near the even one."""
     low = int(number // 1)
     above = number - low
     if above > 0.5:
@@ -39,7 +39,7 @@ def rounded(number):
 
 
 def best(items, keys):
-    """The item with the highest of the keys, the first of several."""
+    """The item whose key is the highest, the first one if several keys are equal."""
     at = 0
     for i in range(len(keys)):
         if keys[i] > keys[at]:
@@ -56,7 +56,7 @@ def least(items, keys):
 
 
 def order_of_tuples(keys, reverse):
-    """Where the items stand when sorted by their keys (`reverse`: from the highest on); equal ones stay in their order."""
+    """The indices of `keys`, which are tuples, in sorted order (`reverse`: descending); equal keys keep their order."""
     places = []
     for i in range(len(keys)):
         at = 0
@@ -76,7 +76,7 @@ def sorted_by_tuples(items, keys, reverse):
 
 
 def distinct(items):
-    """The items in the order in which they come first."""
+    """The distinct items in the order of their first occurrence."""
     kept = items[:0]
     for item in items:
         kept = with_item(kept, item)
@@ -84,7 +84,7 @@ def distinct(items):
 
 
 def index_of(items, wanted):
-    """Where the first equal item stands; the length if there is none."""
+    """The index of the first item that equals `wanted`; the length of the list if there is none."""
     at = len(items)
     for i in range(len(items)):
         if at == len(items) and items[i] == wanted:
@@ -93,7 +93,7 @@ def index_of(items, wanted):
 
 
 def place(items, wanted):
-    """Where the first equal item stands; one must."""
+    """`items.index(wanted)`; raises ValueError if no item equals `wanted`."""
     at = index_of(items, wanted)
     if at == len(items):
         raise ValueError(f"{wanted!r} is not in the list")
@@ -113,7 +113,7 @@ def count(items, wanted):
     return found
 
 
-# ---- sets, as lists whose items differ; dictionaries, as lists of pairs whose keys differ
+# ---- sets are lists of distinct items; dictionaries are lists of (key, value) pairs with distinct keys
 
 
 def with_item(items, wanted):
@@ -132,7 +132,7 @@ def union(items, others):
 
 
 def place_of(pairs, wanted):
-    """Where the pair with this key stands; the length if there is none."""
+    """The index of the pair whose key equals `wanted`; the length of the list if there is none."""
     at = len(pairs)
     for i in range(len(pairs)):
         key, _ = pairs[i]
@@ -170,7 +170,7 @@ def merged(pairs, others):
 
 
 def most_common(pairs):
-    """The pairs from the highest count on; equal ones stay in their order."""
+    """`Counter.most_common()`: the pairs (item, count) from the highest count down. Equal counts keep their order."""
     return [pairs[i] for i in in_order([count for _, count in pairs], True)]
 
 

@@ -1,7 +1,7 @@
 """Recurrent cells and the networks made of them (PyTorch's documentation of torch.nn.LSTM, GRU and RNN has the equations).
 
-A cell takes a vector, or a batch of rows. A network takes a sequence without a batch, (time, features), or one with, (time,
-batch, features), or (batch, time, features) where `batch_first`; the number of time steps may vary between instances.
+A cell takes a vector or a batch of rows. A network takes a sequence without a batch, (time, features), or with one: (time,
+batch, features), or (batch, time, features) if `batch_first` is set. The number of time steps may vary between instances.
 """
 
 import torch
@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 from backends.acrobat.library.words import refuse, unrolled
 
-# ---- one step; `x` is the input's part of the gates
+# ---- one time step; `x` is the product of the input with its weights, bias included, for all gates
 
 
 def rnn_step(x, h, w_hh, b_hh, nonlinearity):
@@ -36,7 +36,7 @@ def lstm_step(x, h, c, w_hh, b_hh):
 
 
 def initial(x, size):
-    """Zeros for the state that goes with one time step `x`."""
+    """A state of zeros that fits one time step `x`, a vector or a batch of rows."""
     return torch.zeros(size) if x.dim() == 1 else torch.zeros(x.size(0), size)
 
 
@@ -63,7 +63,7 @@ def lstm_cell(self, input, hx=None):
 
 
 def weights(self, k, direction):
-    """The weights of one layer in one direction: input's, state's, and the two biases or None."""
+    """The weights of layer `k`, forwards (0) or backwards (1): of the input, of the state, and the two biases or None."""
     end = f"_l{k}" + ("_reverse" if direction else "")
     b_ih = getattr(self, "bias_ih" + end) if self.bias else None
     b_hh = getattr(self, "bias_hh" + end) if self.bias else None
@@ -95,7 +95,7 @@ def run_lstm(steps, h, c, w_hh, b_hh):
 
 
 def start_of(self, input, hx, at):
-    """The state a layer begins with."""
+    """The initial state number `at`, counted over layers and directions: that of `hx`, or zeros if `hx` is None."""
     if hx is not None:
         return hx[at]
     if input.dim() == 2:
@@ -112,7 +112,7 @@ def gru(self, input, hx=None):
 
 
 def simple(self, input, hx):
-    """RNN and GRU, whose state is one tensor."""
+    """An `nn.RNN` or `nn.GRU`, whose state is one tensor. Returns the outputs of all time steps and the last states."""
     time = 1 if self.batch_first and input.dim() == 3 else 0
     steps = list(input.unbind(time))
     last = ()

@@ -1,4 +1,4 @@
-"""The best of several scores: the instance waits for the scores."""
+"""Selection of elements by their values, for which the instance waits."""
 
 import torch
 
@@ -17,5 +17,5 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
 
 
 def kept(items, flags):
-    """The items whose flags are not zero."""
+    """The items whose flag is 1; a flag is 0.0 or 1.0."""
     return [item for item, flag in zip(items, flags) if flag > 0.5]

@@ -1,4 +1,4 @@
-"""Words that the library says to the compiler; in eager Python they do what their names say."""
+"""Functions that the front end compiles by rules of its own (`tensors/kinds.py`); their bodies are for eager Python."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, NoReturn
 
 
 def unrolled(items: Iterable[Any]) -> list[Any]:
-    """The items, over which a loop is compiled one body after the other: each is known at compile time."""
+    """The items as a list. The compiler unrolls loops over it: how many items there are is known at compile time."""
     return list(items)
 
 
 def in_order(keys: Sequence[float], descending: bool) -> list[int]:
-    """Where the keys, numbers of one kind, stand when they are sorted; equal ones stay in their order, and NaN is above all."""
+    """The indices of `keys`, numbers of one type, in sorted order; equal ones keep their order, and NaN is the highest."""
     return sorted(range(len(keys)), key=lambda i: (keys[i] != keys[i], keys[i]), reverse=descending)
 
 
 def refuse(message: str, advice: str = "") -> NoReturn:
-    """What is asked for is outside the language: the error of the call."""
+    """The call is outside the language: raises NotImplementedError, and when compiled is a problem at the user's call."""
     raise NotImplementedError(f"{message}; {advice}" if advice else message)

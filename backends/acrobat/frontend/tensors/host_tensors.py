@@ -1,4 +1,4 @@
-"""Parameters and buffers that kernels cannot read: what the source may do with their values, which are constants."""
+"""Parameters and buffers that are not float32: kernels cannot read them, but the source may read their values, as constants."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from backends.acrobat.memory import unusable
 
 
 def host_tensor(name: str, t: Tensor) -> HostTensor:
-    """A parameter or buffer that kernels cannot read. Raises Refused if nobody can."""
+    """The value of a parameter or buffer that kernels cannot read. Raises Refused if its memory cannot be read at all."""
     if why := unusable(t):
         raise Refused(f"`{name}` {why}")
     return HostTensor(t.detach().clone(), name)
 
 
 def attribute(value: HostTensor, name: str) -> Static | None:
-    """`.shape` and the like; None for what is a method or not in the language."""
+    """The value of `.shape`, `.ndim` or `.dtype`; None for any other name."""
     known = {"shape": tuple(value.tensor.shape), "ndim": value.tensor.ndim, "dtype": value.tensor.dtype}
     return Static(known[name]) if name in known else None
 

@@ -1,4 +1,4 @@
-"""Indexing tensors, and putting values into those that a function has made itself."""
+"""Indexing of tensors, and assignment to elements of tensors that a function has made itself."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from backends.acrobat.library import selection
 
 @handles(SUBSCRIPTS, "tensor", "ragged")
 def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
-    """`x[...]`: constant indices and slices, None, `...`; as the first index of a weight also an int known at run time only."""
+    """`x[...]`, by None, `...`, slices, masks, tensors of ints, and ints (LANGUAGE.md: which may be known at run time only)."""
     entries = index.elts if isinstance(index, ast.Tuple) else [index]
     whole, dim = shape(value), 0
     for k, e in enumerate(entries):
@@ -115,7 +115,7 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
 
 
 def _chosen_by(f: Frame, node: ast.AST, x: Any, dim: int, chosen: Any) -> Any:
-    """`x[mask]`: the parts where a mask of one dimension is true, for which the instance waits."""
+    """`x[mask]` along dimension `dim`: the parts where a mask of one dimension is true. The instance waits for the mask."""
     flags = chosen.value
     if len(shape(flags)) != 1:
         raise Refused("a mask of one dimension chooses parts of a tensor here", "use torch.where, or masked_fill")
@@ -142,7 +142,7 @@ def _constant_bounds(f: Frame, e: ast.Slice) -> bool:
 
 
 def embedding(f: Frame, ids: Array, row: Callable[[Value], Value]) -> Value:
-    """Rows of a table for a tensor of ints."""
+    """The tensor with the part `row(id)` for each id of a one-dimensional tensor of ints, as an embedding gives it."""
     return of_rows(mapped(f, [ids], row, "id"), 0)
 
 
@@ -189,7 +189,7 @@ def _put_item(f: Frame, s: ast.AST, name: str, x: Dyn, entries: Sequence[ast.exp
 
 
 def _put(f: Frame, x: Any, entries: Sequence[ast.expr], value: Value) -> Value:
-    """The tensor `x` with `value` at the place that constant indices and full slices name."""
+    """The tensor `x` with `value` at the place that the constant indices and slices in `entries` name. Raises Refused."""
     assert isinstance(x.type, TensorT)
     extents = x.type.shape
     if not entries:

@@ -65,7 +65,7 @@ from backends.acrobat.library import words
 
 # ---- attributes and methods
 
-PAIRS |= {"values": 0, "indices": 1}  # of what torch.max and topk give
+PAIRS |= {"values": 0, "indices": 1}  # the components of what torch.max and torch.topk return
 
 
 @handles(ATTRIBUTES, "tensor", "ragged")
@@ -125,7 +125,7 @@ def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: 
 
 
 def _changed_by_library(f: Frame, node: ast.Call, owner: Dyn, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    """`x.index_add_(...)` and the like: of a tensor that this function has made, or that is made for the call."""
+    """`x.index_add_(...)` and the like, of library operations. Refuses tensors not made by this function or for the call."""
     assert isinstance(node.func, ast.Attribute)
     changed = f.program.call(f, node, library.FUNCTIONS[name[:-1]], [owner, *args], kwargs)
     match node.func.value:
@@ -157,7 +157,7 @@ def _host_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwa
 
 @handles(METHODS, "number")
 def _number_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
-    """Of a tensor of ints, whose values the program has."""
+    """A conversion of an element of a tensor of ints: the program already has the value, so nothing is done."""
     return method.owner if method.name in ("item", "long", "int") and not args else None
 
 
@@ -176,7 +176,7 @@ def torch_name(function: Any) -> str | None:
 
 
 def _of_torch(function: Any) -> Callable[..., Value] | None:
-    """The handler of a function object of torch."""
+    """The handler of a function object of torch; None for a function that torch does not define."""
     name = torch_name(function)
     if name is None:
         return _no_operation if isinstance(function, FunctionType) and of_torch(function) else None
@@ -254,7 +254,7 @@ def _unary(f: Frame, operator: ast.unaryop, a: Value) -> Value | None:
 
 @handles(ITERATION, "tensor")
 def rows(f: Frame, x: Dyn) -> TupleV:
-    """A tensor iterated over, or taken apart: its parts along the first dimension. Raises Refused."""
+    """The parts of a tensor along the first dimension, as a loop or unpacking takes them. Raises Refused."""
     if not shape_of(x):
         raise Refused("a tensor without dimensions cannot be iterated over")
     return TupleV(tuple(op(f, "index", [x], {"dim": 0, "i": i}) for i in range(shape_of(x)[0])))
@@ -374,7 +374,7 @@ def _gives_new(callee: Value) -> bool:
 
 
 def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value) -> None:
-    """After a call that may give a tensor which shares memory with an operand: that operand is seen under two names."""
+    """After a call whose result may share memory with an argument: the argument's name no longer owns its tensor alone."""
     if (
         _gives_new(callee)
         or is_number(result)

@@ -1,9 +1,9 @@
-"""Operations of the IR on tensors, dense and ragged (CoRa: Fegade et al., MLSys 2022, with other means).
+"""Operations of the IR on tensors, dense and ragged (by other means than CoRa: Fegade et al., MLSys 2022).
 
 A ragged tensor is a list in the program: its items are the tensor's parts along the dimension whose extent varies, dense
 tensors or, where a second extent varies, ragged ones; the dimension is `ListT.rows`. Work along the other dimensions is a map
-over the list, so that it joins the batch without padding; work along the varying one is a loop, of which sums become one
-kernel over the list (`passes.folds`). Dimensions that vary are nested in their order: the leftmost is the outermost list.
+over the list, so that it joins the batch without padding; work along the varying one is a loop, and a loop that sums becomes
+one kernel over the list (`passes.folds`). Of several dimensions that vary, the leftmost one is the outermost list.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def operand(f: Frame, a: Any) -> n.Atom:
 
 
 def in_place(f: Frame, x: Value, make: Callable[[Dyn], Value]) -> Value:
-    """`x` changed in place to what `make` gives, under all its names. Raises Refused where these cannot all be known."""
+    """Change `x` in place to what `make` gives, under all its names. Raises Refused where these cannot all be known."""
     if is_unknown(x) or not is_tensor(x):
         return unknown()
     builder = f.builder
@@ -84,11 +84,11 @@ def in_place(f: Frame, x: Value, make: Callable[[Dyn], Value]) -> Value:
 
 
 def item(f: Frame, x: Dyn, kind: str = "float") -> Dyn:
-    """`x.item()`: the instance waits."""
+    """`x.item()`, for which the instance waits. Raises Refused."""
     if is_unknown(x):
         return unknown()
     if isinstance(x.type, ScalarT):
-        return x  # of a tensor of ints, whose values the program has
+        return x  # an element of a tensor of ints, which the program already has
     assert isinstance(x.type, TensorT)
     if x.type.size != 1:
         raise Refused(f"only a tensor of one element has a value to read; this one has shape {x.type.shape}")
@@ -125,7 +125,7 @@ def dim_of(value: Any, rank: int, name: str, extra: int = 0) -> int:
 
 
 def as_rows(f: Frame, value: Array, k: int) -> Dyn:
-    """A tensor as the list of its parts along dimension `k`, which is the outermost that varies, or does not vary."""
+    """A tensor as the list of its parts along dimension `k`, whose extent is fixed or varies."""
     if is_ragged(value):
         if axis(value) == k:
             return retyped(value, ListT(item_type(value)))
@@ -158,7 +158,7 @@ def extent_of(f: Frame, x: Array, dim: int) -> Value:
 
 
 def elementwise(f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Value]], Value]) -> Value:
-    """`work` on tensors that broadcast, part by part along the dimensions that vary."""
+    """Apply `work`, which takes dense operands, to operands that broadcast and may be ragged: it is mapped over their parts."""
     if not any(is_ragged(v) for v in operands):
         return work(operands)
     shapes = [shape(v) if is_ragged(v) or is_tensor(v) else () for v in operands]
@@ -169,7 +169,7 @@ def elementwise(f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Va
 
     k = min(aligned(v, s) for v, s in zip(operands, shapes, strict=True) if is_ragged(v))
     lists: list[Array] = []
-    parts: list[tuple[Array, int | None]] = []  # what is run over, and for each operand what one round has of it
+    parts: list[tuple[Array, int | None]] = []  # for each operand: the value for all rounds, or its index in `lists`
     for v, s in zip(operands, shapes, strict=True):
         own = k - (rank - len(s))
         if own < 0:
@@ -187,7 +187,7 @@ def elementwise(f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Va
 
 
 def over_rows(f: Frame, x: Array, k: int, work: Rows) -> Value:
-    """The tensor whose parts along dimension `k` are what `work` makes of the parts of `x` along its own varying dimension."""
+    """Map `work` over the parts of `x` along its varying dimension, to the parts of a tensor along dimension `k`."""
     return of_rows(mapped(f, [x], work), k)
 
 
@@ -214,14 +214,14 @@ def select(f: Frame, x: Array, dim: int, i: Value) -> Value:
 
 
 def _as_ragged(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
-    """A tensor of fixed shape where one of the same shape with an extent that varies is wanted."""
+    """Coercion of a dense tensor to a ragged one that has the same fixed extents; None where `wanted` is not ragged."""
     if isinstance(wanted, ListT) and wanted.rows is not None and isinstance(have, TensorT):
         return f.coerce(of_rows(as_rows(f, value, wanted.rows), wanted.rows), wanted)
     return None
 
 
 def _as_tensor(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
-    """A tensor filled with a number."""
+    """Coercion of a number to a tensor filled with it; None where it does not apply."""
     if not isinstance(wanted, TensorT) or have not in (INT, FLOAT):
         return None
     filled = op(f, "full", [], {"shape": wanted.shape, "value": 0.0}, "number")

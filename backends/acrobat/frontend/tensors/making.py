@@ -1,4 +1,4 @@
-"""Tensors that are made: filled with a number, counted up, from numbers of Python; and their values read back."""
+"""Operations that make tensors, from shapes or from Python's numbers, that change their dtype, and that read their values."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ from backends.acrobat.frontend.values import (
 
 
 def full_of(f: Frame, shape: Any, value: float) -> Dyn:
+    """A tensor filled with a number. `shape` is an int or a tuple of ints, some of which may be known at run time only."""
     if isinstance(shape, Dyn) or isinstance(shape, TupleV) and not all(is_constant(v) for v in shape.items):
         entries = [shape] if isinstance(shape, Dyn) else list(shape.items)  # type: ignore[union-attr]
         return _full_ragged(f, entries, value)
@@ -54,7 +55,7 @@ def full_of(f: Frame, shape: Any, value: float) -> Dyn:
 
 
 def _full_ragged(f: Frame, entries: list[Any], value: float) -> Dyn:
-    """A tensor of one number, some of whose extents are known at run time only."""
+    """A tensor filled with a number; some of the extents in `entries` may be known at run time only."""
     k = next((i for i, e in enumerate(entries) if not is_constant(e)), None)
     if k is None:
         return full_of(f, TupleV(tuple(entries)), value)
@@ -73,7 +74,7 @@ def _filled(f: Frame, call: CallArguments, value: float) -> Dyn:
 
 
 def _host_filled(f: Frame, call: CallArguments, value: float) -> Dyn:
-    """A tensor of ints or bools with one dimension, whose values the program has."""
+    """A one-dimensional tensor of ints or bools filled with a number, which the program has as a list."""
     sizes = f.spread(call.args)
     if len(sizes) != 1:
         raise Refused(f"`{call.name}` of ints or bools makes tensors of one dimension here")
@@ -83,7 +84,7 @@ def _host_filled(f: Frame, call: CallArguments, value: float) -> Dyn:
 
 
 def _placement(call: CallArguments) -> None:
-    """Take `dtype` and `device` off a call: there is one floating type, and one device."""
+    """Remove `dtype` and `device` from a call's arguments, since tensors are float32. Raises Refused for other dtypes."""
     dtype = call.kwargs.pop("dtype", Static(None))
     call.kwargs.pop("device", None)
     if dtype != Static(None) and constant(dtype, "dtype") in (torch.float16, torch.bfloat16, torch.float64):
@@ -116,7 +117,7 @@ def _full(f: Frame, call: CallArguments) -> Dyn:
 
 @operation("arange", of_tensor=False)
 def _arange(f: Frame, call: CallArguments) -> Value:
-    """A tensor of ints, whose values the program has."""
+    """`torch.arange` of ints, which the program has as a list of ints."""
     _placement(CallArguments(call.name, [], {k: v for k, v in call.kwargs.items() if k == "device"}))
     bounds = [v for v in call.args if v is not None]
     start, stop, step = ([Static(0), *bounds, Static(1)] if len(bounds) == 1 else [*bounds, Static(1)])[:3]
@@ -144,7 +145,7 @@ def _eye(f: Frame, call: CallArguments) -> Value:
 
 
 def triangle(f: Frame, x: Any, diagonal: int, upper: bool) -> Any:
-    """The part of a matrix, or of a batch of them, on and above the diagonal (or on and below it), zeros elsewhere."""
+    """`torch.triu` (if `upper`) or `torch.tril` of a matrix or a batch of them. Raises Refused."""
     rank = len(shape(x))
     if rank < 2:
         raise Refused("a triangle is one of a matrix")
@@ -214,7 +215,7 @@ def _filled_like_ragged(f: Frame, call: CallArguments) -> Value | None:
 
 @operation("to")
 def _to(f: Frame, call: CallArguments) -> Value:
-    """`x.to(...)` of another device, or of the type that the tensor has."""
+    """`x.to(...)`, which changes nothing: a device is ignored, and another dtype than float32 is refused."""
     for v in (*call.args[1:], *call.kwargs.values()):
         is_known, wanted = known(v)
         if is_known and isinstance(wanted, torch.dtype) and wanted != torch.float32:
@@ -274,7 +275,8 @@ def _new_ones(f: Frame, call: CallArguments) -> Dyn:
 
 @handles(FUNCTIONS, torch.tensor, torch.as_tensor, torch.LongTensor)
 def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    """`torch.tensor`: of an int an index, of a float a tensor without dimensions, of a list of numbers a ragged one."""
+    """`torch.tensor`: an int, or a list of ints written out, serves as an index only; a float gives a tensor without
+    dimensions, a list written out a dense tensor, and any other list of numbers a ragged one."""
     kwargs = {k: v for k, v in kwargs.items() if k not in ("device", "dtype")}
     if args and nothing_known(args[0]):
         return unknown()

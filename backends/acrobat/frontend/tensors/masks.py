@@ -1,7 +1,7 @@
 """Masks: tensors of bools, which comparisons of tensors give.
 
-In the program a mask is a tensor of ones and zeros; the front end knows that it stands for bools (`Held("mask", ...)`), so that
-it is never taken for a tensor of floats unawares.
+In the program a mask is a tensor of ones and zeros. The front end wraps it as `Held("mask", ...)`, so that it cannot be used as
+a tensor of floats by mistake.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def mask(value: Value) -> Value:
 
 
 def plain(value: Any) -> Value:
-    """The tensor of ones and zeros that a mask is; any other value as it is."""
+    """The tensor of ones and zeros inside a mask; any other value as it is."""
     inner: Value = value.value if is_mask(value) else value
     return inner
 
@@ -88,7 +88,7 @@ def _whole(value: Value) -> bool:
 
 
 def compared(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
-    """`a < b` and the like of tensors: a mask; None where no operand is a tensor of several elements."""
+    """The mask that a comparison of tensors gives; None if no operand is a tensor of several elements."""
     if not _whole(a) and not _whole(b):
         return None
     sides = [plain(a), plain(b)]
@@ -121,7 +121,7 @@ COMPARED_AS_WHOLES.append(compared)
 
 
 def _number(f: Frame, value: Value) -> Value:
-    """A number among the operands; infinities and NaN, which a program's text has no literals for, as tensors."""
+    """An operand; infinities and NaN become tensors, since the program's text has no literals for them."""
     is_known, number = known(value)
     if is_known and isinstance(number, float) and not math.isfinite(number):
         return op(f, "full", [], {"shape": (), "value": number}, "number")
@@ -150,7 +150,7 @@ def both(f: Frame, name: str, a: Value, b: Value) -> Value:
 
 @handles(BINARY, Held)
 def of_masks(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value, b: Value) -> Value:
-    """Operators with a mask: of two masks the bits', of one and a tensor or number arithmetic with ones and zeros."""
+    """`& | ^` of two masks, or `+ - *` of a mask (as ones and zeros) and a tensor or float. Raises Mismatch."""
     for v in (a, b):
         if isinstance(v, Held) and v.kind != "mask":
             raise Mismatch(v.refusal)
@@ -180,7 +180,7 @@ GIVEN: dict[str, Callable[[Frame, CallArguments], Value]] = {}
 
 
 def with_masks(f: Frame, name: str, call: CallArguments) -> Value:
-    """`name` of arguments of which some are masks. Raises Refused, Mismatch."""
+    """The operation `name`, with masks among its arguments. Raises Refused, Mismatch."""
     if name in GIVEN:
         return GIVEN[name](f, call)
     if name in MOVES and is_mask(call.args[0]):
@@ -212,7 +212,7 @@ def _both(f: Frame, call: CallArguments) -> Value:
 
 @handles(GIVEN, "any", "all")
 def _any(f: Frame, call: CallArguments) -> Value:
-    """One bool of all elements, for which the instance waits; along a dimension a mask."""
+    """`any` or `all` of a mask: a bool, for which the instance waits; along a dimension a mask."""
     x = plain(call.args[0])
     name = "amax" if call.name == "any" else "amin"
     found = call_operation(f, name, CallArguments(name, [x, *call.args[1:]], call.kwargs))
@@ -223,7 +223,7 @@ def _any(f: Frame, call: CallArguments) -> Value:
 
 @handles(GIVEN, "sum")
 def _count(f: Frame, call: CallArguments) -> Value:
-    """How many there are: an int, for which the instance waits."""
+    """`sum` of a mask: the number of true elements, an int for which the instance waits."""
     if len(call.args) > 1 or call.kwargs:
         raise Refused("the sums of a mask along a dimension are ints", "write `.float().sum(...)`")
     total = call_operation(f, "sum", CallArguments("sum", [plain(call.args[0])], {}))
@@ -295,7 +295,7 @@ def _kind_of_numbers(f: Frame, call: CallArguments) -> Value:
 
 @handles(FUNCTIONS, torch.nn.functional.one_hot)
 def _one_hot(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    """A mask for each of some ints; PyTorch gives ints, so that `.float()` stands behind it in both."""
+    """`one_hot` gives a mask here and ints in PyTorch; the `.float()` that a model writes behind it makes both equal."""
     i, count = CallArguments("one_hot", args, kwargs).bind("tensor", "num_classes", num_classes=Static(-1))
     classes = constant(count, "the number of classes")
     if classes < 1:

@@ -106,8 +106,8 @@ def globally_hooked() -> bool:
 
 
 def forward_of(module: nn.Module) -> tuple[types.FunctionType | None, bool]:
-    """What calling the module runs, which may have been set on the instance: the function, or None if it is none of Python's,
-    and whether it takes the module as its first argument."""
+    """The function that a call of the module runs, which may have been set on the instance (None if it is not a Python
+    function), and whether its first argument is the module."""
     forward = module.forward
     if isinstance(forward, types.FunctionType):
         return forward, False
@@ -117,7 +117,7 @@ def forward_of(module: nn.Module) -> tuple[types.FunctionType | None, bool]:
 
 
 def no_function(module: nn.Module) -> str:
-    """What is wrong with a module of whose `forward` nothing is known."""
+    """The message for a module whose `forward` is no function of Python's, or a method of another object."""
     forward: Any = module.forward
     what = "another object's method" if isinstance(forward, types.MethodType) else f"a {type(forward).__name__}"
     return f"`forward` of this {type(module).__name__} is {what}, which was set on it"
@@ -142,7 +142,7 @@ def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: 
 
 
 def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    """The module's `forward`, whatever hooks a call would run."""
+    """The value of a call of the module's `forward`. Hooks are not considered."""
     module = m.module
     f.program.reads.called(module)
     kind = type(module)
@@ -270,14 +270,14 @@ def _parameter(f: Frame, parameters: Module, i: int) -> Value:
 
 
 def _one_of(f: Frame, owner: Module, index: Dyn, count: int) -> Value:
-    """The module at a place known at run time only."""
+    """The module at an index that is known at run time only."""
     places = f.host("range", [Static(0), Static(count), Static(1)], ListT(INT))
     at = f.host("list.get", [places, index], INT, "which")
     return OneOf(at, tuple(owner.child(str(i)) for i in range(count)))
 
 
 def _by_key(f: Frame, node: ast.AST, owner: Module, key: Value) -> Value:
-    """`modules[key]` of a ModuleDict or ParameterDict by a string known at compile time."""
+    """`modules[key]` of a ModuleDict or ParameterDict; the string may be known at run time only."""
     is_known, constant = known(key)
     if is_unknown(key):
         return unknown()

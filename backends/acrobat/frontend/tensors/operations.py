@@ -1,4 +1,4 @@
-"""The table of operations on tensors, by the names that torch gives them, and those that work element by element."""
+"""The table of operations on tensors, by torch's names for them, and the operations that work element by element."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ IN_PLACE: set[str] = set()
 
 
 def operation(*names: str, of_tensor: bool = True) -> Callable[[Operation], Operation]:
-    """Decorates what an operation of these names does; `of_tensor`: its first argument is a tensor."""
+    """Register a handler of operations on tensors of fixed shape. `of_tensor`: the first argument must be a tensor."""
     if not of_tensor:
         WITHOUT.update(names)
     return handles(OPERATIONS, *names)
@@ -50,7 +50,7 @@ def operation(*names: str, of_tensor: bool = True) -> Callable[[Operation], Oper
 def ragged(
     *names: str,
 ) -> Callable[[Callable[[Frame, CallArguments], Value | None]], Callable[[Frame, CallArguments], Value | None]]:
-    """Decorates what operations of these names do with an operand of which an extent varies."""
+    """Register a handler of operations with a ragged operand."""
     return handles(RAGGED, *names)
 
 
@@ -83,7 +83,7 @@ def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
 
 
 def sure(f: Frame, value: Value) -> Value:
-    """A tensor that may be None, as the tensor: where it is None, Python raises an error."""
+    """An optional tensor as a tensor, which must not be None at run time (an error of the instance); others unchanged."""
     inner = optional(f, value)
     if not isinstance(inner, (TensorT, ListT)) or isinstance(inner, ListT) and inner.rows is None:
         return value
@@ -105,7 +105,7 @@ def _tensor_first(call: CallArguments) -> None:
 
 
 def _element_wise(names: dict[str, str], arguments: Sequence[str]) -> None:
-    """Operations that one operation of the IR does, element by element."""
+    """Register element-wise operations: `names` maps torch's names to operations of the IR, `arguments` are the parameters."""
 
     def add(name: str, of_ir: str) -> None:
         @operation(name)
@@ -152,7 +152,7 @@ def _gelu(f: Frame, call: CallArguments) -> Dyn:
 
 @operation("pow", of_tensor=False)
 def power(f: Frame, call: CallArguments) -> Value:
-    """Of constant whole exponents products, of a half the root; else exp(exponent log base), whose base is positive."""
+    """`pow`: products for a constant whole exponent, a root for 0.5, else exp(exponent * log(base)). Raises Refused."""
     base, exponent = call.bind("input", "exponent")
     is_known, number = known(exponent)
     if is_known:

@@ -1,4 +1,4 @@
-"""The tensors of a module as the program has them: what kernels read are weights, the values of other dtypes are constants."""
+"""The parameters and buffers of a module: float32 ones are the program's weights, the values of others are constants."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def is_weight(t: Tensor) -> bool:
 
 
 def values_of(t: Tensor) -> np.ndarray:
-    """The values a weight stands for: a lazily negated view has its sign, one of another device is brought here."""
+    """The values of a weight, on the host. A lazily negated view gets its sign."""
     array: np.ndarray = t.detach().resolve_neg().cpu().numpy()
     return array
 
 
 def tie_key(t: Tensor) -> Any:
-    """Equal for tensors that share their memory, as tied parameters do: they are one weight."""
+    """A key that is equal for tensors that share their memory, as tied parameters do: they are one weight."""
     return (t.data_ptr(), t.shape, t.stride(), t.dtype, t.is_neg()) if t.numel() else id(t)
 
 
 def digest(t: Tensor) -> Any:
-    """What a tensor that is no weight adds to the program: dtype, shape and values, in brief."""
+    """A key with the dtype, the shape and a hash of the values of a tensor that is no weight: the program depends on these."""
     if why := unusable(t):
         return why
     content = t.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().tobytes() if t.numel() else b""
@@ -44,6 +44,6 @@ def digest(t: Tensor) -> Any:
 
 
 def constants_of(module: nn.Module) -> tuple[Any, ...]:
-    """The module's own tensors that are no weights; functions that read them are shared by modules where they agree."""
+    """A key of the module's own tensors that are no weights: modules with different keys share no compiled functions."""
     own = {**module._parameters, **module._buffers}
     return tuple((k, digest(t)) for k, t in sorted(own.items()) if t is not None and not is_weight(t))

@@ -52,7 +52,7 @@ def cut(f: Frame, x: Array, dim: int, start: Value | None, stop: Value | None) -
 
 
 def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:
-    """Tensors written out, one after the other along `dim`, of which some are ragged."""
+    """`torch.cat` along `dim` of tensors that are known one by one; some of them may be ragged."""
     if all(not is_ragged(p) for p in parts):
         return op(f, "cat", list(parts), {"dim": dim})
     ragged = next(p for p in parts if is_ragged(p))
@@ -69,7 +69,7 @@ def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:
 
 
 def joined(f: Frame, xs: Array, dim: Value) -> Value:
-    """`torch.cat` of a list of run-time length: all parts of its tensors along `dim`, in order."""
+    """`torch.cat` of a list whose length is known at run time only. Raises Refused."""
     item = guess(item_type(xs))
     if not is_ragged(item) and not is_tensor(item):
         raise Refused("`cat` takes a list of tensors")
@@ -80,7 +80,7 @@ def joined(f: Frame, xs: Array, dim: Value) -> Value:
 
 
 def stack(f: Frame, xs: Array, dim: Value) -> Value:
-    """`torch.stack` of a list of run-time length."""
+    """`torch.stack` of a list whose length is known at run time only. Raises Refused."""
     item = guess(item_type(xs))
     if isinstance(item_type(xs), ScalarT) or not (is_ragged(item) or is_tensor(item)):
         raise Refused("`stack` takes a list of tensors")
@@ -92,7 +92,7 @@ def stack(f: Frame, xs: Array, dim: Value) -> Value:
 
 
 def repeat(f: Frame, x: Array, times: Sequence[Any], expand: bool) -> Value:
-    """`repeat`, and `expand` of extents of 1, by numbers of which some are known at run time only."""
+    """`x.repeat(times)` or, with `expand`, `x.expand(times)`; some numbers may be known at run time only. Raises Refused."""
     for _ in range(len(times) - len(shape(x))):
         x = move(f, x, "unsqueeze", 0)
     for d, wanted in enumerate(times):
@@ -166,7 +166,7 @@ def _tensors_of(f: Frame, value: Any, name: str) -> list[Any]:
 
 
 def _running(f: Frame, xs: Any) -> bool:
-    """Whether a list's length is known at run time only, and its items are."""
+    """Whether a value is a list whose length is known at run time only, and whose type is known."""
     return is_list(xs) and f.display(xs) is None and not is_unknown(xs)
 
 
@@ -227,7 +227,7 @@ def _pieces_ragged(f: Frame, c: CallArguments) -> Value | None:
 
 
 def _pieces(f: Frame, name: str, c: CallArguments, rank: int) -> Value:
-    """`chunk`, `split` and `unbind` along a dimension that does not vary; `unbind` along the one that does is its list."""
+    """`chunk`, `split` and `unbind` of a ragged tensor. Along the varying dimension `unbind` alone works: it gives a list."""
     names = {"chunk": ("chunks", "dim"), "split": ("split_size_or_sections", "dim"), "unbind": ("dim",)}[name]
     x, *rest, dim = c.bind("input", *names, dim=Static(0))
     d = dim_of(dim, rank, name)
@@ -256,7 +256,7 @@ def _narrow(f: Frame, call: CallArguments) -> Dyn:
 
 
 def turned(f: Frame, x: Array, dim: int) -> Value:
-    """The parts along one dimension in the opposite order."""
+    """The tensor with its parts along one dimension in reverse order."""
     if not is_ragged(x):
         parts = [op(f, "index", [x], {"dim": dim, "i": i}) for i in reversed(range(shape_of(x)[dim]))]
         return op(f, "stack", parts, {"dim": dim})
@@ -282,7 +282,7 @@ def _flip_ragged(f: Frame, call: CallArguments) -> Value | None:
 
 
 def padded(f: Frame, x: Array, dim: int, before: int, after: int, value: float) -> Value:
-    """`x` with so many parts of one number before and after it along a dimension; negative: without so many of its own."""
+    """The tensor with `before` and `after` parts of a number added along a dimension; negative counts remove own parts."""
     if is_ragged(x) and axis(x) != dim:
         return over_rows(f, x, axis(x), lambda row: padded(f, row, dim - (dim > axis(x)), before, after, value))
     if before < 0 or after < 0:

@@ -1,4 +1,4 @@
-"""Products, with operands of fixed shape or of which extents vary."""
+"""Matrix products, `linear` and `einsum`, of dense and ragged tensors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from backends.acrobat.frontend.values import Dyn, Static, Value, is_ragged, is_t
 
 
 def matmul(f: Frame, a: Array, b: Array) -> Value:
-    """`a @ b` where an extent of one of them varies."""
+    """`a @ b`, where each operand may be ragged. Raises Refused."""
     if not is_ragged(a) and not is_ragged(b):
         return op(f, "matmul", [a, b])
     sa, sb = shape(a), shape(b)
@@ -29,13 +29,13 @@ def matmul(f: Frame, a: Array, b: Array) -> Value:
             return over_rows(f, a, k, lambda row: matmul(f, row, b))
         if k < len(sa) - 2 and len(sb) <= 2:
             return over_rows(f, a, k, lambda part: matmul(f, part, b))
-        if k == len(sa) - 2:  # rows of batches of matrices: each row is a batch of vectors
+        if k == len(sa) - 2:  # the matrices' rows vary in number: each part is a batch of vectors
             return over_rows(f, a, rank - 2, lambda row: _vectors(f, row, b))
         if len(sa) == len(sb) and sb[k] is None:
             return of_rows(mapped(f, [a, as_rows(f, b, k)], lambda x, y: matmul(f, x, y)), k)
         raise Refused("this product of tensors whose extents vary is not in the language")
     if is_ragged(b) and (len(sb) == 1 or axis(b) == len(sb) - 2):
-        if is_ragged(a) or sa[-1] is not None:  # the sum over the varying dimension
+        if is_ragged(a) or sa[-1] is not None:  # the product sums over the varying dimension
             return _contracted(f, a, b)
     if is_ragged(b) and axis(b) == len(sb) - 1:
         k = len(sa) - 1 if len(sa) > 1 else 0
@@ -48,13 +48,13 @@ def matmul(f: Frame, a: Array, b: Array) -> Value:
 
 
 def _vectors(f: Frame, x: Array, b: Array) -> Value:
-    """[..., k] @ [..., k, m] for each of a batch of vectors."""
+    """[..., k] @ [..., k, m]: each vector of a batch times its matrix."""
     rows = move(f, x, "unsqueeze", len(shape(x)) - 1)
     return move(f, matmul(f, rows, b), "squeeze", len(shape(b)) - 2)
 
 
 def _column(f: Frame, a: Array, column: Value) -> Value:
-    """[..., n, k] @ [..., k] for one column of the second operand."""
+    """[..., n, k] @ [..., k]: each matrix of a batch times one column of the second operand."""
     if len(shape(column)) == 1:
         return matmul(f, a, column)
     wide = move(f, column, "unsqueeze", len(shape(column)))
@@ -63,7 +63,7 @@ def _column(f: Frame, a: Array, column: Value) -> Value:
 
 
 def _contracted(f: Frame, a: Array, b: Array) -> Value:
-    """The product along a dimension whose extent varies: the sum of what its parts give."""
+    """The product where the dimension that is summed over varies: the sum of the outer products of its parts."""
     sa, sb = shape(a), shape(b)
     k, m = len(sa) - 1, max(len(sb) - 2, 0)
 
@@ -128,7 +128,7 @@ def _einsum(f: Frame, call: CallArguments) -> Value:
         if not term.isalpha() or len(term) != len(shape(x)):
             raise Refused(f"`einsum`: {term!r} does not name the dimensions of a tensor of rank {len(shape(x))}")
     alone = [set(t) - set(wanted).union(*(o for o in terms if o is not t)) for t in terms]
-    for k, gone in enumerate(alone):  # what only one operand has is summed up first
+    for k, gone in enumerate(alone):  # a dimension of one operand alone, which the result has not, is summed up first
         for letter in gone:
             at = terms[k].index(letter)
             operands[k] = call_operation(f, "sum", CallArguments("sum", [operands[k], Static(at)], {}))
@@ -173,7 +173,8 @@ def _einsum_of_two(f: Frame, terms: list[str], wanted: str, operands: list[Any])
 
 
 def _grouped(f: Frame, x: Any, sizes: list[int]) -> Any:
-    """`x` with its dimensions after the first `sizes[0]` in two groups, each one dimension."""
+    """The tensor with the dimensions behind the first `sizes[0]` merged into two groups, of `sizes[1]` and `sizes[2]`
+    dimensions; an empty group becomes a dimension of extent 1. Raises Refused."""
     batch, first, second = sizes
     if first == 0:
         x = move(f, x, "unsqueeze", batch)

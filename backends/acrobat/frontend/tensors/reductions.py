@@ -39,12 +39,12 @@ from backends.acrobat.ir import nodes as n
 
 
 def reduce(f: Frame, how: str, xs: Array) -> Value:
-    """The sum, maximum or minimum of the items of a list, dense tensors or numbers. A sum of none is zero; of the others there
-    must be one; the "highest" of none is minus infinity."""
+    """The sum, maximum or minimum of a list of tensors or numbers; `how` is "sum", "max", "min" or "highest". Of an empty list
+    the sum is zero, the "highest" is minus infinity, and "max" and "min" are errors of the instance."""
     if is_unknown(xs):
         return unknown()
     t = item_type(xs)
-    if isinstance(t, ListT):  # a further extent varies: along that one first
+    if isinstance(t, ListT):  # the items are ragged too: exchange the lists' levels, and reduce each inner list
         turned = transposed_lists(f, mapped(f, [xs], lambda row: retyped(row, ListT(item_type(row)))))
         return of_rows(mapped(f, [turned], lambda items: reduce(f, how, items)), t.rows or 0)
     name = {"sum": "add", "max": "maximum", "min": "minimum", "highest": "maximum"}[how]
@@ -81,11 +81,12 @@ def along(f: Frame, how: str, x: Array, dim: int, keep: bool) -> Value:
 
 
 def _number(value: Value) -> Value:
-    """The int of a tensor that holds one."""
+    """The int inside a tensor of one int; other values as they are."""
     return value.value if isinstance(value, Held) and value.kind == "index" else value
 
 
 def along_any(f: Frame, how: str, x: Array, dim: int, keep: bool) -> Value:
+    """As `along`, for a tensor that may be dense."""
     if is_ragged(x):
         return along(f, how, x, dim, keep)
     if how in ("softmax", "log_softmax"):
@@ -97,7 +98,7 @@ def along_any(f: Frame, how: str, x: Array, dim: int, keep: bool) -> Value:
 
 
 def _softmax(f: Frame, how: str, x: Array, dim: int) -> Value:
-    """As PyTorch has it, a softmax over nothing is nothing."""
+    """The softmax or log-softmax along the varying dimension. Over an empty one it is empty, as in PyTorch."""
 
     def each(name: str, *operands: Value) -> Value:
         return elementwise(f, operands, lambda v: op(f, name, v))
@@ -110,7 +111,7 @@ def _softmax(f: Frame, how: str, x: Array, dim: int) -> Value:
 
 
 def _argmax(f: Frame, x: Array) -> Any:
-    """Which of a list of scores is the highest, the first of several: the instance waits for them."""
+    """The index of the highest of a list of scores, the first of equal ones. The instance waits for the scores."""
     row = shape(x)[1:] if axis(x) == 0 else tuple(e for i, e in enumerate(shape(x)) if i != axis(x))
     if row and all(e is None for e in row[:1]) and isinstance(item_type(x), ListT):
         turned = transposed_lists(f, mapped(f, [x], lambda part: retyped(part, ListT(item_type(part)))))
@@ -176,7 +177,7 @@ def _dense(f: Frame, how: str, call: CallArguments) -> Dyn:
     if dim is None or dim == Static(None):
         fresh = set(f.builder.fresh)
         x = op(f, "reshape", [x], {"shape": (math.prod(shape_of(x)),)})
-        f.builder.fresh = fresh  # nobody has this view
+        f.builder.fresh = fresh  # the model cannot see this view
         return op(f, how, [x], {"dim": 0, "keepdim": False})
     return op(f, how, [x], {"dim": dim_of(dim, len(shape_of(x)), how), "keepdim": keep})
 

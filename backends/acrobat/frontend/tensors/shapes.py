@@ -49,7 +49,7 @@ def permute(f: Frame, x: Array, dims: Sequence[int]) -> Value:
         return op(f, "permute", [x], {"dims": tuple(dims)})
     k: int = axis(x)
     inner = [i for i, e in enumerate(shape(x)) if e is None and i != k]
-    if inner and dims.index(inner[0]) < dims.index(k):  # the other varying dimension comes to stand before this one
+    if inner and dims.index(inner[0]) < dims.index(k):  # the inner list becomes the outer one
         first = inner[0]
         swapped = as_rows(f, x, first)
         rest = [d - (d > first) for d in dims if d != first]
@@ -61,7 +61,7 @@ def permute(f: Frame, x: Array, dims: Sequence[int]) -> Value:
 
 
 def reshape(f: Frame, x: Array, wanted: Sequence[Any]) -> Value:
-    """`view`, `reshape`: elements stay on their side of the dimension that varies."""
+    """`view` and `reshape` of a ragged tensor: no element may move across the varying dimension. Raises Refused."""
     have = shape(x)
     if have.count(None) > 1:
         raise Refused(
@@ -233,7 +233,7 @@ def _detach(f: Frame, call: CallArguments) -> Dyn:
 
 @operation("clone")
 def _clone(f: Frame, call: CallArguments) -> Dyn:
-    """A tensor of its own: changes of the other in place do not reach it."""
+    """A copy: changing one of the two tensors in place does not change the other."""
     x: Any = call.args[0]
     fresh = set(f.builder.fresh)
     copy = op(f, "reshape", [x], {"shape": shape_of(x)}, "clone")

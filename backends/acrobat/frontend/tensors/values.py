@@ -22,7 +22,7 @@ HELD["batch"] = "a batch of one sentence of ints serves as the index of an embed
 
 
 def fingerprint(module: nn.Module) -> Any:
-    """What the compiled methods of a module depend on, but for its weights: two modules that agree share them."""
+    """A key of all that the compiled methods of a module depend on, its weights aside: modules with equal keys share them."""
     own = {
         k: v if isinstance(v, Hashable) and not isinstance(v, Tensor) else id(v)
         for k, v in vars(module).items()
@@ -34,14 +34,14 @@ def fingerprint(module: nn.Module) -> Any:
 
 
 def of_torch(function: types.FunctionType) -> bool:
-    """Whether torch defines the function. (Its `__module__` is what a wrapper has copied.)"""
+    """Whether torch defines the function. Its globals tell; its `__module__` may be copied from a function that it wraps."""
     return str(function.__globals__.get("__name__", "")).startswith("torch.")
 
 
 @dataclass(frozen=True, slots=True)
 class Module(Special):
-    """A module of the model. `tensors` gives the atoms of its parameters and buffers by name relative to it; `root` marks
-    the module being compiled, whose tensors are weights everywhere."""
+    """A module of the model. `tensors` has the atoms of its parameters and buffers, by their names within the module. `root`
+    marks the module that is compiled: its tensors are weights in every function, and are not passed as arguments."""
 
     module: nn.Module
     tensors: tuple[tuple[str, n.Atom], ...]
@@ -77,7 +77,7 @@ class Module(Special):
 @dataclass(frozen=True, slots=True, eq=False)
 class HostTensor(Special):
     """A parameter or buffer that kernels cannot read, since it is not float32, or a part of one. Its values are constants of
-    the program: the source may read them with `.item()`. `name` is how it is written, from the model on."""
+    the program: the source may read them with `.item()`. `name` is the expression for it in messages, from the model on."""
 
     tensor: Tensor
     name: str
@@ -105,7 +105,7 @@ class HostTensor(Special):
         return Static(self.tensor.item())
 
     def index(self) -> Static:
-        """An int of it, as an index; PyTorch takes tensors of other dtypes for masks, or not at all. Raises Mismatch."""
+        """The value of a tensor of one int, as an index; PyTorch takes no other dtype as an index. Raises Mismatch."""
         if self.tensor.numel() != 1 or self.tensor.dtype not in (torch.int64, torch.int32):
             raise Mismatch(f"`{self.name}`, {self.what} of shape {tuple(self.tensor.shape)}, is no index")
         return self.read()

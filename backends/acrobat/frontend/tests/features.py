@@ -1,4 +1,4 @@
-"""One small model for each feature of the language, with instances. Eager PyTorch says what each gives."""
+"""One small model, with instances, for each feature of the language. Eager PyTorch says what each must give."""
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ CHAINS = [Chain(links(), None), Chain(links(3), 1), Chain(links(1, 2, 3, 4), Non
 
 
 class Base(nn.Module):
-    """What most models here need."""
+    """The weights and instances that most models here use."""
 
     instances: ClassVar[Sequence[Any]] = samples(0, 1, 2, 3, 5)
 
@@ -165,7 +165,7 @@ class Conditional(Base):
 
 
 class Folded(Base):
-    """The arm not taken would not compile."""
+    """The branch that is not taken would not compile."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -241,7 +241,7 @@ class MatchStatement(Base):
 
 
 class OnlyCase(Base):
-    """What the only arm computes stays in use, also inside a tuple."""
+    """A value that the only case of a `match` computes is used after it, also inside a tuple."""
 
     def forward(self, s: Sample) -> tuple[Tensor, int]:
         match s:
@@ -281,7 +281,7 @@ class Optionals(Base):
 
 
 class Reassigned(Base):
-    """What is known of a field ends where its name gets another value."""
+    """What a test has shown about a field is forgotten when the object's name gets another value."""
 
     instances = CHAINS
 
@@ -307,7 +307,7 @@ class MatchNone(Base):
 
 
 class MatchKnown(Base):
-    """`case None` is never taken where a test before has shown that the value is there, and always where it is not."""
+    """`case None` is never taken where an earlier test has shown that there is a value, and always where it has shown None."""
 
     instances = [*CHAINS, None]  # noqa: RUF012
 
@@ -350,7 +350,7 @@ class MatchKnown(Base):
 
 
 class MatchCall(Base):
-    """Names that arms assign where the subject is the function's own result, of which nothing is known at first."""
+    """Names that cases assign where the subject is a call of the function itself, of whose type nothing is known at first."""
 
     instances = CHAINS
 
@@ -516,7 +516,7 @@ class GRU(nn.Module):
 
 
 class StackedRecurrence(Base):
-    """Layers beside their states, step by step and layer by layer."""
+    """Loops over layers and their states together, within each time step and layer by layer."""
 
     instances = samples(0, 1, 4)
 
@@ -545,7 +545,7 @@ class StackedRecurrence(Base):
 
 
 class EarlyResult(Base):
-    """`return` of a list that the loop around it goes on to fill."""
+    """`return` of a list inside the loop that fills it."""
 
     def forward(self, s: Sample) -> list[Tensor]:
         out = []
@@ -577,7 +577,7 @@ class Attention(Base):
 
 
 class Accumulated(Base):
-    """A list handed through a recursion, and a result used at two widths."""
+    """A list that is passed through a recursion, and a result that is an int in one case and a float in the other."""
 
     def forward(self, s: Sample) -> tuple[Tensor, list[int], float]:
         x, seen = self.walk(s.n, [])
@@ -597,7 +597,7 @@ class Accumulated(Base):
 
 
 class GrownByItself(Base):
-    """The type of the list is known only after a round of the loop that runs over it."""
+    """The type of the list is known only after a round of the loop that iterates over it."""
 
     def forward(self, s: Sample) -> list[int]:
         xs = []
@@ -610,7 +610,7 @@ class GrownByItself(Base):
 
 
 class OwnLists(Base):
-    """Appending to lists that nothing else sees."""
+    """Appending to lists that have a single name."""
 
     def forward(self, s: Sample) -> tuple[list[list[int]], list[int], int]:
         rows = []
@@ -819,7 +819,7 @@ class Scaled(nn.Module):
 
 
 class Submodules(Base):
-    """Instances of one class that differ in weights, in configuration, and in what they are made of."""
+    """Modules of one class that differ in weights, in configuration and in their submodules."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -944,7 +944,7 @@ class Mutual(Base):
 
 
 class ManyShapes(Base):
-    """One function for two shapes."""
+    """One function that is called with two shapes."""
 
     def forward(self, s: Sample) -> tuple[Tensor, Tensor]:
         return self.double(s.x), self.double(s.x[:2])
@@ -954,7 +954,7 @@ class ManyShapes(Base):
 
 
 class ListOfLists(Base):
-    """The types of `[]` and of the recursion's result come from each other."""
+    """The type of `[]` follows from the recursion's result, and that from the type of `[]`."""
 
     def forward(self, s: Sample) -> list[Tensor]:
         return self.grow(s.x, s.n)
@@ -1020,7 +1020,7 @@ class Nested(Base):
 
 
 class Gaps(Base):
-    """Lists of what may be missing, joined with lists of what is there."""
+    """Lists of optional ints, joined with lists of ints."""
 
     instances = [[], [None], [3], [1, None, 2]]  # noqa: RUF012
 

@@ -1,4 +1,4 @@
-"""Short functions as users of Python write them, each of one idiom: of a list of ints, or what `GIVEN` says."""
+"""Short functions as users of Python write them, one for each idiom. Each takes a list of ints."""
 
 import collections
 import dataclasses

@@ -1,4 +1,4 @@
-"""What is compiled is what a call would run: functions set on instances, wrappers, hooks, files changed after their import."""
+"""The compiled code is what a call runs: with functions set on instances, wrappers, hooks, files changed after import."""
 
 # mypy: disable-error-code="method-assign,assignment"
 from __future__ import annotations
@@ -201,7 +201,7 @@ def test_a_file_changed_where_it_does_not_matter(tmp_path: Path) -> None:
 
 
 class Asserting(nn.Module):
-    """pytest compiles this `assert` into something else."""
+    """pytest rewrites this `assert` when the file is imported."""
 
     def forward(self, x: Row) -> Tensor:
         assert x.shape == (4,), "a row"

@@ -1,4 +1,4 @@
-"""Lists, sets and dictionaries that the model makes and changes: each function in the interpreter against Python."""
+"""Lists, sets and dictionaries that the model makes and changes: each function in the interpreter, compared with Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies outside the language: the whole message, with its line, caret and advice; all problems of a model together."""
+"""Errors for what is outside the language: whole messages with line, caret and advice; all problems of a model together."""
 
 from __future__ import annotations
 
@@ -560,7 +560,7 @@ def test_message(tmp_path: Path, count: int, body: str, expected: str) -> None:
 
 
 def test_caret_counts_characters(tmp_path: Path) -> None:
-    """Positions in the source are in bytes."""
+    """`ast` gives positions in bytes, and the caret has to count characters."""
     module = load(tmp_path, HEAD + "    def forward(self, s: In) -> int:\n        größe = s.n; return größe + fehlt\n", "model")
     with pytest.raises(CompileError) as error:
         build(module.M())
@@ -570,7 +570,7 @@ def test_caret_counts_characters(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("hook", ["register_forward_hook", "register_forward_pre_hook"])
 def test_hooks_are_refused(tmp_path: Path, hook: str) -> None:
-    """They would be left out silently otherwise."""
+    """If hooks were accepted, the compiled model would silently leave them out."""
     text = HEAD + "    def forward(self, s: In) -> Tensor:\n        return self.a(s.x)\n"
     module = load(tmp_path, text, "model").M()
     getattr(module.a, hook)(lambda *args: None)
@@ -622,7 +622,7 @@ ALIASED = {
 
 @pytest.mark.parametrize("body", ALIASED.values(), ids=ALIASED)
 def test_a_list_seen_elsewhere_is_not_appended_to(tmp_path: Path, body: str) -> None:
-    """Eager Python would change it there too; the compiled program would not."""
+    """Eager Python would change the list under its other name too; the compiled program would not."""
     text = HEAD.replace("class Base", "@dataclass(frozen=True)\nclass Lists:\n    xs: list[int]\nclass Base") + indent(
         f"def same(self, xs: list[int]) -> list[int]:\n    return xs\n"
         f"def maybe(self, n: int) -> int | None:\n    return n\n"
@@ -634,7 +634,7 @@ def test_a_list_seen_elsewhere_is_not_appended_to(tmp_path: Path, body: str) -> 
 
 
 def test_a_shape_that_stays_unknown_in_a_loop(tmp_path: Path) -> None:
-    """The function is first met in a trial of the loop; its result's type is known, its code is not."""
+    """The function is compiled first in a trial of the loop, which finds the type of its result but not its code."""
     text = (
         HEAD
         + """
@@ -661,7 +661,7 @@ HANDED_ON = """
 
 
 def test_types_that_settle_late_in_a_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each round tells the type of one more name. Where too few rounds are looked at, an error names one that is still open."""
+    """Each trial of the loop finds the type of one more name. With too few trials an error names one that is left."""
     module = load(tmp_path, HEAD + HANDED_ON, "model")
     model = module.M()
     interpreter = Interpreter(build(model))
@@ -804,7 +804,7 @@ def test_wrong_statement(tmp_path: Path, written: str) -> None:
     assert [p.message for p in error.value.problems] == [WRONG_STATEMENTS[written]]
 
 
-# ---- all problems of a model at once, at the user's lines, in the user's words
+# ---- all problems of a model at once, at the lines of the user's source and in its words
 
 TOGETHER = """
 from dataclasses import dataclass

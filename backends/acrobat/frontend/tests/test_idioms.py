@@ -1,5 +1,4 @@
-"""Python's idioms through the interpreter against Python itself: each gives what Python gives, raises where Python raises, or
-is refused with the reason that `idioms.REFUSED` names. None is silently wrong."""
+"""Python's idioms in the interpreter: each gives or raises what Python does, or is refused as `idioms.REFUSED` says."""
 
 from __future__ import annotations
 

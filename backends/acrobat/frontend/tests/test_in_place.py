@@ -1,4 +1,4 @@
-"""Tensors changed in place: under all their names, as eager PyTorch does it; refused where not all names are known."""
+"""Tensors that are changed in place: under all their names, as in eager PyTorch, or refused where not all names are known."""
 
 from __future__ import annotations
 
@@ -89,18 +89,18 @@ def test_as_in_eager_pytorch(tmp_path: Path, body: str) -> None:
 
 
 REFUSED = [
-    "return self.r(s.x)",  # the instance's own
+    "return self.r(s.x)",  # a tensor of the instance
     "return self.first(s.x)",
     "return s.x.relu_()",
-    "return self.r(self.table[s.n]) + self.table[0]",  # the model's own
+    "return self.r(self.table[s.n]) + self.table[0]",  # a tensor of the model
     "return self.a.bias.add_(1.0)",
     "y = self.a(s.x)\nz = y[:2]\nself.r(y)\nreturn torch.cat((z, z))",  # a view
     "y = self.a(s.x)\nself.r(y[:2])\nreturn y",
     "y = self.a(s.x)\nz = y.view(2, 2)\nself.r(z)\nreturn y",
     "y = self.a(s.x)\nz = y.contiguous()\nself.r(z)\nreturn y",
-    "y = self.a(s.x)\nys = [y]\nself.r(y)\nreturn ys[s.n - s.n]",  # part of a value
+    "y = self.a(s.x)\nys = [y]\nself.r(y)\nreturn ys[s.n - s.n]",  # part of another value
     "y = self.a(s.x)\nb = Box(y)\nself.r(y)\nreturn b.x",
-    "y = self.a(s.x)\nz = self.same(y)\nself.r(y)\nreturn z",  # what a function may give back
+    "y = self.a(s.x)\nz = self.same(y)\nself.r(y)\nreturn z",  # the function may return its argument
     "return self.r(self.same(s.x))",
     "y = self.a(s.x)\nif s.n > 1:\n    self.r(y)\nreturn y",  # on some paths only
     "y = self.a(s.x)\nz = self.b(y) if s.n > 1 else y\nself.r(y)\nreturn z",
@@ -162,7 +162,7 @@ class M(nn.Module):
 
 
 def test_what_a_recursion_gives_is_added_in_place(tmp_path: Path) -> None:
-    """Its type is not known yet when the change is compiled for the first time."""
+    """The type of the recursion's result is not known yet when the change is compiled for the first time."""
     module = load(tmp_path, RECURSION, "in_place_recursion")
     model, tree = module.M(), module.Inner(module.Inner(module.Leaf(3), torch.ones(2)), torch.zeros(2))
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""`isinstance` of objects of an instance: in each arm it is known of which class an object is."""
+"""`isinstance` of objects of an instance: each branch knows the class that an object has in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every feature of the language: the interpreter on the program against eager PyTorch on the model."""
+"""Every feature of the language: the program in the interpreter, compared with the model in eager PyTorch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from backends.acrobat.ir.verifier import verify
 
 
 def same(got: Any, want: Any) -> None:
-    """Structures alike, tensors close, host values equal."""
+    """Structures and host values are equal, tensors are close."""
     if isinstance(want, torch.Tensor):
         assert got.shape == tuple(want.shape)
         assert (got.dtype.kind == "i") == (not want.dtype.is_floating_point)
@@ -59,6 +59,6 @@ def test_gives_what_eager_pytorch_gives(model: type[features.Base]) -> None:
 
 
 def exact(module: torch.nn.Module) -> dict[str, Any]:
-    """The parameters unrounded: the program's own values are float32."""
+    """The parameters and buffers as they are: the program's own values are rounded to float32."""
     tensors = {**dict(module.named_parameters()), **dict(module.named_buffers())}
     return {name: t.detach().numpy() for name, t in tensors.items()}

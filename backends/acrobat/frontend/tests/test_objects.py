@@ -1,4 +1,4 @@
-"""Objects of ordinary classes that the model makes, heaps, methods of lists, tuples in order: against eager Python."""
+"""Objects of ordinary classes that the model makes, heaps, methods of lists, comparisons of tuples: as in eager Python."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ class Model(nn.Module):
 
 
 def test_shared_nodes_are_computed_once(tmp_path: Path) -> None:
-    """A graph each of whose levels uses the one below twice: the order of computing is that of eager Python."""
+    """Each level of the graph uses the level below twice. Nodes are computed in the order of eager Python."""
     module = load(tmp_path, SHARED, "objects_shared")
     model = module.Model().eval()
 

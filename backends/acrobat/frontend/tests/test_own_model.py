@@ -1,4 +1,4 @@
-"""A model as somebody writes it who has read LANGUAGE.md only: its own file, tree classes, helper functions."""
+"""A model as a user writes it who has read LANGUAGE.md only: a file of its own, with tree classes and helper functions."""
 
 from __future__ import annotations
 
@@ -156,8 +156,7 @@ class Model(Model):
 
 
 def test_a_model_of_a_notebook() -> None:
-    """Cells have no file; `linecache` has their text under the names that IPython gives them. A cell that defines the model
-    again counts."""
+    """Cells have no file; `linecache` has their text, under IPython's names. A later cell may define the model anew."""
     module = sys.modules["notebook"] = ModuleType("notebook")
     for i, text in enumerate(CELLS):
         name = f"/nowhere/ipykernel_1/{i}.py" if i != 1 else f"<ipython-input-{i}-abc>"
@@ -229,7 +228,7 @@ class M(nn.Module):
 
 
 def test_a_union_named_away_from_its_classes(tmp_path: Path) -> None:
-    """Its parts may stand in annotations of their own."""
+    """The classes of a union may also be used alone in annotations."""
     head = "from __future__ import annotations\nfrom dataclasses import dataclass\nfrom torch import nn\n"
     classes = "@dataclass(frozen=True)\nclass A:\n    n: int\n@dataclass(frozen=True)\nclass B:\n    n: int\n    rest: A\n"
     load(tmp_path, head + classes, "parts")

@@ -1,4 +1,4 @@
-"""Tensors whose extents vary between instances: each expression in the interpreter against eager PyTorch."""
+"""Tensors whose extents vary between instances: each expression in the interpreter, compared with eager PyTorch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The workloads' models, unchanged: the interpreter on the program against eager PyTorch in float64, on real instances."""
+"""The workloads' models, unchanged: the interpreter's results on real instances, compared with eager PyTorch in float64."""
 
 from __future__ import annotations
 

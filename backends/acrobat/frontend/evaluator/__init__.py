@@ -1,5 +1,5 @@
-"""A partial evaluator of Python's syntax tree: what is known at compile time is computed, the rest is staged as the program.
+"""A partial evaluator of Python's syntax tree: it computes what is known at compile time and stages the rest as core IR.
 
-It knows no library. What a node of the syntax tree means, what can be done with a kind of value and which functions there are
-stand in `tables.py`; each file here, and each of `tensors/`, adds its handlers to them.
+The evaluator knows no library. The tables in `tables.py` say what each node of the syntax tree, each operation on a kind of
+value and each function means; the files of this folder and of `tensors/` enter their handlers there.
 """

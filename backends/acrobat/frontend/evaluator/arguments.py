@@ -1,4 +1,4 @@
-"""The arguments of a call, and what must be known at compile time among them."""
+"""The arguments of a call: binding them to parameters, and reading those that must be known at compile time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from backends.acrobat.ir import nodes as n
 
 
 class Refused(Exception):
-    """The call is outside the language; carries message and advice."""
+    """Raised for source that is outside the language; carries the message and the advice of the problem."""
 
     def __init__(self, message: str, advice: str = "") -> None:
         super().__init__(message)
@@ -27,7 +27,7 @@ class CallArguments:
         self.implicit = implicit  # how many of `args` the caller did not write: `self`
 
     def bind(self, *names: str, **defaults: Any) -> list[Any]:
-        """Values for `names` in order; `defaults` are Python values for those not given. Raises Refused."""
+        """The values of the parameters `names`, in order; `defaults` has those that may be left out. Raises Refused."""
         if len(self.args) > len(names):
             most, got = len(names) - self.implicit, len(self.args) - self.implicit
             raise Refused(f"`{self.name}` takes at most {most} argument{'s' if most != 1 else ''} here, got {got}")
@@ -56,7 +56,7 @@ def defaults_of(definition: ast.FunctionDef, function: FunctionType) -> dict[str
 
 
 def constant(value: Any, what: str) -> Any:
-    """The compile-time value of an argument that must have one. Raises Refused."""
+    """The Python value of an argument that must be known at compile time; `what` names it in messages. Raises Refused."""
     match value:
         case Dyn(n.Lit(v)):
             return v

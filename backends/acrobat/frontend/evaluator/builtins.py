@@ -48,7 +48,7 @@ from backends.acrobat.library import heaps, iteration, python
 
 
 def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    """A call of one of Python's own functions."""
+    """Compile a call of the built-in function `name` with arguments that are compiled already."""
     if name == "sorted" or name in ("max", "min") and "key" in kwargs:
         return ordered(f, node, name, args, kwargs)
     if name in library.BUILTINS and not kwargs and not all(known(a)[0] for a in args):
@@ -76,7 +76,7 @@ def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
 
 
 def _of_python(function: Any) -> Callable[..., Value] | None:
-    """The handler of a function object of Python's own."""
+    """The handler of a built-in function object; None for other objects."""
     name = getattr(function, "__name__", "")
     if not callable(function) or not name or getattr(python_builtins, name, None) is not function:
         return None
@@ -216,7 +216,7 @@ def _zipped(f: Frame, node: ast.AST, lists: list[Value]) -> Value:
 
 
 def _zip_modules(f: Frame, lists: list[Value], count: int) -> TupleV:
-    """Modules beside run-time lists, which must be at least as long: a tuple to unroll over."""
+    """`zip` of module lists and lists of the program, as `count` tuples. A shorter list is an error of the instance."""
 
     def at(xs: Value, i: int) -> Value:
         return xs.items[i] if isinstance(xs, TupleV) else f.host("list.get", [xs, Static(i)], type_of(xs).item, "element")
@@ -267,7 +267,7 @@ def _extreme(f: Frame, node: ast.Call, name: str, args: list[Value]) -> Value | 
 
 
 def _extreme_or(f: Frame, node: ast.Call, name: str, xs: Value, default: Value) -> Value:
-    """`max(xs, default=...)`: the default of a list without elements."""
+    """`max(xs, default=...)` and `min(xs, default=...)`: the default if the list is empty."""
     items = as_list(f, node, iterable(f, xs))
     if nothing_known(items) or is_unknown(items) or nothing_known(default):
         return unknown()
@@ -293,7 +293,7 @@ def _pow(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None
 
 
 def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    """`max`, `min` and `sorted` of a list with a key."""
+    """`sorted` of a list, and `max` and `min` of one of tuples or with a `key`; keys are numbers or tuples of numbers."""
     if args and containers.kind_of(args[0]):
         args = [containers.elements(f, node, args[0]), *args[1:]]  # type: ignore[arg-type]
     if name in ("min", "max") and "default" in kwargs:
@@ -324,14 +324,14 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
 
 
 def _nary(f: Frame, node: ast.AST, name: str, args: list[Value]) -> Value:
-    """`min(a, b, ...)` and `max(a, b, ...)` of numbers of one kind: Python gives the operand as it is."""
+    """`min(a, b, ...)` and `max(a, b, ...)` of numbers: a bool if all are, a float if one of them is, else an int."""
     kinds = {type_or_none(a) for a in args} - {BOOL}
     if any(not isinstance(k, ScalarT) for k in kinds):
         wrong = next(a for a in args if not is_number(a))
         if is_tensor(wrong):
             return f.problem(node, f"`{name}` of tensors is not in the language", f"write torch.{name}imum(a, b)")
         return f.problem(node, f"`{name}` takes numbers, not {describe(type_or_none(wrong))}")
-    if not kinds:  # of bools the result is one
+    if not kinds:  # all are bools
         result: Value = args[0]
         for a in args[1:]:
             result = f.host("bool", [f.host(name, [as_int(f, result), as_int(f, a)], INT)], BOOL, name)
@@ -477,7 +477,7 @@ def _heapify(f: Frame, node: ast.Call, function: Any) -> Value | None:
     return Static(None)
 
 
-# ---- functions made of names
+# ---- functions made from the name of an attribute
 
 
 @handles(FUNCTIONS, operator.attrgetter)

@@ -1,4 +1,4 @@
-"""Calls: which function is meant, its arguments, and what the caller knows about them afterwards."""
+"""Calls: which function is called, its arguments, and to which lists of the caller its result may refer."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _isinstance(f: Frame, node: ast.Call, function: Any) -> Value | None:
 
 @handles(WRITTEN, super)
 def _super(f: Frame, node: ast.Call, function: Any) -> Value | None:
-    """`super()` in a method: the object, seen from the classes behind the one that defines the method."""
+    """`super()` in a method: its object, with attributes looked up in the classes after the one that defines the method."""
     definition, cls = f.definition, f.namespace.get("__class__")
     if node.args or definition is None or not definition.args.args or not isinstance(cls, type):
         return None
@@ -92,7 +92,7 @@ def _super(f: Frame, node: ast.Call, function: Any) -> Value | None:
 
 @handles(ATTRIBUTES, Super)
 def _of_super(f: Frame, node: ast.AST, value: Super, name: str) -> Value:
-    """A method or constant of the next class that has it."""
+    """A method or property of `super()`, from the next class that has the name."""
     owner = value.owner
     kinds = [type(owner.python_object)] if isinstance(owner, Special) and owner.python_object is not None else []
     if isinstance(owner, Dyn) and isinstance(owner.type, DataT):
@@ -161,13 +161,13 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
         )
         for a in (*receiver, *node.args, *(k.value for k in node.keywords)):
             if isinstance(a, ast.Name):
-                f.owned.discard(a.id)  # the result may be, or contain, the very list
+                f.owned.discard(a.id)  # the result may be, or contain, the list of this name
     _look_inside(f, node, callee, result)
     return result
 
 
 def _look_inside(f: Frame, node: ast.Call, callee: Value, result: Value) -> None:
-    """What a call gives may be a part of what it is given."""
+    """Note that something else may refer to parts of the arguments: the result of the call may contain such a part."""
     builtin = _makes_lists(callee) or isinstance(result, Held)
     if builtin and getattr(getattr(callee, "value", None), "__name__", "") in LOOKING:
         return
@@ -178,7 +178,7 @@ def _look_inside(f: Frame, node: ast.Call, callee: Value, result: Value) -> None
 
 
 def _spread(f: Frame, callee: Value, written: ast.expr) -> list[Value]:
-    """The arguments that `*xs` stands for. Raises Refused."""
+    """The arguments that `*xs` gives to a call; a list of run-time length is one argument, marked as spread. Raises Refused."""
     value = f.expression(written)
     if nothing_known(value):
         return [unknown()]
@@ -192,7 +192,7 @@ def _spread(f: Frame, callee: Value, written: ast.expr) -> list[Value]:
 
 
 def _entries(f: Frame, value: Value) -> dict[str, Value]:
-    """The arguments that `**xs` stands for. Raises Refused."""
+    """The arguments that `**xs` gives to a call. Raises Refused."""
     match value:
         case Keywords(entries):
             return dict(entries)
@@ -222,18 +222,19 @@ def _unzipped(f: Frame, node: ast.AST, xs: Value) -> Value:
 def _may_hold_lists(value: Value) -> bool:
     def holds(t: Any) -> bool:
         if isinstance(t, ListT) and t.rows is not None:
-            return False  # a tensor: `_forget_aliases` sees to those
+            return False  # a tensor: `_forget_aliases` (`tensors/kinds.py`) handles these
         return isinstance(t, (ListT, DataT)) or (isinstance(t, TupleT) and any(map(holds, t.items)))
 
     return holds(type_or_none(value))
 
 
 def _makes_lists(callee: Value) -> bool:
+    """Whether the callee is a function or class of Python's builtins: lists that these give are new."""
     return isinstance(callee, Static) and getattr(builtins, getattr(callee.value, "__name__", ""), None) is callee.value
 
 
 def called(f: Frame, node: ast.AST, callee: Value, args: Sequence[Value], kwargs: dict[str, Value], hint: str = "") -> Value:
-    """A call with its arguments compiled."""
+    """Compile a call of `callee` with arguments that are compiled already. Problems are reported at `node`."""
     handler = CALLS.get(kind(callee))
     if handler is None:
         return f.problem(node, "this cannot be called")
@@ -242,14 +243,14 @@ def called(f: Frame, node: ast.AST, callee: Value, args: Sequence[Value], kwargs
 
 @handles(CALLS, OneOf)
 def _one_called(f: Frame, node: ast.AST, callee: OneOf, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    """A call of the module that stands at a place known at run time only: a branch for each."""
+    """A call of a module that is chosen by an index known at run time only: one arm for each alternative."""
     arms = [partial(called, f, node, each, args, kwargs) for each in callee.alternatives]
     return among(f, node, callee.index, arms)
 
 
 @handles(CALLS, Closure)
 def _lambda(f: Frame, node: ast.AST, callee: Closure, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    """The expression of a lambda, compiled here, with the names that it saw where it was written."""
+    """A call of a lambda: its expression is compiled here, with the values that its names had where it was written."""
     written = callee.node
     parameters = [a.arg for a in (*written.args.args, *written.args.kwonlyargs)]
     values = CallArguments("lambda", args, kwargs).bind(*parameters)
@@ -313,7 +314,7 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
     return f.problem(node, f"`{written}` is not in the language", "LANGUAGE.md lists the functions and operations")
 
 
-# ---- what `**kwargs` stands for
+# ---- the dictionary of a parameter `**kwargs`
 
 
 @handles(ATTRIBUTES, Keywords)
@@ -349,11 +350,11 @@ def _keywords_method(f: Frame, node: ast.AST, method: Method, args: list[Value],
     return None
 
 
-# ---- methods with two underscores
+# ---- special methods of objects
 
 
 def special(f: Frame, node: ast.AST, value: Dyn, name: str, args: list[Value]) -> Value | None:
-    """What an object's own `__len__` and the like gives; None if it has none."""
+    """The result of an object's special method, such as `__len__`; None if its classes have no such method."""
     assert isinstance(value.type, DataT)
     classes = f.program.datatypes.cases.get(value.type.name, ())
     method = class_attribute(f, node, value, classes, name) if classes else None

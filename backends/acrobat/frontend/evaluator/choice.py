@@ -1,4 +1,4 @@
-"""Choice at run time: of two arms by a truth, and by whether an optional is there."""
+"""Choices at run time, by a condition, by an index, or by whether an optional is None; and the errors that a model raises."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from backends.acrobat.frontend.types import NEVER, contains_unknown
 from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_never, is_staged, is_unknown, retyped, unknown
 from backends.acrobat.ir import nodes as n
 
-Arm = Callable[[], Value]
+Arm = Callable[[], Value]  # compiles one arm of a choice and gives its value
 
 
 def choose(f: Frame, node: ast.AST, cond: Value, then: Arm, orelse: Arm) -> Value:
-    """`then if cond else orelse`; a condition known at compile time compiles one arm only."""
+    """`then() if cond else orelse()`, `cond` a bool of the host; if it is known at compile time, one arm only is compiled."""
     if isinstance(cond, Static):
         return then() if cond.value else orelse()
     return one_of(
@@ -28,7 +28,8 @@ def choose(f: Frame, node: ast.AST, cond: Value, then: Arm, orelse: Arm) -> Valu
 def one_of(
     f: Frame, node: ast.AST, arms: Sequence[Arm], build: Callable[[Any, list[n.Expr]], n.Expr], lost: bool = False
 ) -> Value:
-    """Compile arms of which one is taken at run time. `lost`: it cannot be known which."""
+    """Compile `arms`, of which one is taken at run time, and bind the choice `build(type, bodies)`; `type` covers the arms'
+    values. `lost`: the condition is not known in this round of compiling, and so the result is unknown."""
     branches, owned = [], []
     for arm in arms:
         with f.branch() as b:
@@ -41,7 +42,7 @@ def one_of(
     there = [v for v in values if not is_never(v)]
     if len(there) < len(values) and (not there or not is_staged(there[0]) and all(v == there[0] for v in there)):
         bodies: list[n.Expr] = []
-        for b, v in branches:  # nothing is chosen: what matters is whether the model raises its error
+        for b, v in branches:  # the value is known, or there is none: only the error is decided at run time
             outer, f.builder = f.builder, b
             bodies.append(b.finish(f.atom(v if is_never(v) else Static(0))))
             f.builder = outer
@@ -54,7 +55,7 @@ def one_of(
 
 
 def among(f: Frame, node: ast.AST, index: Value, arms: Sequence[Arm]) -> Value:
-    """The arm that stands at `index`, an int known at run time only: the last one if it is none before."""
+    """`arms[index]()`, for an int that is known at run time only; any other index takes the last arm."""
 
     def other(i: int) -> Value:
         if i == len(arms) - 1:
@@ -68,14 +69,14 @@ def among(f: Frame, node: ast.AST, index: Value, arms: Sequence[Arm]) -> Value:
 
 
 def optional(f: Frame, value: Value) -> Any:
-    """What an optional value may hold; None for other values."""
+    """The type of what an optional value holds if it is not None; None for values that are not optional."""
     if isinstance(value, Dyn) and isinstance(value.type, DataT):
         return f.program.datatypes.optionals.get(value.type.name)
     return None
 
 
 def open_optional(f: Frame, node: ast.AST, value: Dyn, some: Callable[[Value], Value], none: Arm, name: str = "value") -> Value:
-    """`none` if the optional `value` is None, else `some` of what it holds."""
+    """`none()` if the optional `value` is None at run time, else `some` of what it holds, in a variable named `name`."""
     var = f.var(name, optional(f, value))
 
     def build(type: Any, bodies: list[n.Expr]) -> n.Expr:
@@ -85,6 +86,7 @@ def open_optional(f: Frame, node: ast.AST, value: Dyn, some: Callable[[Value], V
 
 
 def is_none(f: Frame, value: Dyn, negate: bool = False) -> Dyn:
+    """Whether an optional is None, or with `negate` is not, as a bool of the host."""
     some = f.var("value", optional(f, value))
     arms = (n.Arm("None", (), n.Lit(not negate, BOOL)), n.Arm("Some", (some,), n.Lit(negate, BOOL)))
     return f.bind(n.Match(value.atom, arms, BOOL, span=f.span), "is_none")
@@ -98,7 +100,7 @@ def negation(f: Frame, value: Value) -> Value:
 
 
 def fail(f: Frame, text: str, values: Sequence[Value] = (), symbols: frozenset[int] = frozenset()) -> Dyn:
-    """What stands in the place of a value where the model raises an error: `text` as for `str.format`, with `values`."""
+    """Stage the model's error `text.format(*values)`; gives a value of type NEVER. `symbols`: which values are strings."""
     place = f"{f.span.file}:{f.span.line}: " if f.span.line else ""
     number = f.program.messages.number(Message(place, text, symbols))
     return retyped(f.host("fail", [Static(number), *values], INT, "raised"), NEVER)

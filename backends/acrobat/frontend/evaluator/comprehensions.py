@@ -1,5 +1,5 @@
-"""List comprehensions: the elements are independent of each other. With conditions or several `for`s a loop first collects
-what the elements are made from."""
+"""Comprehensions. Their elements are computed independently of each other, by a map; with conditions or several `for`s a loop
+first collects the values of the targets."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ from backends.acrobat.frontend.values import (
 )
 from backends.acrobat.ir import nodes as n
 
-KEPT = HIDDEN + "kept"
+KEPT = HIDDEN + "kept"  # the list to which the loops that stand for a comprehension append
 
 
 def comprehension(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str = "") -> Value:
+    """Compile a list comprehension, or a generator expression as a list."""
     first, *rest = node.generators
     if first.is_async:
         return f.problem(node, "this expression is not in the language")
@@ -48,10 +49,10 @@ def comprehension(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str = "
 
 
 def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> Value:
-    """A comprehension whose elements can be computed side by side."""
+    """Compile a comprehension as a map over a list of the program, or unrolled over a tuple."""
     first, *rest = node.generators
     kept = assigned([i for g in node.generators for i in g.ifs])
-    for name in kept:  # after the comprehension Python has the last value
+    for name in kept:  # `:=` in a condition: its last value is not available afterwards
         f.env.pop(name, None)
         f.poisoned[name] = "is assigned in a comprehension", "assign it in a loop"
     if rest or first.ifs:
@@ -81,7 +82,7 @@ def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> 
 
 
 def _changes(f: Frame, generator: ast.comprehension, elt: ast.expr) -> bool:
-    """Whether an element of a comprehension changes a list of this function: then one comes after the other."""
+    """Whether computing an element changes a list of this function, so that elements must be computed in order."""
     before, f.mutated = f.mutated, set()
     with f.trial():
         xs = iterable(f, f.borrowed(generator.iter))
@@ -94,7 +95,7 @@ def _changes(f: Frame, generator: ast.comprehension, elt: ast.expr) -> bool:
 
 
 def _one_by_one(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
-    """A comprehension as a loop that appends."""
+    """Compile a comprehension as a loop that computes and appends its elements in order."""
     append = ast.Attribute(ast.Name(KEPT, ast.Load()), "append", ast.Load())
     first = node.generators[0]
     body = ast.For(first.target, first.iter, [ast.Expr(ast.Call(append, [node.elt], []))], [])
@@ -125,7 +126,7 @@ def _element(f: Frame, target: ast.expr, item: Value, elt: ast.expr) -> Value:
 
 
 def _collected(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
-    """The values of the targets for each element: `for`s inside each other that append."""
+    """The list of the targets' values, one item for each element that the conditions keep, made by nested loops."""
     names = assigned([*(g.target for g in node.generators), *(i for g in node.generators for i in g.ifs)])
     append = ast.Attribute(ast.Name(KEPT, ast.Load()), "append", ast.Load())
     body: ast.stmt = ast.Expr(ast.Call(append, [_tuple(node, names, ast.Load())], []))

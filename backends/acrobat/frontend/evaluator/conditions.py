@@ -1,4 +1,4 @@
-"""Truth, comparison and choice. A test of a variable against None opens the optional: inside, the variable is what it holds."""
+"""Truth values, comparisons, choices. Where a test says that a name is not None, or is of a class, the name has that type."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ COMPARISONS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
 
 
 def condition(f: Frame, value: Value, node: ast.AST) -> Value:
-    """The value as a host truth: numbers and tensors of one element are compared with zero (a tensor waits)."""
+    """`bool(value)` as a bool of the host; for a tensor of one element the instance waits. Problems are reported at `node`."""
     match value:
         case Static(v):
             return Static(bool(v))
@@ -95,7 +95,7 @@ def _optional(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
 
 
 def truth(f: Frame, test: ast.expr) -> Value:
-    """The value of a test as a host truth."""
+    """The truth value of the expression `test`, as a bool of the host."""
     match test:
         case ast.BoolOp(op, [first, *rest]):
             if not rest:
@@ -126,7 +126,7 @@ def bool_value(f: Frame, node: ast.BoolOp, op: ast.boolop, values: list[ast.expr
 
 
 def decide(f: Frame, node: ast.AST, test: ast.expr, then: Arm, orelse: Arm) -> Value:
-    """`then if test else orelse`, with the names that `test` compares with None opened in the arm where they are not None."""
+    """`then() if test else orelse()`. Names and fields that `test` compares with None or classes are narrowed in the arms."""
     match test:
         case ast.UnaryOp(ast.Not(), operand):
             return decide(f, node, operand, orelse, then)
@@ -154,7 +154,7 @@ def decide(f: Frame, node: ast.AST, test: ast.expr, then: Arm, orelse: Arm) -> V
 
 
 def of_class(f: Frame, node: ast.AST, value: Dyn, path: str | None, classes: Value, then: Arm, orelse: Arm) -> Value:
-    """`then if isinstance(value, classes) else orelse`. In each arm it is known of which class the value is."""
+    """`then() if isinstance(value, classes) else orelse()`. The arms know the class, also under `path`, the value's name."""
     whole = f.static_list(classes)
     parts = whole.items if isinstance(whole, TupleV) else (whole,)
     wanted: Any = tuple(c.value for c in parts if isinstance(c, Static) and isinstance(c.value, type))
@@ -200,12 +200,12 @@ def of_class(f: Frame, node: ast.AST, value: Dyn, path: str | None, classes: Val
 
 
 def class_key(path: str) -> str:
-    """The key of `Frame.env` for the class that a name, or a field, is known to be of."""
+    """The key of `Frame.env` under which the class is kept that a name or field is known to be of."""
     return f"{HIDDEN}{path.removeprefix(HIDDEN)}.{HIDDEN}class"
 
 
 def path_of(node: ast.expr) -> str | None:
-    """The key of `Frame.env` for a name, or for fields of what a name stands for."""
+    """The key of `Frame.env` for a name, or for a field `name.a.b`; None for other expressions."""
     match node:
         case ast.Name(name):
             return name
@@ -226,7 +226,7 @@ def _compare(f: Frame, node: ast.Compare, hint: str) -> Value:
 
 
 def _chain(f: Frame, node: ast.AST, left: Value, rest: list[tuple[ast.cmpop, ast.expr]]) -> Value:
-    """`left < a < b`: `b` counts, and is computed, only where `left < a`."""
+    """The comparison `left < a < b`: `b` is computed only where `left < a`."""
     (op, right_node), *others = rest
     right = f.borrowed(right_node)
     one = comparison(f, node, op, left, right)
@@ -236,6 +236,7 @@ def _chain(f: Frame, node: ast.AST, left: Value, rest: list[tuple[ast.cmpop, ast
 
 
 def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:
+    """The value of the comparison `a op b`; a problem is noted for values that cannot be compared."""
     if isinstance(op, (ast.Is, ast.IsNot)) and SYMBOL in (type_or_none(a), type_or_none(b)):
         op = ast.Eq() if isinstance(op, ast.Is) else ast.NotEq()
     if isinstance(op, (ast.Is, ast.IsNot)) or b == Static(None):
@@ -285,7 +286,7 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
 def _same_lists(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
     """`==` and `!=` of lists, element by element."""
     t = f.common([type_of(a), type_of(b)])
-    if contains_unknown(t):  # nothing is known of the elements: at least one is empty
+    if contains_unknown(t):  # an element type is unknown: at least one of the lists is empty
         some = next((v for v in (a, b) if not is_unknown(v)), None)
         if some is None:
             return Static(name == "eq")
@@ -304,8 +305,8 @@ def _same_tuples(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value], b: 
 
 
 def _tuples_in_order(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value], b: Sequence[Value]) -> Value:
-    """`<` and the like of tuples: the first components that differ decide. Where none of those that have an order do, the
-    others would have to, which is an error of the instance as it is in Python."""
+    """`<`, `<=`, `>` and `>=` of tuples: the first components that differ decide. As in Python, it is an error of the instance
+    if the numbers before a component without an order are all equal."""
     if not a or not b:
         return Static(COMPARISONS[type(op)][1](len(a), len(b)))
     if not (is_number(a[0]) and is_number(b[0])):
@@ -318,7 +319,7 @@ def _tuples_in_order(f: Frame, node: ast.AST, op: ast.cmpop, a: Sequence[Value],
 
 
 def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
-    """`a in b`, of what is known at compile time, and of lists of numbers or strings."""
+    """`a in b`, for a container known at compile time, a tuple, a value with a rule for it, or a list of numbers or strings."""
     is_known, x = known(a)
     match b:
         case Static(dict() | list() | tuple() | str() | set() | frozenset() | range() as whole):

@@ -20,14 +20,14 @@ LARGEST = 64
 
 
 def equal(f: Frame, key: Value, constant: Any) -> Value:
-    """Whether a key known at run time only is a constant."""
+    """`key == constant`, for a key that is known at run time only."""
     if type_or_none(key) == SYMBOL and isinstance(constant, (str, Enum)) or type_or_none(key) == INT and type(constant) is int:
         return f.host("eq", [key, Static(constant)], BOOL, "same")
     return Static(False)
 
 
 def contains(f: Frame, key: Value, keys: list[Any]) -> Value:
-    """`key in keys` for constants."""
+    """`key in keys`, for a key that is known at run time only and constants."""
     result: Value = Static(False)
     for constant in keys:
         same = equal(f, key, constant)
@@ -39,7 +39,7 @@ def contains(f: Frame, key: Value, keys: list[Any]) -> Value:
 
 
 def entry(f: Frame, node: ast.AST, table: dict[Any, Any], key: Value) -> Value:
-    """`table[key]`. A key that is not there is an error of the instance."""
+    """`table[key]`. A run-time key that is missing is an error of the instance."""
     is_known, constant = known(key)
     if is_known:
         if constant not in table:
@@ -49,7 +49,7 @@ def entry(f: Frame, node: ast.AST, table: dict[Any, Any], key: Value) -> Value:
 
 
 def position(f: Frame, key: Value, keys: list[Any]) -> Dyn:
-    """Where a key known at run time only stands among constants. One that is not there is an error of the instance."""
+    """The index in the constants `keys` of a key known at run time only. One that is missing is an error of the instance."""
     at: Value = Static(len(keys))
     for i, constant in reversed(list(enumerate(keys))):
         same = equal(f, key, constant)
@@ -60,6 +60,7 @@ def position(f: Frame, key: Value, keys: list[Any]) -> Dyn:
 
 
 def chosen(f: Frame, node: ast.AST, keys: list[Any], key: Value, make: Callable[[Any], Value]) -> Value:
+    """`make(k)` for the constant `k` of `keys` that is equal to a key known at run time only."""
     if is_unknown(key):
         return unknown()
     keys = [k for k in keys if equal(f, key, k) != Static(False)]
@@ -71,7 +72,7 @@ def chosen(f: Frame, node: ast.AST, keys: list[Any], key: Value, make: Callable[
 
 
 def of_constant(f: Frame, node: ast.AST, method: types.BuiltinMethodType, args: list[Value]) -> Value:
-    """A method of a dictionary, list, tuple or string known at compile time, which stays as it is."""
+    """The result of a method of a dictionary, list, tuple or string known at compile time, none of which it may change."""
     owner: Any = method.__self__
     name = method.__name__
     facts = [known(a) for a in args]

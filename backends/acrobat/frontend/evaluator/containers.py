@@ -1,7 +1,7 @@
-"""Sets and dictionaries that the model makes, or that come in an instance with other keys each time.
+"""Sets and dictionaries that the model makes, and dictionaries of an instance whose keys differ between instances.
 
-In the program they are lists: of the elements, each once, or of (key, value) pairs, in the order in which they came in, as
-Python keeps dictionaries. `ListT.kind` tells them from lists while the front end works. Looking up takes time with their size.
+The program has them as lists in order of insertion: a set as its elements, each once, a dictionary as (key, value) pairs.
+`ListT.kind` distinguishes them from lists in the front end. A look-up takes time proportional to their size.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def kind_of(value: Any) -> str:
 
 
 def default_of(f: Frame, whole: Any) -> Value | None:
-    """What a dictionary has for keys that it has not; None if that is an error."""
+    """The default of a `defaultdict` or `Counter` for missing keys; None for a dictionary where these are an error."""
     t = type_or_none(whole)
     match t.kind.partition(":")[2] if isinstance(t, ListT) else "":
         case "int" | "count":
@@ -72,12 +72,12 @@ def default_of(f: Frame, whole: Any) -> Value | None:
 
 
 def items_of(value: Any) -> Dyn:
-    """The elements, or the pairs, as a list."""
+    """A set or dictionary as the list of its elements or pairs."""
     return retyped(value, replace(value.type, kind="list"))
 
 
 def of_kind(value: Value, kind: Any) -> Value:
-    """A list seen as a set, or as a dictionary."""
+    """A list of elements as a set, or of pairs as a dictionary."""
     if is_unknown(value) and not is_container(value):
         return unknown()
     assert isinstance(value, Dyn)
@@ -103,7 +103,7 @@ def set_of(f: Frame, node: ast.AST, items: Value) -> Value:
 
 
 def dict_of(f: Frame, node: ast.AST, pairs: Sequence[tuple[Value, Value]]) -> Value:
-    """The dictionary of entries written out."""
+    """The dictionary of the written-out entries `pairs`."""
     result: Value = empty_of_kind(f, "dict")
     for key, value in pairs:
         result = put(f, node, result, key, value)
@@ -137,13 +137,13 @@ def put(f: Frame, node: ast.AST, whole: Value, key: Value, value: Value) -> Valu
 
 
 def puts_in(value: Value) -> bool:
-    """Whether looking up a key that is not there puts it into the dictionary."""
+    """Whether looking up a missing key enters it into the dictionary, as a `defaultdict` does."""
     t = type_or_none(value)
     return isinstance(t, ListT) and t.kind.startswith("dict:") and t.kind != "dict:count"
 
 
 def observed(f: Frame, name: str) -> bool:
-    """Whether the function does anything with a dictionary but look up and put in entries."""
+    """Whether the function uses the dictionary otherwise than to look up or assign entries, and so can notice further keys."""
     if f.definition is None or name in [a.arg for a in (*f.definition.args.args, *f.definition.args.kwonlyargs)]:
         return True
     looked_up = {id(x.value) for x in ast.walk(f.definition) if isinstance(x, ast.Subscript)}
@@ -154,7 +154,7 @@ def observed(f: Frame, name: str) -> bool:
 
 
 def look_up(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
-    """`whole[key]`; a key that is not there is an error of the instance."""
+    """`whole[key]`; a missing key gives the dictionary's default, or is an error of the instance."""
     default = default_of(f, whole)
     if default is not None and not nothing_known(key):
         found = contains(f, node, whole, key)
@@ -168,7 +168,7 @@ def look_up(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
 
 
 def _there(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
-    """The value of a key that the dictionary has."""
+    """The value of a key; a missing key is an error of the instance."""
     if is_unknown(whole) or is_unknown(key):
         t = whole.type.item.items[1] if isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT) else UNKNOWN
         return guess(t) if isinstance(t, ListT) else unknown()
@@ -199,7 +199,7 @@ def column(f: Frame, whole: Dyn, which: int) -> Value:
 
 
 def contains(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
-    if is_unknown(whole):  # nothing was put into it so far: what is done then may tell its type
+    if is_unknown(whole):  # what is done with a missing key may tell the type
         f.program.incomplete |= not is_empty(whole)
         return Static(False)
     if is_unknown(key):
@@ -212,7 +212,7 @@ def contains(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
 
 @handles(METHODS, "set", "dict")
 def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwargs: dict[str, Value]) -> Value | None:
-    """A method that leaves the set or dictionary as it is."""
+    """A method of a set or dictionary that is called for its result."""
     if kwargs:
         return None
     whole, name = method.owner, method.name
@@ -283,7 +283,7 @@ SET_METHODS = {
 
 
 def _of_sets(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value | None:
-    """What an operator gives of two sets."""
+    """The result of an operator on two sets, by its name ("bitor", "le", ...); None for an operator that sets do not have."""
     functions = {
         "bitor": python.union,
         "bitand": python.common,
@@ -311,7 +311,7 @@ def _binary(f: Frame, node: ast.AST, op: ast.operator, name: str, a: Value, b: V
 
 
 def merged(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
-    """The entries of two dictionaries; of equal keys those of the second count."""
+    """The dictionary `a | b`: for keys in both the entry of `b` counts."""
     if nothing_known(a) or nothing_known(b):
         return unknown()
     t = f.common([type_of(a), type_of(b)])
@@ -337,7 +337,7 @@ def _compared(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value |
 
 
 def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast.expr]) -> None:
-    """`s.add(x)` and the like, as a statement."""
+    """Compile a method call that stands as a statement and changes the set or dictionary `owner`: `s.add(x)` and the like."""
     values = [f.expression(a) for a in args]
     found = place(f, s, owner, name)
     if found is None:
@@ -394,7 +394,7 @@ DEFAULTS: dict[Any, str] = {int: "int", float: "float", list: "list", set: "set"
 
 @handles(FUNCTIONS, collections.defaultdict)
 def _default_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    """A dictionary that has a value for each key. Looking one up puts it in, which is seen by iterating only."""
+    """`defaultdict(factory)`: an empty dictionary whose kind names the default."""
     match args:
         case [Static(factory)] if factory in DEFAULTS:
             return empty(replace(EMPTY["dict"], kind=f"dict:{DEFAULTS[factory]}"), f.span)

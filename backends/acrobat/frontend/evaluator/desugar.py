@@ -1,5 +1,5 @@
-"""Python's shorter forms said in longer ones, before anything is compiled: `else` of loops, `:=`, generator functions,
-`try` with `finally`, `del`. What goes in and comes out is a function's syntax tree; positions stay those of the source."""
+"""Rewrites a function's syntax tree, before it is compiled, into one without `else` of loops, `:=`, `yield`, `try` with
+`finally`, and `del` of items. What is rewritten keeps its position in the source."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _cache: dict[int, tuple[ast.FunctionDef, ast.FunctionDef]] = {}
 
 
 def plainly(definition: ast.FunctionDef) -> ast.FunctionDef:
-    """The definition without the shorter forms; the same one each time."""
+    """The rewritten definition; the same object each time that it is asked for."""
     found = _cache.get(id(definition))
     if found is None or found[0] is not definition:
         found = _cache[id(definition)] = (definition, _function(definition))
@@ -29,7 +29,7 @@ def is_generator(definition: ast.FunctionDef) -> bool:
 
 
 def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and those inside it, without what stands in functions and classes of its own."""
+    """A node and the nodes inside it, but for the bodies of functions, lambdas and classes inside it."""
     yield node
     if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
         for child in ast.iter_child_nodes(node):
@@ -37,7 +37,7 @@ def own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _names_inside(node: ast.AST) -> bool:
-    """Whether `name := value` stands in it."""
+    """Whether a node contains `name := value`."""
     return any(isinstance(x, ast.NamedExpr) for x in own_nodes(node))
 
 
@@ -52,12 +52,12 @@ def _function(definition: ast.FunctionDef) -> ast.FunctionDef:
 
 
 def statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """The same for statements that stand alone."""
+    """The rewritten form of statements that are not a whole function."""
     return _Statements().body(body)
 
 
 def _at(where: ast.AST, made: ast.stmt) -> ast.stmt:
-    """A statement with the position of another in all that has none."""
+    """The statement `made`; its nodes without a position get that of `where`."""
     for node in ast.walk(made):
         if isinstance(node, (ast.expr, ast.stmt)) and not hasattr(node, "lineno"):
             ast.copy_location(node, where)
@@ -65,7 +65,7 @@ def _at(where: ast.AST, made: ast.stmt) -> ast.stmt:
 
 
 class _Statements:
-    """Rewrites bodies. `count` numbers the names that are made."""
+    """Rewrites bodies. `count` is the number of hidden names made so far."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -79,7 +79,7 @@ class _Statements:
                 return self._if(s)
             case ast.While() if _names_inside(s.test):
                 if s.orelse:
-                    return [s]  # `break` would mean two things
+                    return [s]  # the `break` below would skip the `else`
                 leave = ast.If(ast.UnaryOp(ast.Not(), s.test), [ast.Break()], [])
                 endless = ast.While(ast.Constant(True), [leave, *s.body], [])
                 return self.statement(_at(s, ast.copy_location(endless, s)))
@@ -139,7 +139,7 @@ class _Statements:
         return [start, made, _at(s, ast.If(test, self.body(s.orelse), []))]
 
     def _delete(self, s: ast.Delete, target: ast.expr) -> list[ast.stmt]:
-        """`del xs[i]` takes the item out; what is deleted by its name is not looked at again."""
+        """`del xs[i]` becomes `xs.pop(i)`, `del xs[a:b]` becomes `xs[a:b] = []`, and `del name` stays."""
         match target:
             case ast.Subscript(owner, ast.Slice()):
                 cut = ast.Subscript(owner, target.slice, ast.Store())
@@ -154,7 +154,7 @@ class _Statements:
         return [ast.copy_location(ast.Delete([target]), s)]
 
     def _hoisted(self, s: ast.stmt) -> list[ast.stmt]:
-        """A statement without bodies, the assignments inside its expressions made before it."""
+        """A statement without bodies, after the assignments that `:=` makes in it."""
         if not _names_inside(s):
             return [s]
         hoist = _Hoist(s)
@@ -222,16 +222,16 @@ def _as_list(value: ast.stmt | list[ast.stmt]) -> list[ast.stmt]:
 
 
 class _Hoist:
-    """Takes `name := value` out of an expression where it is always computed: the assignment comes before, the name stays.
-    One that is computed for some instances only stays, and so does one that what is computed before it could tell from an
-    earlier one: both are refused where they are compiled."""
+    """Takes each `name := value` that is always computed out of an expression: `before` gets an assignment, the name takes its
+    place. A `:=` that is not always computed stays, and so does one after a call or a use of its name, which would notice the
+    earlier assignment. What stays is refused when it is compiled."""
 
     def __init__(self, whole: ast.AST) -> None:
         self.before: list[ast.stmt] = []
         self.whole = whole
 
     def _first(self, node: ast.NamedExpr) -> bool:
-        """Whether nothing that comes before reads the name, or may change a list."""
+        """Whether nothing that is computed before `node` reads its name or is a call."""
         for other in own_nodes(self.whole):
             match other:
                 case ast.Name(name, ast.Load()) if name == node.target.id and _start(other) < _start(node):

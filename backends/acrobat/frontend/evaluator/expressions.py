@@ -1,5 +1,4 @@
-"""Expressions of the source: names, constants, displays, attributes, indexing. Operators, comparisons, calls and comprehensions
-stand in files of their own."""
+"""Names, constants, displays, attributes, indexing, lambdas and f-strings; other expressions have files of their own."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ def _constant(f: Frame, node: ast.Constant, hint: str) -> Value:
 def _name(f: Frame, node: ast.Name, hint: str) -> Value:
     name = node.id
     if name in f.env:
-        f.owned.discard(name)  # what reads the name may keep its list; see Frame.borrowed
+        f.owned.discard(name)  # the reader may keep a reference to the list; `Frame.borrowed` undoes this
         if is_unassigned(type_or_none(f.env[name])):
             f.env[name] = _assigned(f, node, f.env[name])
         return f.env[name]
@@ -52,7 +51,7 @@ def _name(f: Frame, node: ast.Name, hint: str) -> Value:
 
 
 def _assigned(f: Frame, node: ast.Name, value: Value) -> Value:
-    """What a name stands for that may have no value: then Python raises an error."""
+    """The value of a name that is assigned on some paths only; if it has none, that is an error of the instance."""
     if not isinstance(value, Dyn):
         return f.problem(node, f"`{node.id}` is not assigned here", "assign it on every path, or before")
     text = f"UnboundLocalError: `{node.id}` has no value here"
@@ -152,7 +151,7 @@ def _dict(f: Frame, node: ast.Dict, hint: str) -> Value:
 
 
 def _spread(f: Frame, node: ast.AST, elts: Sequence[ast.expr], tuple_: bool) -> Value:
-    """A display with `*xs` in it."""
+    """A list or tuple display with `*xs` in it."""
     parts: list[Value] = []
     for e in elts:
         if not isinstance(e, ast.Starred):

@@ -34,12 +34,12 @@ def _assert(f: Frame, s: ast.Assert) -> None:
 
 
 def raised_if(f: Frame, s: ast.If) -> None:
-    """`if test: raise ...`: what follows is no arm of it."""
+    """Compile `if test: raise ...` as a check, so that what follows is not compiled inside of an arm."""
     choose(f, s, truth(f, s.test), lambda: failing(f, s.body[0]), lambda: Static(None))
 
 
 def failing(f: Frame, s: ast.stmt) -> Value:
-    """What stands in the place of a value where a `raise` statement comes."""
+    """Stage the error of the `raise` statement `s`; gives a value of type NEVER."""
     assert isinstance(s, ast.Raise)
     with f.at(s):
         callee = s.exc.func if isinstance(s.exc, ast.Call) else s.exc
@@ -64,7 +64,7 @@ def _fail(f: Frame, kind: str, parts: Sequence[ast.expr]) -> Value:
 
 
 class _Text:
-    """A text under construction: `format` as for `str.format`, and the `values` known at run time only that it shows."""
+    """The message of an error, under construction: `format.format(*values)`, where `symbols` has the indices of strings."""
 
     def __init__(self, f: Frame) -> None:
         self.f = f
@@ -76,7 +76,7 @@ class _Text:
         self.format += text.replace("{", "{{").replace("}", "}}")
 
     def add(self, part: ast.expr) -> None:
-        """What an expression for a text shows: an f-string, texts joined by `+`, `str(x)`, a value."""
+        """Append what an expression shows as text: an f-string, texts joined by `+`, `str(x)`, or a value."""
         match part:
             case ast.Constant(str() as text):
                 self.constant(text)
@@ -97,7 +97,7 @@ class _Text:
                 self.show(part, "", "")
 
     def show(self, part: ast.expr, conversion: str, spec: str) -> None:
-        """A value; of one that is no number and no text it is said what it is."""
+        """Append a value; of one that is neither a number nor a string, what it is."""
         value = self.f.borrowed(part)
         is_known, x = known(value)
         how = (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "")

@@ -1,5 +1,4 @@
-"""The compilation of one function for one set of argument types: the walk over its syntax tree by the tables, names in scope,
-bindings under construction, coercions."""
+"""The compilation of one function for one set of argument types: walking its syntax tree, scopes, bindings, coercions."""
 
 from __future__ import annotations
 
@@ -70,7 +69,7 @@ ADVICE = {
 
 
 class ProgramServices(Protocol):
-    """What a frame asks of the whole program."""
+    """What a frame needs of the compiler of the whole program, `ProgramBuilder`."""
 
     datatypes: Datatypes
     symbols: Symbols
@@ -89,41 +88,43 @@ class ProgramServices(Protocol):
 
 
 class Frame:
+    """The state of compiling one function for one set of argument types. A problem is noted, and compiling goes on."""
+
     def __init__(self, program: ProgramServices, file: str, namespace: dict[str, Any], what: str) -> None:
         self.program = program
         self.file = file
         self.namespace = namespace
         self.what = what  # the function's name, for messages
-        self.key: Any = None  # the function, and what it is compiled for
+        self.key: Any = None  # the function, and the signature of the arguments it is compiled for
         self.definition: ast.FunctionDef | None = None  # the function's syntax tree
-        self.function: FunctionType | None = None  # where the namespace's names come from
+        self.function: FunctionType | None = None  # the function whose globals and closure are the namespace
         self.names = Names()
         self.builder = Builder(self.names)
         self.span = Span(file, 0)
         self.env: Env = {}
-        self.weights: set[str] = set()  # parameters that are tensors of a module passed
+        self.weights: set[str] = set()  # parameters that are tensors of a module given as an argument
         self.poisoned: dict[str, tuple[str, str]] = {}  # names that cannot be used here: why, and what to do
-        self.reported: set[tuple[str, str]] = set()  # names and reasons that a problem was noted for: once is enough
-        self.owned: set[str] = set()  # names whose list nothing else can see: they may be appended to
-        self.new_lists: set[str] = set()  # variables that hold a list which a function has made and given out
-        self.mutated: set[str] = set()  # names whose list or tensor was changed so far
-        self.lent: set[str] = set()  # names that owned their list when they were given to the call compiled now
+        self.reported: set[tuple[str, str]] = set()  # names and reasons of problems that are noted already
+        self.owned: set[str] = set()  # names that alone refer to their list or object (`ownership`)
+        self.new_lists: set[str] = set()  # variables that hold a new list, made by a called function
+        self.mutated: set[str] = set()  # names whose list, object or tensor was changed in place so far
+        self.lent: set[str] = set()  # entries of `owned` for the arguments of the call compiled now
         self.left: set[str] = set()  # `owned` at the end of the last branch
         self.result: Any = UnknownT()  # the function's result type, as far as it is known
-        self.cases: tuple[str, ...] = ()  # the cases, from outside in, that the match compiled now has found
-        self.unmatched: tuple[ast.AST, str] | None = None  # the match, and the case, that nothing in it matches
-        self.displays: dict[str, tuple[Value, ...]] = {}  # list variables whose elements are known one by one
+        self.cases: tuple[str, ...] = ()  # the cases found so far in a `match`, the outermost value's first
+        self.unmatched: tuple[ast.AST, str] | None = None  # a `match`, and a case that none of its patterns matches
+        self.displays: dict[str, tuple[Value, ...]] = {}  # list variable -> its elements, if known one by one
         self.lengths: set[str] = set()  # variables that hold the extent of a list or ragged tensor
-        self.nonempty: set[str] = set()  # lists that were stacked: PyTorch raises for one without items
-        self.lengths_of: dict[str, str] = {}  # a list's variable -> that of a list known to be as long
-        self.dropped: ast.AST | None = None  # the call compiled now whose result nothing uses
-        self.quiet = 0
+        self.nonempty: set[str] = set()  # variables of lists that must have an item, such as stacked ones
+        self.lengths_of: dict[str, str] = {}  # list variable -> that of a list known to be as long
+        self.dropped: ast.AST | None = None  # the expression compiled now, if it stands as a statement
+        self.quiet = 0  # how many trials are around the code compiled now
         self.cause: Problem | None = None  # the first problem of the last trial
 
     # ---- walking the syntax tree
 
     def expression(self, node: ast.expr, hint: str = "") -> Value:
-        """The value of `node`; problems are noted and give an unknown value."""
+        """The value of `node`; a problem is noted and gives an unknown value. `hint` is a name for the value's variable."""
         with self.at(node):
             handler = EXPRESSIONS.get(type(node))
             if handler is None:
@@ -138,7 +139,7 @@ class Frame:
                 return self.problem(node, str(error))
 
     def unchanging(self, node: ast.AST, work: Callable[[], Value]) -> Value:
-        """The value of `work`, in which no list may be changed: parts of it are compiled several times, or in a branch."""
+        """`work()`, in which changing a list is a problem: parts of `node` are compiled several times, or in a branch."""
         before, self.mutated = self.mutated, set()
         value = work()
         changed, self.mutated = self.mutated & set(self.env), before | self.mutated
@@ -153,7 +154,7 @@ class Frame:
         if handler is None:
             what = OUTSIDE.get(type(s), f"`{type(s).__name__.lower()}`")
             self.problem(s, f"{what} is not in the language", ADVICE.get(type(s), "LANGUAGE.md lists the statements"))
-            if isinstance(s, ast.Try) and not leaves(s):  # what stands in it may have problems too, and makes names
+            if isinstance(s, ast.Try) and not leaves(s):  # for the problems in it and the names that it assigns
                 self.straight(s.body)
             return
         try:
@@ -170,7 +171,7 @@ class Frame:
                 self.statement(s)
 
     def value_of(self, body: Sequence[ast.stmt], exits: Exits) -> Value:
-        """The value of a body that leaves by one of `exits`."""
+        """Compile a body that may be left early. Its value is that of the exit through which it is left."""
         for i, s in enumerate(body):
             with self.at(s):
                 handler = LEAVING.get(type(s)) if leaves(s) else None
@@ -182,13 +183,13 @@ class Frame:
                     except (Mismatch, AnnotationError) as error:
                         return self.problem(s, str(error))
                 self.statement(s)
-                if leaves(s):  # in a way that is not in the language, which was told
+                if leaves(s):  # by a statement outside the language, whose problem is noted
                     inner = s.body if isinstance(s, ast.Try) else []
                     return self.value_of([*inner, *body[i + 1 :]], exits) if inner else unknown()
         return exits.fall()
 
     def borrowed(self, node: ast.expr) -> Value:
-        """As `expression`, for an operand that is looked at and not kept: its list still belongs to its name alone."""
+        """As `expression`, for an operand to which the result keeps no reference: a name that owned its list still does."""
         name = root_of(node)
         kept = set() if name is None else {name, deep(name)} & self.owned
         value = self.expression(node)
@@ -197,7 +198,7 @@ class Frame:
 
     @contextmanager
     def elsewhere(self, function: FunctionType, file: str, env: Env) -> Iterator[None]:
-        """Compile a part of another function in this place."""
+        """A context for compiling a part of another function here: with its globals, closure and file, and the names `env`."""
         before = self.env, self.owned, self.poisoned, self.function, self.namespace, self.file
         self.env, self.owned, self.poisoned, self.function = env, set(), {}, function
         self.namespace, self.file = function.__globals__ | closure(function), file
@@ -209,7 +210,7 @@ class Frame:
     # ---- problems
 
     def problem(self, node: ast.AST | Span, message: str, advice: str = "") -> Dyn:
-        """Note what is wrong and go on with a value that silences what follows from it."""
+        """Note a problem (in a trial, keep the first as `cause`); gives an unknown value, which causes no further problems."""
         span = node if isinstance(node, Span) else span_of(node, self.file)
         if not self.quiet:
             self.program.problem(Problem(span, message, advice))
@@ -219,7 +220,7 @@ class Frame:
 
     @contextmanager
     def trial(self) -> Iterator[None]:
-        """Compile to see types only: nothing of it stays but what it tells about functions called."""
+        """A context for finding types only: of what is compiled in it only the facts about called functions are kept."""
         taken, displays, incomplete = set(self.names.taken), dict(self.displays), self.program.incomplete
         self.quiet += 1
         if self.quiet == 1:
@@ -246,7 +247,7 @@ class Frame:
 
     @contextmanager
     def branch(self) -> Iterator[Builder]:
-        """A nested chain of lets with the scope as it is now."""
+        """A context that compiles a nested chain of lets in a copy of the scope; `left` then has its `owned` at the end."""
         outer, env, poisoned, owned = self.builder, dict(self.env), dict(self.poisoned), set(self.owned)
         self.builder = outer.inner()
         try:
@@ -260,7 +261,7 @@ class Frame:
         return isinstance(atom, n.Weight) or (isinstance(atom, n.Var) and atom.name in self.weights)
 
     def rebind(self, name: str, value: Value) -> None:
-        """`name` stands for `value` from here on; what was known of its fields is forgotten."""
+        """From here on `name` stands for `value`; what was known about its fields and its owner is forgotten."""
         for path in [k for k in self.env if k.startswith(f"{HIDDEN}{name}.")]:
             del self.env[path]
         self.env[name] = value
@@ -271,6 +272,7 @@ class Frame:
         return n.Var(self.names.fresh(name.lstrip(HIDDEN)), type, span=self.span)
 
     def host(self, op: str, args: Sequence[Value], type: Type, hint: str = "") -> Dyn:
+        """Bind the result, of this type, of a host operation. It is a placeholder if an argument or the type is unknown."""
         if any(is_unknown(a) for a in args) or contains_unknown(type):
             return guess(type)
         return self.bind(n.Host(op, tuple(self.atom(a) for a in args), type, span=self.span), hint or op.removeprefix("list."))
@@ -377,18 +379,18 @@ class Frame:
         raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
 
     def learnt(self, span: Span) -> Any:
-        """The type that a list made at a place has, as far as earlier rounds have found it."""
+        """The type of the list that is made at a place in the source, as far as earlier rounds have found it."""
         return self.program.learnt.get((self.key, span), UnknownT())
 
     def learn(self, span: Span, type: Any) -> None:
-        """Note the type of a list whose elements' type was not known where it is made."""
+        """Note for the next round the type of the list made at `span`, whose element type was not known there."""
         self.program.incomplete = True
         if not contains_unknown(type) and self.learnt(span) != type:
             self.program.learnt[self.key, span] = type
             self.program.changed = True
 
     def not_yet(self, type: Any) -> Dyn:
-        """A list with elements that is made here, and whose type is known in part only."""
+        """A placeholder for a list with elements that is made here, and whose type is known in part only."""
         self.program.incomplete = True
         return Dyn(FilledPlaceholder("", type, span=self.span))
 
@@ -416,7 +418,7 @@ class Frame:
     # ---- small helpers
 
     def places(self, values: Sequence[Value]) -> str:
-        """What `values` are and the lines they come from."""
+        """For messages: the types of `values` and the lines that they come from."""
         out: dict[str, None] = {}
         for v in values:
             t, line = type_or_none(v), self.line_of(v)
@@ -433,7 +435,7 @@ class Frame:
         return 0
 
     def display(self, value: Value) -> list[Value] | None:
-        """The elements of a list written out in this function, or None."""
+        """The elements of a tuple, or of a list whose elements are known one by one; None for other values."""
         if isinstance(value, TupleV):
             return list(value.items)
         if isinstance(value, Dyn) and isinstance(value.atom, n.Var) and value.atom.name in self.displays:
@@ -441,14 +443,14 @@ class Frame:
         return None
 
     def static_list(self, value: Any) -> Any:
-        """A tuple or list display as TupleV; other values unchanged."""
+        """A constant tuple or list, or a list whose elements are known one by one, as TupleV; other values unchanged."""
         if isinstance(value, Static) and isinstance(value.value, (tuple, list)):
             return TupleV(tuple(Static(v) for v in value.value))
         items = self.display(value) if isinstance(value, Dyn) else None
         return TupleV(tuple(items)) if items is not None else value
 
     def spread(self, args: Sequence[Any]) -> list[Any]:
-        """The extents of `f(a, b, c)` or `f((a, b, c))`."""
+        """The arguments of `f(a, b, c)` or of `f((a, b, c))`: PyTorch takes extents in both forms."""
         if len(args) == 1:
             whole = self.static_list(args[0])
             if isinstance(whole, TupleV):
@@ -456,7 +458,7 @@ class Frame:
         return list(args)
 
     def components(self, value: Value, count: int | None = None) -> list[Value] | None:
-        """The components of a tuple value, or None if it is not one (of `count` components)."""
+        """The components of a tuple, or `count` elements of a list; None for other values, and if there are not `count`."""
         match value:
             case TupleV(items):
                 out = list(items)
@@ -483,7 +485,7 @@ class Frame:
         return None
 
     def _elements(self, xs: Dyn, count: int) -> list[Value]:
-        """A list taken apart; one that has not `count` elements is an error of the instance, as it is in Python."""
+        """The `count` elements of a list. As in Python, a list of another length is an error of the instance."""
         assert isinstance(xs.type, ListT)
         size = self.host("list.len", [xs], INT, "size")
         wrong = self.host("int", [self.host("ne", [size, Static(count)], BOOL)], INT)

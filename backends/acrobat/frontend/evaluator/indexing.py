@@ -157,7 +157,7 @@ def element_at(f: Frame, index: ast.AST, value: Dyn, i: Value) -> Value:
 
 
 def as_index(f: Frame, i: Value) -> Value:
-    """What stands as an index, as the int that it is; other values as they are."""
+    """The int that a value is when it is used as an index; a value without a rule for that is given as it is."""
     handler = INDICES.get(kind(i))
     return i if handler is None else handler(f, i)
 

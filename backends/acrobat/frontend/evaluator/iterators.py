@@ -1,4 +1,4 @@
-"""`itertools`, `functools` and Python's own functions on iterators. What they give is a list that is used at once."""
+"""`itertools`, `functools` and Python's functions on iterators. Each result is a list, held as an iterator to be used once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from backends.acrobat.library import iteration
 
 
 def items_of(f: Frame, node: ast.AST, value: Value) -> Value:
-    """What can be iterated over, as a list of the program. Raises Refused."""
+    """`value` as a list of the program. Raises Refused if it cannot be iterated over, or is no list."""
     whole = iterable(f, value)
     found = as_list(f, node, whole)
     if not is_list(found) and not nothing_known(found):
@@ -46,7 +46,7 @@ def _once(value: Value) -> Value:
 
 
 def _by_library(name: str, function: Callable[..., Any], *parameters: str) -> Callable[..., Value]:
-    """A handler that calls a function of the library, of which the last parameter is a list."""
+    """A handler that calls a function of `backends/acrobat/library` whose last parameter is a list."""
 
     def work(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
         *values, xs = CallArguments(name, args, kwargs).bind(*parameters)
@@ -219,7 +219,7 @@ def _iter(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], 
 
 @handles(FUNCTIONS, next)
 def _next(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    """The first of what is made for this call: nothing else can take the rest."""
+    """`next` of an iterator that is made for this call, so that its further items are not used."""
     xs, *default = CallArguments("next", args, kwargs).bind("iterator", "default", default=Held("index", Static(None)))
     if not isinstance(xs, Held) or xs.kind != "iterator":
         if nothing_known(xs):
@@ -240,7 +240,7 @@ def _next(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value],
 
 @handles(FUNCTIONS, functools.reduce)
 def _reduce(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    """What `sums.total` leaves: it adds."""
+    """`functools.reduce` by any function but an addition, which `sums.total` compiles."""
     function, xs, *start = args
     items = items_of(f, node, xs)
     if nothing_known(items) or any(map(nothing_known, start)):

@@ -1,4 +1,4 @@
-"""Lists of the program: made from items, walked over, joined, and summed up."""
+"""Lists of the program: making, mapping, slicing, joining and folding them."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ def empty_list(f: Frame) -> Dyn:
 
 
 def list_of(f: Frame, node: ast.AST, items: list[Value], hint: str = "") -> Value:
+    """The list of these items; or their tuple, if their types differ and all are constants or modules, or all are tensors."""
     if not items:
         return empty_list(f)
     try:
@@ -65,7 +66,7 @@ def list_of(f: Frame, node: ast.AST, items: list[Value], hint: str = "") -> Valu
 
 
 def as_list(f: Frame, node: ast.AST, value: Value) -> Value:
-    """What a loop runs over as a list of the program: a tuple becomes one that is written out."""
+    """The list of the components of a tuple; other values unchanged."""
     return list_of(f, node, list(value.items)) if isinstance(value, TupleV) else value
 
 
@@ -73,7 +74,7 @@ def as_list(f: Frame, node: ast.AST, value: Value) -> Value:
 
 
 def iterable(f: Frame, value: Value) -> Value:
-    """The value as a list of the program, or as a tuple to unroll over. Raises Refused."""
+    """What a loop over `value` iterates: a list of the program, or a tuple to unroll the loop over. Raises Refused."""
     handler = ITERATION.get(kind(value))
     if handler is not None:
         return handler(f, value)
@@ -104,7 +105,7 @@ def item_type(value: Any) -> Any:
 
 
 def mapped(f: Frame, lists: Sequence[Array], body: Rows, held: str = "row") -> Dyn:
-    """`[body(*items) for items in zip(*lists)]`, a list of Python's kind."""
+    """The list `[body(*items) for items in zip(*lists)]`. Different lengths are an error of the instance."""
     plain = [retyped(xs, ListT(item_type(xs))) for xs in lists]
     plain = [plain[0], *(of_length(f, xs, plain[0]) for xs in plain[1:])]
     items = [item_type(xs) for xs in plain]
@@ -125,20 +126,20 @@ def mapped(f: Frame, lists: Sequence[Array], body: Rows, held: str = "row") -> D
 
 
 def _origin(f: Frame, xs: Array) -> str:
-    """The variable of the list from which a chain of maps has made `xs`: all of them are as long."""
+    """The variable of the list from which a chain of maps has made `xs`: all lists of the chain have one length."""
     name = getattr(xs.atom, "name", "")
     return f.lengths_of.get(name, name)
 
 
 def stacked(f: Frame, xs: Array) -> Dyn:
-    """The list under a name of its own, of which is known that it must have an item."""
+    """A copy of the list, which is known to have an item from now on: PyTorch's `stack` raises for an empty list."""
     named = mapped(f, [xs], lambda row: row)
     f.nonempty.add(getattr(named.atom, "name", ""))
     return named
 
 
 def has_items(f: Frame, xs: Array) -> bool:
-    """Whether a list must have an item: it has been stacked, or made of such a one by a chain of maps."""
+    """Whether a list is known to have an item: `stacked` has made it, or a chain of maps from such a list."""
     return getattr(xs.atom, "name", "") in f.nonempty
 
 
@@ -174,6 +175,7 @@ def length(f: Frame, xs: Array) -> Dyn:
 
 
 def at(f: Frame, xs: Array, i: Value) -> Dyn:
+    """The item of a list, or the part of a ragged tensor, at index `i`."""
     assert isinstance(xs, Dyn)
     return f.host("list.get", [retyped(xs, ListT(item_type(xs))), i], item_type(xs), "row")
 
@@ -212,14 +214,14 @@ def sliced(f: Frame, node: ast.AST, items: Value, start: Value, stop: Value, ste
 
 
 def head(f: Frame, xs: Value) -> tuple[Value, Value]:
-    """The rest and the first of a list that must have one."""
+    """The list without its first item, and that item. An empty list is an error of the instance."""
     t = type_of(xs)
     first = f.host("list.get", [xs, Static(0)], t.item, "first")
     return f.host("list.slice", [xs, Static(1), Static(END)], t, "others"), first
 
 
 def fold(f: Frame, xs: Value, init: Value, step: Callable[[Value, Value], Value]) -> Value:
-    """`init` and the items of a list, put together two by two from the left."""
+    """The left fold `step(...step(step(init, first), second)..., last)` of a list."""
     t = type_of(init)
     item, so_far = f.var("item", t), f.var("total", t)
     with f.branch() as b:

@@ -1,5 +1,4 @@
-"""`for` and `while` loops that run at run time: which names they carry from round to round, of which types, and what `break`
-and `return` inside them do."""
+"""`for` and `while` loops that run at run time: the names that they carry from round to round, and `break` and `return`."""
 
 from __future__ import annotations
 
@@ -50,25 +49,25 @@ is an error that names it."""
 
 
 def iterated(f: Frame, s: ast.For) -> Value:
-    """What the loop runs over: a list of the program, or a tuple to unroll over."""
+    """What the `for` loop `s` iterates: a list of the program, or a tuple to unroll the loop over. Raises Refused."""
     value = f.borrowed(s.iter)
     changed = assigned(s.body)
     for name in _running_over(s.iter):
         if name in changed:
-            f.owned.discard(name)  # the loop would see what is appended
+            f.owned.discard(name)  # the body may not change the list: Python's loop would notice
     for call in (x for x in ast.walk(s.iter) if isinstance(x, ast.Call)):
         fed = [name for name in _seen_by_generator(f, call) if name in changed or name in changed_in(f, s.body)]
         if fed:
             raise Refused(f"`{fed[0]}` is changed while a generator that sees it is walked over", "write `list(...)` around it")
     if isinstance(s.iter, (ast.Name, ast.Subscript, ast.Attribute)) and holds_parts(value):
-        seen_inside(f, s.iter)  # under the loop's variable
+        seen_inside(f, s.iter)  # the loop's variable refers to a part
     if isinstance(value, Static) and isinstance(value.value, range) and _picks_modules(f, s):
         return TupleV(tuple(map(Static, value.value)))
     return iterable(f, value)
 
 
 def _seen_by_generator(f: Frame, call: ast.Call) -> list[str]:
-    """The names that a generator function sees which a call calls; none for other functions."""
+    """The names whose values a generator function that `call` calls gets or sees; [] for calls of other functions."""
     with f.trial():
         callee = f.borrowed(call.func)
     match callee:
@@ -110,7 +109,7 @@ def _picks_modules(f: Frame, s: ast.For) -> bool:
 
 
 def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
-    """A loop over the list `xs`, or (None) a `while` loop. The carried names' last values stay in scope."""
+    """Compile a `for` loop over the list `xs`, or a `while` loop (`xs` None). The carried names' last values stay in scope."""
     item = getattr(type_or_none(xs), "item", None) if xs is not None else None
     if xs is not None and (item is None or contains_unknown(item)):
         _lost(f, s)
@@ -169,9 +168,9 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
 def returning(
     f: Frame, s: LoopStatement, xs: Value | None, returns: Callable[[ast.AST, Value], Value], go_on: Callable[[], Value]
 ) -> Value:
-    """A loop with `return` inside: it carries the result, None until there is one. `go_on` is for where it stays None."""
+    """Compile a loop with `return` inside: `returns` compiles what follows with a result, `go_on` what follows without one."""
     if contains_unknown(f.result):
-        with f.trial():  # may tell the type of the result
+        with f.trial():  # it may find the type of the result
             _carried(f, s, getattr(type_or_none(xs), "item", None) if xs is not None else None)
     if contains_unknown(f.result):
         _lost(f, s)
@@ -188,7 +187,7 @@ def returning(
 
 
 def _enter(f: Frame, values: Mapping[str, Value]) -> None:
-    """The carried names as a round finds them."""
+    """Bind the carried names to their values at the start of a round. A name that owned its list still does."""
     owned = f.owned & {x for name in values for x in (name, deep(name))}
     for name, value in values.items():
         f.rebind(name, value)
@@ -206,7 +205,7 @@ def _body(f: Frame, s: LoopStatement, type: TupleT, round: Callable[[], Value]) 
 
 
 def _round(f: Frame, s: LoopStatement, item: Value | None, carried: Sequence[str], types: Sequence[Any], quits: bool) -> Value:
-    """One round: the tuple of the carried names' new values, and whether the loop is left."""
+    """Compile one round. Gives the tuple of the carried names' new values and, with `quits`, whether the loop ends."""
     if isinstance(s, ast.For) and item is not None:
         assign(f, s.target, item)
 
@@ -238,7 +237,8 @@ def _round(f: Frame, s: LoopStatement, item: Value | None, carried: Sequence[str
 
 
 def _opened(f: Frame, s: ast.While, then: Callable[[], Value], orelse: Callable[[], Value], start: int = 0) -> Value:
-    """`then`, with the names open that the loop's test says are not None; where one is None after all, `orelse`."""
+    """`then()`, where each name that the test of the `while` loop compares with None, or whose class it asks for, is of the
+    type that the test says; `orelse()` where it is not. Of a test with `and` the parts from `start` on count."""
     tests = s.test.values if isinstance(s.test, ast.BoolOp) and isinstance(s.test.op, ast.And) else [s.test]
     for k, test in enumerate(tests[start:], start):
         match test:
@@ -264,7 +264,7 @@ def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any
     own = set(assigned([s.target])) if isinstance(s, ast.For) else set()
     carried = [x for x in changed_in(f, s.body) if x in f.env and x not in own and type_or_none(f.env[x]) is not None]
     later = [x for x in dict.fromkeys((*own, *changed_in(f, s.body))) if x not in carried and x != RETURNED and lives(f, s, x)]
-    for name in later:  # what it has after the loop, if there was a round
+    for name in later:  # read after the loop, and assigned if there was a round
         if name not in f.env or type_or_none(f.env[name]) is None:
             if name in f.poisoned:
                 continue
@@ -307,14 +307,14 @@ def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any
 
 
 def _start(f: Frame, name: str, type: Any) -> Value:
-    """What a name that a loop carries stands for in a round."""
+    """The value of a carried name at the start of a round, by its type."""
     if type is NONE:
         return Static(None)
     return NOTHING if type is UNASSIGNED else Dyn(f.var(name, type))
 
 
 def _trial(f: Frame, s: LoopStatement, ways: list[dict[str, Value]]) -> Value:
-    """Compile a round, noting in `ways` what is in scope at each of its ends."""
+    """Compile a round to find types. At each end of the round the names in scope and their values are appended to `ways`."""
 
     def end() -> Value:
         ways.append(dict(f.env))
@@ -325,7 +325,7 @@ def _trial(f: Frame, s: LoopStatement, ways: list[dict[str, Value]]) -> Value:
         try:
             f.result = join_types(f.result, t) if t is not None else f.result
         except Mismatch:
-            pass  # told where the value is returned for good
+            pass  # reported when the loop is compiled for good
         return end()
 
     if any(leaves(b) for b in s.body):
@@ -335,7 +335,7 @@ def _trial(f: Frame, s: LoopStatement, ways: list[dict[str, Value]]) -> Value:
 
 
 def _lost(f: Frame, s: LoopStatement, types: dict[str, Any] | None = None) -> None:
-    """The loop cannot be compiled yet. Go on as if its names kept their types; a later round of the whole knows more."""
+    """Go on after a loop whose types are not known in this round of compiling, as if the names assigned in it kept theirs."""
     f.program.incomplete = True
     unclear = [name for name, t in (types or {}).items() if contains_unknown(t)]
     if unclear and not f.quiet:

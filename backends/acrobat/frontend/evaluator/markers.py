@@ -1,4 +1,4 @@
-"""`phase` and `parallel`, which say something about the program and are the identity in Python."""
+"""The markers `phase` and `parallel`, which state something about the program and are the identity in Python."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _parallel(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Val
 
 
 def _marked(f: Frame, node: ast.Call, marker: Any, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    """`phase` and `parallel`. An operand has the span of its argument, by which messages name it."""
+    """Compile a call of a marker. Each operand gets the span of its argument, which messages then name."""
     name = marker.__name__
     if kwargs:
         return f.problem(node, f"`{name}` takes no keyword arguments")
@@ -67,7 +67,7 @@ def _marked(f: Frame, node: ast.Call, marker: Any, args: list[Value], kwargs: di
 
 
 def _written_out(f: Frame, result: Dyn, value: Value) -> Dyn:
-    """A marked list; if its elements are known one by one, so are those of the result."""
+    """The result of a marker. If the elements of the marked list are known one by one, so are those of the result."""
     items = f.display(value) if is_list(value) else None
     if items is not None and isinstance(result.atom, n.Var) and isinstance(result.type, ListT):
         t = result.type.item

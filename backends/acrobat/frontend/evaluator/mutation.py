@@ -1,6 +1,6 @@
-"""Changes in place of lists that a function has made itself, and the rule for all such changes.
+"""Changes in place of lists that a function has made itself, and the rule for all changes in place.
 
-The program is pure: a change binds the name to a new value. That is right where nothing else can see the old one, which is what
+The program is pure: a change binds the name to a new value. That is right where nothing else refers to the old value, which
 `Frame.owned` says of a name; elsewhere the change is refused at its line.
 """
 
@@ -47,8 +47,8 @@ class ChangedPlace:
 
 
 def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace, Value] | None:
-    """The place that an expression names, which nothing else sees, and what stands there. None if it may be seen elsewhere,
-    which is noted, or is not known yet."""
+    """The place that `node` names, and its present value. None if something else may refer to that value, for which a problem
+    is noted, or if the value is not known yet. `what` names the change in messages."""
     match node:
         case ast.Name(name):
             value = f.env.get(name, unknown())
@@ -87,7 +87,7 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
 
 
 def _alone(f: Frame, s: ast.AST, name: str, value: Value, what: str) -> bool:
-    """Whether a name is the only one of its value; noted where it is not."""
+    """Whether `name` alone refers to its value; a problem is noted if not."""
     if name in f.owned:
         return True
     if getattr(value, "python_object", None) is not None:
@@ -105,7 +105,7 @@ def _alone(f: Frame, s: ast.AST, name: str, value: Value, what: str) -> bool:
 
 
 def _deep(f: Frame, s: ast.AST, node: ast.expr, what: str) -> bool:
-    """Whether nothing but its name sees what is inside of a value; noted where something may."""
+    """Whether nothing but the name at the root of `node` refers to parts of its value; a problem is noted if something may."""
     name = root_of(node)
     if name is not None and deep(name) in f.owned:
         return True
@@ -114,7 +114,7 @@ def _deep(f: Frame, s: ast.AST, node: ast.expr, what: str) -> bool:
 
 
 def give(f: Frame, name: str | ChangedPlace, value: Value) -> None:
-    """`name` is changed to `value`, which still belongs to it alone."""
+    """Bind a changed name or place to its new value, to which it alone refers."""
     if isinstance(name, ChangedPlace):
         name.put(value)
         return
@@ -125,7 +125,7 @@ def give(f: Frame, name: str | ChangedPlace, value: Value) -> None:
 
 
 def put_into(f: Frame, s: ast.AST, where: ChangedPlace, whole: Value, entries: Sequence[ast.expr], value: Value) -> None:
-    """`whole[entries] = value`, of what stands at a place."""
+    """Compile `whole[entries] = value`, where `whole` is the present value of the place `where`."""
     handler = ITEMS_PUT.get(kind(whole))
     if handler is None:
         f.problem(s, f"an item of {describe(type_or_none(whole))} cannot be assigned to")
@@ -134,7 +134,7 @@ def put_into(f: Frame, s: ast.AST, where: ChangedPlace, whole: Value, entries: S
 
 
 def put_attribute(f: Frame, s: ast.AST, where: ChangedPlace, whole: Value, name: str, value: Value) -> None:
-    """`whole.name = value`, of an object that stands at a place."""
+    """Compile `whole.name = value`, where `whole` is the present value of the place `where`."""
     if nothing_known(whole):
         return
     handler = ATTRIBUTES_PUT.get(kind(whole))
@@ -145,7 +145,7 @@ def put_attribute(f: Frame, s: ast.AST, where: ChangedPlace, whole: Value, name:
 
 
 def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast.expr]) -> None:
-    """`xs.append(x)` and the like, as a statement."""
+    """Compile a method call that stands as a statement and changes a list: `xs.append(x)` and the like."""
     if isinstance(owner, ast.IfExp):  # (a if test else b).append(x)
         arms = [
             ast.Expr(ast.Call(ast.Attribute(side, name, ast.Load()), list(args), [])) for side in (owner.body, owner.orelse)
@@ -156,7 +156,7 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
                 ast.copy_location(made, s)
         f.straight([chosen])
         return
-    values = [f.expression(a) for a in args]  # which may change the list, or show it to others
+    values = [f.expression(a) for a in args]  # first, as they may change the list, or make others refer to it
     found = place(f, s, owner, name)
     if found is None:
         return
@@ -193,7 +193,7 @@ def part(f: Frame, xs: Value, start: Value, stop: Value) -> Dyn:
 
 
 def from_end(f: Frame, xs: Value, i: Value) -> Value:
-    """An index that counts from the end if it is negative, as one from the start."""
+    """The index `i` of a list, counted from the start: a negative one has the list's length added."""
     is_known, at = known(i)
     if is_known and at >= 0:
         return i

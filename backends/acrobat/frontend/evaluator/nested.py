@@ -1,5 +1,5 @@
-"""Functions inside functions. One is compiled as a function of its own, that takes the names which it sees of the functions
-around it as further arguments; those that it changes it gives back (`outputs`)."""
+"""Functions inside functions, by lambda lifting: each is compiled as a separate function. The names of the functions around it
+that it uses become further arguments, and those that it changes further results (`outputs`)."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ def _define(f: Frame, s: ast.FunctionDef) -> None:
 
 
 def captured(f: Frame, value: Nested) -> list[str]:
-    """The names of the functions around it that a nested function sees, itself or through others that it calls, and that have
-    a value where it is called."""
+    """The names of the functions around it that a nested function, or one that it calls, uses and that have a value in `f`."""
     found: dict[str, None] = {}
     pending: list[Any] = [value]
     while pending:
@@ -51,7 +50,7 @@ def captured(f: Frame, value: Nested) -> list[str]:
 
 
 def changes(f: Frame, value: Nested) -> list[str]:
-    """Of the names that a nested function sees, those that it may give other values: lists, and what it says is `nonlocal`."""
+    """The captured names whose values a nested function may change: lists, and what it declares `nonlocal`."""
     seen = captured(f, value)
     function = lifted(f, value, seen)
     always = given_back(function)
@@ -60,7 +59,7 @@ def changes(f: Frame, value: Nested) -> list[str]:
 
 
 def lifted(f: Frame, value: Nested, names: list[str]) -> FunctionType:
-    """The function of its own that a nested one is compiled as: it takes `names` by keyword."""
+    """The function object as which a nested function is compiled: `names` are further keyword parameters of it."""
     key = value.file, value.node.lineno, value.node.col_offset, value.outer, tuple(names)
     if key not in _functions:
         made = FunctionType((lambda: None).__code__, value.outer.__globals__ if value.outer else {}, value.node.name)
@@ -79,7 +78,7 @@ def lifted(f: Frame, value: Nested, names: list[str]) -> FunctionType:
 
 
 def written_out(f: Frame, node: ast.Call, value: Nested) -> ast.Call:
-    """A call of a nested function by its name, with the names that it sees written as arguments."""
+    """A call of a nested function by its name, with the captured names added as keyword arguments."""
     if value.env is not None:
         return node
     made = copy(node)
@@ -93,7 +92,7 @@ def written_out(f: Frame, node: ast.Call, value: Nested) -> ast.Call:
 def _call(f: Frame, node: ast.AST, callee: Nested, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     seen = captured(f, callee) if callee.env is None else list(callee.env)
     function = lifted(f, callee, seen) if callee.lifted is None else callee.lifted
-    if any(name not in kwargs for name in seen):  # not a call by its name: what it changes could not be given back
+    if any(name not in kwargs for name in seen):  # not called by its name: the caller could not bind what it changes
         kwargs = {**kwargs, **{name: (callee.env or f.env)[name] for name in seen}}
         node = ast.copy_location(ast.Pass(), node)
     parameters = [x.arg for x in (*callee.node.args.posonlyargs, *callee.node.args.args)]
@@ -103,7 +102,7 @@ def _call(f: Frame, node: ast.AST, callee: Nested, args: list[Value], kwargs: di
 
 
 def up_to_date(f: Frame, value: Closure) -> None:
-    """Raises Refused for a lambda that sees a name which has another value by now: in Python it sees that one."""
+    """Raises Refused for a lambda that uses a name to which another value was assigned since: Python would use that one."""
     if value.function is not f.function:
         return
     for name, held in value.env.items():
@@ -112,7 +111,7 @@ def up_to_date(f: Frame, value: Closure) -> None:
 
 
 def kept(f: Frame, value: Value) -> Value:
-    """A nested function as another function can be given it: with the values that it sees."""
+    """A nested function as it is passed to other functions, with the present values of its captured names. Raises Refused."""
     if isinstance(value, Closure):
         up_to_date(f, value)
     if not isinstance(value, Nested) or value.env is not None:

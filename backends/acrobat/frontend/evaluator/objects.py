@@ -34,7 +34,7 @@ from backends.acrobat.ir import nodes as n
 
 
 def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    """A dataclass. The shapes of its tensor fields are learnt here."""
+    """Compile the construction of a dataclass, or of a dictionary's record. Shapes of tensor fields come from the values."""
     datatypes = f.program.datatypes
     t = DataT(datatypes.union_of(cls))
     if issubclass(cls, RecordOf):
@@ -53,13 +53,13 @@ def construct(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dic
 
 
 def _made_by(f: Frame, factory: Any) -> ast.expr:
-    """A call of the function that makes the default value of a field."""
+    """An expression that calls the `default_factory` of a field."""
     known: dict[Any, ast.expr] = {list: ast.List([], ast.Load()), dict: ast.Dict([], [])}
     return known[factory] if factory in known else ast.Call(Given(f.program.wrap(factory)), [], [])
 
 
 class Given(ast.expr):
-    """An expression whose value is there already."""
+    """A syntax-tree node for an expression that has been compiled already, to `value`."""
 
     _fields = ()
 
@@ -74,7 +74,7 @@ def _given(f: Frame, node: Given, hint: str) -> Value:
 
 
 def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: dict[str, Value]) -> Value:
-    """An object of an ordinary class: what its `__init__` gives to attributes, one after the other."""
+    """Compile the construction of a named tuple, or of an ordinary class, whose `__init__` gives the attributes values."""
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         names = list(cls._fields)
         given: dict[str, Any] = inspect.getattr_static(cls, "_field_defaults")
@@ -103,8 +103,7 @@ def instantiate(f: Frame, node: ast.AST, cls: type, args: list[Value], kwargs: d
 def _initialise(
     f: Frame, node: ast.AST, cls: type, init: types.FunctionType, me: str, values: dict[str, Value], held: dict[str, Value]
 ) -> bool:
-    """Run an `__init__` for the attributes that it gives to `held`. False if it does what is not in the language, which is
-    noted."""
+    """Compile an `__init__` here, putting its attributes into `held`. False, with a problem noted, if that is not possible."""
     definition, file = source_of(init)
     written = _in_order(definition.body, me)
     rewritten = _Attributes(me, {*written, *held})
@@ -140,7 +139,7 @@ def _base(
     held: dict[str, Value],
     me: str,
 ) -> bool:
-    """`super().__init__(...)` inside of an `__init__`."""
+    """Compile `super().__init__(...)` inside of an `__init__`. False as in `_initialise`."""
     owner = next((c for c in cls.__mro__ if vars(c).get("__init__") is init), cls)
     later = cls.__mro__[cls.__mro__.index(owner) + 1 :]
     base = next((vars(c)["__init__"] for c in later if "__init__" in vars(c)), None)
@@ -158,7 +157,7 @@ def _base(
 
 
 class _Attributes(ast.NodeTransformer):
-    """Reads and writes names in place of the attributes of an object that is being made."""
+    """Replaces the attributes `names` of the object that an `__init__` makes by variables with hidden names."""
 
     def __init__(self, me: str, names: set[str]) -> None:
         self.me, self.names = me, names
@@ -215,7 +214,7 @@ def _put_entry(f: Frame, s: ast.AST, where: Any, whole: Dyn, entries: Sequence[a
 
 @handles(ATTRIBUTES_PUT, "object")
 def put_attribute(f: Frame, s: ast.AST, where: object, whole: Dyn, name: str, value: Value) -> None:
-    """`x.name = value`, of an object that its place alone has: an object with the new value."""
+    """Compile `x.name = value`: the place `where`, which alone refers to the object, gets one with the new value."""
     assert isinstance(whole.type, DataT)
     datatypes = f.program.datatypes
     classes = datatypes.cases.get(whole.type.name, ())
@@ -238,7 +237,7 @@ def put_attribute(f: Frame, s: ast.AST, where: object, whole: Dyn, name: str, va
 
 
 def made(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Value]) -> Value:
-    """An object of `cls`, a case of `t`, with these values in its fields, whose types are learnt here."""
+    """An object of `cls`, a case of `t`, with these values in its fields. The fields' types are widened to cover the values."""
     datatypes = f.program.datatypes
     atoms = []
     for x, v in held.items():
@@ -293,7 +292,7 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
 
 
 def of_known_class(f: Frame, node: ast.AST, value: Value, cls: type, name: str) -> Value:
-    """An attribute of an object whose class is known: a field that nothing has read so far is read from the next round on."""
+    """An attribute of an object of a known class. A field that was not read before is read from the next round on."""
     if isinstance(value, Dyn) and f.program.datatypes.has_field(cls, name):
         f.program.incomplete = True
         return guess(f.program.datatypes.field_type(cls, name))
@@ -303,8 +302,7 @@ def of_known_class(f: Frame, node: ast.AST, value: Value, cls: type, name: str) 
 
 
 def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type], name: str) -> Value | None:
-    """A method, property or constant of the class of an instance's object, the same in all classes of the union; None if they
-    have none."""
+    """A method, property or constant that all `classes` of an object's union have in common; None if there is none."""
     if name == "_replace" and all(hasattr(c, "_fields") for c in classes):
         return Partial(Static(dataclasses.replace), (value,), ())
     found = [inspect.getattr_static(c, name, None) for c in classes]
@@ -328,7 +326,7 @@ def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type]
 
 @handles(FUNCTIONS, id)
 def _identity(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    """`id(x)` of an object of the instance: a number that it alone has."""
+    """`id(x)` of an object of the instance: a number that no other object of the instance has."""
     (x,) = CallArguments("id", args, kwargs).bind("object")
     if nothing_known(x):
         return unknown()
@@ -351,7 +349,7 @@ def parts_of_tuple(f: Frame, value: Value) -> list[Value] | None:
 
 @handles(FUNCTIONS, dataclasses.replace)
 def _replace(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    """A dataclass with other values in some of its fields."""
+    """`dataclasses.replace`: an object with other values in some of its fields."""
     (x,) = CallArguments("replace", args, {}).bind("obj")
     if nothing_known(x):
         return unknown()

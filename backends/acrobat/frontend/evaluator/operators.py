@@ -1,4 +1,4 @@
-"""Unary and binary operators: on numbers, lists and tuples here, on other values by their rules."""
+"""Unary and binary operators on numbers, lists and tuples; the tables BINARY and UNARY have the rules for other values."""
 
 from __future__ import annotations
 
@@ -55,6 +55,7 @@ SYMBOLS = {"mod": "%", "floordiv": "//", "pow": "**", "bitand": "&", "bitor": "|
 
 
 def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Value:
+    """The value of `a op b`; a problem is noted for operands that the operator does not take."""
     name, python = OPERATORS[type(op)]
     (known_a, x), (known_b, y) = known(a), known(b)
     if known_a and known_b:
@@ -112,7 +113,7 @@ def _of_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
 
 
 def _repeated(f: Frame, node: ast.AST, xs: Value, times: Value) -> Value:
-    """`[x] * n`."""
+    """`xs * times` of a list."""
     items = f.display(xs)
     if is_unknown(xs):
         return xs
@@ -123,7 +124,7 @@ def _repeated(f: Frame, node: ast.AST, xs: Value, times: Value) -> Value:
 
 
 def as_int(f: Frame, v: Value) -> Value:
-    """Bools count as ints in arithmetic."""
+    """A bool as the int that it is in arithmetic; other values unchanged."""
     if isinstance(v, Static) and isinstance(v.value, bool):
         return Static(int(v.value))
     return f.host("int", [v], INT) if isinstance(v, Dyn) and v.type == BOOL else v

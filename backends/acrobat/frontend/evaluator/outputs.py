@@ -1,7 +1,7 @@
-"""Lists that a function is given and changes: the compiled function gives them back beside its result.
+"""Parameters whose lists or objects a function changes: the compiled function gives the new ones beside its result.
 
-Which parameters these are is read off the source: one whose name has a method that changes lists called on it, or an item
-assigned to, or which is handed on to such a parameter of another function.
+The source says which they are: those on which a method that changes lists is called, to an item or attribute of which a value
+is assigned, or which are passed to such a parameter of another function.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from backends.acrobat.frontend.source import LIFTED, source_of, stripped
 
 
 def changed_parameters(function: types.FunctionType, owner: type | None, known: dict[Any, tuple[str, ...]]) -> tuple[str, ...]:
-    """The names of the parameters whose lists `function` changes, in order. `owner` is the class of the object whose method
-    it is, or None; `known` keeps what was found, by function."""
+    """The names of the parameters whose lists or objects `function` changes, in order. `owner` is the class of the object whose
+    method it is, or None; `known` is a cache of results, by function."""
     function = stripped(function)
     if function in known:
         return known[function]
-    known[function] = ()  # what a recursion hands on to itself is found by its own changes
+    known[function] = ()  # ends a recursion, which changes what its own body changes
     definition = plainly(source_of(function)[0])
     parameters = [a.arg for a in (*definition.args.args, *definition.args.kwonlyargs)]
     rebound = {
@@ -60,20 +60,20 @@ def changed_parameters(function: types.FunctionType, owner: type | None, known: 
 
 
 def nonlocals(definition: ast.FunctionDef) -> set[str]:
-    """The names of the functions around it that a function inside them assigns to."""
+    """The names that a function declares `nonlocal`, functions inside of it aside."""
     return {name for s in definition.body for x in own_nodes(s) if isinstance(x, ast.Nonlocal) for name in x.names}
 
 
 def given_back(function: types.FunctionType) -> set[str]:
-    """The names that a function inside others assigns to, whatever they stand for."""
+    """The names that a nested function, or one that it calls, declares `nonlocal`: their values always become results."""
     if function not in LIFTED:
         return set()
     return set().union(*map(nonlocals, (LIFTED[function].definition, *LIFTED[function].others)))
 
 
 def _resolved(function: types.FunctionType, owner: type | None, callee: ast.expr) -> list[tuple[types.FunctionType, bool]]:
-    """The functions that a call may mean, as far as its name tells, and whether they are methods: one of the same object, a
-    function of the same file, or the methods of that name of the classes that the file knows."""
+    """The functions that a call may mean, judged by the name, and whether each is a method: a global of the file, a method of
+    `self`, or the methods of that name of all classes among the file's globals."""
     found: list[tuple[Any, bool]] = []
     match callee:
         case ast.Name(name):

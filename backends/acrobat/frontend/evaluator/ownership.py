@@ -1,7 +1,7 @@
-"""Whether a value, and what is inside of it, is seen under one name only: then changing it in place is binding the name anew.
+"""Ownership: whether one name alone refers to a value, and to its parts. Only then is changing the value in place the same as
+binding the name to a new value.
 
-`Frame.owned` has the names that alone have their list or object, and under `deep(name)` those of which nothing else sees any
-part either.
+`Frame.owned` has a name if it alone refers to its list or object, and `deep(name)` if nothing else refers to any part of that.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def changeable(t: Any) -> bool:
 
 
 def holds_parts(value: Any) -> bool:
-    """Whether something inside of a value could be changed in place, as far as its type is known."""
+    """Whether a list or an object has, or may have, parts that could be changed in place; False for other values."""
     t = None if value is None else type_or_none(value)
     return isinstance(t, DataT) or isinstance(t, ListT) and (contains_unknown(t.item) or changeable(t.item))
 
 
 def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
-    """Whether an expression makes a new list, set, dictionary or object, which nothing else can see. `value` is its value."""
+    """Whether an expression makes a new list, set, dictionary or object, to which nothing else refers. `value` is its value."""
     match source:
         case ast.Call(func) if is_object(value):
             return _class_named(f, func) or getattr(value.atom, "name", "") in f.new_lists
@@ -53,8 +53,7 @@ def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
 
 
 def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
-    """Whether an expression makes a value of which nothing else can see any part that could be changed. `type` is the value's,
-    where it is known."""
+    """Whether nothing else refers to any changeable part of the value of an expression. `type` is the value's, if known."""
     if type is not None and not contains_unknown(type) and not changeable(type):
         return True
     if type is None and isinstance(source, (ast.ListComp, ast.BinOp)):
@@ -95,7 +94,7 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
 
 
 def _fresh_written(elt: ast.expr, type: Any) -> bool:
-    """The same of an element of a comprehension, as far as it is written."""
+    """As `fresh_inside`, for an element of a comprehension: its variables have no values here, so only its form counts."""
     if type is not None and not contains_unknown(type) and not changeable(type):
         return True
     item = type.item if isinstance(type, ListT) else None
@@ -117,7 +116,7 @@ def _fresh_written(elt: ast.expr, type: Any) -> bool:
 
 
 def _class_named(f: Frame, node: ast.expr) -> bool:
-    """Whether an expression names a class of the user's, whose objects a call makes."""
+    """Whether an expression names a class, so that a call of it makes a new object."""
     match node:
         case ast.Name(name):
             value = f.env[name] if name in f.env else Static(f.namespace.get(name))
@@ -128,7 +127,7 @@ def _class_named(f: Frame, node: ast.expr) -> bool:
 
 
 def seen_inside(f: Frame, node: ast.expr) -> None:
-    """A part of what an expression names may be seen elsewhere from here on."""
+    """Note that from here on something else may refer to a part of what `node` names."""
     name = root_of(node)
     if name is not None:
         f.owned.discard(deep(name))

@@ -1,5 +1,4 @@
-"""`match` over dataclasses, as a decision tree: each value is looked at once, and arms are tried in the order they are
-written."""
+"""`match` statements as decision trees: the class of a value is tested once for all cases, which are tried in source order."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from backends.acrobat.ir import nodes as n
 
 @dataclass(frozen=True, slots=True)
 class PatternRow:
-    """An arm still in question: tests to be made, names already bound."""
+    """A case that may still match: the tests that remain, as (value, pattern), and the names bound so far."""
 
     tests: tuple[tuple[Value, ast.pattern], ...]
     names: tuple[tuple[str, Value], ...]
@@ -27,7 +26,7 @@ class PatternRow:
 
 
 def match_rows(f: Frame, s: ast.Match, arm: Callable[[Sequence[ast.stmt]], Value], fall: Callable[[], Value]) -> Value:
-    """The value of a match statement whose arms' bodies become values by `arm`, no arm matching by `fall`."""
+    """The value of a `match` statement: `arm` compiles the body of the case that matches, `fall` what comes if none does."""
     subject = f.borrowed(s.subject)
     f.cases = ()
     rows = [row for c in s.cases for row in _alternatives(PatternRow(((subject, c.pattern),), (), c))]
@@ -35,7 +34,7 @@ def match_rows(f: Frame, s: ast.Match, arm: Callable[[Sequence[ast.stmt]], Value
 
 
 def _alternatives(row: PatternRow) -> list[PatternRow]:
-    """`A | B` is one row for each: what they do is compiled for each."""
+    """The row with one alternative each of its `A | B` patterns. The body of the case is compiled for each of them."""
     row = _settle(row)
     for i, (value, pattern) in enumerate(row.tests):
         if isinstance(pattern, ast.MatchOr):
@@ -45,7 +44,7 @@ def _alternatives(row: PatternRow) -> list[PatternRow]:
 
 
 def _settle(row: PatternRow) -> PatternRow:
-    """Turn captures and wildcards into names."""
+    """The row with its captures and wildcards, which always match, turned into bound names."""
     tests, names = [], list(row.names)
     for value, pattern in row.tests:
         while isinstance(pattern, ast.MatchAs):
@@ -62,6 +61,7 @@ def _settle(row: PatternRow) -> PatternRow:
 def _rows(
     f: Frame, s: ast.Match, rows: list[PatternRow], arm: Callable[[Sequence[ast.stmt]], Value], fall: Callable[[], Value]
 ) -> Value:
+    """The value of the match from here on: a decision by the first test of the first row."""
     if not rows:
         return fall()
     first, rest = rows[0], rows[1:]
@@ -99,7 +99,7 @@ def _rows(
 
 
 def _may_be_none(f: Frame, value: Value) -> bool:
-    """False where a test before this one, or the value's type, says that it is there: `case None` is never taken then."""
+    """Whether a value may be None, as far as its type and the tests before this one say."""
     return is_unknown(value) or optional(f, value) is not None
 
 
@@ -142,7 +142,7 @@ def _list(
     arm: Callable[[Sequence[ast.stmt]], Value],
     fall: Callable[[], Value],
 ) -> Value:
-    """The first row takes a list apart: the others are tried where its length is another."""
+    """The first row's pattern is a list: it is tried where the length fits, the other rows where it does not."""
     if is_unknown(value):
         return unknown()
     first, rest = rows[0], rows[1:]
@@ -177,7 +177,7 @@ def _switch(
     arm: Callable[[Sequence[ast.stmt]], Value],
     fall: Callable[[], Value],
 ) -> Value:
-    """Look at the case of `value`; each case goes on with the rows that it leaves possible."""
+    """Branch on the class of `value`, or on whether it is None; each branch goes on with the rows that may still match."""
     if is_unknown(value):
         return unknown()
     if not isinstance(value, Dyn) or not isinstance(value.type, DataT):
@@ -217,7 +217,7 @@ def _switch(
 
 
 def _given_optional(row: PatternRow, value: Dyn, some: Dyn | None) -> list[PatternRow]:
-    """The row if `value` holds `some`, or (None) is None; [] if it does not match then."""
+    """What remains of a row if the optional `value` holds `some`, or, if that is None, is None; [] if it cannot match."""
     tests: list[tuple[Value, ast.pattern]] = []
     for v, p in row.tests:
         if v != value:
@@ -234,7 +234,7 @@ def _given_optional(row: PatternRow, value: Dyn, some: Dyn | None) -> list[Patte
 
 
 def _given_case(f: Frame, row: PatternRow, value: Dyn, cls: type, variables: tuple[n.Var, ...]) -> list[PatternRow]:
-    """The row if `value` is a `cls`; [] if it does not match then."""
+    """What remains of a row if `value` is a `cls` whose fields are `variables`; [] if it cannot match."""
     tests: list[tuple[Value, ast.pattern]] = []
     for v, p in row.tests:
         if v != value or not isinstance(p, ast.MatchClass):
@@ -267,7 +267,7 @@ def _given_case(f: Frame, row: PatternRow, value: Dyn, cls: type, variables: tup
 
 
 def _ask_for_fields(f: Frame, rows: Sequence[PatternRow], value: Dyn) -> None:
-    """Has the fields that patterns name be read: of a class known from a sample no others are."""
+    """Mark the fields that patterns name as read: of a class known from a sample the program has such fields only."""
     for p in [p for row in rows for v, p in row.tests if v == value and isinstance(p, ast.MatchClass)]:
         wanted = f.expression(p.cls)
         if isinstance(wanted, Static) and isinstance(wanted.value, type):

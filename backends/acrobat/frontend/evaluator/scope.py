@@ -1,4 +1,4 @@
-"""Names: what a statement assigns, binding values to targets, and which names own their list."""
+"""Binding values to the targets of assignments, and which names alone refer to their list or object afterwards."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ from backends.acrobat.frontend.values import (
 
 
 def assign(f: Frame, target: ast.expr, value: Value) -> None:
+    """Bind `value` to a target: a name, an item, an attribute, or a tuple or list of targets. Raises Mismatch."""
     match target:
         case ast.Name(name):
             if isinstance(value, Held) and value.kind == "iterator":
@@ -68,7 +69,7 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
 
 
 def _starred(f: Frame, target: ast.expr, elts: Sequence[ast.expr], value: Value) -> None:
-    """`a, *rest = value`: of a tuple, or of a list where the star comes last."""
+    """Bind `a, *rest, b = value`, where `value` is a tuple or a list of the program."""
     at = next(i for i, e in enumerate(elts) if isinstance(e, ast.Starred))
     star, after = elts[at], len(elts) - at - 1
     assert isinstance(star, ast.Starred)
@@ -85,7 +86,7 @@ def _starred(f: Frame, target: ast.expr, elts: Sequence[ast.expr], value: Value)
         values.append(f.host("list.slice", [value, Static(at), Static(END)], type_of(value), "rest"))
     elif is_list(value):
         size = f.host("list.len", [value], INT, "size")
-        f.host("list.get", [value, Static(at + after - 1)], type_of(value).item, "element")  # as many there must be
+        f.host("list.get", [value, Static(at + after - 1)], type_of(value).item, "element")  # a shorter list is an error
         values = [f.host("list.get", [value, Static(i)], type_of(value).item, "element") for i in range(at)]
         end = f.host("sub", [size, Static(after)], INT, "end")
         values.append(f.host("list.slice", [value, Static(at), end], type_of(value), "rest"))
@@ -105,7 +106,7 @@ def _starred(f: Frame, target: ast.expr, elts: Sequence[ast.expr], value: Value)
 
 
 def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
-    """After `target = source`: a list that `source` has just made belongs to its name alone."""
+    """Update `Frame.owned` after `target = source`: a name that was given a new list, object or tensor alone refers to it."""
     match target, source:
         case ast.Tuple(targets), ast.Tuple(sources) if len(targets) == len(sources):
             for t, s in zip(targets, sources, strict=True):
@@ -131,12 +132,12 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
 
 
 def lives(f: Frame, s: ast.AST, name: str) -> bool:
-    """Whether what a statement gives a name is read after it."""
+    """Whether a name may be read after the statement `s` before another value is assigned to it."""
     return f.definition is not None and live_after(f.definition.body, s, name)
 
 
 def changed_in(f: Frame, nodes: Sequence[ast.AST]) -> list[str]:
-    """The names that a body may assign, and those of lists that it may change by giving them to a call."""
+    """The names that a body may assign, and the names of lists and objects that a call in it may change."""
     names = assigned(nodes)
     for called in (x.func for node in nodes for x in ast.walk(node) if isinstance(x, ast.Call)):
         inside = f.env.get(called.id) if isinstance(called, ast.Name) else None

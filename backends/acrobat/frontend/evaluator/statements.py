@@ -1,6 +1,6 @@
-"""Statements of the source. A body is compiled in one of two ways: straight, leaving the names it assigns in scope; or,
-where it may leave by `return`, `break` or `continue`, as an expression whose value is what leaving means: the rest of the
-statements then stands in every arm that goes on."""
+"""Statements of the source. A body that cannot be left early is compiled straight, and the names that it assigns stay in scope.
+One that `return`, `break` or `continue` may leave is compiled as an expression, by continuations (`Exits`): the statements
+after a branch are compiled in each of its arms that goes on."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
             read = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
             if any(isinstance(x, ast.Call) for x in ast.walk(target.slice)):
                 at = ast.copy_location(ast.Name(f"{HIDDEN}at{s.lineno}:{s.col_offset}", ast.Load()), target)
-                f.env[at.id] = f.expression(target.slice)  # once
+                f.env[at.id] = f.expression(target.slice)  # the index is computed once
                 read = ast.copy_location(ast.Subscript(target.value, at, ast.Load()), target)
                 target = ast.copy_location(ast.Subscript(target.value, at, ast.Store()), target)
             put_item(f, s, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
@@ -106,7 +106,7 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
 
 
 def _assign_or_lose(f: Frame, target: ast.expr, value: Value) -> None:
-    """Assign; where that cannot be, the names are unknown from here on, which silences what follows."""
+    """Assign `value`. If that raises Mismatch, the names become unknown first, so that no problems follow from them."""
     try:
         assign(f, target, value)
     except Mismatch:
@@ -164,9 +164,9 @@ def _expression(f: Frame, s: ast.Expr) -> None:
     v = f.expression(s.value)
     f.dropped = before
     if isinstance(s.value, ast.Call) and any(f.env.get(k) is not x for k, x in names.items()):
-        return  # what it does is change a list
+        return  # its effect is that it changes a list
     if len(f.builder.instead) > changed:
-        return  # what it does is change a tensor in place
+        return  # its effect is that it changes a tensor in place
     marker = marker_of(f, s.value)
     if marker is markers.phase and not nothing_known(v):
         f.problem(s, "the result of `phase` is not used, so no work is of its phase", PURE)
@@ -175,7 +175,7 @@ def _expression(f: Frame, s: ast.Expr) -> None:
 
 
 def _changes(f: Frame, owner: ast.expr) -> bool:
-    """Whether a method named like one of a list may be one: not that of a module or of the user's class."""
+    """Whether a method with the name of one that changes lists may be that: `owner` is no module and no object of a class."""
     if isinstance(owner, ast.Name) and owner.id in f.env:
         return getattr(f.env[owner.id], "python_object", None) is None and not isinstance(type_or_none(f.env[owner.id]), DataT)
     return True
@@ -219,10 +219,10 @@ def _loop(f: Frame, s: ast.For | ast.While) -> None:
 
 
 def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], Value]) -> None:
-    """Run a branching statement and bring the names its arms assign back into scope."""
+    """Compile a statement by `branch(arm)`, where `arm` compiles a body, and merge the names that its bodies assign."""
     names = changed_in(f, [s])
     before = dict(f.env)
-    # What every arm defines, with values that can be merged, lives on; the rest is poisoned.
+    # A name stays usable if its values at the ends of all arms can be merged (NOTHING where it has none); others are poisoned.
     seen: list[dict[str, Value]] = []
 
     def probe(body: Body) -> Value:
@@ -238,7 +238,7 @@ def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], 
     f.mutated |= earlier
     live: list[str] = []
     fixed: dict[str, Value] = {}
-    if is_unknown(tried) and not seen:  # nobody can say yet which arms there are
+    if is_unknown(tried) and not seen:  # the arms are not known in this round
         fixed = dict.fromkeys(names, unknown())
     poisoned: dict[str, tuple[str, str]] = {}
     for name in names:
@@ -284,7 +284,7 @@ def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], 
 def _return(f: Frame, s: ast.Return, rest: Body, exits: Exits) -> Value:
     owned = set(f.owned)
     result = f.expression(s.value, "result") if s.value is not None else Static(None)
-    f.owned = owned  # nothing is appended after this
+    f.owned = owned  # no statement that could change a list follows
     return exits.returns(s, result)
 
 
@@ -325,14 +325,14 @@ def _loop_leaving(f: Frame, s: ast.For | ast.While, rest: Body, exits: Exits) ->
 
 
 def _iterated(f: Frame, s: ast.For | ast.While) -> Value | None:
-    """What a `for` loop runs over; None for `while`."""
+    """What a `for` loop iterates, as `loops.iterated`; None for `while`."""
     if s.orelse:
         f.problem(s, "`else` of a loop is not in the language", "set a flag before `break`")
     return loops.iterated(f, s) if isinstance(s, ast.For) else None
 
 
 def _unrolled(f: Frame, s: ast.For | ast.While, xs: TupleV, exits: Exits) -> Value:
-    """A loop over a tuple or module list, one body after the other, as a body of its own; it may be left early."""
+    """The value of a loop over a tuple or module list: its body is compiled once for each item, and may be left early."""
     assert isinstance(s, ast.For)
 
     def from_item(i: int) -> Value:

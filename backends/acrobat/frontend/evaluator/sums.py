@@ -1,4 +1,4 @@
-"""Sums and extrema of lists: loops over them."""
+"""Sums and extrema of lists, as folds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ADDITIONS += [operator.add]
 
 
 def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
-    """`sum(xs[, start])` and `functools.reduce(torch.add, xs[, start])`: a loop that adds."""
+    """`sum(xs[, start])` and `functools.reduce(torch.add, xs[, start])`; None for `reduce` by another function."""
     name = "sum" if function is sum else "reduce"
     args = list(node.args)
     if function is functools.reduce:

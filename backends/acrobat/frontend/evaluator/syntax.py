@@ -22,23 +22,24 @@ CHANGING = frozenset(
 
 
 def root_of(node: ast.expr) -> str | None:
-    """The name that a chain of items and attributes begins with."""
+    """The name that a chain of items and attributes begins with; None if it begins with another expression."""
     while isinstance(node, (ast.Subscript, ast.Attribute)):
         node = node.value
     return node.id if isinstance(node, ast.Name) else None
 
 
 def deep(name: str) -> str:
-    """What stands in `Frame.owned` for a name if nothing else sees what is inside of its value."""
+    """The entry of `Frame.owned` which says that nothing else refers to any part of the value of `name`."""
     return f"{HIDDEN}deep.{name}"
 
 
 def hint_of(target: ast.expr) -> str:
+    """A name for the variable of what is assigned to `target`; "" if the target is not a plain name."""
     return target.id if isinstance(target, ast.Name) else ""
 
 
 def assigned(nodes: Sequence[ast.AST]) -> list[str]:
-    """The names a body may assign, in order of first appearance."""
+    """The names that a body may assign or change in place, in order of appearance, with RETURNED for a `return`."""
     out: dict[str, None] = {}
 
     def visit(node: ast.AST) -> None:
@@ -64,7 +65,7 @@ def assigned(nodes: Sequence[ast.AST]) -> list[str]:
 
 
 def handed_on(nodes: Sequence[ast.AST]) -> list[str]:
-    """The names that a body gives to calls, which may change the lists that these stand for."""
+    """The names that a body gives to calls as arguments or receivers: a call may change the lists that they stand for."""
     out: dict[str, None] = {}
     for node in nodes:
         for sub in ast.walk(node):
@@ -76,14 +77,15 @@ def handed_on(nodes: Sequence[ast.AST]) -> list[str]:
 
 
 def leaves(node: ast.AST, in_loop: bool = False) -> bool:
-    """Whether a statement may leave the body it stands in."""
+    """Whether a statement may leave its body early: by `return`, `break`, `continue` or an error. `in_loop` says that the
+    statement stands in a loop inside of that body; then only a `return` leaves the body."""
     match node:
         case ast.Return():
             return True
         case ast.Break() | ast.Continue() | ast.Raise():
             return not in_loop
         case ast.Assert(test):
-            return not in_loop and tests_none(test)  # what follows knows more of what was tested
+            return not in_loop and tests_none(test)  # what follows is compiled where the test has narrowed the type
         case ast.If(test, body, []) if raises(body) and not tests_none(test):
             return False
         case ast.For() | ast.While():
@@ -106,7 +108,7 @@ def ends(node: ast.AST) -> bool:
 
 
 def returns(node: ast.AST) -> bool:
-    """Whether a statement may leave its function."""
+    """Whether a `return` stands in a statement."""
     return any(isinstance(sub, ast.Return) for sub in ast.walk(node))
 
 
@@ -116,7 +118,7 @@ def raises(body: Sequence[ast.stmt]) -> bool:
 
 
 def tests_none(test: ast.expr) -> bool:
-    """Whether `test` compares a name, or a field, with None, or asks for its class."""
+    """Whether `test`, or a part of it, compares a name or a field with None, or asks for its class."""
     match test:
         case ast.Call(ast.Name("isinstance"), [ast.Name() | ast.Attribute(), _], []):
             return True
@@ -130,14 +132,13 @@ def tests_none(test: ast.expr) -> bool:
 
 
 def live_after(body: Sequence[ast.stmt], s: ast.AST, name: str) -> bool:
-    """Whether a name may be read after the statement `s`, which stands somewhere in a function's `body`, before it is given
-    another value. False for a statement that does not stand there."""
+    """Whether a name may be read after the statement `s` of a function's `body` before it is assigned; False without `s`."""
     way = _way(body, s)
     for statements, at, loop in reversed(way):
         found = _first_use(statements[at + 1 :], name)
         if found is not None:
             return found
-        if loop is not None:  # another round may come
+        if loop is not None:  # the next round may read the name
             found = _first_use([loop], name)
             if found:
                 return True
@@ -145,7 +146,7 @@ def live_after(body: Sequence[ast.stmt], s: ast.AST, name: str) -> bool:
 
 
 def _way(body: Sequence[ast.stmt], s: ast.AST) -> list[tuple[Sequence[ast.stmt], int, ast.stmt | None]]:
-    """The bodies around a statement from outside in: each with the place in it, and the loop whose body it is."""
+    """The bodies around the statement `s`, from outside in: (body, index in it, loop whose body it is). [] if it has none."""
     for i, one in enumerate(body):
         if one is s:
             return [(body, i, None)]
@@ -209,7 +210,7 @@ def _stores(target: ast.AST, name: str) -> bool:
 
 
 def reads(node: ast.AST, name: str) -> bool:
-    """Whether a name is read in an expression or a statement, and not as that of a scope inside it."""
+    """Whether an expression or a statement reads a name; inner scopes that have a variable of that name do not count."""
     match node:
         case ast.Name(id, ast.Load()):
             return id == name

@@ -1,8 +1,10 @@
-"""The tables of the evaluator: what a node of the syntax tree, an operation on a kind of value, and a function of Python's or
-of a library mean. Whoever adds one adds its handler, by a decorator that stands beside it, and touches nothing else.
+"""The tables of the evaluator. A table maps a node of the syntax tree, an operation on a kind of value, or a function of Python
+or of a library to its *handler*, the function that compiles it; `handles` enters a handler in a table.
 
-A *kind* of value is what `values.kind` says of it: "tensor", "list" and the like for values of the program, the class for
-others.
+The text under a table gives its handlers' arguments and result. `frame` is the `Frame` of the function that is compiled, `node`
+or `statement` is where problems are reported, `hint` is a name for the result's variable. An argument "as written" is a syntax
+tree, "what stands there" the present value of a place, a "host truth" a bool of the host. A *kind* of value is what
+`values.kind` gives: "tensor", "list" and the like for values of the program, their class for other values.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Exits:
-    """What leaving a body means, as functions giving the body's value. `returns` takes the statement and what it returns."""
+    """How a body can end. Each function compiles what happens then and gives the value of the body. `returns` takes the
+    statement that returns and the returned value; `breaks` and `continues` are None where no loop is around the body."""
 
     fall: Callable[[], Value]
     returns: Callable[[ast.AST, Value], Value]
@@ -84,7 +87,7 @@ LIBRARIES: list[Callable[[Any], Callable[..., Value] | None]] = []
 BUILTINS: dict[str, Callable[..., Value | None]] = {}
 """A function of Python's own, by name -> (frame, node, args, hint) -> its result; None where it takes no such arguments."""
 
-# ---- what only tensors need, and the evaluator asks for
+# ---- rules that the evaluator applies, most of them for tensors
 
 COERCIONS: list[Callable[..., Value | None]] = []
 """(frame, value, its type, wanted type) -> the value as one of that type; None where the rule does not apply."""
@@ -101,7 +104,7 @@ PAIRS: dict[str, int] = {}
 
 
 def handles(table: dict[Any, Any], *keys: Any) -> Callable[[Handler], Handler]:
-    """Decorates the handler of these keys of a table."""
+    """A decorator that enters a handler in a table under these keys. A key has one handler only."""
 
     def add(handler: Handler) -> Handler:
         for key in keys:
@@ -113,7 +116,7 @@ def handles(table: dict[Any, Any], *keys: Any) -> Callable[[Handler], Handler]:
 
 
 def lookup(table: dict[Any, Any], key: Any) -> Any:
-    """The entry of a key that may not be hashable; None if there is none."""
+    """The entry of `key` in `table`; None if there is none, also where the key cannot be hashed."""
     try:
         return table.get(key)
     except TypeError:

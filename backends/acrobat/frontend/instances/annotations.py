@@ -25,7 +25,7 @@ class AnnotationError(ValueError):
 
 
 def hints(owner: Any) -> dict[str, Any]:
-    """The evaluated annotations of a function or dataclass, `Annotated` kept."""
+    """The evaluated annotations of a function or dataclass, with `Annotated` kept. Raises AnnotationError."""
     try:
         return typing.get_type_hints(owner, include_extras=True)
     except Exception as error:
@@ -33,31 +33,32 @@ def hints(owner: Any) -> dict[str, Any]:
 
 
 def union_members(t: Any) -> tuple[Any, ...] | None:
+    """The members of a union type; None for other types."""
     return get_args(t) if get_origin(t) in (Union, types.UnionType) else None
 
 
 class Datatypes:
-    """All unions met so far. The types of fields are refined while the program is compiled, until nothing changes."""
+    """The unions of dataclasses and the optionals of one program. Types of fields are refined in each round of compiling."""
 
     def __init__(self, root: nn.Module) -> None:
         self.root = root
         self.cases: dict[str, tuple[type, ...]] = {}  # union -> classes
-        self.of_class: dict[type, str] = {}
-        self.wrong: dict[type, AnnotationError] = {}  # what is said of a class each time that it is met
-        self.optionals: dict[str, Type] = {}  # name -> inner type
-        self.fields: dict[tuple[type, str], Any] = {}
-        self.changed = False
-        self.refined: set[tuple[type, str]] = set()  # fields that the model gives values
-        self.asked: dict[type, list[str]] = {}  # of classes known from a sample: the fields that the program reads
-        self.seen: dict[type, dict[str, Place]] = {}
-        self.made: dict[type, tuple[str, ...]] = {}  # ordinary classes that only the model makes: their attributes
+        self.of_class: dict[type, str] = {}  # class -> union
+        self.wrong: dict[type, AnnotationError] = {}  # class -> the error of each use of it
+        self.optionals: dict[str, Type] = {}  # optional -> type of what it may hold
+        self.fields: dict[tuple[type, str], Any] = {}  # (class, field) -> type
+        self.changed = False  # whether a field's type was changed in this round of compiling
+        self.refined: set[tuple[type, str]] = set()  # fields whose types come from values in the model
+        self.asked: dict[type, list[str]] = {}  # class in the sample -> the fields that the program reads
+        self.seen: dict[type, dict[str, Place]] = {}  # class in the sample -> what was seen in its fields
+        self.made: dict[type, tuple[str, ...]] = {}  # ordinary class that only the model makes -> attributes
         classes = {c for m in root.modules() for c in type(m).__mro__ if not c.__module__.startswith(("torch.", "builtins"))}
         self.modules = sorted({c.__module__ for c in classes if c.__module__ in sys.modules})
 
     # ---- registering
 
     def union_of(self, cls: type, written: Sequence[type] = ()) -> str:
-        """The union `cls` is a case of, together with `written`; a dataclass in no union is one by itself."""
+        """The name of the union of `cls` and `written`; a dataclass in no union is one by itself. Raises AnnotationError."""
         if cls in self.wrong:
             raise self.wrong[cls]
         if cls not in self.of_class:
@@ -75,7 +76,7 @@ class Datatypes:
         return name
 
     def union_of_made(self, cls: type, names: Sequence[str]) -> str:
-        """The union of an ordinary class whose objects the model makes, with these attributes."""
+        """The name of the union of an ordinary class, whose objects the model makes with the attributes `names`."""
         if cls not in self.of_class:
             name = cls.__name__
             while name in self.cases:
@@ -91,7 +92,7 @@ class Datatypes:
         return self.of_class[cls]
 
     def record_fields(self, cls: type) -> list[str]:
-        """All keys of a dictionary that the model makes; those of one in the sample are read as it needs them."""
+        """All keys of a record class. If the sample has such dictionaries, all their entries are read from here on."""
         if cls in self.seen:
             for key in self.seen[cls]:
                 self.has_field(cls, key)
@@ -99,7 +100,7 @@ class Datatypes:
         return list(cls.keys)  # type: ignore[attr-defined]
 
     def _register(self, cls: type, written: Sequence[type]) -> None:
-        """Unions that overlap are one: a value of a part is a value of the whole."""
+        """Enter the union of `cls` and `written`: unions that have a class in common are joined. Raises AnnotationError."""
         if issubclass(cls, RecordOf):
             self.cases[cls.__name__] = (cls,)
             self.of_class[cls] = cls.__name__
@@ -109,7 +110,7 @@ class Datatypes:
         together = {cls, *written}
         name = ""
         while True:
-            named = {*self.modules, *(c.__module__ for c in together)} & set(sys.modules)  # `exec` may be of no module
+            named = {*self.modules, *(c.__module__ for c in together)} & set(sys.modules)  # `exec`ed classes may have none
             unions = [u for m in named for u in _unions_in(sys.modules[m])]
             more = together.union(*(members for members, _ in unions if together & members))
             if more == together:
@@ -136,8 +137,7 @@ class Datatypes:
     # ---- types from a sample
 
     def observe(self, instances: Sequence[Any]) -> Any:
-        """The type of the instances of a sample; their classes are registered, with the fields that were seen in them. Raises
-        AnnotationError where the sample holds what no instance can have."""
+        """The type of a sample's instances; their classes are entered with the fields seen. Raises AnnotationError."""
         observer = Observer(instances)
         self.seen = observer.fields
         together: dict[type, set[type]] = {cls: {cls} for cls in observer.fields}
@@ -157,7 +157,7 @@ class Datatypes:
         return self.type_at(observer.root, "the instance")
 
     def type_at(self, place: Place, what: str) -> Any:
-        """The type of what was seen at a place of a sample. Raises AnnotationError."""
+        """The type of what was seen at a place of a sample; `what` names the place in errors. Raises AnnotationError."""
         if place.trouble:
             raise AnnotationError(place.trouble)
         kinds = place.kinds - {"none"}
@@ -167,7 +167,7 @@ class Datatypes:
             and len(place.classes) > 1
             and all(issubclass(c, RecordOf) for c in place.classes)
         ):
-            kinds = (kinds - {"class"}) | {"dict"}  # dictionaries with other keys each time
+            kinds = (kinds - {"class"}) | {"dict"}  # dictionaries whose keys differ
         if kinds == {"int", "float"}:
             kinds = {"float"}
         if len(kinds) > 1:
@@ -256,6 +256,7 @@ class Datatypes:
         )
 
     def optional(self, inner: Any) -> Any:
+        """The type of a value of type `inner` or None; unknown as long as `inner` is not known entirely."""
         if contains_unknown(inner):
             return UNKNOWN
         name = "Optional_" + "".join(c if c.isalnum() else "_" for c in repr(inner))
@@ -295,13 +296,13 @@ class Datatypes:
         return [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
 
     def identify(self, cls: type) -> None:
-        """Have objects of a class numbered. Raises AnnotationError for a class that the sample does not show."""
+        """Number the objects of a class, for `id(x)`. Raises AnnotationError for one that has slots or is not in the sample."""
         if cls not in self.seen or not cls.__dictoffset__ or issubclass(cls, RecordOf):
             raise AnnotationError(f"`id` is for objects of the sample that have no slots, not for a `{cls.__name__}`")
         self.seen[cls].setdefault(IDENTITY, Place(kinds={"int"}))
 
     def has_field(self, cls: type, name: str) -> bool:
-        """Whether instances of the class have that field. One that is known from a sample is read from here on."""
+        """Whether objects of the class have that field. If the class is in the sample, the field is read from here on."""
         if cls in self.seen:
             if name not in self.seen[cls]:
                 return False
@@ -313,7 +314,7 @@ class Datatypes:
         return name in self.field_names(cls)
 
     def _field_seen(self, cls: type, name: str) -> Any:
-        """The type of a field that was seen in a sample: what its annotation says, where that says all, else what was seen."""
+        """The type of a field of a class in the sample: of its annotation, if that is complete, else of the values seen."""
         if dataclasses.is_dataclass(cls):
             try:
                 written = self.resolve(hints(cls)[name])
@@ -327,7 +328,7 @@ class Datatypes:
         return self.fields[cls, name]
 
     def widen(self, cls: type, name: str, t: Any) -> Any:
-        """Note the type that covers all values a field was given."""
+        """Set the type of a field to `t`, which covers all values that the model gives it. Gives `t`."""
         self.refined.add((cls, name))
         if t != self.fields.get((cls, name), UNKNOWN):
             self.fields[cls, name] = t
@@ -335,7 +336,7 @@ class Datatypes:
         return t
 
     def table(self, used: Mapping[str, None]) -> dict[str, DataType]:
-        """The datatypes of the finished program."""
+        """The datatypes of the finished program: the unions and optionals with the names `used`."""
         out = {}
         for name in used:
             if name in self.optionals:
@@ -371,7 +372,7 @@ def _places(observer: Observer) -> list[Place]:
 
 
 def _check(cls: type) -> None:
-    """Raises AnnotationError if instances of `cls` are not what their fields say."""
+    """Raises AnnotationError unless `cls` is a dataclass whose objects consist of just the values given for its fields."""
     if not dataclasses.is_dataclass(cls):
         raise AnnotationError(f"`{cls.__name__}` is not a dataclass: structures of the model are frozen dataclasses")
     if hasattr(cls, "__post_init__") or any(not f.init for f in dataclasses.fields(cls)):
@@ -396,12 +397,13 @@ def _unions_in(module: types.ModuleType) -> list[tuple[frozenset[type], str]]:
                 continue
             try:
                 found += [(frozenset(u), "") for t in hints(o).values() for u in _unions_inside(t)]
-            except AnnotationError:  # told where the annotation is needed
+            except AnnotationError:  # reported where the annotation is used
                 continue
     return found
 
 
 def _unions_inside(t: Any) -> list[tuple[type, ...]]:
+    """The unions of dataclasses in an annotation."""
     found = []
     if members := union_members(t):
         classes = tuple(m for m in members if m is not type(None))

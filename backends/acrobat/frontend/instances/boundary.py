@@ -1,8 +1,8 @@
-"""Where a program's values differ from Python's: ragged tensors, which the program has as lists of rows; strings, for which it
-has numbers; dictionaries, for which it has records.
+"""Conversion between Python's values and the program's, where they differ: the program has ragged tensors as lists of rows,
+strings as numbers, dictionaries as records or lists of pairs.
 
-`Boundary` has the types of both sides. Its conversions are the meaning, which the interpreter goes by; generated code reads and
-builds Python's objects itself (`codegen/outside.py`).
+`Boundary` knows the types of both sides. Its conversions define the meaning, and the interpreter uses them; generated code
+reads and builds Python's objects itself (`codegen/outside.py`).
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ from backends.acrobat.ir.visitor import map_children
 
 
 class Symbols:
-    """Numbers for strings and members of Enums. Those the source names are numbered while it is compiled; one that first comes
-    in an instance gets the next number then."""
+    """Numbers for strings and members of Enums: those of the source first, then those of instances as they first come."""
 
     def __init__(self) -> None:
         self.values: list[Any] = []
@@ -33,7 +32,7 @@ class Symbols:
         self.of_source = 0
 
     def of_the_source(self) -> list[Any]:
-        """Those that the source names, by number."""
+        """The strings and members of Enums that the source names, by number."""
         return self.values[: self.of_source]
 
     def number(self, value: Any) -> int:
@@ -44,8 +43,8 @@ class Symbols:
 
 
 class Boundary:
-    """Takes instances in and gives results out. `instance` and `result` are types of the front end, `datatypes` its table;
-    `observed` says that a sample has told what instances are."""
+    """Converts instances into the program's values, and results back. `instance` and `result` are their types in the front end,
+    `datatypes` its unions; `observed` says that the types come from a sample."""
 
     def __init__(
         self, instance: Any, result: Any, datatypes: Mapping[str, DataType], symbols: Symbols, observed: bool = False
@@ -53,10 +52,10 @@ class Boundary:
         self.instance, self.result, self.datatypes, self.symbols = instance, result, datatypes, symbols
         self.observed = observed
         self._plain: dict[Any, bool] = {}
-        self._made: dict[tuple[int, str], Any] = {}  # objects of this instance: what stands for each, which may be met again
+        self._made: dict[tuple[int, str], Any] = {}  # (id, union) of an object of this instance -> its conversion
 
     def same(self, t: Any) -> bool:
-        """Whether values of the type are the same on both sides. One that contains itself is, unless what is in it is not."""
+        """Whether values of a type need no conversion. A recursive type needs none unless a type inside of it does."""
         if t not in self._plain:
             self._plain[t] = True
             pending, met = [t], {t}
@@ -70,7 +69,7 @@ class Boundary:
         return self._plain[t]
 
     def _inside(self, t: Any) -> list[Any] | None:
-        """The types directly inside of one; None if its own values differ."""
+        """The types directly inside of a type; None if its own values need a conversion."""
         match t:
             case ListT(rows=int()) | SymbolT() | NoneT():
                 return None
@@ -203,7 +202,7 @@ class Boundary:
 
 
 def plain(program: n.Program, symbols: Symbols, observed: bool) -> n.Program:
-    """The program in the types that passes know, with the boundary of its instances and results. `observed` as of that."""
+    """The program in types of the core IR alone, with the boundary of its instances and results. `observed`: see `Boundary`."""
     entry = program.functions[program.entry]
     symbols.of_source = len(symbols.values)
     boundary = Boundary(entry.params[0].type, _as_dict(entry.result), program.datatypes, symbols, observed)
@@ -244,7 +243,7 @@ def _var(v: n.Var) -> n.Var:
 
 
 def _let(e: n.Expr) -> n.Expr:
-    """A chain of lets whose values have been seen to, with its variables' types."""
+    """A chain of lets, whose values are converted already, with the types of its variables converted too."""
     bindings: list[tuple[n.Var, n.Expr, Any]] = []
     while isinstance(e, n.Let):
         bindings.append((e.var, e.value, e.span))
@@ -255,6 +254,7 @@ def _let(e: n.Expr) -> n.Expr:
 
 
 def plain_type(t: Any) -> Any:
+    """The type of the core IR for a type of the front end."""
     match t:
         case ListT(item):
             return ListT(plain_type(item))
@@ -268,7 +268,7 @@ def plain_type(t: Any) -> Any:
 
 
 def _as_dict(t: Any) -> Any:
-    """A type with plain dictionaries in the place of those that have a value for each key."""
+    """The type with plain dictionaries in place of `defaultdict` and `Counter`, as results have them."""
     match t:
         case ListT(item):
             return replace(t, item=_as_dict(item), kind=t.kind.partition(":")[0])

@@ -1,8 +1,8 @@
 """Types from sample instances: what stands at each place of the instances, and which extents of tensors vary.
 
-A place is what is reached by one way from the instance: the field of a class, the items of a list, a component of a tuple. All
-that was seen at one place is joined: several classes are a union, `None` beside something else an optional, and a tensor's
-extent that was seen with two values is one that varies.
+A place is one way into an instance: the field of a class, the items of a list, a component of a tuple. All values seen at one
+place are joined: several classes are a union, `None` beside something else an optional, and an extent of a tensor that was seen
+with two values is one that varies.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from torch import Tensor
 
 @dataclass(eq=False)
 class Place:
-    """What was seen at one place. `classes` keeps the order in which they were met."""
+    """What was seen at one place. `shape` has None for extents that vary; `classes` has the order in which they were seen."""
 
     kinds: set[str] = field(default_factory=set)
     shape: list[int | None] | None = None
@@ -34,7 +34,7 @@ class Place:
 
 
 class RecordOf:
-    """The base of the classes that stand for dictionaries whose keys are names, always the same ones: `keys` in order."""
+    """The base of record classes. Each stands for the dictionaries with the keys `keys`, or for a class (`stand_in`)."""
 
     __slots__ = ()
     keys: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class RecordOf:
 
     @classmethod
     def of_fields(cls, fields: dict[str, Any]) -> RecordOf:
-        """The object with these values."""
+        """The record with these values of its keys."""
         made = object.__new__(cls)
         for name, value in fields.items():
             setattr(made, name, value)
@@ -73,24 +73,24 @@ def record_class(keys: Sequence[str]) -> type:
 
 
 def stand_in(cls: type, keys: Sequence[str]) -> type:
-    """The class that stands for an ordinary one in the compiled program."""
+    """The record class that stands in the compiled program for an ordinary class with the attributes `keys`."""
     return type(cls.__name__, (RecordOf,), {"keys": tuple(keys), "__slots__": tuple(keys), "stands_for": cls})
 
 
 class Observer:
-    """Looks at instances. Afterwards `root` says what an instance is, `fields` what the classes in it hold."""
+    """Collects what sample instances hold: `root` is the place of the instances, `fields` has those of each class's fields."""
 
     def __init__(self, instances: Sequence[Any]) -> None:
         self.root = Place()
         self.fields: dict[type, dict[str, Place]] = {}
         self._seen: set[tuple[int, int]] = set()
-        self._keep: list[Any] = []  # objects whose identity was noted
+        self._keep: list[Any] = []  # keeps objects alive while their ids are noted
         pending: list[tuple[Place, Any, str]] = [(self.root, x, f"instance {i}") for i, x in enumerate(instances)]
         while pending:
             pending += self._note(*pending.pop())
 
     def _note(self, place: Place, value: Any, path: str) -> list[tuple[Place, Any, str]]:
-        """Note `value` at `place`; what is inside is still to be noted, at the places returned."""
+        """Note `value` at `place`. Gives the (place, value, path) of values inside of it, which are still to be noted."""
         match value:
             case None:
                 place.kinds.add("none")
@@ -159,8 +159,7 @@ class Observer:
 
 
 def attributes(value: Any) -> dict[str, Any] | None:
-    """The fields of an object: of a dataclass, of a named tuple, what its slots hold, or its own attributes. None if it has
-    none that could be read."""
+    """The fields of an object by name: of a dataclass or named tuple, else its slots and attributes. None if it has neither."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if hasattr(value, f.name)}
     if isinstance(value, tuple):

@@ -47,22 +47,22 @@ POLICY_MINIBATCHES = 3
 
 
 class Acrobat:
-    """Every field of `Options` is a keyword, so that `backend.acrobat.<switch>=false` turns it off; `codegen=vm`
-    interprets the host program instead of compiling it.
+    """ACRoBat as a system under test. Every field of `Options` is a keyword, so that `backend.acrobat.<switch>=false` turns a
+    switch off; `codegen=vm` interprets the host program instead of compiling it.
 
-    `kernels=vendor` is the unfused mode: `Options` says what it turns off. `ablation` measures several settings as cells of
-    their own: `alone` everything on and each switch off by itself, `cumulative` the steps of `CUMULATIVE`, of which `step`
-    names the one that a cell is and changes nothing.
+    `kernels=vendor` is the unfused mode: `Options` says what it turns off. `ablation` measures several settings, each as a
+    cell: `alone` all switches on, and each switch off by itself; `cumulative` the steps of `CUMULATIVE`. `step` only names the
+    step that a cell belongs to.
 
     `tables=both` measures two cells: one that projects embeddings when the model is loaded (`tables=true`) and one that does so
     in every mini-batch, as systems without such tables must. Together with `ablation` or `tune=curve` it means `true`.
 
-    `tune` is the number of schedules to try; `curve` measures several numbers of trials as cells, with each of the guides.
-    `guide` says where trials go: by the profile of a mini-batch of other instances (of a data file: of the first), by static
-    weights, or evenly to all kernels. With `untuned` kernels begin as plain loops, as in the paper, and `curve` has one more
+    `tune` is the number of schedules to try; `curve` measures a cell for each number in `CURVE` with each of `GUIDES`. `guide`
+    says how trials are shared out: by the profile of a mini-batch of other instances (of a data file: of the first), by static
+    weights, or evenly among kernels. With `untuned`, kernels begin as plain loops, as in the paper, and `curve` has one more
     cell: the default schedules.
 
-    `policy_trials`: with `executor=learned`, how often learning runs through the graphs of its mini-batches, which are other
+    `policy_trials`: with `executor=learned`, how often learning runs through the graphs of its mini-batches, which are of other
     instances too. It happens when the model is compiled, outside the clock.
     """
 
@@ -110,7 +110,7 @@ class Acrobat:
         try:
             compiler()
         except BuildError as error:
-            if newest("") is None:  # what the cache has needs no compiler
+            if newest("") is None:  # a build from the cache needs no compiler
                 return str(error)
         if self.target.device == "cuda":
             return None
@@ -215,8 +215,8 @@ class Acrobat:
 
 
 def steps(device: str = "cpu") -> list[dict[str, Any]]:
-    """The options of each step of the cumulative ablation: those of the steps before with its own turned on. On a CUDA device
-    there are neither a vendor's kernels nor tuning; a launch for each step of the schedule comes before the walk over all."""
+    """The options of each step of the cumulative ablation: its switches and those of all steps before are on. A CUDA device has
+    neither a vendor's kernels nor tuning; there each step runs with `launch=launches`, and a last one with `launch=walk`."""
     made: list[dict[str, Any]] = []
     how: dict[str, Any]
     on = set(ALWAYS)
@@ -235,8 +235,8 @@ class Compiled:
     def __init__(
         self, executable: Any, threads: int, settings: str = "", bounds: bool = False, precision: str = "fp32"
     ) -> None:
-        """`settings`: what tells it from other models of the same source, as far as it is not in the source. `bounds`: it can
-        and shall say the lower bound on the number of batches."""
+        """`settings`: what distinguishes this model from others of the same generated source, for `identity`. `bounds`: whether
+        `counters` has the lower bound on the number of batches, for which the executor must note dependences."""
         import torch
 
         self.executable = executable
@@ -258,7 +258,7 @@ class Compiled:
 
     def run(self, minibatch: Sequence[Instance]) -> Outputs:
         self.minibatch = minibatch
-        with self.inference_mode():  # as eager PyTorch is run: result tensors are cheaper to make
+        with self.inference_mode():  # eager PyTorch runs in it too; it makes result tensors cheaper
             outputs = self.executable(minibatch)
             self.executable.synchronize()
             return outputs
@@ -277,7 +277,7 @@ class Compiled:
         return {**c, "executor": self.executable.executor, "mean_batch_width": width, "arena_bytes": arena, **bound}
 
     def lower_bound(self, minibatch: Sequence[Instance]) -> int:
-        """Below which the number of batches of a mini-batch cannot come. It is run once more for that, the first time."""
+        """The lower bound on the number of batches of `minibatch`, which is run once more for it; the result is kept."""
         for known, bound in self.bounded:
             if known is minibatch:
                 return bound
@@ -286,16 +286,16 @@ class Compiled:
         return self.bounded[-1][1]
 
     def identity(self) -> str:
-        """Of the generated program: of a model that multiplies no embeddings with weights `tables` makes no other one."""
+        """A hash of the generated program. It is the same with and without `tables` if the model projects no embeddings."""
         digest = hashlib.sha256(self.settings.encode())
         for name in ("model.cpp", "manifest.json"):
             digest.update((self.executable.folder / name).read_bytes())
         return digest.hexdigest()
 
     def facts(self) -> Mapping[str, Any]:
-        """What ran: the widest instructions its kernels use, what made them, CPU threads, and `tables` for `load_time` if
-        products that other systems compute for each mini-batch were computed when the model was loaded. With the properties
-        of the model."""
+        """What ran: the widest instructions that kernels use, what made the kernels, and CPU threads. `load_time` is "tables"
+        if products were computed when the model was loaded that other systems compute in each mini-batch. After a run also
+        `properties`."""
         manifest, blas = self.executable.manifest, self.executable.blas
         generated = f"generated kernels, {manifest['generator']}"
         return {
@@ -308,10 +308,10 @@ class Compiled:
         }
 
     def properties(self) -> dict[str, Any]:
-        """Whether the model is recursive, and the schedule of the last mini-batch, which is run twice more to log it: `phases`;
-        `depth`, how many launches at least follow each other; `width_median` and `width_most`, over how many rows a launch
-        goes; `width_of_one`, the most rows of a launch where one instance runs alone: more than 1 is parallelism within an
-        instance."""
+        """Whether the model is recursive, and numbers about the schedule of the last mini-batch, for which it and its first
+        instance alone are run once more: `phases`; `depth`, the number of levels with launches; `width_median` and
+        `width_most`, the median and largest number of rows of a launch; `width_of_one`, the largest number of rows when one
+        instance runs alone (more than 1 is parallelism within an instance)."""
         with self.inference_mode():
             launches = self.executable.schedule(self.minibatch)
             alone = self.executable.schedule(self.minibatch[:1])

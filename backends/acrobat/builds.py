@@ -32,8 +32,8 @@ runtime when the build is loaded."""
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """A program before the C++ compiler has seen it: its translation unit, the kernels' objects by symbol, further files of the
-    build by name, its manifest."""
+    """What is generated for a program before the C++ compiler runs: its translation unit, the kernels' object files by symbol,
+    further files of the build by name, and its manifest."""
 
     module: ModelSource | VmModule
     objects: Mapping[str, bytes]
@@ -43,7 +43,7 @@ class Generated:
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """All that a build's result depends on, but for the versions of what makes it."""
+    """The description of a build: everything that its result depends on, except the versions of the tools that make it."""
 
     program: Program
     """Finished by all passes."""
@@ -66,8 +66,8 @@ class Build:
 
     @property
     def inputs(self) -> str:
-        """A hash of this description and of the versions of this compiler, of what makes kernels and of Python: all but the C++
-        compiler."""
+        """A hash of this description and of the versions of this compiler, the maker of kernels and Python, but not of the C++
+        compiler's."""
         emit = self.emit or self.device.emit
         text = "\n".join(
             [
@@ -90,7 +90,7 @@ class Build:
         return f"{self.inputs}-{hashlib.sha256(versions.cpp_compiler().encode()).hexdigest()[:8]}"
 
     def generate(self) -> Generated:
-        """Kernels, generated code and manifest."""
+        """Makes the kernels, the generated code and the manifest."""
         program, target, kind, device = self.program, self.target, self.options.kernels, self.device
         emit = self.emit or device.emit
         units = collect_units(program, self.options.merge_steps)
@@ -112,7 +112,7 @@ class Build:
         return Generated(module, made.objects, made.files, manifest)
 
     def make(self, folder: Path) -> None:
-        """Kernels, generated code, shared object and manifest, in `folder`. Raises BuildError."""
+        """Writes kernels, generated code, shared object and manifest to `folder`. Raises BuildError."""
         generated = self.generate()
         objects = [folder / f"{symbol}.o" for symbol in generated.objects]
         for path, content in zip(objects, generated.objects.values(), strict=True):

@@ -1,4 +1,4 @@
-"""Work on what is deeper than Python's stack: a chain of 2,000 `if`s in a model is as many levels of its program."""
+"""Runs work that recurses deeper than Python's stack allows: 2,000 `if`s in a row are as many levels of nested expressions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def deeply(work: Callable[[], X]) -> X:
 
 
 def as_deep_as_needed(work: Callable[[], X]) -> X:
-    """`work()`, done again on a deep stack if Python's own does not do. Raises as `deeply`."""
+    """`work()`. If it raises RecursionError it is called again by `deeply`, and raises as that does."""
     try:
         return work()
     except RecursionError:

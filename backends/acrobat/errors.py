@@ -10,6 +10,8 @@ from backends.acrobat.core.span import Span
 
 @dataclass(frozen=True, slots=True)
 class Problem:
+    """What is outside the language at one place of the source, with advice what to write instead."""
+
     span: Span
     message: str
     advice: str = ""
@@ -49,8 +51,8 @@ class DeviceError(RuntimeError):
 
 
 class ModuleChanged(RuntimeError):
-    """The module that was compiled is not what it was: its weights, or what the compiled program has of it as constants. The
-    message names what, and says whether `executable.load(module)` takes it over or the model must be compiled again."""
+    """The module was changed after it was compiled: its weights, or anything else that is a constant in the compiled program.
+    The message names the change and says whether to call `executable.load(module)` or to compile the model again."""
 
 
 class ScheduleError(AssertionError):

@@ -1,9 +1,9 @@
-"""Programs that the passes have finished, kept on disk: a model that was compiled before is read by the front end and nothing
-else, which is what most of the time went into.
+"""Keeps finished programs on disk: a model that was compiled before goes through the front end only. The passes, which take
+most of the time, are skipped.
 
-One file in `programs` of the cache folder for each program that the front end gave and the options of the passes, named by a
-hash of both, of the compiler's sources and of Python's version. It holds what passes change of a program. Weights' values, the
-user's classes, messages and the boundary stay those of the front end, and places in the source are part of what is hashed.
+The cache folder has one file in `programs` for each result of the front end with the options of the passes; its name is a hash
+of both, of the compiler's sources and of Python's version. Places in the source are hashed too. The file has the parts of a
+program that passes change. Weights' values, the user's classes, messages and the boundary are those of the front end's program.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from backends.acrobat.pipeline import optimise
 
 
 def finished(program: Program, options: Options, folder: Path | None = None) -> Program:
-    """`optimise(program, options)`, from the disk if it was done before. Raises what that raises, and RecursionError on a stack
-    that is too small."""
+    """`optimise(program, options)`, or its result from disk if it was called before. Raises what `optimise` raises, and
+    RecursionError if the program is nested too deeply for Python's stack."""
     path = (cache_folder() if folder is None else folder) / "programs" / key(program, options)
     if (found := read(path)) is not None:
         functions, weights, derived, entry = pickle.loads(found[1])
@@ -37,7 +37,7 @@ def finished(program: Program, options: Options, folder: Path | None = None) -> 
 
 
 def key(program: Program, options: Options) -> str:
-    """The name of a finished program. Of the user's classes names and fields count, not what they are in this process."""
+    """The name of a finished program's file. It depends on names and fields of the user's classes, not on the class objects."""
     classes = [(name, [(case.name, case.fields) for case in t.cases]) for name, t in program.datatypes.items()]
     parts = (program.functions, program.weights, program.derived, program.entry, list(program.values), classes)
     digest = hashlib.sha256(pickle.dumps(parts))

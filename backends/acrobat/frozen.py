@@ -1,9 +1,8 @@
-"""What an executable has taken over from its module when it was compiled: how a change of the module is noticed, and how new
-weights come in.
+"""Notices changes of a module after it was compiled, and takes over new weights.
 
 The compiled program has weights, attributes, globals and the like as constants. `Frozen.watched` lists all of them for the
-runtime (`runtime/python/guard.h`), which compares them by identity at the start of each call; only if something is not as it
-was, `Frozen.difference` looks closely, and says what has changed.
+runtime (`runtime/python/guard.h`), which compares them by identity at the start of each call. Only if an object is another one
+than before, `Frozen.difference` compares values and says what has changed.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ LISTS = (nn.ModuleList, nn.Sequential, nn.ParameterList)
 
 
 class Frozen:
-    """The dependencies of one compiled program. It holds the module weakly: who deletes it finds it deleted."""
+    """All that one compiled program depends on. It keeps no reference to the module, so that the module can be deleted."""
 
     def __init__(self, module: nn.Module, reads: Reads, program: Program) -> None:
         """`program` is the front end's result, whose weights are those of `module` as it is now."""
@@ -43,14 +42,14 @@ class Frozen:
         self.note_weights(module)
 
     def finish(self, program: Program) -> None:
-        """`program` is now the result of all passes; kept of it is what makes weights from weights."""
+        """Keeps how `program`, the result of all passes, derives weights, and which parameters it uses."""
         self.program = replace(program, functions={}, values={})
         self.names = tuple(program.values)
 
     # ---- comparing
 
     def _state(self, module: nn.Module) -> Iterator[tuple[str, Any]]:
-        """All that the program depends on but for the values of weights: what it is called, and a value to compare."""
+        """All that the program depends on, except the values of weights: pairs of a description and a value to compare."""
         yield "the class of the model", type(module)
         for path, m in module.named_modules(remove_duplicate=False):
             dot = f"{path}." if path else ""
@@ -81,7 +80,7 @@ class Frozen:
             yield f"`{getattr(owner, '__name__', type(owner).__name__)}.{name}`", _plain(getattr(owner, name, MISSING))
 
     def difference(self, module: nn.Module) -> str:
-        """What `module` has otherwise than the compiled program, the values of weights aside; "" if nothing."""
+        """A difference between `module` and the module that was compiled, values of weights aside; "" if there is none."""
         state = dict(self._state(module))
         for what in (*self.state, *state):
             if what not in state:
@@ -95,11 +94,11 @@ class Frozen:
     # ---- weights
 
     def note_weights(self, module: nn.Module) -> None:
-        """The weights' values are taken over as they are now."""
+        """Notes the weights of `module`, which the executable has just taken over."""
         self.noted = {name: _identity(t) for name, t in self._used_tensors(module)}
 
     def changed_weight(self, module: nn.Module) -> str:
-        """Which weight is not as it was when it was taken over."""
+        """A weight that has changed since `note_weights`, and how; "" if there is none."""
         for name, t in self._used_tensors(module):
             before, now = self.noted[name], _identity(t)
             if before[0]() is not t:
@@ -119,7 +118,7 @@ class Frozen:
                 yield name, t
 
     def weights(self, module: nn.Module) -> Mapping[str, np.ndarray]:
-        """The values of all weights of the program, derived ones too, as `module` has them."""
+        """The values of all weights of the program, computed from the parameters that `module` has now."""
         tensors = dict(named_tensors(module))
         values = {name: values_of(tensors[name]) for name in self.names}
         return {**values, **evaluate_derived(replace(self.program, values=values))}
@@ -127,7 +126,7 @@ class Frozen:
     # ---- for the runtime
 
     def watched(self, module: nn.Module) -> tuple[Any, ...]:
-        """What `runtime/python/guard.h` compares, as it is now."""
+        """What `runtime/python/guard.h` compares, as it is now: parts of modules, dictionaries, closures, lists, attributes."""
         used = {id(t) for _, t in self._used_tensors(module)}
         lists: list[tuple[list[Any], tuple[Any, ...]]] = []
         gets: list[tuple[Any, str, Any]] = []
@@ -172,8 +171,7 @@ class Frozen:
 
 
 def _identity(t: Tensor) -> tuple[weakref.ref[Tensor], int, int, bytes]:
-    """What tells that a weight is as it was: the object, its memory, its version, and elements from all over it (those that
-    the runtime looks at, see `WatchedTensor`)."""
+    """What is compared of a weight: the object, its address, its version, and elements spread over it (as `WatchedTensor`)."""
     flat = t.detach().resolve_neg().reshape(-1) if t.numel() <= ELEMENTS else None
     if flat is None:
         at = [i * (t.numel() - 1) // (ELEMENTS - 1) for i in range(ELEMENTS)]
@@ -184,7 +182,7 @@ def _identity(t: Tensor) -> tuple[weakref.ref[Tensor], int, int, bytes]:
 
 
 def _computed(cls: type, name: str) -> bool:
-    """Whether reading the attribute runs code: a property, or `__getattr__`."""
+    """Whether reading the attribute runs code: that of a property or another descriptor, or of `__getattr__`."""
     for c in cls.__mro__:
         if name in vars(c):
             return hasattr(vars(c)[name], "__get__") and not isinstance(vars(c)[name], (types.FunctionType, staticmethod))
@@ -192,7 +190,7 @@ def _computed(cls: type, name: str) -> bool:
 
 
 def _looked_up(function: types.FunctionType, name: str, compiled: Any) -> Any:
-    """What a name stands for in a function now."""
+    """The value that `name` has in `function` now, as a closure variable or a global."""
     free = function.__code__.co_freevars
     if name in free and function.__closure__ is not None:
         try:
@@ -203,7 +201,7 @@ def _looked_up(function: types.FunctionType, name: str, compiled: Any) -> Any:
 
 
 def _lists_in(value: Any, lists: list[Any]) -> None:
-    """Notes the lists that a constant consists of: they may be changed in place."""
+    """Adds to `lists` each list within `value` with its current elements, since a list may be changed in place."""
     if isinstance(value, list):
         lists.append((value, tuple(value)))
     if isinstance(value, (list, tuple)):
@@ -212,11 +210,11 @@ def _lists_in(value: Any, lists: list[Any]) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A value that later changes of the object leave alone."""
+    """What is compared of `value`. Later changes of lists or modules in `value` do not affect it."""
     if isinstance(value, types.MethodType):
         return value.__func__
     if isinstance(value, nn.Module):
-        return type(value)  # what it consists of is compared by itself
+        return type(value)  # its attributes are compared one by one
     if isinstance(value, (list, tuple)):
         return type(value).__name__, tuple(map(_plain, value))
     return value

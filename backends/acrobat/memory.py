@@ -1,4 +1,4 @@
-"""What memory of a tensor can be read: by the runtime (instances) and at compile time (weights)."""
+"""Which tensors can be read straight from memory: by the runtime (instances) and at compile time (weights)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from torch import Tensor, nn
 
 
 def has_ordinary_memory(cls: Any) -> bool:
-    """Whether the tensors of a class, torch.Tensor or derived from it, mean what their memory holds: it leaves all
-    operations as they are."""
+    """Whether a tensor's values are those in its memory: `cls`, torch.Tensor or a subclass, must not redefine operations."""
     function = cls.__torch_function__
     return (
         function is torch._C._disabled_torch_function_impl  # nn.Parameter

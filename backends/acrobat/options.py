@@ -94,7 +94,7 @@ class Options:
             raise ValueError(f"launch={self.launch!r}: a device is given an execution as one of {', '.join(get_args(Launch))}")
 
     def effective(self) -> Options:
-        """What is compiled: these options without those that `kernels` turns off."""
+        """These options as they are compiled: without the switches that `kernels="vendor"` turns off."""
         if self.kernels == "vendor":
             return replace(self, vertical=False, horizontal=False, coarsen=False, gather_fusion=False)
         return self
@@ -107,8 +107,8 @@ F = TypeVar("F", bound=Callable[..., None])
 
 
 def takes_options(constructor: F) -> F:
-    """Has a constructor that ends in `**switches` say of itself that it takes all fields of `Options` that are no parameters of
-    its own, with their types and defaults. Who reads its signature, as the harness does, finds them as if they stood there."""
+    """Decorates a constructor that ends in `**switches`: its signature then lists every field of `Options` that is not one of
+    its own parameters, with type and default. The harness reads signatures to learn the options of a backend."""
     signature, hints = inspect.signature(constructor), get_type_hints(constructor)
     own = [p for p in signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
     types = {name: hint for name, hint in get_type_hints(Options).items() if name not in signature.parameters}

@@ -48,33 +48,32 @@ class Pass:
 
 def passes(options: Options) -> list[Pass]:
     return [
-        # Phases hold for an entry that each instance runs once; everything below takes it to be so.
+        # Phases need an entry that each instance runs exactly once; all later passes rely on that.
         Pass("entry", entry.run),
-        # What `parallel` states has been checked; phase markers are for those who want phases.
+        # `parallel` was checked by `check_markers` and is not needed any more; `phase` is kept if phases are on.
         Pass("markers", lambda p: markers.erase(p, phases=options.phases)),
-        # Straight-line code is then seen whole by everything after.
+        # Later passes then see straight-line code as a whole.
         Pass("inline", lambda p: inline.run(p, weights=options.specialise)),
-        # Branches in which a marked entry ends have phases of their own; only now those of its helpers are there.
+        # Gives the branches in which a marked entry ends phases of their own; after inlining, which brings in those of helpers.
         Pass("open tail", markers.open_tail),
-        # Copies and projections left by inlining would hide equal operands.
+        # Inlining leaves copies and tuple projections, which would hide equal operands.
         Pass("simplify", simplify.run),
-        # Weights become operands that fusion may share; it must see calls before loops are reshaped.
+        # Weights become operands that fusion may share. This pass looks at calls, so it runs before loops are reshaped.
         Pass("specialise", lambda p: specialise.run(p, clone=options.specialise)),
         # Sums over lists become operations, which fusion can take into a kernel.
         Pass("fold_sums", folds.run, options.fold_sums),
         Pass("simplify again", simplify.run),
-        # Softmax and attention over lists, which is seen once maps over maps are one.
+        # Finds softmax and attention over lists, which show once `simplify` has joined maps over maps.
         Pass("segments", segments.run, options.fold_sums),
-        # Rows and sums of weights are weights from here on.
+        # Work on weights alone makes derived weights, which are weights to all later passes.
         Pass("constant work", constants.run, options.constant_work),
-        # Gates of one input: packed before tables and invariants, which then make one table, or one product, of all of them.
+        # Packs gates of one input before tables and invariants, which then make one table, or one product, for all gates.
         Pass("gates", horizontal.pack, options.horizontal),
-        # Takes products apart, so before those that remain are packed; rows of tables are only seen where weights are known.
+        # Takes products apart, so it runs before `horizontal` packs the rest; it needs to know which tensors are weights.
         Pass("tables", tables.run, options.tables),
-        # What a table gives is no work any more; what leaves a loop can be packed with work outside.
+        # Products that became lookups need no hoisting any more; what leaves a loop can be packed with work outside.
         Pass("invariants", invariants.run, options.invariants),
-        # Packs what products were left or made, and adds up sums of products, while they still are operations; makes work on
-        # weights.
+        # Packs the products that remain, and makes sums of two products one product, while they still are operations.
         Pass("horizontal", lambda p: horizontal.run(p, hoist=options.hoist), options.horizontal),
         # Operations become kernels.
         Pass("vertical", lambda p: vertical.run(p, fuse=options.vertical, hoist=options.hoist)),
@@ -84,8 +83,8 @@ def passes(options: Options) -> list[Pass]:
 
 
 def optimise(program: Program, options: Options, observe: Observe | None = None) -> Program:
-    """All passes that are on. Raises CompileError for `phase` and `parallel` where they cannot be, and what the verifier raises
-    if a pass breaks the program."""
+    """`program` after all passes that are on. Raises CompileError for a misplaced `phase` or a wrong `parallel`, and
+    VerifyError if a pass breaks the program."""
     verify(program)
     check_markers(program)
     for p in passes(options.effective()):
@@ -101,14 +100,14 @@ def optimise(program: Program, options: Options, observe: Observe | None = None)
 
 
 def check_markers(program: Program) -> None:
-    """Raises CompileError with every `phase` out of place and every `parallel` that states what is not so."""
+    """Raises CompileError with every `phase` that is misplaced and every `parallel` whose values depend on each other."""
     graph = call_graph(program)
     if problems := [*misplaced(program, graph), *dependent(program, graph)]:
         raise CompileError(problems)
 
 
 def facts_for(program: Program, options: Options) -> ScheduleFacts:
-    """What the schedule of the finished program depends on."""
+    """The facts that the schedule of the finished program depends on."""
     graph = call_graph(program)
     static = static_depths(program, graph)
     stages = phases(program, graph, static)
@@ -126,9 +125,9 @@ def facts_for(program: Program, options: Options) -> ScheduleFacts:
 
 
 def executor_for(program: Program, options: Options) -> Executor:
-    """Which executor runs the finished program: the one that the options name, or else the one that suits it.
+    """The executor that runs the finished program: the one that the options name; with `auto` the one that suits the program.
 
-    One that waits stays with inline depth: the others run all that is recorded at each wait, so they cannot defer."""
+    A program that waits keeps inline depth: at each wait the other executors run all recorded work, so they cannot defer it."""
     if options.executor != "auto":
         return options.executor
     waits = waits_of(program, call_graph(program)).functions
@@ -136,7 +135,7 @@ def executor_for(program: Program, options: Options) -> Executor:
 
 
 def schedule_of(program: Program, options: Options) -> Schedule:
-    """What generated code does, of the finished program. Raises VerifyError if it breaks a rule of `schedule.verifier`."""
+    """The schedule of the finished program. Raises VerifyError if it breaks a rule of `schedule.verifier`."""
     schedule = lower(program, facts_for(program, options))
     verify_schedule(schedule)
     return schedule

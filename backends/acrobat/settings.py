@@ -1,4 +1,4 @@
-"""What `compile` is told beside the model: its keyword arguments, once, for all who hand them on."""
+"""The keyword arguments of `compile`, declared once for all functions that pass them on."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Emit: TypeAlias = Callable[[Kernel, Mode, Any, Schedules, Kernels], tuple[Varian
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The keyword arguments of `compile`. Raises ValueError for those that cannot be."""
+    """The keyword arguments of `compile`. Raises ValueError for invalid ones."""
 
     device: Device = "cpu"
     """What mini-batches run on: `cpu`, this machine's processor, or `cuda`, the first GPU that the CUDA driver names."""
@@ -98,7 +98,7 @@ class Settings:
 
     @property
     def guided_by(self) -> Literal["profile", "static", "even"]:
-        """`guide` as it is in effect."""
+        """`guide`, or its default where none is given."""
         return self.guide or ("even" if self.sample is None else "profile")
 
 
@@ -109,7 +109,7 @@ P = ParamSpec("P")
 
 
 def keywords_of(record: Callable[P, S]) -> Callable[[Callable[[A, S], R]], Callable[Concatenate[A, P], R]]:
-    """Has a function of one argument and a record take the record's fields as keyword arguments instead."""
+    """Decorates a function of one argument and a `record`, so that callers give the record's fields as keyword arguments."""
 
     def decorate(function: Callable[[A, S], R]) -> Callable[Concatenate[A, P], R]:
         @wraps(function)

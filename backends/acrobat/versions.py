@@ -15,7 +15,7 @@ SOURCES = (".py", ".h", ".cpp", ".cuh")
 
 @cache
 def source_hash() -> str:
-    """A hash of this compiler's own source, of what generated code is built with on all devices too."""
+    """A hash of this compiler's own source but for its tests, with the C++ and CUDA that generated code is built with."""
     digest = hashlib.sha256()
     for path in sorted(p for kind in SOURCES for p in ROOT.rglob(f"*{kind}")):
         if "tests" not in path.parts:
@@ -37,5 +37,5 @@ def code_generator() -> str:
 
 
 def cpp_compiler() -> str:
-    """What the C++ compiler says of itself. Raises BuildError if there is none."""
+    """The first line of the C++ compiler's `--version`. Raises BuildError if there is none."""
     return compiler_version(compiler())

@@ -1,4 +1,4 @@
-"""Where the compiler keeps what it has made."""
+"""The cache folder: where the compiler keeps builds, kernels and measurements."""
 
 from __future__ import annotations
 

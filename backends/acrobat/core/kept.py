@@ -1,5 +1,5 @@
-"""Files of the cache that hold one result each: a line of JSON, and bytes after it. One that is damaged is as none. Where
-nothing can be written, nothing is kept.
+"""Files of the cache that hold one result each: a line of JSON, and bytes after it. A damaged file counts as missing, and a
+result that cannot be written is not kept; neither is an error.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def read(path: Path) -> Entry | None:
 
 
 def write(path: Path, entry: Entry) -> None:
-    """A reader sees the whole file or none. Does nothing where the folder cannot be written."""
+    """Writes `entry` to a file, so that readers see the whole file or none. Does nothing if the folder cannot be written."""
     facts, content = entry
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

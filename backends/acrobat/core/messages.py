@@ -1,7 +1,7 @@
 """Texts of the errors that a model raises itself: `raise ValueError(f"...")` and a failing `assert`.
 
-The compiled program has a number for each text. Where it fails it gives that number and the values that the text shows; the
-text is put together from them afterwards, by Python's own rules.
+Compiled code knows each text only by its number. Where the model fails, the code reports that number and the values that stand
+in the text; Python puts the text together from them afterwards, by its own formatting rules.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ RAISED = re.compile(r"raised((?: [ibf][^ ]*)+)\Z")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """`text` as for `str.format`, after `place`, a line of the source. `symbols` are the values that are numbers of strings."""
+    """`text` is for `str.format`, `place` its line in the source, `symbols` the indices of values that stand for strings."""
 
     place: str
     text: str
@@ -25,27 +25,27 @@ class Message:
 
 
 class Messages:
-    """The texts of a program, by number. `symbol` gives the string that a number stands for."""
+    """The error texts of a program, each with a number. `symbol` gives the string that a number stands for."""
 
     def __init__(self, symbol: Callable[[int], Any] = int) -> None:
         self._symbol = symbol
         self._texts: list[Message] = []
 
     def number(self, message: Message) -> int:
-        """The number of a text, the same for the same text."""
+        """The number of `message`, which is added if it is new."""
         if message not in self._texts:
             self._texts.append(message)
         return self._texts.index(message)
 
     def told(self, number: int, values: Sequence[Any], symbol: Callable[[int], Any] | None = None) -> str:
-        """The text with its values, and where in the source it stands. `symbol` as for all messages, where a mini-batch has
-        numbers of its own."""
+        """Text number `number` with `values` filled in, after its place in the source. `symbol` replaces the program's own
+        for a mini-batch that has its own numbers for strings."""
         message, symbol = self._texts[number], symbol or self._symbol
         shown = [symbol(v) if i in message.symbols else v for i, v in enumerate(values)]
         return message.place + message.text.format(*shown)
 
     def decoded(self, error: str, symbol: Callable[[int], Any] | None = None) -> str:
-        """What compiled code says of an error, with the model's own text where it is one that the model has raised."""
+        """`error`, a message from compiled code, with the model's own text in it if the model has raised it (see `RAISED`)."""
         found = RAISED.search(error)
         if found is None:
             return error
@@ -59,6 +59,6 @@ def _value(word: str) -> Any:
 
 
 def encoded(number: int, *values: float) -> NoReturn:
-    """The meaning of the host operation `fail` where the texts are not at hand."""
+    """The meaning of the host operation `fail`, without the texts: raises ValueError in the form that `RAISED` matches."""
     words = [f"f{v.hex()}" if isinstance(v, float) else f"{'b' if isinstance(v, bool) else 'i'}{int(v)}" for v in values]
     raise ValueError(" ".join(["raised", f"i{number}", *words]))

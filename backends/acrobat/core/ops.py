@@ -1,4 +1,4 @@
-"""The operations of the core IR: shape rule, meaning in float64, and how each may be fused.
+"""The operations of the core IR: the shape rule of each, its meaning in float64, and how it may be fused.
 
 Element-wise operations broadcast as numpy does and also take host literals. Dimensions in attributes are non-negative.
 """
@@ -24,11 +24,13 @@ class ShapeError(ValueError):
 
 
 class Fusion(Enum):
+    """What kind of operation it is, which decides how it can be fused into a kernel."""
+
     ELEMENTWISE = "elementwise"
     MOVE = "move"  # cat, stack, slice, ...: elements change place
     PRODUCT = "product"
     REDUCTION = "reduction"
-    ADDRESS = "address"  # never a launch
+    ADDRESS = "address"  # finds a tensor in memory: never a launch
     CONSTANT = "constant"
 
 
@@ -58,13 +60,14 @@ def text(types: Sequence[Type]) -> str:
 
 
 def tensor(types: Sequence[Type], i: int, op: str) -> TensorT:
+    """The type of operand `i` of `op`. Raises ShapeError if it is no tensor."""
     if i >= len(types) or not isinstance(types[i], TensorT):
         raise ShapeError(f"{op} needs a tensor as operand {i + 1}, got ({text(types)})")
     return types[i]  # type: ignore[return-value]
 
 
 def floating(types: Sequence[Type], i: int, op: str) -> TensorT:
-    """Operand `i` of an operation that computes: int64 tensors are only moved and read."""
+    """The type of operand `i` of `op`. Raises ShapeError if it is no float32 tensor: int64 tensors are only moved and read."""
     t = tensor(types, i, op)
     if t.dtype != "float32":
         raise ShapeError(f"{op} needs float32 operands, got {t.dtype} of shape {t.shape}")
@@ -299,7 +302,7 @@ def _of_list(op: str) -> Callable[[Sequence[Type], Attrs], TensorT]:
 
 
 def _list_reduced(what: str, combine: Callable[..., Any], of_none: float) -> Callable[[Sequence[Any], Attrs], np.ndarray]:
-    """Of an empty list: one number without dimensions, since the items' shape is not known here."""
+    """The reduction of an empty list is `of_none` as a tensor without dimensions: the items' shape is not known here."""
 
     def evaluate(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
         (items,) = args
@@ -328,7 +331,7 @@ def without_trailing_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _list_softmax(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
-    """The sum of the values, each with its score's share of a softmax; of none zero, as PyTorch's product of nothing is."""
+    """The sum of the values, weighted by the softmax of the scores; of empty lists 0, as PyTorch's product of empty tensors."""
     scores, values = args
     if len(scores) != len(values):
         raise ValueError(f"list_softmax: there are {len(scores)} scores for {len(values)} values")
@@ -353,8 +356,8 @@ def _list_attention_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
 
 
 def _list_attention(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
-    """Attention of one query for each of the leading dimensions (heads): the sum of the values, each with its share of
-    softmax(scale * query . key) over the list (Vaswani et al. 2017, equation 1)."""
+    """Attention over a list, with one query for each index of the leading dimensions (heads): the sum of the values, weighted
+    by softmax(scale * query . key) over the list (Vaswani et al. 2017, equation 1)."""
     query, keys, values = args
     return _list_softmax([[(query * key).sum(axis=-1, keepdims=True) * attrs["scale"] for key in keys], values], {})
 
@@ -385,7 +388,7 @@ def _lookup_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
 
 
 def _lookup(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
-    """The row of the second table that stands where `x` stands in the first."""
+    """The row of the second table at the index that `x` has in the first. Raises ValueError if `x` is no row of the first."""
     x, table, other = args
     found = np.flatnonzero((table == x).reshape(len(table), -1).all(axis=1))
     if not len(found):
@@ -470,7 +473,7 @@ def evaluate(op: str, args: Sequence[Any], attrs: Attrs, result: TensorT) -> np.
 
 
 def is_view(op: str, types: Sequence[Type], attrs: Attrs) -> int | None:
-    """If the result lies contiguously inside the first operand's memory: its displacement in 4-byte elements. Else None."""
+    """The displacement of the result in the first operand's memory, in 4-byte elements; None if it is not contiguous there."""
     if op not in ("slice", "index", "reshape", "permute"):
         return None
     t = tensor(types, 0, op)
@@ -553,7 +556,7 @@ def _order_type(types: Sequence[Type]) -> Type:
 
 
 def order(keys: Sequence[float], descending: bool) -> list[int]:
-    """Where the keys stand when they are sorted; equal ones stay in their order, and NaN is above all, as in PyTorch."""
+    """The indices that sort `keys`: stably, and with NaN above all numbers, as in PyTorch."""
 
     def ranked(i: int) -> tuple[bool, float]:
         missing = keys[i] != keys[i]
@@ -563,7 +566,7 @@ def order(keys: Sequence[float], descending: bool) -> list[int]:
 
 
 def float32(number: float) -> float:
-    """The nearest float32, which is what torch makes of a number that is compared with a tensor."""
+    """`number` rounded to float32, as torch rounds a number that it compares with a tensor."""
     with np.errstate(over="ignore"):
         return float(np.asarray(number).astype(np.float32))
 
@@ -613,7 +616,7 @@ _HOST: list[tuple[str, str, Callable[[Sequence[Type]], Type], Callable[..., Any]
     ("range", "iii", lambda t: ListT(INT), lambda start, stop, step: list(range(start, stop, step))),
     ("zip", "l*", _zip_type, lambda *lists: list(zip(*lists, strict=False))),
     ("enumerate", "l", lambda t: ListT(TupleT((INT, _item(t)))), lambda xs: list(enumerate(xs))),
-    # An error that the model raises: the number of its text and the values that this shows.
+    # Raises an error of the model: the operands are the number of its text (`core.messages`) and the values in the text.
     ("fail", "s*", lambda t: INT, encoded),
     # The language's annotations: identities, which say when work runs and what is independent.
     ("phase", "x", lambda t: t[0], lambda x: x),

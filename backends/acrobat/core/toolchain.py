@@ -25,5 +25,5 @@ def compiler() -> str:
 
 @cache
 def compiler_version(command: str) -> str:
-    """The first line of what a C++ compiler says of itself."""
+    """The first line that `command --version` prints, for a C++ compiler."""
     return subprocess.run([command, "--version"], capture_output=True, text=True).stdout.partition("\n")[0]

@@ -1,4 +1,4 @@
-"""Types of the core IR. A shape is static, the same for all instances; lists are as long as each instance makes them."""
+"""Types of the core IR. Shapes of tensors are static, the same for all instances; the length of a list may differ."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class TupleT:
 
 @dataclass(frozen=True, slots=True)
 class ListT:
-    """A list. While the front end works, `rows` says that it stands for a *ragged tensor*, whose extent along that dimension
-    each instance has its own of: the items are the tensor's parts along it. A finished program has plain lists (None)."""
+    """A list. In the front end, one with `rows` represents a *ragged tensor*, whose extent along dimension `rows` differs from
+    instance to instance: the items are the tensor's parts along that dimension. In a finished program `rows` is None."""
 
     item: Type
     rows: int | None = None
@@ -60,11 +60,11 @@ UNIT = TupleT(())
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One dataclass of a union. `cls` is the Python class instances are read from and results are built with (None: the
-    value `None` itself, the empty case of an optional; `type(None)` is not used). It takes no part in comparison.
+    """One dataclass of a union. `cls`, which is not compared, is the Python class that instances are read from and results are
+    built with. It is None, never `type(None)`, for the empty case of `T | None`, which is the Python value `None`.
 
-    The full case of `T | None` is named "Some" with the single field "value" and `cls` None as well: the Python value is the
-    field's own, unwrapped.
+    The full case of `T | None` is named "Some" and has the single field "value". Its `cls` is None too: its Python value is
+    the value of the field, unwrapped.
     """
 
     name: str
@@ -78,6 +78,8 @@ IDENTITY = "number_of_object"
 
 @dataclass(frozen=True, slots=True)
 class DataType:
+    """A union of dataclasses, which are its cases."""
+
     name: str
     cases: tuple[Case, ...]
 
@@ -90,12 +92,12 @@ class DataType:
 
     @property
     def shared(self) -> bool:
-        """Whether the program tells its objects apart by `id`: an object that is reached by several ways is then read once."""
+        """Whether the program compares objects of the union by `id`; each object is then read once, however it is reached."""
         return any(name == IDENTITY for c in self.cases for name, _ in c.fields)
 
 
 def holds_tensor(type: Type, datatypes: Mapping[str, DataType], within: frozenset[str] = frozenset()) -> bool:
-    """Whether values of the type may have tensors in them. `within`: the unions that are being asked about, for recursion."""
+    """Whether values of `type` may contain tensors. `within`: the unions that are being searched, so that recursion ends."""
     match type:
         case TensorT():
             return True

@@ -1,13 +1,13 @@
-"""What a batched kernel computes, independent of who emits it.
+"""Kernels and static blocks: what a batched kernel computes, independent of the device and of how its code is made.
 
 A `Kernel` is a straight-line tensor program for *one row* of the batch (one recorded call); the batch extent is dynamic. A
 `Block` (paper: static block, grain-size coarsening) is a straight line of kernels that is recorded and scheduled as one unit.
 
-Memory contract, one for every provider
+Memory contract, the same for every maker of kernels
 - All addresses are int64 *element offsets* from one base pointer, in units of 4 bytes; int64 data is 8-byte aligned.
 - Recording a call appends its operands' offsets to the unit's tables and takes the next row of the unit's output space. A row
   holds all results one after the other, each padded to 16 elements; `Kernel.displacements` and `Kernel.row_size` say where.
-- Weights are packed once, at load, by the function the emitter hands back with the kernel.
+- Weights are packed once, at load, as the emitter describes it for the kernel (`kernels/packing.py`).
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ class Mode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Param:
+    """An operand of a kernel or block. `type` is that of one tensor: that of a row, the shared one, or an item of a list."""
+
     name: str
     type: TensorT
     mode: Mode
@@ -51,6 +53,8 @@ class Instr:
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
+    """`body` computes the operators of one row in order; `results` names the instructions whose values leave the kernel."""
+
     name: str
     params: tuple[Param, ...]
     body: tuple[Instr, ...]
@@ -77,8 +81,7 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """A reference to a tensor that a block computes: result `index` of its step number `step`. Programs as text have it as
-    `step.index`."""
+    """A reference to a tensor that a block computes: result `index` of its step number `step`, printed as `step.index`."""
 
     step: int
     index: int
@@ -107,7 +110,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """`groups[p]` is the list group of LIST param p: params of one group come from one list of tuples (equal lengths)."""
+    """A static block. `groups` pairs LIST params with list groups: params of one group come from one list of tuples."""
 
     name: str
     params: tuple[Param, ...]

@@ -1,7 +1,7 @@
-"""The meaning of programs: one instance at a time, in float64, node by node. What every pass and kernel is compared with.
+"""The reference interpreter: it defines what programs mean, one instance at a time, in float64. Tests compare all with it.
 
-Tensors are numpy arrays (float64, or int64), host values Python's own, values of unions `Data`. It also runs what passes make:
-launches of kernels and static blocks, and derived weights.
+Tensors are numpy arrays (float64, or int64), host values are Python's own, values of unions are `Data`. The interpreter also
+runs what passes make: launches of kernels and static blocks, and derived weights.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ X = TypeVar("X")
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """A value of a union. Stands for itself in instances and results where the case has no Python class."""
+    """A value of a union. If its case has no Python class, instances and results contain it as it is."""
 
     case: str
     args: tuple[Any, ...]
@@ -99,7 +99,7 @@ class Interpreter:
         }
 
     def run(self, instance: Any) -> Any:
-        """The result for one instance. It may be deep: the work is done on a stack of its own."""
+        """The result for one instance. The work is done on a larger stack, because the instance may be deeply nested."""
         return _deep(lambda: self._run(instance))
 
     def _run(self, instance: Any) -> Any:
@@ -115,7 +115,7 @@ class Interpreter:
     # ---- nodes
 
     def _expr(self, expr: Expr, env: Env) -> Any:
-        """Chains, branches and calls at the end of a function cost no stack."""
+        """The value of `expr`; adds its bindings to `env`. Let chains, branches and calls in tail position cost no stack."""
         calls = 0
         while True:
             match expr:
@@ -203,7 +203,7 @@ class Interpreter:
                 args = [self._built(v, f) for v, (_, f) in zip(value.args, case.fields, strict=True)]
                 if data.optional:
                     return args[0] if args else None
-                if hasattr(case.cls, "of_fields"):  # stands for a dictionary
+                if hasattr(case.cls, "of_fields"):  # represents a dictionary
                     return case.cls.of_fields(dict(zip((name for name, _ in case.fields), args, strict=True)))
                 return case.cls(*args) if case.cls else Data(case.name, tuple(args))
         return value
@@ -226,7 +226,7 @@ def run_block(block: Block, args: Sequence[Any]) -> tuple[np.ndarray, ...]:
     for group in set(groups.values()):
         if len({len(env[name]) for name in lists if groups[name] == group}) > 1:
             raise ValueError(f"the lists of {block.name} in {group} are of different lengths")
-    per_item = dict[StepArg, str](groups.items())  # what has one tensor for each item of a list: that list's group
+    per_item = dict[StepArg, str](groups.items())  # operand with one tensor for each item of a list -> its list group
     for k, step in enumerate(block.steps):
         operands = [env[a] for a in step.args]
         if not step.over:
@@ -247,12 +247,12 @@ def run_block(block: Block, args: Sequence[Any]) -> tuple[np.ndarray, ...]:
 
 
 class _InstanceReader:
-    """Python values to the program's. An error names the path to what does not fit."""
+    """Turns a Python instance into the program's values. Raises InstanceError with the path to a value that does not fit."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.open: set[int] = set()
-        self.known: dict[tuple[int, str], tuple[Any, Data]] = {}  # of types whose objects are told apart, by object
+        self.open: set[int] = set()  # ids of the structures that are being read, to find one that contains itself
+        self.known: dict[tuple[int, str], tuple[Any, Data]] = {}  # `shared` objects, which stay alive here, by id and type
 
     def read(self, o: Any, t: Type, path: Path) -> Any:
         match t:
@@ -286,7 +286,7 @@ class _InstanceReader:
         if data.optional:
             if o is None:
                 return Data("None", ())
-            self.open.discard(id(o))  # the value stands for itself inside
+            self.open.discard(id(o))  # the value inside is this same Python object
             return Data("Some", (self.read(o, data.case("Some").fields[0][1], path),))
         for same in (lambda cls: type(o) is cls, lambda cls: isinstance(o, cls)):
             for case in data.cases:
@@ -333,7 +333,7 @@ def _path(path: Path) -> str:
 
 
 def _told(values: Sequence[Any]) -> tuple[int, Sequence[Any]]:
-    """The number of a text, and the values that it shows."""
+    """The operands of `fail`: the number of a text, and the values in it."""
     return values[0], values[1:]
 
 
@@ -342,7 +342,7 @@ def _where(span: Span) -> str:
 
 
 def _located(span: Span, run: Callable[..., X], *args: Any) -> X:
-    """`run(*args)`. An error that comes of the instance's values is raised as InstanceError, with the line of the source."""
+    """`run(*args)`. Errors that the instance's values cause are raised as InstanceError, with the line of the source."""
     try:
         return run(*args)
     except (ValueError, LookupError, ArithmeticError) as error:
@@ -350,7 +350,7 @@ def _located(span: Span, run: Callable[..., X], *args: Any) -> X:
 
 
 def _deep(work: Callable[[], X]) -> X:
-    """`work()` on a stack deep enough for structures that are long chains."""
+    """`work()` on a stack that is deep enough for long chains. Raises ResourceError if even that is too small."""
     try:
         return deeply(work)
     except RecursionError:

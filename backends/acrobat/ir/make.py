@@ -1,4 +1,4 @@
-"""Nodes made with their types inferred."""
+"""Makes nodes of the core IR and infers their types."""
 
 from __future__ import annotations
 

@@ -24,8 +24,7 @@ def _span() -> Any:
 
 
 def _memo() -> Any:
-    """What `visitor.free_vars` and `visitor.works` have found of the node, None before. It is no part of the node's value,
-    and a changed copy of the node begins without it."""
+    """A field that caches a result of `visitor.free_vars` or `visitor.works`; not compared, and None in a changed copy."""
     return field(default=None, init=False, compare=False, repr=False)
 
 
@@ -78,7 +77,7 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Tensor-dependent point: the instance waits until the one-element tensor is computed. Gives float (or int for int64)."""
+    """The number in a tensor of one element: float, or int if it is int64. The instance waits until the tensor is computed."""
 
     tensor: Atom
     type: ScalarT
@@ -243,7 +242,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """Work on weights done once, at load: the operation of `core.ops` and its operands, which are names of weights."""
+    """A derived weight, computed once, at load: an operation of `core.ops` and the names of the weights it is applied to."""
 
     op: str
     args: tuple[str, ...]
@@ -252,8 +251,8 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """`forward` is the entry: one parameter, the instance. `weights` gives each weight's type, `derived` how one that is no
-    parameter of the module is computed (in order: operands come first), `values` the parameters themselves (not compared)."""
+    """The function `entry` has one parameter, the instance. `weights` gives the type of each weight, `derived` how each weight
+    that is no parameter of the module is computed (operands come first), `values` the parameters themselves (not compared)."""
 
     functions: Mapping[str, Function]
     datatypes: Mapping[str, DataType]

@@ -19,9 +19,9 @@
           list_sum(hs, nonempty=True)
       launch cell(h, @w)
 
-Each line of a body binds a variable, the last is its value; bodies inside stand indented below their node. `@` marks weights,
-`host` operations on host values, `new` constructions; tensor operations stand bare. Names that are no identifiers or are words
-of this language are quoted. Spans, values and the Python classes of cases are not part of the text.
+Each line of a body binds a variable, except the last, which is the body's value; nested bodies are indented below their node.
+`@` marks weights, `host` operations on host values, `new` constructions; tensor operations have no prefix. Names that are no
+identifiers or that are words of this language are quoted. Spans, weights' values and the Python classes of cases are left out.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def print_expr(expr: Expr) -> str:
 
 
 def units(functions: Iterable[Function]) -> list[Kernel | Block]:
-    """Every kernel and block launched, each once, a block's kernels before it."""
+    """The kernels and static blocks that the functions launch, each once, and the kernels of a block before the block."""
     found: dict[Kernel | Block, None] = {}
     for function in functions:
         for node in walk(function.body):

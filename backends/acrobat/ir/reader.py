@@ -1,7 +1,7 @@
 """Reads the text of `ir.printer` back: `read_program(print_program(p)) == p` for every verified program.
 
-The types of operations are inferred, as a verified program has no others. Spans point into the text; it has neither the Python
-classes of cases nor the weights' values.
+The types of operations are inferred, which gives the same types as in any verified program. Spans point into the text. The
+program that is read has neither Python classes of cases nor values of weights, since the text has none.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def read_program(text: str) -> Program:
 
 
 class _TextLine:
-    """The tokens of one line and how far they are read."""
+    """The tokens of one line, and in `at` how far they have been read."""
 
     def __init__(self, row: int, indent: int, text: str) -> None:
         self.row, self.indent = row, indent
@@ -115,7 +115,7 @@ class _TextLine:
         return False
 
     def starts(self, word: str) -> bool:
-        """Take `word` if it begins a node: a variable of that name is not followed by another name."""
+        """Take `word` if it comes next as a keyword, followed by an operand. Nothing of that kind follows a variable's name."""
         return self.after.kind in ("name", "quoted", "number", "@") and self.has(word)
 
     def expect(self, text: str) -> None:
@@ -229,7 +229,7 @@ class _TextReader:
         self.weights: dict[str, TensorT] = {}
         self.derived: dict[str, Derived] = {}
         self.units: dict[str, Kernel | Block] = {}
-        self.headers: dict[str, Function] = {}  # bodies still to be read
+        self.headers: dict[str, Function] = {}  # of all functions, with their bodies still empty
         self.env: dict[str, Type] = {}
 
     def program(self) -> Program:
@@ -277,12 +277,12 @@ class _TextReader:
     # ---- lines
 
     def peek(self, indent: int) -> _TextLine | None:
-        """The next line, if it is indented so."""
+        """The next line if it is indented by `indent`, else None."""
         line = self.lines[self.at] if self.at < len(self.lines) else None
         return line if line and line.indent == indent else None
 
     def line(self, indent: int) -> _TextLine:
-        """The next line, which must be indented so; the one before must be read to its end."""
+        """Take the next line. Raises ReadError if it is not indented by `indent`, or if a rest of the line before is unread."""
         if self.last:
             self.last.end()
         line = self.peek(indent)
@@ -381,7 +381,7 @@ class _TextReader:
         return Var(name, t, span=self.span(line))
 
     def chain(self, indent: int) -> Expr:
-        """The lines of one body."""
+        """The body whose lines are indented by `indent`, nested bodies included."""
         bindings: list[Binding] = []
         while True:
             line = self.line(indent)
@@ -416,7 +416,7 @@ class _TextReader:
             line.fail(str(error))
 
     def _node(self, line: _TextLine) -> Expr:
-        """The node that the rest of `line`, and the lines indented below it, say."""
+        """The node that is written in the rest of `line` and in the lines indented below it."""
         span, indent = self.span(line), line.indent
         if line.starts("host"):
             op, args = line.name(), self.atoms(line)

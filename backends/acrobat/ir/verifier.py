@@ -1,6 +1,6 @@
-"""Whether a program is well formed: every type derived again, every name bound once and before its use.
+"""Checks that a program is well formed: every type can be derived again, every name is bound once and before its use.
 
-What it finds is a defect of the compiler, never of the user's model.
+A violation is a defect of the compiler, never of the user's model.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class VerifyError(AssertionError):
 
 
 def verify(program: Program) -> None:
-    """Raises VerifyError with everything found."""
+    """Raises VerifyError with all violations in `program`."""
     violations: list[str] = []
     _head(program, violations.append)
     found = units(program.functions.values())

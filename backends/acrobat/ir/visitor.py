@@ -1,4 +1,4 @@
-"""Walking and rebuilding expressions. Long chains of lets are iterated over, so that a program's length costs no recursion."""
+"""Walks and rebuilds expressions. Chains of lets are iterated over, so that a long program needs no deep recursion."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Binding = tuple[Var, Expr]
 
 
 def lets(expr: Expr) -> tuple[list[Binding], Expr]:
-    """The bindings of a chain of lets, and what stands after them."""
+    """The bindings of a chain of lets, and the tail that ends the chain. Any other expression has no bindings."""
     bindings: list[Binding] = []
     while isinstance(expr, Let):
         bindings.append((expr.var, expr.value))
@@ -57,7 +57,7 @@ def from_lets(bindings: Sequence[Binding], result: Expr, span: Span = NOWHERE) -
 def operands(expr: Expr) -> tuple[Atom, ...]:
     """The atoms a node uses directly; none for a let."""
     used = OPERANDS.get(type(expr))
-    if used is None:  # what stands for a variable while a program is made is of a class of its own
+    if used is None:  # the front end's placeholders are subclasses of Var
         return (expr,) if isinstance(expr, Var) else ()
     return used(expr)
 
@@ -144,7 +144,7 @@ def map_bodies(expr: Expr, f: Callable[[Expr], Expr]) -> Expr:
 
 
 def map_children(expr: Expr, f: Callable[[Expr], Expr]) -> Expr:
-    """The node with `f` applied to its operands and nested expressions. Of a let chain: to every value and to the result."""
+    """The node with `f` applied to its operands and nested expressions; for a let chain, to all bound values and the tail."""
     if isinstance(expr, Let):
         bindings, result = lets(expr)
         changed = [(var, f(value)) for var, value in bindings]
@@ -161,7 +161,7 @@ def walk(expr: Expr) -> Iterator[Expr]:
     while stack:
         node = stack.pop()
         yield node
-        if isinstance(node, Let):  # most nodes are lets and what they bind
+        if isinstance(node, Let):  # tested first because most nodes are lets
             stack.append(node.body)
             stack.append(node.value)
         elif not isinstance(node, (Var, Lit, Weight)):
@@ -171,10 +171,9 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def containing(expr: Expr, test: Callable[[Expr], bool]) -> frozenset[int]:
-    """The `id` of every node in `expr` that passes the test or has one inside that does; of all nodes in one walk, so that
-    asking about each of them takes no time with the square of how deep they are nested."""
+    """The `id` of every node in `expr` that passes the test or contains a node that does, found in a single walk."""
     found: set[int] = set()
-    for node in reversed(list(walk(expr))):  # what is inside a node comes before it
+    for node in reversed(list(walk(expr))):  # reversed, so that the inside of a node comes before the node
         if test(node) or any(id(body) in found for body in bodies(node)):
             found.add(id(node))
     return frozenset(found)
@@ -195,7 +194,7 @@ def binders(expr: Expr) -> tuple[Var, ...]:
 
 
 def free_vars(expr: Expr) -> frozenset[str]:
-    """Names used but not bound inside. Relies on single binding: a name bound anywhere inside is not free."""
+    """The names that `expr` uses but does not bind. Relies on single binding: a name bound anywhere inside is not free."""
     if type(expr) not in BODIES:
         return frozenset(atom.name for atom in operands(expr) if isinstance(atom, Var))
     _learn(expr)
@@ -203,7 +202,7 @@ def free_vars(expr: Expr) -> frozenset[str]:
 
 
 def works(expr: Expr) -> bool:
-    """Whether evaluating `expr` records tensor work or may wait, in whatever it calls too."""
+    """Whether evaluating `expr` may record tensor work or wait. Every call of a function counts as if it did."""
     _learn(expr)
     return expr.works if isinstance(expr, NESTING) and expr.works is not None else _works(expr)
 
@@ -212,8 +211,8 @@ NESTING = (If, Match, Map, Fold, Loop)
 
 
 def _learn(expr: Expr) -> None:
-    """Has all nodes with bodies in `expr` keep their free variables and whether they work. Passes ask at every level of a
-    nest of branches, which would otherwise take time with the square of its depth."""
+    """Sets `free` and `works` of all nodes with bodies in `expr`, inner ones first. Passes ask for them at every level of
+    nested branches, which would otherwise take time quadratic in the depth of nesting."""
     if isinstance(expr, NESTING) and expr.free is not None:
         return
     pending = _parts(expr)
@@ -224,12 +223,12 @@ def _learn(expr: Expr) -> None:
         elif inside := [part for part in _parts(node) if isinstance(part, NESTING) and part.free is None]:
             pending += inside
         else:
-            object.__setattr__(node, "free", _free(node))  # the node's value is the same
+            object.__setattr__(node, "free", _free(node))  # nodes are frozen, but these two fields are no part of their value
             object.__setattr__(node, "works", _works(node))
 
 
 def _parts(expr: Expr) -> list[Expr]:
-    """The values and ends of the let chains directly inside a node with bodies; of a let chain its own; or the node itself."""
+    """The values and tails of the let chains that `expr` has as bodies, or that it is itself; any other node alone."""
     if not isinstance(expr, (Let, *NESTING)):
         return [expr]
     parts: list[Expr] = []
@@ -240,12 +239,12 @@ def _parts(expr: Expr) -> list[Expr]:
 
 
 def _works(expr: Expr) -> bool:
-    """`works` of a node or let chain of which the nodes with bodies inside are known."""
+    """`works(expr)` where the fields of all nodes with bodies inside `expr` are set."""
     return any(p.works if isinstance(p, NESTING) else is_work(p) or isinstance(p, Call | Item) for p in _parts(expr))
 
 
 def _free(expr: Expr) -> frozenset[str]:
-    """`free_vars` of a node or let chain of which the nodes with bodies inside are known."""
+    """`free_vars(expr)` where the fields of all nodes with bodies inside `expr` are set."""
     used = {atom.name for atom in operands(expr) if isinstance(atom, Var)}
     for body in bodies(expr) if isinstance(expr, NESTING) else (expr,) if isinstance(expr, Let) else ():
         bindings, result = lets(body)
@@ -259,8 +258,8 @@ def _free(expr: Expr) -> frozenset[str]:
 
 
 def flat(expr: Expr, callees: Mapping[str, str] = MappingProxyType({})) -> tuple[Any, ...]:
-    """All nodes in the order of `walk`, each without what is inside it: equal and of one hash for equal expressions, and no
-    recursion along chains is needed to see it. Calls name what stands in `callees` for the function called, if anything."""
+    """All nodes in the order of `walk`, each without its bodies. These tuples are equal, with equal hashes, for equal
+    expressions, and comparing them needs no recursion along chains. Function names are replaced as `callees` says."""
     out: list[Any] = []
     for node in walk(expr):
         match node:
@@ -303,13 +302,13 @@ class Names:
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self.taken = set(taken)
-        self._last: dict[str, int] = {}  # for each name without its number the last number given, where counting goes on
+        self._last: dict[str, int] = {}  # name without number -> the last number given to it, from which counting goes on
 
     def fresh(self, name: str) -> str:
         base, _, tail = name.rpartition("_")
         base = base if base and tail.isdigit() else name
         text, n = name, self._last.get(base, 0)
-        if f"{base}_{n}" not in self.taken:  # names may have been given back
+        if f"{base}_{n}" not in self.taken:  # `taken` may have been reset to fewer names
             n = 0
         while text in self.taken:
             n += 1

@@ -1,4 +1,4 @@
-"""Which nodes of a program are tensor work, which some schedule has to run, and which only say where a tensor lies."""
+"""Tells nodes that are tensor work, which a schedule has to run, from nodes that only say where a tensor lies in memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from backends.acrobat.ir.nodes import Launch, Op
 
 
 def is_view(node: object) -> bool:
-    """Whether the node's value lies in its operand's memory, at a fixed place: an address, no work."""
+    """Whether the node's value lies at a fixed place in its operand's memory, so that it is only an address and no work."""
     return isinstance(node, Op) and ops.is_view(node.op, [a.type for a in node.args], dict(node.attrs)) is not None
 
 
@@ -18,5 +18,5 @@ def is_operation(node: object) -> bool:
 
 
 def is_work(node: object) -> bool:
-    """Whether evaluating the node itself records tensor work: addresses and views of what is in memory cost none."""
+    """Whether evaluating the node, nested bodies aside, records tensor work. Addresses and views record none."""
     return isinstance(node, Launch) or is_operation(node)

@@ -1,5 +1,5 @@
 """The schedule of a program: its host code with every decision about depths, phases, segments and waits written out.
 
-It stands between the passes and code generation: `lower` makes it from the finished program and what the analyses found of it,
+It comes between the passes and code generation: `lower` makes it from the finished program and the facts of the analyses,
 `verifier` checks it, `printer` shows it, and `codegen` prints it as C++ or as bytecode without deciding anything itself.
 """

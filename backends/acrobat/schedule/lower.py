@@ -1,8 +1,8 @@
-"""From the finished program and the facts about it to its schedule.
+"""Makes the schedule of a finished program from the facts that the analyses found.
 
-Where work is recorded follows from its operands: at the largest of their depths, but not before work can begin there. What the
-analyses found enters in five places: work with a static depth stands there; the entry's bindings are sorted by their phases;
-arms of branches are padded; loops end, or begin, a segment; and bindings that may wait are forked together.
+Work is recorded at the largest depth of its operands, but not before the depth at which counted work begins. The facts enter in
+five places: work with a static depth is recorded at that depth; the entry's bindings are sorted by phase; arms of branches are
+padded with ghosts; loops end, or begin, a segment; and bindings that may wait are forked together.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def lower(program: n.Program, facts: ScheduleFacts) -> s.Schedule:
 
 @dataclass(frozen=True, slots=True)
 class _Variable:
-    """What a variable is: itself, or an atom that it was found equal to; its depth, None if it holds no tensor; the phase in
-    which it is computed."""
+    """What is known of a variable: the atom to use for it (itself, or the atom that it is another name of), its depth (None if
+    it holds no tensor), and the phase that computes it."""
 
     atom: n.Atom
     depth: s.Depth | None
@@ -37,7 +37,7 @@ class _Variable:
 
 
 class _Lowering:
-    """Lowers one function. `statements` are those of the block that is being made."""
+    """Lowers one function. The fields below `waiting` describe the current place in the block that is being made."""
 
     def __init__(self, schedule: s.Schedule, facts: ScheduleFacts, f: n.Function) -> None:
         self.schedule = schedule
@@ -46,11 +46,11 @@ class _Lowering:
         self.fresh = Names(names_of(f)).fresh
         self.waiting = containing(f.body, facts.waits_itself)
         self.env: dict[str, _Variable] = {}
-        self.ready: dict[str, n.Var] = {}  # what stands for variables of earlier phases
+        self.ready: dict[str, n.Var] = {}  # variable of an earlier phase -> its `Ready` variable
         self.statements: list[s.Statement] = []
         self.phase = 0
-        self.segment = 0  # in which work begins here
-        self.ghosts = 0  # levels by which it begins later
+        self.segment = 0  # in which counted work begins here
+        self.ghosts = 0  # levels by which it begins later here
 
     def function(self) -> s.HostFunction:
         f = self.f
@@ -65,21 +65,21 @@ class _Lowering:
     # ---- values and depths
 
     def put(self, var: n.Var, depth: s.Depth | None) -> None:
-        """`var` holds tensors that can be used from `depth` on, if it holds any."""
+        """Notes the depth from which on `var` can be used. Generated code has a variable for a join of several depths."""
         owned = s.Of(var.name) if isinstance(depth, s.Join) and len(depth.depths) > 1 else depth
         self.env[var.name] = _Variable(var, owned if self.schedule.holds(var.type) else None, self.phase)
 
     def own(self, var: n.Var) -> None:
-        """The generated code counts the depth of `var` by itself."""
+        """Notes that generated code has a variable for the depth of `var`."""
         self.put(var, s.Of(var.name))
 
     def change(self, statement: s.Pad | s.NextSegment) -> None:
-        """From here on the variable has a depth of its own."""
+        """Adds `statement`, which changes the depth of its variable from here on."""
         self.statements.append(statement)
         self.env[statement.var] = _Variable(self.env[statement.var].atom, s.Of(statement.var), self.phase)
 
     def use(self, a: n.Atom) -> n.Atom:
-        """The atom for a use of `a` here."""
+        """The atom to use for `a` here: for a tensor of an earlier phase, its `Ready` variable."""
         if not isinstance(a, n.Var):
             return a
         atom = self.env[a.name].atom
@@ -93,13 +93,13 @@ class _Lowering:
         return self.ready[atom.name]
 
     def depth(self, a: n.Atom) -> s.Depth | None:
-        """The depth of an atom that `use` has given."""
+        """The depth of an atom that `use` returned; None if it holds no tensor."""
         if isinstance(a, n.Var):
             return self.env[a.name].depth
         return s.READY if isinstance(a, n.Weight) else None
 
     def join(self, atoms: Iterable[n.Atom], *others: s.Depth) -> s.Depth:
-        """The depth at which all of `atoms` are there, and not before `others`."""
+        """The largest of the depths of `atoms` and of `others`."""
         depths = dict.fromkeys((*others, *(d for a in atoms if (d := self.depth(a)) not in (None, s.READY))))
         return next(iter(depths)) if len(depths) == 1 else s.Join(tuple(cast("dict[s.Depth, None]", depths)))
 
@@ -111,14 +111,14 @@ class _Lowering:
 
     @contextmanager
     def scope(self) -> Iterator[list[s.Statement]]:
-        """The statements of a new block. What holds inside is forgotten after it."""
+        """Yields the list of statements of a new block. After the block, all state is as it was before."""
         kept = self.env, self.ready, self.statements, self.phase, self.segment, self.ghosts
         self.env, self.ready, self.statements = dict(self.env), dict(self.ready), []
         yield self.statements
         self.env, self.ready, self.statements, self.phase, self.segment, self.ghosts = kept
 
     def block(self, expr: n.Expr, entry: bool = False) -> s.Body:
-        """`entry`: with the block's value the instance ends. Its bindings have phases, and nothing follows its arms."""
+        """The block of `expr`. `entry`: its value is the instance's result: bindings have phases, and arms no ghosts."""
         with self.scope() as statements:
             end = self.body(expr, entry)
             return s.Body(tuple(statements), end)
@@ -131,7 +131,7 @@ class _Lowering:
         return self.give(self.named(result, "result"))
 
     def named(self, expr: n.Expr, name: str) -> n.Atom:
-        """An atom for the value of `expr`, bound to a variable of its own if need be."""
+        """An atom for the value of `expr`: itself, or a new variable that is bound to it."""
         if isinstance(expr, n.Var | n.Lit | n.Weight):
             return expr
         self.bind(var := n.Var(self.fresh(name), expr.type), expr)
@@ -153,7 +153,7 @@ class _Lowering:
                 self.own(var)
 
     def phases(self, bindings: list[Binding]) -> Mapping[str, int]:
-        """The phase of each binding of the entry; one that records nothing goes with the latest it uses."""
+        """The phase of each binding of the entry: that of the facts (else 0), but no earlier than its operands'."""
         of: dict[str, int] = {}
         for var, value in bindings:
             uses = (of[name] if name in of else self.env[name].phase for name in free_vars(value))
@@ -164,7 +164,7 @@ class _Lowering:
         return s.ForkBranch(var, captures=self.captures(value), body=self.block(value))
 
     def captures(self, body: n.Expr, *own: n.Var) -> tuple[n.Var, ...]:
-        """The variables from outside that a body other than its own variables uses."""
+        """The variables from outside that `body` uses; `own` are variables that the node with that body binds."""
         names = sorted(free_vars(body) - {var.name for var in own})
         used = dict.fromkeys(self.use(self.env[name].atom) for name in names)
         return tuple(a for a in used if isinstance(a, n.Var))
@@ -237,7 +237,7 @@ class _Lowering:
         fields: Iterable[tuple[int, n.Var]] = (),
         depth: s.Depth | None = None,
     ) -> s.Body:
-        """The block of an arm whose work begins `ghosts` levels later. `depth` is that of its `fields`."""
+        """The block of an arm whose work begins `ghosts` levels later. `fields` are variables it binds, at depth `depth`."""
         with self.scope() as statements:
             for _, var in fields:
                 self.put(var, depth)

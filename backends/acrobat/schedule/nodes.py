@@ -1,4 +1,4 @@
-"""The records of a schedule: what one instance does on the host, in the order in which it does it.
+"""The data structures of a schedule: what the host code of one instance does, statement by statement.
 
 A *depth* is the level of the schedule at which tensor work stands; a value can be used from the level after the work that makes
 it. The host code of each instance counts depths as it goes: it is all the dependence tracking there is at run time (paper:
@@ -17,8 +17,8 @@ inline depth computation). In one segment of one phase:
 A *segment* is a stretch of levels after which all instances stand at one depth again, however many levels each took before; a
 *phase* is a stage of the entry function, and its levels come after all levels of the phases before it.
 
-Operands are atoms of the core IR. A variable is bound once in its function. `Pad` changes the depth of a variable
-from where it stands to the end of its block, `NextSegment` to the end of the variable's own block.
+Operands are atoms of the core IR. A variable is bound once in its function. `Pad` changes the depth of a variable until the
+block that contains the `Pad` ends, `NextSegment` until the block that binds the variable ends.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from backends.acrobat.ir.nodes import Atom, Var
 
 @dataclass(frozen=True, slots=True)
 class Of:
-    """The depth of a variable. Of several variables that always have one depth, `var` is any one."""
+    """The depth of the variable `var`, which may be any of several variables that always have the same depth."""
 
     var: str
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """The depth at which all arguments of the function can be used; its caller hands it over."""
+    """The depth from which on all arguments of the function can be used. The caller passes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The first depth for counted work: `segment` segments and `levels` levels after the ordinary one."""
+    """The first depth for counted work, or a depth `segment` segments and `levels` levels after it."""
 
     segment: int = 0
     levels: int = 0
@@ -64,7 +64,7 @@ class StaticDepth:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """The largest of some depths; of none: 0, where what is there from the start can be used."""
+    """The largest of `depths`. With none (`READY`) it is 0, the depth of all that exists before any work."""
 
     depths: tuple[Depth, ...]
 
@@ -79,7 +79,7 @@ Pure: TypeAlias = n.Op | n.Host | n.Item | n.Tuple | n.Field | n.ListOf | n.Cons
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """`var` is `value`, made on the host from values that are there; an `Item` reads what a `Wait` before it has waited for.
+    """Binds `var` to `value`, which the host computes at once; an `Item` reads the tensor that the `Wait` before it waited for.
     `depth` is that of `var`, None if it holds no tensor."""
 
     var: Var
@@ -98,8 +98,8 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class CallFunction:
-    """`depth` is handed over as that of the arguments; the callee hands back that of `var`. `waits`: the callee may wait.
-    `counted`: the callee is given the number of calls it is below the first."""
+    """Calls a function and passes `depth` as the depth of the arguments; the callee returns the depth of `var`. `waits`: the
+    callee may wait. `counted`: the callee is passed the number of calls around it (see `HostFunction`)."""
 
     var: Var
     call: n.Call
@@ -110,7 +110,7 @@ class CallFunction:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The instance waits until what is recorded up to `depth` has been computed; `tensor` is then there."""
+    """The instance waits for `tensor`, which is there when all work recorded up to `depth` has been computed."""
 
     tensor: Atom
     depth: Depth
@@ -119,14 +119,14 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Enter:
-    """What follows is recorded in this phase."""
+    """Work after this statement is recorded in phase `phase`."""
 
     phase: int
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """`var` is `of`, which an earlier phase has computed: it is there from the start of this one."""
+    """`var` is another name of `of`, which an earlier phase computes. Its depth is `READY`."""
 
     var: Var
     of: Var
@@ -134,7 +134,7 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Pad:
-    """A ghost operator: the variable's depth is so many levels after `depth`, which it had before."""
+    """A ghost operator: changes the depth of a variable from `depth` to `levels` levels later."""
 
     var: str
     depth: Depth
@@ -143,14 +143,14 @@ class Pad:
 
 @dataclass(frozen=True, slots=True)
 class NextSegment:
-    """The variable's depth is the beginning of the segment after the one in which it was computed."""
+    """Changes the depth of a variable to the start of the segment after the one in which it is computed."""
 
     var: str
 
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """`var` is what the arm that is taken gives."""
+    """`var` is the value of the arm that is taken."""
 
     var: Var
     branch: IfBranch | MatchBranch
@@ -158,8 +158,8 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class MapLoop:
-    """The list of what `body` gives for each `item`. `waits`: each element is a branch of its own (see `Fork`), which uses
-    `captures` from outside."""
+    """The list of the values of `body`, one for each `item`. `waits`: `body` may wait, so each element is a branch of a fork
+    (see `Fork`), and `captures` are the variables from outside that `body` uses."""
 
     var: Var
     item: Var
@@ -185,7 +185,7 @@ class FoldLoop:
 
 @dataclass(frozen=True, slots=True)
 class WhileLoop:
-    """As `FoldLoop`, while `cond` gives true."""
+    """As `FoldLoop`, but `body` is repeated while the value of `cond` is true."""
 
     var: Var
     vars: tuple[Var, ...]
@@ -204,7 +204,7 @@ class ForkBranch:
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """Each branch runs until it ends or waits, so that all reach their waits together; joined when all have ended."""
+    """Runs each branch until it ends or waits, so that all branches wait at the same time; ends when all of them have ended."""
 
     branches: tuple[ForkBranch, ...]
 
@@ -218,7 +218,7 @@ Statement: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Give:
-    """The block's value: the function's result, an arm's, an element of a list. `depth` as of `Assign`."""
+    """Ends a block with its value: a function's result, the value of an arm, an element of a list. `depth` as in `Assign`."""
 
     value: Atom
     depth: Depth | None
@@ -226,14 +226,14 @@ class Give:
 
 @dataclass(frozen=True, slots=True)
 class Next:
-    """A round of a loop ends: its variables change to these values, all at once."""
+    """Ends a round of a loop: all its variables change to `values` at once."""
 
     values: tuple[Give, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NextOf:
-    """As `Next`, to the components of a tuple."""
+    """As `Next`; the new values are the components of the tuple `whole`."""
 
     whole: Give
 
@@ -250,7 +250,7 @@ class IfBranch:
 
 @dataclass(frozen=True, slots=True)
 class BranchArm:
-    """`fields`: those that the body uses, by their number in the case."""
+    """`fields` are the fields of the case that the body uses, each with its index in the case."""
 
     case: str
     fields: tuple[tuple[int, Var], ...]
@@ -272,8 +272,8 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class HostFunction:
-    """`waits`: it may wait. `counted`: it is given the number of calls it is below the first, so that an endless
-    recursion is found although it may need no stack. (Calls of functions that may wait are counted with their frames.)"""
+    """`waits`: it may wait. `counted`: it is passed the number of calls around it, so that an endless recursion is found even
+    if the C++ compiler makes it a loop, which needs no stack. (Functions that may wait are counted with their frames.)"""
 
     name: str
     params: tuple[Var, ...]
@@ -286,8 +286,7 @@ class HostFunction:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """`program` is what was lowered; of it, types, weights and the entry are still asked for. `recursive`: some function calls
-    itself, directly or not."""
+    """The schedule of `program`, whose types, weights and entry remain in use. `recursive`: it has a recursive function."""
 
     program: n.Program
     functions: Mapping[str, HostFunction]

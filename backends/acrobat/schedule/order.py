@@ -9,15 +9,15 @@ from backends.acrobat.ir.visitor import Binding, free_vars
 
 
 def ordered(bindings: Sequence[Binding], waits: Collection[int], phase: Mapping[str, int]) -> Iterator[list[Binding]]:
-    """The bindings in the order in which they run; a group of several is forked and joined.
+    """Yields groups of bindings in the order in which they run; the bindings of a group of several are forked and joined.
 
-    `waits` has the `id` of every value that may wait. `phase` has the phases of the bindings if they are the entry's, which
-    come sorted by them: a group lies in one phase. What a group needs runs before it, everything else where it stands.
+    `waits` has the `id` of every value that may wait. `phase` gives the phase of each binding of the entry, by which they are
+    sorted, and is empty for other bodies. A group has one phase. It runs at its first binding, after all that it needs.
     """
     position = {var.name: i for i, (var, _) in enumerate(bindings)}
     needs = [[position[name] for name in free_vars(value) if name in position] for _, value in bindings]
     waiting = [id(value) in waits for _, value in bindings]
-    # How many waits stand before each binding, one after the other: those of one number can wait together.
+    # For each binding, the most waits on one path of dependences to it: bindings with equal numbers can wait together.
     before: list[int] = []
     groups: dict[tuple[int, int], list[int]] = {}
     for i, (var, _) in enumerate(bindings):

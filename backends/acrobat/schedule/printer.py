@@ -11,9 +11,9 @@
           h: f32[4] = record cell(l, r) [at max(start, l, r)]    # model.py:17
           give h [h]
 
-In brackets stand depths: of a value, from which on it can be used (none: it holds no tensor); of a record, at which it stands;
-of a call or wait, after which it comes. A variable's name there is its depth, `arguments` that of the function's arguments. The
-texts of values are those of `ir.printer`.
+Brackets contain depths: from which on a value can be used (none if it holds no tensor), at which work is recorded, and after
+which a call or wait comes. There, a variable's name means the depth of the variable, and `arguments` that of the function's
+arguments. Values are printed as `ir.printer` prints them.
 """
 
 from __future__ import annotations
@@ -137,5 +137,5 @@ def _depth(depth: s.Depth | None) -> str:
 
 
 def _at(text: str, span: Span) -> str:
-    """`text` with its line in the model's source."""
+    """`text` with the file and line of the model's source, if it has any."""
     return text if span == NOWHERE or not span.line else f"{text}    # {PurePath(span.file).name}:{span.line}"

@@ -1,14 +1,14 @@
-"""What every schedule must satisfy, checked on the schedule itself, however it was made.
+"""Checks the rules that every schedule must satisfy, on the schedule itself, however it was made.
 
-- The depth rule: the depth of every operand is at most that of its consumer, in each phase. A stated depth must therefore have
-  among its terms the depth of each operand that is not there from the start. Work with a static depth is recorded there without
-  a look at its operands: each of them must be a weight, a part of the instance or static work of a smaller depth, on every way
-  on which it may come here, and all counted work begins above every static depth.
-- The phase rule: what an earlier phase computes is taken to be there, whatever its depth. So only the entry, at its top level
-  and in the branches in which it ends, enters phases; nothing calls an entry with several; a phase uses nothing of a later one;
-  and what it uses of an earlier one it uses as `Ready`, which nothing else is.
-- Scope: a variable is bound once, and before it is used; a forked branch uses what it captures.
-- Waiting: only functions that are said to wait wait, fork, or call such functions.
+- The depth rule: in each phase, the depth of every operand is at most that of its consumer. A stated depth must therefore have
+  among its terms the depth of each operand that is not `READY`. Work with a static depth is recorded at that depth whatever
+  its operands are: on every path through the program, each operand must be a weight, a part of the instance or static work of
+  a smaller depth. All counted work begins above every static depth.
+- The phase rule: all work of an earlier phase counts as done, whatever its depth. So only the entry enters phases, at its top
+  level and in the branches in which it ends; nothing calls an entry that has several phases; a phase uses no value of a later
+  one; and it uses a value of an earlier one through `Ready`, which is used for nothing else.
+- Scope: a variable is bound once, and before it is used; a forked branch uses no variable from outside but its captures.
+- Waiting: only functions with `waits` wait, fork, or call functions with `waits`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ from backends.acrobat.schedule.printer import depth_text
 
 
 def verify_schedule(schedule: s.Schedule) -> None:
-    """Raises VerifyError with each place where a rule does not hold: a defect of the compiler, found before it can become a
-    wrong number."""
+    """Raises VerifyError with each place where a rule does not hold, which is a defect of the compiler."""
     checks = [_ScheduleCheck(schedule, f) for f in schedule.functions.values()]
     static = {place: level for check in checks for place, level in check.static.items()}
     violations = [text for check in checks for text in check.violations]
@@ -37,7 +36,7 @@ def verify_schedule(schedule: s.Schedule) -> None:
 
 
 def _static(schedule: s.Schedule, static: Mapping[tuple[str, str], int]) -> Iterable[str]:
-    """The depth rule of work with a static depth, which depends on what reaches it from other functions."""
+    """Violations of the depth rule by work with a static depth, whose operands may come from other functions."""
     levels = operand_levels(schedule.program, static)
     for (function, var), depth in static.items():
         where, there = f"{function}: {var} has the static depth {depth}", levels.get((function, var))
@@ -53,7 +52,7 @@ def _static(schedule: s.Schedule, static: Mapping[tuple[str, str], int]) -> Iter
 
 class _ScheduleCheck:
     """Checks one function. `depths` has the depth of each variable in scope (None: it holds no tensor), `phases` the first
-    phase in which each can be used, `static` the static depths that were met."""
+    phase in which each can be used, `static` the static depth of each (function, variable) that has one."""
 
     def __init__(self, schedule: s.Schedule, f: s.HostFunction) -> None:
         self.schedule = schedule
@@ -73,7 +72,7 @@ class _ScheduleCheck:
     # ---- variables and depths
 
     def bind(self, var: Var, depth: s.Depth | None) -> None:
-        """`var` is bound here; several joined depths are a depth of its own."""
+        """Notes that `var` is bound here. A join of several depths counts as a depth of the variable's own, as in `lower`."""
         if var.name in self.phases:
             self.wrong(f"{var.name} is bound twice")
         if depth is None and self.schedule.holds(var.type):
@@ -98,7 +97,7 @@ class _ScheduleCheck:
         return depth
 
     def covers(self, what: str, stated: s.Depth | None, atoms: Iterable[Atom]) -> None:
-        """The depth rule where a depth is stated for what uses `atoms`."""
+        """Checks the depth rule for `what`, which uses `atoms` and has the depth `stated`."""
         terms = stated.depths if isinstance(stated, s.Join) else (stated,)
         for a in atoms:
             depth = self.depth_of(a)
@@ -113,14 +112,14 @@ class _ScheduleCheck:
 
     @contextmanager
     def scope(self, captures: Iterable[Var] | None = None) -> Iterator[None]:
-        """What is bound inside is out of scope after it. `captures`: all that is seen from outside, if that is not all."""
+        """Variables bound inside go out of scope after it. `captures`: the only outer variables in scope; None: all of them."""
         kept = self.depths, self.phase
         self.depths = dict(self.depths) if captures is None else {v.name: self.depth_of(v) for v in captures}
         yield
         self.depths, self.phase = kept
 
     def block(self, block: s.Body, phased: bool = False) -> None:
-        """`phased`: the entry ends with the block."""
+        """`phased`: the block's value is the result of the instance, so the block may enter phases."""
         for statement in block.statements:
             self.statement(statement, phased)
         match block.end:

@@ -1,7 +1,7 @@
-"""A Python as bare as that of a machine with a GPU, to try `scripts/gpu` without one.
+"""Imitates the few Python packages of a machine with a GPU, to test `scripts/gpu` on another machine.
 
-`python -m backends.acrobat.tests.bare FOLDER` writes a `sitecustomize.py` to the folder. With the folder on PYTHONPATH, of all
-that is installed only PyTorch with what it requires, numpy, and the packages that `scripts/gpu` brings can be imported.
+`python -m backends.acrobat.tests.bare FOLDER` writes a `sitecustomize.py` to the folder. With the folder on PYTHONPATH, only
+PyTorch with its requirements, numpy, and the packages that `scripts/gpu` brings can be imported.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ sys.meta_path.insert(0, Lacks)
 
 
 def brought() -> list[str]:
-    """The packages that `scripts/gpu` brings, by its own list."""
+    """The packages that `scripts/gpu` brings, read from its list `needed`."""
     found = re.search(r"^needed=\((.*)\)$", (ROOT / "scripts" / "gpu").read_text(), re.MULTILINE)
     assert found, "scripts/gpu has no list `needed`"
     return [re.split(r"[=<>]", each)[0] for each in found[1].split()]
 
 
 def with_requirements(packages: list[str]) -> set[str]:
-    """The packages and, as far as they are installed, all that they require, by their normalised names."""
+    """The normalised names of the packages and of all that they require, directly or not, as far as it is installed."""
     found: set[str] = set()
     todo = [normalised(each) for each in packages]
     while todo:
@@ -64,7 +64,7 @@ def normalised(name: str) -> str:
 
 
 def lacks() -> set[str]:
-    """The installed modules that belong to none of them."""
+    """The installed top-level modules that a bare machine lacks."""
     kept = with_requirements(["torch", "numpy", *FOR_CUDA]) | {normalised(each) for each in brought()}
     names = metadata.packages_distributions()
     others = {module for module, owners in names.items() if not kept & {normalised(owner) for owner in owners}}

@@ -1,4 +1,4 @@
-"""Builds shared by all tests of a session: a cache folder of its own, in which equal programs are built once."""
+"""The cache folder of a test run, which all its tests share, so that equal programs are built once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from backends.acrobat.tests.support import tiny
 
 @pytest.fixture(scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One folder for all processes of a test run: what one has built the others find."""
+    """One folder for all processes of a test run, so that each finds what the others have built."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "acrobat"
     folder.mkdir(exist_ok=True)
@@ -23,7 +23,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def built(cache: Path) -> Any:
-    """`built(name, **keywords)`: a new executable of the workload at size tiny, checked."""
+    """`built(name, **keywords)` compiles the workload at size tiny, in checked mode unless the keywords say otherwise."""
 
     def build(name: str, **keywords: Any) -> Any:
         return compile(tiny(name), cache_folder=cache, **{"checked": True, **keywords})

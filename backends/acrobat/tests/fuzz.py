@@ -1,6 +1,6 @@
-"""The command behind `scripts/random-programs`: many random programs through the whole compiler, findings written to a folder.
+"""The command behind `scripts/random-programs`: compiles and checks many random programs, and writes findings to a folder.
 
-Programs are checked in batches, each in a process of its own, so that one that crashes or never ends is a finding too.
+Programs are checked in batches, each batch in a process of its own, so that a crash or an endless loop is a finding too.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ def start(cases: Sequence[Case], flags: Sequence[str]) -> _Child:
 
 
 def _check(cases: Sequence[Case], folder: Path, flags: Sequence[str], send: Connection) -> None:
-    os.setpgid(0, 0)  # the C++ compiler goes with it when it is ended
+    os.setpgid(0, 0)  # a process group, so that `killpg` ends the C++ compiler too
     faulthandler.enable(2)
     send.send([(f.case.seed, f.stage, f.message) for f in check_cases(cases, folder / "build", flags)])
 
 
 def finish(child: _Child) -> list[Finding] | str:
-    """The findings of a batch whose process has ended or is out of time, or what became of the process."""
+    """The findings of a batch whose process has ended or is out of time. If it sent none, how it ended, as a text."""
     try:
         if not child.results.poll():
             return f"no end within {child.limit_s} s"
@@ -101,8 +101,8 @@ def alone(case: Case, flags: Sequence[str]) -> Finding | None:
 
 
 def apart(cases: Sequence[Case], what: str, flags: Sequence[str]) -> list[Finding]:
-    """The findings of a batch whose process gave none: halves are checked until the programs that end it stand alone. `what`
-    became of the process that had all of them."""
+    """The findings of a batch whose process sent none. Halves of the batch are checked until each program that ends its process
+    is alone. `what` says how the process of the whole batch ended."""
     if len(cases) == 1:
         return [Finding(cases[0], "process", what)]
     out: list[Finding] = []
@@ -115,7 +115,7 @@ def apart(cases: Sequence[Case], what: str, flags: Sequence[str]) -> list[Findin
 
 
 def search(cases: Iterator[Case], jobs: int, flags: Sequence[str]) -> Iterator[tuple[Sequence[Case], list[Finding]]]:
-    """For each batch, its programs and what was found. `jobs` batches run at once."""
+    """Yields each batch with its findings as soon as it is done. `jobs` batches run at once."""
     running: list[_Child] = []
     many = DEVICE_BATCH
     while True:
@@ -135,7 +135,7 @@ def search(cases: Iterator[Case], jobs: int, flags: Sequence[str]) -> Iterator[t
 
 
 def shrunk(finding: Finding, attempts: int, flags: Sequence[str]) -> Finding:
-    """The same kind of finding in a smaller program."""
+    """The same kind of finding in a smaller program, after at most `attempts` programs were tried."""
     best = finding
 
     def fails(case: Case) -> bool:
@@ -155,7 +155,7 @@ def shrunk(finding: Finding, attempts: int, flags: Sequence[str]) -> Finding:
 
 
 def write(finding: Finding, small: Finding | None, folder: Path, command: str) -> Path:
-    """`small` is None where another of its kind was made small."""
+    """Writes a finding to a file in `folder`. `small` is the shrunk finding, None if one of the same kind was shrunk before."""
     path = folder / f"seed-{finding.case.seed}.txt"
     folder.mkdir(parents=True, exist_ok=True)
     shrunk = f"==== shrunk\n\n{small}\n\n" if small else ""
@@ -211,7 +211,7 @@ def main(arguments: Sequence[str]) -> int:
 
 @dataclass
 class Progress:
-    """What was checked so far, as a file with one line for each batch; the first says how programs were drawn and built."""
+    """What was checked so far, kept in a file: the first line says how programs are drawn and built, each other is a batch."""
 
     path: Path
     settings: dict[str, Any]
@@ -220,7 +220,7 @@ class Progress:
     """The kind of what was found, by seed."""
 
     def load(self) -> str | None:
-        """Takes over what the file has. Gives what is wrong with it."""
+        """Reads the file. Gives what is wrong with it, or None."""
         if not self.path.exists():
             return None
         first, *batches = map(json.loads, self.path.read_text().splitlines())
@@ -262,7 +262,7 @@ def run(
     progress: Progress,
     device: Device = "cpu",
 ) -> int:
-    # Children have what takes seconds to import.
+    # Imported before forking, because it takes seconds.
     from backends.acrobat.kernels.cpu import templates  # noqa: F401
 
     runtime_build(compiler(), tuple(flags))
@@ -290,7 +290,7 @@ def run(
 
 
 def drawn(seed: int, fixed: Mapping[str, Any], aot: int | None, device: Device = "cpu") -> Case:
-    """The case of a seed for a device, interpreted or not as `--aot` says."""
+    """The case of a seed for a device. `aot`: the percentage of seeds with compiled host code, or None to leave it as drawn."""
     if aot is not None:
         fixed = {"codegen": "aot" if seed % 100 < aot else "vm", **fixed}
     return replace(case_of(seed, fixed), device=device)

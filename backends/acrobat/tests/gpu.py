@@ -63,7 +63,7 @@ def check_tiny(name: str, options: Options) -> str:
 
 
 def check_small(name: str, options: Options) -> str:
-    """Wrong addresses and races show in large launches only."""
+    """Checks size small as well, because wrong addresses and races show in large launches only."""
     workload = spec(name)
     instances = workload.instances("small", 0, BATCH)
     executable = compile(loaded(workload, "small", 0), device="cuda", options=options)
@@ -87,7 +87,7 @@ def check_small(name: str, options: Options) -> str:
 
 
 def choose_tiles(name: str, size: str, trials: int) -> str:
-    """The harness compiles with the same sample, and so finds what is measured here."""
+    """Tunes the tiles of a workload. The harness compiles with the same sample, so it finds these measurements in the cache."""
     workload = spec(name)
     sample = workload.instances(size, SAMPLE_SEED, BATCH if size != "tiny" else 2)
     executable = compile(loaded(workload, size, 0), device="cuda", tune=trials, guide="profile", sample=sample)
@@ -116,7 +116,7 @@ def sources() -> str:
 
 
 def apart(names: list[str], jobs: int, arguments: list[str]) -> int:
-    """Each workload in a process of its own: where one loses its device's context, the others go on."""
+    """Checks each workload in a process of its own, so that one that loses the device's context does not stop the others."""
 
     def run(name: str) -> int:
         command = [sys.executable, "-m", "backends.acrobat.tests.gpu", *arguments, "--", name]

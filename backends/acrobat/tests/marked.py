@@ -1,4 +1,4 @@
-"""Models with the annotations `phase` and `parallel`, and the same without: subclasses differ in `forward` or in one step."""
+"""Models with and without the annotations `phase` and `parallel`, which differ in `forward` or in one method only."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class BiRNN(Cells):
 
 
 class MarkedBiRNN(Cells):
-    """With the phase where it is found without, and its parallelism stated."""
+    """As BiRNN, with `phase` at the boundary that the compiler finds by itself, and with `parallel`."""
 
     def forward(self, sentence: list[int]) -> list[Tensor]:
         words = parallel(self.words(sentence))
@@ -62,7 +62,7 @@ class Pair:
 
 
 class TwoLoops(Cells):
-    """An answer is read after its question by the same cell, and what is left of both is classified."""
+    """One cell reads the question and then the answer; its last state is classified."""
 
     def forward(self, pair: Pair) -> Tensor:
         question = self.last(self.start, self.words(pair.question))
@@ -126,7 +126,7 @@ class MarkedTrees(Trees):
 
 
 class Exits(Cells):
-    """Ends in branches, which a tensor decides; one of them has a phase of its own."""
+    """Ends in one of several branches, as a tensor decides; one branch has a phase of its own."""
 
     def forward(self, sentence: list[int]) -> Tensor:
         state = self.last(self.start, self.words(sentence))
@@ -142,7 +142,7 @@ class Exits(Cells):
 
 
 class LateBranches(Cells):
-    """Branches that end the model, after a boundary, with what a phase in the middle has made."""
+    """Ends in branches after a boundary; they use what the phase before them has made."""
 
     def forward(self, sentence: list[int]) -> Tensor:
         states = phase(self.scan(self.first, self.words(sentence)))
@@ -156,7 +156,7 @@ class LateBranches(Cells):
 
 
 class Sideways(Cells):
-    """Work beside a boundary, which no pass may take across: what it makes is used after it only."""
+    """Has work before a boundary whose results are used only after it; no pass may move that work across."""
 
     def forward(self, sentence: list[int]) -> Tensor:
         words = self.words(sentence)

@@ -1,4 +1,4 @@
-"""What eager PyTorch gives for a random model, in float64: results, or the error that the model raises for an instance."""
+"""Runs a random model in eager PyTorch in float64: gives results, or the error that the model raises for an instance."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RAISED = (AssertionError, KeyError, ValueError)
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """The model raises this error for an instance."""
+    """The right answer is this error, which the model raises for an instance."""
 
     text: str
     """Stands in the error of the compiled model."""
@@ -29,7 +29,7 @@ class Raised:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A model with its instances, and further ones that show types only."""
+    """A model with its instances; `shown` has further ones, which the front end reads types off."""
 
     module: torch.nn.Module
     instances: Sequence[Any]
@@ -37,7 +37,7 @@ class Loaded:
 
 
 def load(written: Written, seed: int, folder: Path, name: str) -> Loaded:
-    """The model of a text, a function of text and seed."""
+    """The model of a text with weights and instances that depend only on the text and on `seed`."""
     source = load_source(written.text, folder, name)
     rng = Random(seed)
     with torch.random.fork_rng():
@@ -48,7 +48,7 @@ def load(written: Written, seed: int, folder: Path, name: str) -> Loaded:
 
 
 def eager(loaded: Loaded) -> list[Any]:
-    """A result for each instance. Raises what eager PyTorch raises by itself."""
+    """For each instance the result or `Raised`. Raises errors that PyTorch raises and not the model."""
     model = copy.deepcopy(loaded.module).double()
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
@@ -69,7 +69,7 @@ def _result(model: torch.nn.Module, instance: Any) -> Any:
 
 
 def raised_by_the_text(error: BaseException) -> bool:
-    """Whether a statement of the model raised it, and not a library that it called."""
+    """Whether a statement of the model raised the error, and not a library that it called."""
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
@@ -77,7 +77,7 @@ def raised_by_the_text(error: BaseException) -> bool:
 
 
 def doubled(value: Any, known: dict[int, tuple[Any, Any]]) -> Any:
-    """An instance with its tensors in float64; what is shared stays shared."""
+    """A copy of an instance with tensors in float64. Objects that occur several times are copied once (`known`)."""
     if id(value) in known:
         return known[id(value)][0]
     new: Any = value
@@ -91,12 +91,12 @@ def doubled(value: Any, known: dict[int, tuple[Any, Any]]) -> Any:
         case _ if hasattr(value, "__dict__") and not isinstance(value, (type, ModuleType)):
             new = copy.copy(value)
             vars(new).update({k: doubled(v, known) for k, v in vars(value).items()})
-    known[id(value)] = (new, value)  # with the value, so that no other one gets its id
+    known[id(value)] = (new, value)  # keeps `value` alive, so that no other object gets its id
     return new
 
 
 def arrays(value: Any) -> Any:
-    """A result of eager PyTorch with arrays in place of its tensors."""
+    """A copy of a result with numpy arrays in place of tensors."""
     match value:
         case torch.Tensor():
             return value.detach().numpy().copy()

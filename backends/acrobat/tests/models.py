@@ -1,4 +1,4 @@
-"""Models for single questions about the compiler."""
+"""Small models, each for tests of one feature of the compiler."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 
 class RecursiveBiRNN(nn.Module):
-    """The last states of both directions of a BiRNN, by one recursive function that takes the weights as arguments."""
+    """Gives the last states of both directions of a BiRNN. Both use one recursive function that takes weights as arguments."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class Linked(nn.Module):
 
 
 class Unequal(nn.Module):
-    """A scan whose step takes one product for a low number and three for a high one, and then one more either way."""
+    """A scan whose step has one product for a low number and three for a high one, and then one more in either case."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ class Unequal(nn.Module):
 
 
 class DeepWaits(nn.Module):
-    """Recursion that waits at every level on its way down, and adds something on its way up."""
+    """A recursion that waits at every level before it descends, and adds a number to the count on its way back."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -129,7 +129,7 @@ class DeepWaits(nn.Module):
 
 
 class WideWaits(nn.Module):
-    """As many children as the instance asks for, each of which waits by itself."""
+    """A list of independent calls, one for each number of the instance, each of which waits twice."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -148,7 +148,7 @@ class WideWaits(nn.Module):
 
 
 class LongTails(nn.Module):
-    """Waits for each positive number, and for none of the others."""
+    """A scan that waits at each positive number and does not wait at others."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -181,8 +181,8 @@ class Operands:
 
 
 class Products(nn.Module):
-    """A product of each form: by a weight or of two operands; vectors, matrices with and without padding, stacks that
-    broadcast; with a bias and without."""
+    """A product of each form: with a weight or of two operands; of vectors, of matrices with and without padding, of stacks
+    that broadcast; with a bias and without."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -210,7 +210,7 @@ class Twig:
 
 
 class Judged(nn.Module):
-    """A tree whose branches grow together, each of them waiting for its own value at every level."""
+    """A recursion over a tree that waits at every node; siblings wait together."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -236,7 +236,7 @@ class Figures:
 
 
 class Accounts(nn.Module):
-    """Every operation on host numbers and lists, and no tensor at all."""
+    """Uses every operation on host numbers and lists, and no tensors."""
 
     def forward(self, f: Figures) -> tuple[list[int], list[float], list[bool], list[tuple[int, int, float]], tuple[int, int]]:
         a, flag = f.last
@@ -258,7 +258,7 @@ class Accounts(nn.Module):
 
 
 class LinkedThatWaits(Linked):
-    """The same sums; each cell waits, with the cells after it and those of other instances."""
+    """As `Linked`, but each cell waits once for each of its tags."""
 
     def walk(self, chain: Cell | None) -> Tensor:
         if chain is None:
@@ -278,7 +278,7 @@ class LinkedThatWaits(Linked):
 
 
 class Unending(nn.Module):
-    """What never ends, by kind: 1 a loop that records, 2 one that does not, 3 a loop that waits, 4 recursion that waits."""
+    """Never ends for kind 1 (loop that records), 2 (loop that does not), 3 (loop that waits) and 4 (recursion that waits)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -309,7 +309,7 @@ class Unending(nn.Module):
 
 @dataclass
 class Item:
-    """With no slots, so that a subclass may have properties in place of its fields."""
+    """A dataclass without slots, so that a subclass can have properties in place of fields."""
 
     value: Annotated[Tensor, 5]
     pair: tuple[int, float]
@@ -317,7 +317,7 @@ class Item:
 
 
 class Items(nn.Module):
-    """Arithmetic on ints and floats, and rows that are no multiple of a vector."""
+    """Uses arithmetic on ints and floats, and tensors whose length is no multiple of a vector register's."""
 
     def __init__(self) -> None:
         super().__init__()

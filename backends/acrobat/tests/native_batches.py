@@ -1,8 +1,8 @@
-"""Many small programs built at once: one translation unit and one shared object.
+"""Builds many small programs at once, as one translation unit and one shared object.
 
-Each program stands in a namespace of its own and has a function of its own that gives its model; equal kernels are there once.
-To have LLVM compile kernels takes longer than all else of a program, so those of most programs are *plain*: C++ loops of the
-plain emitter, in the same translation unit.
+Each program has a namespace and a function that returns its model. Equal kernels are defined once. Compiling kernels with LLVM
+takes longer than all the rest of a build, so the kernels of most programs are *plain*: C++ loops that the reference emitter
+writes into the same translation unit.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MEMORY_LIMIT = 1 << 30
 
 @dataclass
 class PlainKernels:
-    """Emits kernels of the plain emitter for one program, and keeps their text."""
+    """An emitter that writes the kernels of one program as plain C++ and keeps their text."""
 
     definitions: dict[str, str] = field(default_factory=dict)
     """C++ by symbol."""
@@ -57,7 +57,7 @@ class PlainKernels:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A program of a batch, before the C++ compiler has seen it."""
+    """What is generated for one program of a batch, before the C++ compiler runs."""
 
     generated: Generated
     definitions: Mapping[str, str]
@@ -65,14 +65,14 @@ class Member:
 
 
 def generated(program: Program, options: Options, index: int, plain: bool = False) -> Member:
-    """What becomes member `index` of a batch; `program` is finished."""
+    """Generates member `index` of a batch from a finished program. `plain`: with plain kernels."""
     kernels = PlainKernels()
     build = Build(program, options, CpuTarget.detect(), emit=kernels if plain else None, prefix=f"acrobat{index}")
     return Member(build.generate(), kernels.definitions)
 
 
 def build_batch(members: Sequence[Member], folder: Path, flags: Sequence[str]) -> None:
-    """One shared object of all, and a folder for each that `loaded` takes. Raises BuildError."""
+    """Builds one shared object of all members, and for each a folder that `loaded` loads. Raises BuildError."""
     folder.mkdir(parents=True)
     text = folder / "models.cpp"
     modules = [member.generated.module for member in members]
@@ -94,12 +94,12 @@ def build_batch(members: Sequence[Member], folder: Path, flags: Sequence[str]) -
 
 
 def build_alone(program: Program, options: Options, folder: Path, flags: Sequence[str], device: DeviceName) -> None:
-    """A build of one program for a device, which is made in `folder` for `loaded`. Raises BuildError."""
+    """Builds one program for a device in `folder`, from which `loaded` loads it. Raises BuildError."""
     folder.mkdir(parents=True)
     Build(program, options, DEVICES[device].target(options), flags=tuple(flags)).make(folder)
 
 
 def loaded(program: Program, options: Options, folder: Path, index: int, device: DeviceName = "cpu") -> Executable:
-    """Member `index`, one thread, checked."""
+    """The executable of member `index` of the batch in `folder`, with one thread, in checked mode."""
     settings = Settings(options=options, checked=True, memory_limit=MEMORY_LIMIT, device=device)
     return load(program, folder / str(index), settings)

@@ -1,10 +1,10 @@
-"""A program of the core IR as the source of an ordinary PyTorch model: what the front end may be given for it.
+"""Writes a program of the core IR as the source of an ordinary PyTorch model, which the front end can read.
 
-Unions become dataclasses, functions methods (or static methods, functions of the module, or the `forward` of a submodule, which
-may call itself and hold further submodules), maps comprehensions or loops that append, and so on; where Python has several
-ways to say a thing, `choose` takes one: also an operation in place where nothing else uses its operand, and constants in a
-buffer of ints. All that the generator of random programs draws has a Python form, but for numbers rounded to float32; launches
-of kernels have none, so the program is one that no pass has changed.
+Unions become dataclasses, functions become methods (or static methods, functions of the module, or the `forward` of a
+submodule, which may call itself and hold further submodules), maps become comprehensions or loops that append, and so on. Where
+Python has several forms, `choose` takes one; among them are operations in place, if nothing else uses the operand, and integer
+constants in a buffer. Everything that the generator of random programs draws has a Python form, except numbers rounded to
+float32. Launches of kernels have none, so the program must not have gone through the passes.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ BINARY = (
 
 
 def python_source(program: Program, choose: Choose) -> str:
-    """The text of a module with a class `Model`, which takes the weights' values by their names."""
+    """The text of a Python module with a class `Model`, whose constructor takes a dictionary of the weights' values."""
     return _Source(program, choose).text()
 
 
 def load_source(text: str, folder: Path, name: str) -> ModuleType:
-    """The module, from a file of its own in `folder` so that its source can be read."""
+    """Imports `text` as the module `name`, from a file in `folder`, where the front end can read its source."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.py"
     path.write_text(text)
@@ -89,7 +89,7 @@ def load_source(text: str, folder: Path, name: str) -> ModuleType:
 
 
 def eagerly(model: nn.Module, instance: Any) -> Any:
-    """What the model gives for an instance in float64."""
+    """The result of the model for one instance, in eager float64."""
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
@@ -100,7 +100,7 @@ def eagerly(model: nn.Module, instance: Any) -> Any:
 
 
 def moved(value: Any, module: ModuleType, dtype: torch.dtype) -> Any:
-    """An instance with the classes of `module`, by their names, and tensors of `dtype`."""
+    """A copy of an instance with the classes of `module` that have the same names, and with tensors of `dtype`."""
     if isinstance(value, torch.Tensor):
         return value.to(dtype)
     if isinstance(value, (list, tuple)):
@@ -124,7 +124,7 @@ MAKERS = CHANGES | {"linear", "matmul", "softmax", "layer_norm", "maximum", "min
 
 
 class _Source:
-    """The module: what all functions of it share."""
+    """Writes the Python module; holds what all its functions share."""
 
     def __init__(self, program: Program, choose: Choose) -> None:
         self.program, self.choose = program, choose
@@ -139,11 +139,11 @@ class _Source:
         """The elements of a buffer of int64 that every module has."""
 
     def _home(self, f: Function) -> str:
-        """Where a function stands: what uses weights or calls others needs the model, or a submodule that has them all."""
+        """Where to write a function. One that uses weights or calls others needs the model or a submodule as `self`."""
         if f.name == self.program.entry:
             return "method"
         homes = ["method"]
-        # A map's body may become a method.
+        # A map's body may become a method, which needs `self`.
         if not any(isinstance(node, (Call, Weight, Map)) for node in walk(f.body)):
             homes += ["static", "module"]
         reached = {name for name, home in self.homes.items() if home in ("module", "submodule")}
@@ -158,7 +158,7 @@ class _Source:
         return "\n".join([HEAD, *self._unions(), *self.free, *submodules, *self._class("")])
 
     def _class(self, function: str) -> list[str]:
-        """The class of the submodule that `function` is the `forward` of, or of the model."""
+        """The lines of the class of the submodule whose `forward` is `function`; with "", of the model."""
         used, held = dict.fromkeys(self.program.weights), [name for name in self.methods if name]
         if function:
             body = self.program.functions[function].body
@@ -194,7 +194,7 @@ class _Source:
     # ---- types
 
     def exact(self, t: Type) -> str:
-        """An annotation with the shapes of tensors."""
+        """The annotation for a type, with the shapes of tensors."""
         return self.type(t, True)
 
     def type(self, t: Type, exact: bool = False) -> str:
@@ -215,14 +215,14 @@ class _Source:
     # ---- functions
 
     def add(self, name: str, home: str, params: Sequence[Var], result: Type, body: Expr, owner: str = "") -> None:
-        """`owner`: of a method, the function whose submodule it belongs to, or "" for the model."""
+        """Writes a function to its place. `owner`: for a method, the function whose submodule has it, or "" for the model."""
         inside = {"method": owner, "submodule": name}.get(home)
         writer = _Body(self, body, inside)
         exact = self.choose(3) == 0 or name == self.program.entry
         heads = [f"{writer.name(p)}: {self.type(p.type, exact)}" for p in params]
         if inside is not None:
             heads = ["self", *heads]
-        # A list that may be empty on all paths needs its items' shape.
+        # The result's shapes are always given: a list may be empty on all paths, and then says nothing of its items.
         lines = [f"def {'forward' if home == 'submodule' else name}({', '.join(heads)}) -> {self.exact(result)}:"]
         lines += ["    " + line for line in writer.lines(body, lambda value: f"return {value}")]
         if home == "module":
@@ -232,7 +232,7 @@ class _Source:
         self.methods[inside or ""] += ["    " + line for line in lines] + [""]
 
     def called(self, function: str, inside: str | None) -> str:
-        """What is called for a function from within the class of a submodule, or of the model ("")."""
+        """The text that calls `function` from a method of the submodule `inside`, or of the model ("")."""
         home = self.homes[function]
         if home == "module":
             return function
@@ -258,8 +258,8 @@ def _class_name(function: str) -> str:
 
 
 class _Body:
-    """The statements of one function. `inline` holds the text of variables that are not assigned: they are used once.
-    `inside`: the submodule whose method it is, "" for the model, None for a function without `self`."""
+    """Writes the statements of one function. `inline` has the text of variables that are used once and written where they are
+    used. `inside`: the submodule whose method the function is, "" for the model, None for a function without `self`."""
 
     def __init__(self, source: _Source, body: Expr, inside: str | None) -> None:
         self.source, self.choose, self.inside = source, source.choose, inside
@@ -270,9 +270,9 @@ class _Body:
     # ---- statements
 
     def lines(self, expr: Expr, to: Destination) -> list[str]:
-        """Statements that compute `expr` and hand it on."""
+        """Statements that compute `expr`, and end with the statement `to(text of its value)`."""
         out: list[str] = []
-        made: set[str] = set()  # variables that hold tensors which operations have made in these statements
+        made: set[str] = set()  # variables with new tensors, which these statements may overwrite
         bindings, tail = lets(expr)
         for i, (var, value) in enumerate(bindings):
             later = [v for _, v in bindings[i + 1 :]] + [tail]
@@ -286,30 +286,30 @@ class _Body:
             out += self.statement(value, self._assigned(var, value))
             if isinstance(value, Op) and value.op in MAKERS:
                 made.add(var.name)
-        if isinstance(tail, ListOf) and not tail.items:  # its type is told where it is made
+        if isinstance(tail, ListOf) and not tail.items:  # only an annotated assignment can give its type
             empty = f"v_empty_{self.choose(2**16)}"
             return [*out, f"{empty}: {self.source.exact(tail.type)} = []", to(empty)]
         return out + self.statement(tail, to)
 
     def _inlined(self, var: Var, value: Expr, later: Sequence[Expr]) -> bool:
-        """Whether a value stands where it is used: once, and not inside a body."""
+        """Whether to write a value where it is used. It must be used once, and not inside a nested body."""
         if not isinstance(value, (Op, Host, Field, Tuple, Call, Item, ListOf, Construct)) or self._untyped(value):
             return False
         direct = sum(a == var for v in later for a in operands(v)) if self.uses[var.name] == 1 else 0
         return direct == 1 and self.choose(2) == 1
 
     def _in_place(self, value: Expr, made: set[str]) -> str | None:
-        """The name of the operand that an operation may overwrite, if it is to: nothing else uses it, before or after."""
+        """The name of the operand that the operation shall overwrite, or None. Nothing else may use that operand."""
         if not isinstance(value, Op) or value.op not in CHANGES or not value.args:
             return None
         first = value.args[0]
         if not isinstance(first, Var) or first.name not in made or first.type != value.type or self.uses[first.name] != 1:
             return None
-        # `relu` has the most ways to say so, and is rarely drawn.
+        # Always for `relu`, which has the most forms in place and is rarely drawn.
         return self.name(first) if value.op == "relu" or self.choose(2) == 1 else None
 
     def _changed(self, var: Var, value: Expr, name: str) -> list[str]:
-        """Statements that change `name` in place to what the operation gives, and call it `var` too."""
+        """Statements that overwrite `name` with the result of the operation, and bind `var` to the same tensor."""
         assert isinstance(value, Op)
         rest = ", ".join(map(self.atom, value.args[1:]))
         ways = [f"{name}.{value.op}_({rest})"]
@@ -321,7 +321,7 @@ class _Body:
         return [f"{new} = {change}"] if self.choose(2) == 1 else [change, f"{new} = {name}"]
 
     def _untyped(self, value: Expr) -> bool:
-        """Whether the text of a value does not tell its type: empty lists, and optionals."""
+        """Whether the text of a value does not determine its type: empty lists, and optionals."""
         data = self.source.program.datatypes.get(value.type.name) if isinstance(value.type, DataT) else None
         return (isinstance(value, ListOf) and not value.items) or (data is not None and data.optional)
 
@@ -422,7 +422,7 @@ class _Body:
     # ---- expressions
 
     def expression(self, expr: Expr) -> str | None:
-        """The text of a body as one expression, if each of its variables is used at most once and outside of bodies."""
+        """The text of a body as one Python expression, or None if that is impossible, as with a variable that is used twice."""
         bindings, tail = lets(expr)
         before = dict(self.inline)
         for var, value in bindings:
@@ -487,7 +487,7 @@ class _Body:
         raise AssertionError(f"{type(value).__name__} has no Python form")
 
     def number(self, atom: Atom) -> str:
-        """An operand of a host operation: a constant may be an element of the buffer of ints."""
+        """The text of an operand of a host operation. An int constant may be written as an element of the buffer of ints."""
         if self.inside is None or not isinstance(atom, Lit) or atom.type != INT or self.choose(4) != 1:
             return self.atom(atom)
         self.source.ints.append(int(atom.value))
@@ -584,5 +584,5 @@ def indented(lines: Sequence[str]) -> list[str]:
 
 
 def weights_of(program: Program) -> dict[str, np.ndarray]:
-    """Copies of the values that `Model` takes: its parameters must not share memory with the program's."""
+    """The values that `Model` takes. They are copies, because its parameters must not share memory with the program's."""
     return {name: np.array(value) for name, value in program.values.items()}

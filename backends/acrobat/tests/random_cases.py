@@ -1,5 +1,5 @@
-"""Random programs as cases: a program with its instances, the options it is compiled with, and whether the front end reads it.
-Of those with an odd seed the text is drawn (`random_models`), of the others the program. A case is a function of its seed."""
+"""Random test cases: a program with its instances, the options it is compiled with, and whether the front end reads it. With an
+odd seed the Python text of a model is drawn (`random_models`), with an even one a program. A case depends only on its seed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from backends.acrobat.tests.random_models import written as written_model
 
 
 def _can_be(option: str, value: Any) -> bool:
-    """Whether this machine has what the value asks for."""
+    """Whether this machine supports `value` for `option`: it may lack the instructions that `isa` names."""
     try:
         return option != "isa" or bool(CpuTarget.detect(value))
     except UnsupportedCpu:
@@ -60,10 +60,10 @@ NOTHING = Sample(Program({}, {}, {}), ())
 
 
 def case_of(seed: int, fixed: Mapping[str, Any] | None = None) -> Case:
-    """The case of a seed. `fixed` are options that are not drawn."""
+    """The case of a seed, with the options in `fixed` instead of drawn ones."""
     choose = Random(seed).randrange
     options = dict(fixed or {})
-    if choose(2):  # the C++ compiler takes most of the time, and half as long for interpreted programs
+    if choose(2):  # most of the time goes into the C++ compiler, which takes half as long for interpreted programs
         options.setdefault("codegen", "vm")
     for _ in range(choose(3)):
         axis = list(AXES)[choose(len(AXES))]

@@ -1,4 +1,4 @@
-"""What is checked of a random case: each way of running it against the interpreter, in float64, on the program as drawn."""
+"""The checks of a random case: each way of running it is compared with the interpreter (float64) on the program as drawn."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ class Finding:
 
     @property
     def kind(self) -> str:
-        """The same for findings that are likely one defect."""
+        """A short text that is the same for findings that are likely to have the same cause."""
         lines = [line for line in self.message.strip().splitlines() if line.strip()]
         what = lines[0]
-        if what.startswith("Traceback"):  # the error, with the first problem of a model that is refused
+        if what.startswith("Traceback"):  # take the error, and for a refused model its first problem
             at = next((i for i, line in enumerate(lines) if i and not line.startswith(" ")), -1)
             what = lines[at].rpartition("errors.")[2]
             if what.startswith(REFUSED) and at + 1 < len(lines):
                 what = f"{REFUSED}: {lines[at + 1].rpartition(': ')[2] if ': ' in lines[at + 1] else lines[at + 1]}"
         if self.stage == BUILD:
             what = next((line.partition("error: ")[2] for line in lines if "error: " in line), what)
-        elif re.match(r"(\w+, )?instance ", what):  # where in the result is no part of what is wrong
+        elif re.match(r"(\w+, )?instance ", what):  # leave out the place in the result
             what = "a wrong result"
         return f"{self.stage}: {NUMBER.sub('#', what)[:60]}"
 
@@ -89,7 +89,7 @@ class Finding:
 
 @dataclass
 class _Running:
-    """A case on its way through the stages, with the program that is compiled in the end."""
+    """A case that goes through the stages of the check. `program` is what is compiled in the end, `want` the right results."""
 
     case: Case
     program: Program
@@ -98,7 +98,7 @@ class _Running:
     finding: Finding | None = field(default=None)
 
     def at(self, stage: str, work: Callable[[], X]) -> X | None:
-        """`work()`, its failure being a finding."""
+        """`work()`; if it raises, a finding of this stage is noted, and the result is None."""
         try:
             return work()
         except Wrong as error:
@@ -109,8 +109,8 @@ class _Running:
 
 
 def check_cases(cases: Sequence[Case], folder: Path, flags: Sequence[str] = FAST) -> list[Finding]:
-    """What is wrong with the cases, built together in `folder` (which is made), at most one finding each. Those for another
-    device than the processor have builds of their own."""
+    """The findings of the cases, at most one for each. Cases for the processor are built together in the new folder `folder`,
+    cases for other devices one by one."""
     running = []
     for case in cases:
         r = _Running(case, case.sample.program, case.sample.instances, [])
@@ -159,7 +159,7 @@ def _interpreted(r: _Running) -> None:
 
 
 def _written(r: _Running, folder: Path) -> None:
-    """The case as Python source, run eagerly and by the front end, whose program then takes the place of the one drawn."""
+    """Prints the case as Python and checks it in eager PyTorch and in the front end, whose program replaces the drawn one."""
     module = r.at("printing Python", lambda: load_source(_source(r.case), folder / "written", f"random_{r.case.seed}"))
     if module is None:
         return
@@ -184,7 +184,7 @@ def _written(r: _Running, folder: Path) -> None:
 
 
 def _model(r: _Running, model: Written, folder: Path) -> None:
-    """A model whose text was drawn, run eagerly and by the front end."""
+    """Checks a drawn text: the front end's program against eager PyTorch, whose results become the right ones."""
     seed = r.case.seed
     loaded = r.at("generator", lambda: model_checks.load(model, seed, folder / "written", f"random_model_{seed}"))
     if loaded is None:
@@ -205,7 +205,7 @@ def _model(r: _Running, model: Written, folder: Path) -> None:
 
 
 def one(run: Callable[[list[Any]], list[Any]], instance: Any, want: Any, path: str, tolerance: float) -> None:
-    """Runs an instance alone. Raises Wrong unless it gives what is wanted, or the error of the model that is wanted."""
+    """Runs one instance. Raises Wrong unless it gives the result `want`, or raises the error of the model that `want` is."""
     if not isinstance(want, Raised):
         same(run([instance])[0], want, path, tolerance)
         return
@@ -227,8 +227,8 @@ def _optimised(r: _Running) -> None:
 
 
 def _run(r: _Running, folder: Path, index: int) -> None:
-    """The mini-batch, then the same backwards in the memory of the first, then one instance alone; and the mini-batch with the
-    other executors, which take the same build."""
+    """Runs the mini-batch, then the instances in reverse order in the same memory, then one instance alone; and the mini-batch
+    with the other executors of the case, which use the same build."""
     everything = [i for i, want in enumerate(r.want) if not isinstance(want, Raised)]
     for options in (r.case.options, *(replace(r.case.options, executor=e) for e in r.case.also)):
         executable = loaded(r.program, options, folder, index, r.case.device)
@@ -242,8 +242,7 @@ def _run(r: _Running, folder: Path, index: int) -> None:
 
 
 def same(got: Any, want: Any, path: str = "", tolerance: float = TOLERANCE) -> None:
-    """Raises Wrong unless `got` is what the interpreter gave: structures and whole numbers equal, classes by name, tensors
-    and floats close."""
+    """Raises Wrong unless `got` is `want`: structures, integers and names of classes are equal, tensors and floats close."""
     if isinstance(want, np.ndarray):
         if not isinstance(got, (torch.Tensor, np.ndarray)) or tuple(got.shape) != want.shape:
             raise Wrong(f"{path}: a tensor of shape {want.shape} is right, not {got!r}")

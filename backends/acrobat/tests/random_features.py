@@ -1,4 +1,4 @@
-"""What the compiler has to deal with in a random program: counted on what the passes leave, as dead code tests nothing."""
+"""The features of a random program that test the compiler. They are looked for in the finished program, without dead code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from backends.acrobat.ir.visitor import bodies, free_vars, lets, walk
 
 
 def features(program: Program) -> set[str]:
-    """The names of what occurs in a finished program."""
+    """The names of the features that occur in a finished program."""
     graph = CallGraph(program)
     waits = Waits(program, graph).functions
     out: set[str] = set()
@@ -70,10 +70,10 @@ def _of_kernel(kernel: Kernel) -> set[str]:
 
 
 def _of_chain(expr: Expr, read: frozenset[str]) -> set[str]:
-    """`read`: variables that hang on the value of a tensor."""
+    """The features of a let chain. `read`: variables that depend on the value of a tensor."""
     out: set[str] = set()
     bindings, tail = lets(expr)
-    working: list[frozenset[str]] = []  # what each piece of work hangs on, itself included
+    working: list[frozenset[str]] = []  # for each call, the variables it depends on and its own
     behind: dict[str, frozenset[str]] = {}
     for var, value in [*bindings, (None, tail)]:
         used = free_vars(value)

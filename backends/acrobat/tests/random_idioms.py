@@ -1,4 +1,4 @@
-"""Idioms of random models: ways to write that users have. Each replaces `h`, a vector with elements in [-1, 1], by another."""
+"""Idioms of random models: statements as users write them. Each replaces `h`, a vector with elements in [-1, 1], by another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def layer(m: Maker) -> Lines:
 
 
 def in_place(m: Maker) -> Lines:
-    """Changes of what an operation has made."""
+    """Changes the result of an operation in place."""
     v = m.new("v")
     change = m.pick(
         f"F.relu({v}, inplace=True)",
@@ -151,7 +151,7 @@ def changed_lists(m: Maker) -> Lines:
 
 
 def collected(m: Maker) -> Lines:
-    """A list that is given to a method, which changes it."""
+    """Passes a list to a method that appends to it."""
     found, name, k = m.new("found"), m.new("collect"), m.new("w")
     m.methods += [
         "",
@@ -204,7 +204,7 @@ def objects(m: Maker) -> Lines:
 
 
 def raised(m: Maker) -> Lines:
-    """Errors of the model's own. Most instances have none."""
+    """Errors that the model raises itself, for few instances."""
     n, k = m.of("n"), m.new("w")
     ways: list[Lines] = [
         [f"assert {n} < 9, f'n is {{{n}}}'"],
@@ -253,7 +253,7 @@ def optionals(m: Maker) -> Lines:
 
 
 def memo(m: Maker) -> Lines:
-    """Nodes that are shared, computed once."""
+    """Computes nodes of a graph that are reached several times only once, with a dictionary by `id`."""
     name, table, layer_ = m.new("state"), m.embedding(), m.linear()
     if m.choose(2):
         body = [
@@ -318,7 +318,7 @@ def floats(m: Maker) -> Lines:
 
 
 def functional(m: Maker) -> Lines:
-    """Comprehensions, sorting, lambdas, and what itertools and functools have."""
+    """Comprehensions, sorting, lambdas and functools."""
     v, k = m.new("v"), m.new("w")
     ids, xs = m.of("ids"), m.of("xs")
     ways: list[Lines] = [
@@ -342,7 +342,7 @@ def functional(m: Maker) -> Lines:
 
 
 def ragged(m: Maker) -> Lines:
-    """Tensors with an extent that varies, reduced to a vector in the end."""
+    """Tensors whose extent varies from instance to instance, reduced to a vector."""
     r, w = m.new("r"), m.new("w")
     rows, others = m.of("rows"), m.of("others")
     source = m.pick(rows, rows, f"torch.stack({m.of('xs')})", f"{m.embedding()}(torch.tensor({m.of('ids')}))")
@@ -399,7 +399,7 @@ def experts(m: Maker) -> Lines:
 
 
 def moved(m: Maker) -> Lines:
-    """Tensors taken apart and put together."""
+    """Tensors that are split, joined and rearranged."""
     v = m.new("v")
     ways: list[Lines] = [
         [f"{v} = {m.linear('2 * D')}(h)", f"a{v}, b{v} = {v}.chunk(2)", f"h = torch.tanh(a{v}) * torch.sigmoid(b{v})"],

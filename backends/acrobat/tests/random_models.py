@@ -1,11 +1,11 @@
 """Random models as users write them: classes, dictionaries, strings, changed lists, PyTorch's modules, ragged tensors.
 
-Where `ir.tests.programs` draws programs of the core IR, which are then printed as Python, this draws the text: one `h`, a
-vector with elements in [-1, 1], goes through statements that each replace it. Each comes from an *idiom* (`random_idioms`,
-`random_modules`), a way to write something; idioms stand one after the other, in branches and loops, methods and submodules.
-Any statement can be taken away and the text is still a model, which makes it easy to make smaller (`smaller_models`).
+`ir.tests.programs` draws programs of the core IR, which are then printed as Python; this module draws Python text. `forward` is
+a sequence of statements, each of which replaces `h`, a vector with elements in [-1, 1]. The statements come from *idioms*,
+typical ways to write something (`random_idioms`, `random_modules`), and stand also in branches, loops, methods and submodules.
+Most statements can be removed without making the model invalid, so that it is easy to shrink (`smaller_models`).
 
-What is right is what eager PyTorch gives in float64. It can be compared with: no decision hangs on a rounded number.
+The right results are those of eager PyTorch in float64. They can be compared, because no decision depends on a rounded number.
 """
 
 from __future__ import annotations
@@ -138,12 +138,12 @@ class Maker:
         return options[self.choose(len(options))]
 
     def new(self, hint: str) -> str:
-        """A name that nothing else has."""
+        """A new name that begins with `hint`."""
         self.numbers += 1
         return f"{hint}{self.numbers}"
 
     def of(self, name: str) -> str:
-        """The text of a field of the instance."""
+        """The text that reads field `name` of the instance."""
         self.fields[name] = None
         return f'{self.given}["{name}"]' if self.dictionary else f"{self.given}.{name}"
 
@@ -155,7 +155,7 @@ class Maker:
     """What an instance is: a class, a dataclass or a dictionary."""
 
     def module(self, text: str, hint: str = "m") -> str:
-        """The name of a new submodule."""
+        """Adds a submodule that the expression `text` constructs; gives the text that names it."""
         name = self.new(hint)
         self.init.append(f"self.{name} = {text}")
         return f"self.{name}"
@@ -203,7 +203,7 @@ def block(m: Maker, least: int, most: int, depth: int = 1) -> Lines:
 
 
 def condition(m: Maker) -> str:
-    """On numbers of the instance, or on a number of a tensor that is far from what it is compared with."""
+    """A condition on numbers of the instance, or on a number from a tensor that is far from the number it is compared with."""
     return [
         lambda: f"{m.of('n')} {m.pick('<', '>=', '==')} {m.choose(4)}",
         lambda: m.of("flag"),
@@ -251,7 +251,7 @@ def loop(m: Maker, depth: int) -> Lines:
 
 
 def method(m: Maker, depth: int) -> Lines:
-    """A method of the model, or what a submodule of a class of its own does; either may call itself."""
+    """A call of a new method of the model, or of a submodule of a new class; either may call itself."""
     m.idioms.append("method")
     if m.choose(2):
         inner = block(m, 1, 2, depth)
@@ -290,7 +290,7 @@ NESTS: tuple[Callable[[Maker, int], Lines], ...] = (branch, branch, loop, method
 
 
 def written(choose: Choose) -> Written:
-    """A model, a function of the choices made."""
+    """Draws a model; equal choices give an equal text."""
     m = Maker(choose, (2, 3, 4)[choose(3)], form=("class", "dataclass", "dictionary")[choose(3)])
     start = m.pick("x", "ids", "rows")
     match start:
@@ -316,13 +316,13 @@ def written(choose: Choose) -> Written:
 
 
 def prune(m: Maker, text: str) -> None:
-    """Takes submodules and fields away that were named for a way to write something which another was taken for."""
+    """Removes submodules and fields that `text` does not use: idioms make them for all forms they choose from."""
     m.init = [line for line in m.init if "register_buffer" in line or re.search(rf"{line.split(' = ')[0]}\b", text)]
     m.fields = {name: None for name in m.fields if re.search(rf"\bg(\.{name}\b|\[.{name}.\])", text)}
 
 
 def given(m: Maker) -> Lines:
-    """The class of instances, and the function that draws one."""
+    """The lines of the class of instances, if there is one, and of the function that draws an instance."""
     names = list(m.fields)
     values = ", ".join(FIELDS[name] for name in names)
     match m.form:

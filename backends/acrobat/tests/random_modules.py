@@ -8,7 +8,7 @@ CONV = "nn.Conv1d(D, D, 2, padding=1)"
 
 
 def cells(m: Maker) -> Lines:
-    """A cell over the vectors of a list."""
+    """A recurrent cell that goes over the vectors of a list."""
     x, c = m.new("x"), m.new("c")
     xs = m.of("xs")
     kind = m.pick("RNNCell", "GRUCell", "LSTMCell")
@@ -19,7 +19,7 @@ def cells(m: Maker) -> Lines:
 
 
 def sequences(m: Maker) -> Lines:
-    """A whole network over rows, one after the other; in one direction or both."""
+    """A recurrent network over the rows of a tensor, in one direction or both."""
     out, last = m.new("out"), m.new("last")
     kind = m.pick("RNN", "GRU", "LSTM")
     both = m.choose(2) == 1

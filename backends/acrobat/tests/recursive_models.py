@@ -1,4 +1,4 @@
-"""Models whose `forward` calls itself, as `self.forward(child)` or as `self(child)`, in the ways in which trees are written."""
+"""Models whose `forward` calls itself, as `self.forward(child)` or `self(child)`, with several representations of trees."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Appended(TreeRNN):
 
 
 class Mutual(TreeRNN):
-    """Work after the recursion, in a function that comes back to `forward`."""
+    """`forward` recurs through another function, and works on its result."""
 
     def forward(self, n: Nary) -> Tensor:
         h = self.below(n)
@@ -123,7 +123,7 @@ class Mutual(TreeRNN):
 
 
 class Waiting(TreeRNN):
-    """The instance waits in the middle of its recursion; the numbers compared are far apart."""
+    """The instance waits within its recursion. The number compared is far from the limit, so the decision never changes."""
 
     def forward(self, n: Nary) -> Tensor:
         hs = [self(c) for c in n.children]

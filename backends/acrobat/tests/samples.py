@@ -1,4 +1,4 @@
-"""The workloads' instances beyond those that they draw, and eager float64 as the right answer. Needs no pytest."""
+"""Instances of the workloads, drawn ones and edge cases, and the right answers from eager float64. Needs no pytest."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def draw(name: str, n: int, seed: int = 0) -> list[Any]:
 
 
 def eager(model: nn.Module, instances: list[Any]) -> list[Any]:
-    """`model` is in float64: one instance after the other."""
+    """The results of `model`, which is in float64, for one instance after the other, converted to float64."""
     with torch.inference_mode():
         return [model(map_tensors(lambda t: t.double() if t.is_floating_point() else t, i)) for i in instances]
 
 
 def assert_same(got: Any, want: Any, path: str = "") -> None:
-    """One structure, classes, shapes and dtypes (float64 answers to float32); values to float32's accuracy."""
+    """Asserts equal structures, classes, shapes and dtypes (float32 in place of float64), and values to float32's accuracy."""
     if isinstance(want, Tensor):
-        assert type(got) is Tensor, path  # also where eager hands out a parameter itself
+        assert type(got) is Tensor, path  # and no nn.Parameter, even if eager returns a parameter
         assert got.shape == want.shape, path
         if want.is_floating_point():
             assert got.dtype == torch.float32, path
@@ -65,8 +65,8 @@ def comb(length: int) -> mvrnn.Tree:
 
 
 def edges(name: str) -> list[Any]:
-    """The smallest instances next to one that is much larger than all others; the first ones drawn where a workload's
-    instances have one size."""
+    """The smallest instances, and one that is much larger than the others. For workloads whose instances all have one size,
+    some drawn ones, with one of them twice."""
     leaf, node = treelstm.Leaf, treelstm.Node
     long = [i * 7 % 100 for i in range(90)]
     match name:

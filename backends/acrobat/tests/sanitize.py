@@ -30,7 +30,7 @@ from backends.acrobat.kernels.packing import PLAIN
 from backends.acrobat.options import Kernels
 
 FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer", "-g", "-O1")
-# Coroutines hand over to each other by tail calls; without them a chain of waits would need the stack of all its levels.
+# Coroutines resume each other by tail calls; as ordinary calls, a long chain of waits would overflow the stack.
 TAIL_CALLS = ("-foptimize-sibling-calls",)
 ROOT = Path(__file__).resolve().parents[3]
 FOUND = 99
@@ -40,7 +40,7 @@ FOUND = 99
 def emit_reference(
     kernel: Kernel, out_mode: Mode, target: CpuTarget, schedules: Schedules = (), kernels: Kernels = "generated"
 ) -> tuple[Variant, ...]:
-    """A kernel of the plain emitter, under the sanitizers; it has no schedules."""
+    """Emits a kernel with the plain C++ emitter and compiles it with the sanitizers. It has no schedules to choose from."""
     with tempfile.TemporaryDirectory(prefix="acrobat-reference-") as folder:
         source, compiled = Path(folder, "kernel.cpp"), Path(folder, "kernel.o")
         source.write_text(f"#include <cmath>\n#include <cstdint>\n#include <cstring>\n{reference.source(kernel, out_mode)}\n")
@@ -64,7 +64,7 @@ KERNELS = {"tvm": variants, "reference": emit_reference}
 
 @cache
 def unavailable() -> str | None:
-    """Why nothing can be sanitized here, if so."""
+    """Why this machine cannot build sanitized code, or None if it can."""
     try:
         name = compiler()
     except BuildError as error:
@@ -82,7 +82,7 @@ def library_path(name: str) -> Path:
 
 
 def preloaded() -> list[Path]:
-    """What must be loaded before Python: the sanitizer, and what it wraps the exceptions of."""
+    """The libraries to load before Python: the sanitizer, and the C++ library, whose exceptions it intercepts."""
     return [library_path("libasan.so"), library_path("libstdc++.so")]
 
 
@@ -105,14 +105,14 @@ def environment() -> dict[str, str]:
 
 
 def sanitized(module: Any, folder: Path, kernels: str = "tvm", **keywords: Any) -> Any:
-    """An executable; to be run only in a process with `environment()`."""
+    """The executable of `module`, built with the sanitizers. Call it only in a process with `environment()`."""
     from backends.acrobat import compile
 
     return compile(module, cache_folder=folder, flags=(*FLAGS, *TAIL_CALLS), emit=KERNELS[kernels], **keywords)
 
 
 def build(module: Any, folder: Path, kernels: str = "tvm") -> Path:
-    """The build that `sanitized` will find, made without loading it."""
+    """Makes the build that `sanitized` loads, without loading it; gives its folder."""
     from backends.acrobat.builds import Build
     from backends.acrobat.compiler import built
     from backends.acrobat.frontend import build as build_program
@@ -125,7 +125,7 @@ def build(module: Any, folder: Path, kernels: str = "tvm") -> Path:
 
 
 def exercise(name: str, folder: Path, kernels: str) -> None:
-    """All that is run of one workload. Raises AssertionError for a wrong result; a sanitizer ends the process."""
+    """Runs one workload in all ways. Raises AssertionError for a wrong result; sanitizers end the process if they find one."""
     import pytest
     import torch
 
@@ -167,7 +167,7 @@ def exercise(name: str, folder: Path, kernels: str) -> None:
                         with pytest.raises(InstanceError):
                             executable([*good, instance])
                 executable.close()
-        at_once = Options(wave=0)  # waves of the smaller workloads would find room
+        at_once = Options(wave=0)  # with waves, the smaller workloads would fit into the memory
         executable = sanitized(tiny(name), folder, kernels, threads=threads, memory_limit=2 << 20, options=at_once)
         for batch, want in list(zip(batches, wanted, strict=True))[:3]:
             assert_same(executable(batch), want, name)
@@ -184,7 +184,7 @@ def check(name: str, folder: Path, kernels: str = "tvm") -> subprocess.Completed
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Python under the sanitizers."""
+    """Runs Python with these arguments under the sanitizers."""
     return subprocess.run([sys.executable, *arguments], cwd=ROOT, env=environment(), capture_output=True, text=True)
 
 

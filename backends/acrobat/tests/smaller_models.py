@@ -1,6 +1,6 @@
-"""Smaller texts that show the same defect: statements are taken away, and branches and loops become what is inside them.
+"""Shrinks the text of a model that shows a defect: removes statements, and replaces branches and loops by their bodies.
 
-Runs of statements are tried together first. What is not a model any more does not fail in the same way, and so is not taken.
+Runs of several statements are tried first. A text that is no valid model any more fails in another way, so it is not taken.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ WIDTHS = (8, 3, 1)
 
 
 def smaller(written: Written, fails: Callable[[Written], bool], attempts: int) -> Written:
-    """The smallest text met that fails, after at most so many calls of `fails`."""
+    """The smallest text found for which `fails` is true, after at most `attempts` calls of it."""
     best, left = written, attempts
     changed = True
     while changed and left > 0:
@@ -36,8 +36,8 @@ def smaller(written: Written, fails: Callable[[Written], bool], attempts: int) -
 
 
 def candidates_at(text: str, at: int, width: int) -> Iterator[str]:
-    """The text without `width` statements of one body, the first of which is number `at` of all; and with what is inside of
-    that one in its place. Nothing if there are not so many statements."""
+    """Yields the text without `width` statements of one body, from statement number `at` of the whole text on; and if `width`
+    is 1, the text with the body of a branch or loop in its place. Yields nothing if there is no statement `at`."""
     tree = ast.parse(text)
     number = 0
     for body in bodies(tree):
@@ -56,7 +56,7 @@ def candidates_at(text: str, at: int, width: int) -> Iterator[str]:
 
 
 def bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
-    """Every list of statements, that of `forward` of the model before those of what it may call."""
+    """Every list of statements, from the end of the text on, so that `forward` comes before what it calls."""
     found = [
         getattr(node, name)
         for node in ast.walk(tree)

@@ -1,7 +1,7 @@
-"""Smaller programs that show the same defect: instances, results and bindings are taken away while it stays.
+"""Shrinks programs that show a defect: removes instances, results and bindings as long as the defect remains.
 
-A binding goes by becoming a plain value of its type, an earlier variable, or one arm of its branch; what then is unused is
-removed. Runs of bindings are tried together first, so a large program takes few attempts.
+The value of a binding is replaced by a plain value of its type, an earlier variable, or one arm of its branch; what is unused
+then is removed. Runs of bindings are tried together first, so that a large program takes few attempts.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NUMBERS = count()
 
 
 def smaller(sample: Sample, fails: Fails, attempts: int) -> Sample:
-    """The smallest sample met that fails, after at most so many calls of `fails`."""
+    """The smallest sample found for which `fails` is true, after at most `attempts` calls of it."""
     search = _Search(sample, fails, attempts)
     while search.attempts > 0:
         before = search.best
@@ -65,7 +65,7 @@ class _Search:
         return True
 
     def program(self, program: Program) -> bool:
-        """Whether the changed program fails, and so is the best. One that is ill-formed does not count."""
+        """Whether the changed program is well formed and fails; it then becomes the best one."""
         program = _tidy(program)
         try:
             verify(program)
@@ -80,7 +80,7 @@ class _Search:
             at += not self.better(replace(self.best, instances=left))
 
     def results(self) -> None:
-        """Components of the tuple that the entry returns."""
+        """Removes components of the tuple that the entry returns."""
         for width in WIDTHS:
             at = 0
             while True:
@@ -108,8 +108,8 @@ class _Search:
 
 
 class _Sites:
-    """A program with the values rewritten at the sites numbered `chosen`, in the order they are met; `count` is how many there
-    are."""
+    """Rewrites a program at the sites whose numbers are in `chosen`. A site is a value that `rewrite` can replace; sites are
+    numbered in the order of the walk, and `count` is their number after `run`."""
 
     def __init__(self, program: Program, rewrite: Rewrite, chosen: Collection[int]) -> None:
         self.before, self.rewrite, self.chosen, self.count = program, rewrite, chosen, 0
@@ -117,14 +117,14 @@ class _Sites:
     def run(self) -> Program:
         recursive = CallGraph(self.before).recursive
         functions = {}
-        for name, f in reversed(list(self.before.functions.items())):  # callers first, which takes whole callees away
+        for name, f in reversed(list(self.before.functions.items())):  # callers first, so that whole callees become unused
             counts = name in recursive and not any(isinstance(p.type, DataT) for p in f.params)
             functions[name] = replace(f, body=self.body(f.body, f.params, counts))
         return replace(self.before, functions={name: functions[name] for name in self.before.functions})
 
     def body(self, expr: Expr, scope: Sequence[Var], counts: bool) -> Expr:
-        """`counts`: it is that of a loop or recursion with a counter, which must go on. Then whole numbers and decisions stay
-        as they are, and so does the end."""
+        """The rewritten body. `counts`: it belongs to a loop or recursion with a counter, which must still end; then ints,
+        bools and the body's result are not rewritten."""
         bindings, tail = lets(expr)
         scope = list(scope)
         done: list[Binding] = []
@@ -153,7 +153,7 @@ class _Sites:
 
 
 def _plain(value: Expr, scope: Sequence[Var], program: Program) -> Expr | None:
-    """The plainest value of the type."""
+    """Rewrites to the plainest value of the type."""
     bindings: list[Binding] = []
     plain = _plainest(value.type, program, bindings)
     same = type(plain) is type(value) and not isinstance(value, ListOf | Op)
@@ -161,7 +161,7 @@ def _plain(value: Expr, scope: Sequence[Var], program: Program) -> Expr | None:
 
 
 def _plainest(t: Type, program: Program, bindings: list[Binding]) -> Expr | None:
-    """`bindings` get what the value is made of. None: a union without a case that holds no union."""
+    """The plainest value of a type; its parts are added to `bindings`. None if the type has none, such as some unions."""
 
     def parts(types: Sequence[Type]) -> tuple[Var, ...] | None:
         out = []
@@ -192,7 +192,7 @@ def _plainest(t: Type, program: Program, bindings: list[Binding]) -> Expr | None
 
 
 def _earlier(value: Expr, scope: Sequence[Var], program: Program) -> Expr | None:
-    """The first variable of the type."""
+    """Rewrites to the first variable of the type in scope."""
     found = next((v for v in scope if v.type == value.type), None)
     return None if isinstance(value, Var) else found
 
@@ -206,7 +206,7 @@ def _orelse(value: Expr, scope: Sequence[Var], program: Program) -> Expr | None:
 
 
 def _arm(value: Expr, scope: Sequence[Var], program: Program) -> Expr | None:
-    """The first arm of a match that takes nothing from the value."""
+    """Rewrites to the first arm of a match that uses no variable of its case."""
     if not isinstance(value, Match):
         return None
     return next((a.body for a in value.arms if not free_vars(a.body) & {v.name for v in a.vars}), None)
@@ -216,7 +216,7 @@ REWRITES: tuple[Rewrite, ...] = (_plain, _earlier, _then, _orelse, _arm)
 
 
 def _tidy(program: Program) -> Program:
-    """Without variables that are other names of atoms, nor anything unused."""
+    """The program without variables that are other names of atoms, and without unused bindings."""
     functions = {name: replace(f, body=_renamed(f.body)) for name, f in program.functions.items()}
     return remove_dead(replace(program, functions=functions))
 

@@ -1,4 +1,4 @@
-"""What the end-to-end tests share: which workloads they are run on, and what `samples.py` has of each."""
+"""What the end-to-end tests share: the workloads that they run, and the functions of `samples.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ghost operators, segments and deferred work win, and waits of every depth and number."""
+"""Ghost operators, segments and deferred work make batches wider; models may have deep and many waits."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TestUnequalBranches:
         return [levels[d] for d in sorted(levels)], executable
 
     def test_every_step_ends_with_one_batch_of_all(self) -> None:
-        """Three levels in the long arm, its last step shared with the short one, then the mixing of all five."""
+        """The long arm has three levels. The short arm's only level is padded to the last of them; then all five are mixed."""
         levels, _ = self.schedules()
         high = [sum(s[i] > 9 for s in SEQUENCES) for i in range(4)]
         assert levels == [rows for n in high for rows in ([n], [n], [5], [5])]
@@ -53,7 +53,7 @@ class TestUnequalBranches:
 
 
 class TestDeferredWork:
-    """Each instance waits some times and then has a tail of six steps that nobody waits for."""
+    """Each instance waits several times and then records a tail of six steps that it does not wait for."""
 
     def run(self, **options: Any) -> tuple[list[int], Any]:
         torch.manual_seed(0)
@@ -66,7 +66,7 @@ class TestDeferredWork:
         return [n for _, _, kernel, n in schedule if kernel == schedule[-1][2]], executable.counters()
 
     def test_tails_meet(self) -> None:
-        """A round is two levels, a step and a score: tails begin two levels apart, so that three are under way at a time."""
+        """A round has two levels, a step and a score, so tails begin two levels apart, and three of them overlap at a time."""
         tails, deferred = self.run()
         assert tails == [1, 1, 2, 2, 3, 3, 3, 3, 3, 3, 2, 2, 1, 1]
         alone, at_once = self.run(defer=False)
@@ -76,7 +76,7 @@ class TestDeferredWork:
             assert deferred[counter] == at_once[counter]
 
     def test_tails_longer_than_all_rounds(self) -> None:
-        """Tables of levels are compacted on the way, more than once."""
+        """The runtime has to remove finished levels from its tables several times."""
         torch.manual_seed(0)
         module = LongTails()
         deferring, at_once = (compile(module, options=Options(defer=defer), checked=True) for defer in (True, False))
@@ -134,7 +134,7 @@ def test_ten_thousand_waiting_children() -> None:
 
 
 def test_waiting_children_wait_together(built: Any) -> None:
-    """As many executions as the longest instance alone takes."""
+    """The mini-batch takes as many executions as the instance that takes the most alone."""
     instances = draw("drnn", 6)
     executable = built("drnn")
     alone = []

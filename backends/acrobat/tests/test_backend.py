@@ -47,7 +47,7 @@ def test_both_is_a_cell_with_tables_and_one_without(overrides: tuple[str, ...], 
 
 @pytest.mark.parametrize("series", ["ablation=alone", "ablation=cumulative", "tune=curve"])
 def test_a_series_of_cells_has_tables_where_both_are_asked_for(series: str) -> None:
-    """Only the step or the variant that is about tables is without them; each setting is one cell, not two."""
+    """`tables=both` means `true` in a series: each setting is one cell, not one with tables and one without."""
     given, series_only = cells(f"backend.acrobat.{series}", "backend.acrobat.tables=true"), cells(f"backend.acrobat.{series}")
     assert [c.id for c in series_only] == [c.id for c in given]
     assert len({c.id for c in given}) == len(given)

@@ -1,5 +1,5 @@
-"""What comes in over the boundary between Python and the executable: every kind of tensor as an instance and as a weight,
-read as eager PyTorch reads it or refused by name."""
+"""Tensors that pass from Python to the executable: every kind of tensor, as an instance and as a weight, is read as eager
+PyTorch reads it, or refused by name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Plain(torch.Tensor):
 
 
 class Zeros(torch.Tensor):
-    """A subclass of which every operation gives zeros."""
+    """A subclass whose operations all give zeros."""
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -127,7 +127,7 @@ def test_negated_weights(cache: Path) -> None:
 
 
 class Scaled(nn.Module):
-    """Every tensor is used."""
+    """A model that uses all its tensors."""
 
     def __init__(self, scale: Any) -> None:
         super().__init__()
@@ -172,7 +172,7 @@ def test_weights_that_cannot_be_operands_are_refused_by_name(cache: Path, scale:
 
 
 class Unused(nn.Module):
-    """Its normalisation counts batches in int64, and a float64 buffer serves nothing."""
+    """Has tensors that `forward` does not use: an int64 counter of its normalisation, and a float64 buffer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -191,7 +191,7 @@ def test_tensors_that_are_not_used_may_be_anything(cache: Path) -> None:
 
 
 class Constants(nn.Module):
-    """Values of tensors that are not float32, as float32 could not hold them."""
+    """Reads values of tensors that are not float32, which float32 could not represent."""
 
     t: Tensor
     grid: Tensor
@@ -353,7 +353,7 @@ def test_executables_that_live_until_the_interpreter_ends(cache: Path) -> None:
 
 
 class Slow(nn.Module):
-    """Reads its numbers by a conversion during which other threads run."""
+    """Is called with instances whose conversion to an int lets other threads run (`Meeting`)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -367,7 +367,7 @@ class Slow(nn.Module):
 
 
 class Meeting:
-    """A number that is read once all threads are about to read one."""
+    """A number whose conversion waits until all threads are converting one."""
 
     def __init__(self, barrier: threading.Barrier, value: int) -> None:
         self.barrier, self.value = barrier, value
@@ -378,8 +378,8 @@ class Meeting:
 
 
 def test_threads_call_one_executable_at_the_same_time(cache: Path) -> None:
-    """Four calls are under way together, each with its own instances; errors and counters are those of the thread; new weights
-    reach all of them."""
+    """Four calls run at the same time, each with instances of its own. Errors and counters are those of the calling thread, and
+    all threads see new weights."""
     model = Slow()
     executable = compile(model, cache_folder=cache, checked=True)
     threads = 4

@@ -37,7 +37,7 @@ class Part(nn.Module):
 
 
 class Model(nn.Module):
-    """Depends on everything that can be changed after it was compiled."""
+    """A model that depends on everything that can be changed after compilation."""
 
     limit = 3
 
@@ -206,7 +206,7 @@ def test_what_changes_no_result_is_no_error(compiled: tuple[Any, Any], how: str)
     model, executable = compiled
     HARMLESS[how](model)
     right(executable, model)
-    assert executable._lib.acrobat_holds(executable._session)  # and the next call has nothing to look at
+    assert executable._lib.acrobat_holds(executable._session)  # so the next call compares no values
 
 
 def test_another_module_is_loaded(compiled: tuple[Any, Any]) -> None:
@@ -218,7 +218,7 @@ def test_another_module_is_loaded(compiled: tuple[Any, Any]) -> None:
     right(executable, other)
     torch.testing.assert_close(before, kept)
     with torch.no_grad():
-        model.norm.weight.mul_(2)  # nobody's weights any more
+        model.norm.weight.mul_(2)  # the executable does not use these weights any more
     right(executable, other)
     other.norm.weight.data.mul_(2)
     with pytest.raises(ModuleChanged, match=r"values of `norm\.weight`"):
@@ -245,7 +245,7 @@ def test_the_module_is_not_kept_alive(compiled: tuple[Any, Any], cache: Path) ->
 
 
 class Scope(nn.Module):
-    """A class of a function, whose method reads a value of that function."""
+    """Base of a class that is defined in a function, and whose method reads a variable of that function."""
 
 
 def scoped() -> tuple[type[nn.Module], Callable[[int], None]]:

@@ -1,8 +1,8 @@
-"""Models compiled for CUDA, end to end, on the emulated driver: the kernels' own text and the runtime for CUDA, run by the
-processor.
+"""Models compiled for CUDA, end to end, on the emulated driver, which runs the text of the kernels and the runtime for CUDA on
+the processor.
 
-What kernels compute is tested in `kernels/cuda/tests/`, what the executor does in `runtime/cuda/tests/`; here is what joins
-them: the plans of units, builds, weights, results and errors. Answers are compared with eager float64, in checked mode.
+`kernels/cuda/tests/` tests what kernels compute, `runtime/cuda/tests/` what the executor does. These tests are about the rest:
+the plans of units, builds, weights, results and errors. Answers are compared with eager float64, in checked mode.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def check(executable: Any, name: str, instances: list[Any]) -> None:
 
 
 def test_a_walk_gives_eagers_answers(cuda: Any) -> None:
-    """Drawn instances and edges, twice on one executable: memory is used again. An execution is one launch."""
+    """Drawn instances and edges on one executable, so that memory is used again. Each execution is one launch."""
     executable = cuda("treelstm")
     for instances in (draw("treelstm", 5), edges("treelstm")):
         check(executable, "treelstm", instances)
@@ -84,7 +84,7 @@ def test_a_launch_for_each_step_gives_them_too(cuda: Any) -> None:
 @exhaustive
 @pytest.mark.parametrize("name", PAPER)
 def test_all_settings_give_eagers_answers(name: str) -> None:
-    """By the program that asks the same of a GPU, in a process of its own."""
+    """Runs, in a process of its own, the program that makes the same checks on a GPU."""
     command = [sys.executable, "-m", "backends.acrobat.tests.gpu", "--tiny", "--", name]
     ran = subprocess.run(command, env=os.environ | {VARIABLE: str(library())}, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout[-8000:] + ran.stderr[-4000:]
@@ -157,7 +157,7 @@ class Given:
 
 
 class Mixed(nn.Module):
-    """Tensors of the instance beside weights, numbers of the host, and a list that is summed up."""
+    """A model of tensors of the instance, weights, host numbers, and a list that is summed up."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -186,7 +186,7 @@ def test_tensors_and_numbers_of_instances_get_to_the_device(driver: Emulated, ca
 
 
 def test_tiles_are_chosen_by_running_them_on_the_device(driver: Emulated, tmp_path: Path) -> None:
-    """On an emulated device any may win; what was measured is kept, and is not measured again."""
+    """Any schedule may be the fastest on an emulated device. Measurements are kept and not repeated."""
     driver.reset()
     torch.manual_seed(0)
     model = Mixed()
@@ -210,7 +210,7 @@ def test_the_prediction_stands_where_no_tile_is_faster() -> None:
 
 
 class TestErrors:
-    """Each says what is wrong, and the executable can be used afterwards."""
+    """Each error says what is wrong, and the executable can be used afterwards."""
 
     def test_settings_without_a_meaning(self, driver: Emulated) -> None:
         model = tiny("treelstm")
@@ -252,7 +252,7 @@ class TestErrors:
         check(executable, "treelstm", draw("treelstm", 3))
 
     def test_a_kernel_that_fails_on_the_device(self, cuda: Any, driver: Emulated) -> None:
-        """As after an illegal address: a real device's context is lost with it, and every call says so."""
+        """A kernel's illegal address makes a real device's context unusable, so that every later call fails too."""
         executable = cuda("treelstm")
         driver.fail("run", 700)
         with pytest.raises(DeviceError, match=r"running the kernels failed: an illegal memory access was encountered \(700\)"):
@@ -301,7 +301,7 @@ class TestErrors:
 
 
 def test_calls_of_a_unit_come_after_those_that_they_need() -> None:
-    """The chain of a call is how many come before it: that of a child's gates and of the sum over children is 0."""
+    """The chain of a call is the length of the longest path of calls before it; it is 0 without operands from other calls."""
     program = optimise(build_program(tiny("treelstm")), DEFAULT)
     found = {unit.name: chains(unit) for unit in collect_units(program)}
     assert any(max(chain) > 0 for chain in found.values())

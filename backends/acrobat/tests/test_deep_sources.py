@@ -1,4 +1,4 @@
-"""Long chains of branches, and recursions at the end of functions, with an end and without one."""
+"""Long chains of branches, and tail recursions that are deep or never end."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_many_branches_in_a_row_are_compiled(tmp_path: Path) -> None:
 
 
 def test_work_grows_with_the_number_of_branches_and_not_with_its_square(tmp_path: Path) -> None:
-    """From the front end's program to code, counted in calls of Python functions."""
+    """The work from the front end's program to code is counted in calls of Python functions."""
 
     def calls(length: int) -> int:
         program = build(chain(tmp_path, length))
@@ -74,7 +74,7 @@ STRAIGHT = """
 
 @pytest.mark.parametrize("round", [BRANCHES, STRAIGHT], ids=["branches with work", "straight work"])
 def test_work_of_the_passes_grows_with_the_length_of_a_function(tmp_path: Path, round: str) -> None:
-    """Passes and schedule, counted in calls of Python functions: three times the length takes about three times as many."""
+    """The work of passes and schedule is counted in calls of Python functions, and grows about linearly."""
 
     def calls(length: int) -> int:
         head = """
@@ -123,7 +123,7 @@ class Start:
 
 
 class Tail(nn.Module):
-    """Recursions at the end of functions, of one and of two; neither ends from a negative number."""
+    """Tail recursions of one function and of two that call each other; with a negative number neither ends."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The index of an embedding does not count from the end, that of its weight does: both as in eager PyTorch."""
+"""As in eager PyTorch, a negative index is an error for an embedding, but counts from the end for the embedding's weight."""
 
 from __future__ import annotations
 

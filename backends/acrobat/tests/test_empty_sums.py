@@ -1,4 +1,4 @@
-"""A sum without a start has no value for an empty list, also where its items are computed inside a static block."""
+"""A sum without a start value is an error for an empty list, also if its items are computed inside a static block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong at run time: the message names the instance and the path, and the executable goes on working."""
+"""Errors at run time: the message names the instance and the path, and the executable stays usable."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CELL = Cell(torch.ones(4), True, 0.5, 3, [1, 2], Cell(torch.zeros(4), False, 1.0
 
 
 def cell(**changes: Any) -> Cell:
-    """Two cells, of which the inner one has the changes."""
+    """A chain of two cells; `changes` are fields of the inner one."""
     assert CELL.rest is not None
     return replace(CELL, rest=replace(CELL.rest, **changes))
 
@@ -141,7 +141,7 @@ class TestDepth:
 
     @pytest.mark.parametrize("turn", [1, 2, 7, 150])
     def test_what_contains_itself_is_found_before_the_memory_is_full(self, built: Any, turn: int) -> None:
-        """Each turn reads many leaves first: up to the end of the stack they would take gigabytes."""
+        """Each node of the cycle has many leaves before it: reading on until the stack is full would take gigabytes."""
         leaves: list[Any] = [Leaf(1)] * (60_000 // turn)
         inner: Any = Node([*leaves])
         root = inner
@@ -205,7 +205,7 @@ def test_waiting_recursion_ends_before_the_memory_does(cache: Path) -> None:
 
 @pytest.mark.parametrize("kind", [1, 2, 3])
 def test_an_interrupt_ends_a_call(unending: Any, cache: Path, kind: int) -> None:
-    """The alarm's handler raises in the middle of the compiled call, as that of Ctrl-C does."""
+    """The handler of the alarm raises during the compiled call, as the handler of Ctrl-C does."""
     executable, want = unending
     if kind != 2:
         executable = compile(Unending(), cache_folder=cache, memory_limit=32 << 30)
@@ -240,7 +240,7 @@ class Broken(Item):
 
 
 class TestItems:
-    """Fields that are read through Python."""
+    """Instances whose fields run Python code when they are read."""
 
     @pytest.fixture(scope="class")
     def items(self, cache: Path) -> Any:
@@ -297,7 +297,7 @@ class TestItems:
         assert torch.equal(torch.stack(executable(fresh)), torch.stack(executable(kept)))
 
     def test_a_property_that_changes_the_mini_batch(self, items: Any) -> None:
-        """What is run is what was given; nothing is read from a list that has become another."""
+        """The instances that were passed are run, even if reading one of them changes the list."""
         executable, model = items
         batch: list[Any] = []
 
@@ -323,7 +323,7 @@ class TestItems:
 
     @pytest.mark.parametrize("gather_fusion", [True, False])
     def test_tensors_that_end_where_memory_ends(self, cache: Path, gather_fusion: bool) -> None:
-        """Nothing after the last element may be read."""
+        """Kernels must not read beyond the last element."""
         model = Items()
         executable = compile(model, cache_folder=cache, checked=True, options=Options(gather_fusion=gather_fusion))
         instances = [Item(at_the_end_of_a_page(torch.full((5,), i / 20)), (1, 2.0)) for i in range(19)]
@@ -338,7 +338,7 @@ class TestItems:
 
 
 def at_the_end_of_a_page(tensor: Tensor) -> Tensor:
-    """A copy, after whose last element no address can be read."""
+    """A copy of `tensor` that is followed by memory that cannot be read."""
     library = ctypes.CDLL(None)
     page = mmap.PAGESIZE
     pages = mmap.mmap(-1, 2 * page)

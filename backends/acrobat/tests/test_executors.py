@@ -1,4 +1,4 @@
-"""Executors: inline depth, dataflow depth, agenda and learned policies compute the same, in batches of their own."""
+"""Inline depth, dataflow depth, the agenda and learned policies compute the same in different batches."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def rows(executable: Any, instances: list[Any], kernel: str) -> list[int]:
 
 
 class TestNestedRNN:
-    """Inner loops of different lengths (reference schedule A6): depth alone spreads what follows them."""
+    """Its inner loops have different lengths (reference schedule A6), so by depth alone the work after them does not batch."""
 
     def batches(self, built: Any, **options: Any) -> float:
         executable = built("nestedrnn", options=Options(**options))
@@ -68,8 +68,8 @@ class TestNestedRNN:
 
 
 def test_the_agenda_waits_for_units_that_lie_higher(built: Any) -> None:
-    """Without phases the tagger's classifier follows its sentence at once by depth; its average depth is the largest, so the
-    agenda leaves it until all states are there."""
+    """Without phases, depth runs the tagger's classifier right after each sentence. The agenda runs it last, as one batch,
+    because its average depth is the largest."""
     sentences = [[1], [1, 2, 3], [1, 2, 3, 4, 5, 6]]
     depth = built("birnn", options=Options(phases=False))
     agenda = built("birnn", options=Options(phases=False, executor="agenda"))
@@ -78,9 +78,9 @@ def test_the_agenda_waits_for_units_that_lie_higher(built: Any) -> None:
 
 
 def test_the_compiler_takes_dataflow_where_inline_depth_keeps_work_apart(built: Any) -> None:
-    """In a grid every cell waits for its upper and its left neighbour, so there are as many batches of cells as anti-diagonals;
-    with one depth for each row they would be as many as the largest grid has cells. What makes the cells' inputs and what
-    reads their states is a batch each."""
+    """In a grid every cell depends on its upper and its left neighbour, so dataflow makes one batch of cells for each
+    anti-diagonal, and inline depth, with one depth for a whole row, one for each cell of the largest grid. The work before and
+    after the cells takes equally many batches."""
     grids = [[[1] * 4] * 5, [[2] * 3] * 4]
     batches = {}
     for executor in ("auto", "dataflow", "inline"):

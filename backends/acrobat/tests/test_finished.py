@@ -1,4 +1,4 @@
-"""Finished programs from the disk are those that the passes make, and only where nothing that they depend on differs."""
+"""Finished programs from the disk equal those that the passes make, and are only used if all that they depend on is equal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that random search found to be compiled wrongly, made small."""
+"""Shrunk programs that were once compiled wrongly, as random search found."""
 
 from __future__ import annotations
 

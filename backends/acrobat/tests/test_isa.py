@@ -1,4 +1,4 @@
-"""The instruction set of kernels as an option, and what the backend tells about what ran."""
+"""The instruction set of kernels as an option, and the facts that the backend reports about what ran."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def disassembly(executable: Any) -> str:
 
 @pytest.mark.parametrize("name", ["treelstm", "mvrnn", "berxit"])
 def test_avx2_uses_no_wider_instructions_and_is_right(built: Callable[..., Any], name: str) -> None:
-    """These three have kernels of all templates, and host code with and without waits."""
+    """These three workloads use all templates of kernels, and host code with and without waits."""
     executable = built(name, options=AVX2)
     found = WIDE.findall(disassembly(executable))
     assert not found
@@ -43,7 +43,7 @@ def test_avx2_uses_no_wider_instructions_and_is_right(built: Callable[..., Any],
 
 def test_avx2_has_the_tiles_of_its_registers(built: Callable[..., Any]) -> None:
     schedules = [k["schedule"] for k in built("birnn", options=AVX2).manifest["kernels"].values()]
-    assert {s["rows"] for s in schedules if s["template"] == "gemm"} == {6}  # of 16 lanes: 8
+    assert {s["rows"] for s in schedules if s["template"] == "gemm"} == {6}  # with AVX-512 it is 8
 
 
 def test_native_is_the_widest_the_processor_has(built: Callable[..., Any]) -> None:
@@ -74,7 +74,7 @@ class TestFacts:
         [
             ("treelstm", Options(), "tables"),
             ("treelstm", Options(tables=False), ""),
-            ("mvrnn", Options(), ""),  # no product is of a word alone
+            ("mvrnn", Options(), ""),  # it has no product with a word alone
             ("stackrnn", Options(), "tables"),
         ],
     )
@@ -87,7 +87,7 @@ class TestFacts:
     def test_properties_are_those_of_the_schedule(
         self, built: Callable[..., Any], name: str, recursive: bool, phases: int
     ) -> None:
-        """The widths of five instances are not those of one, and none is told before something has run."""
+        """Five instances make wider launches than one. There are no properties before something has run."""
         compiled = Compiled(built(name), 1)
         assert "properties" not in compiled.facts()
         compiled.run(draw(name, 5))
@@ -110,7 +110,7 @@ class TestFacts:
 
 
 def test_a_vendors_library_that_uses_other_instructions_is_unavailable() -> None:
-    """It chose them when it was loaded, so the option cannot have its way."""
+    """The library chose its instructions when it was loaded, so the option cannot be satisfied."""
     chosen = blas.find().instruction_set
     for isa, core in (("avx2", "Haswell"), ("avx512", "SkylakeX")):
         if target.CpuTarget.detect().instruction_set == "avx2" and isa == "avx512":

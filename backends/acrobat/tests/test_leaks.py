@@ -1,4 +1,4 @@
-"""Ten thousand failing calls leave memory, reference counts and the number of Python objects where they were."""
+"""After ten thousand failing calls, memory, reference counts and the number of Python objects are as before."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PER_CALL = 16
 
 
 class Sums(nn.Module):
-    """Recursion that has no end for a negative `count`, a row of a table and a sum that may be empty in each round."""
+    """Each round of its recursion reads rows of a table and a sum that may be empty; with a negative `count` it never ends."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class Sums(nn.Module):
 
 
 class Waits(nn.Module):
-    """The same, and every item waits: calls are forked and nested when one of them fails."""
+    """As `Sums`, but every item waits, so that calls are forked and nested when one of them fails."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class Waits(nn.Module):
 
 
 def chain(**changes: Any) -> Cell:
-    """Three cells, of which the innermost has the changes."""
+    """A chain of three cells; `changes` are fields of the innermost."""
     inner = replace(Cell(torch.ones(4), True, 0.5, 3, [1, 2], None), **changes)
     return Cell(torch.ones(4), True, 0.5, 3, [1], Cell(torch.ones(4), False, 1.0, 2, [3, 0, 1], inner))
 
@@ -83,7 +83,7 @@ def cyclic() -> Cell:
     return first
 
 
-MALFORMED: dict[str, tuple[list[Any], int]] = {  # and how often to call with them: what takes milliseconds less often
+MALFORMED: dict[str, tuple[list[Any], int]] = {  # malformed instances, and the number of calls, smaller for slow ones
     "class": ([object()], 1500),
     "inner class": ([chain(rest=torch.ones(4))], 1500),
     "none": ([chain(value=None)], 1500),
@@ -92,7 +92,7 @@ MALFORMED: dict[str, tuple[list[Any], int]] = {  # and how often to call with th
     "row": ([chain(tags=[1, 7])], 1500),
     "empty sum": ([chain(tags=[])], 1500),
     "cycle": ([cyclic()], 250),
-    # Errors are held by calls that wait when the frames of later instances find no room.
+    # Calls that wait hold errors while the frames of later instances exhaust the memory.
     "row before memory": ([replace(chain(), tags=[1, 7, 1])] * 50 + [chain()] * 3000, 40),
     "recursion": ([chain(count=-1)], 40),
     "memory": ([chain(tags=[1] * 300_000)], 40),
@@ -120,7 +120,7 @@ def heap() -> int:
 
 @pytest.fixture(scope="module", params=[Sums, Waits], ids=["plain", "waits"])
 def small(request: Any, cache: Path) -> Any:
-    """An executable with room for little, its good instances, and what is right for them."""
+    """An executable with a small memory limit, good instances, and their right results."""
     torch.manual_seed(0)
     model = request.param()
     good = [chain(), chain(tags=[2])]

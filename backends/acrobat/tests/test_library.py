@@ -1,5 +1,5 @@
-"""The library against PyTorch, on tensors of fixed and of varying extents: what the compiler makes of each of its classes, and
-some of its functions as the Python that they are."""
+"""The library against PyTorch, on tensors of fixed and of varying extents: each of its classes as the compiler reads it, and
+some of its functions as plain Python."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ CASES: list[tuple[Callable[[], nn.Module], str, tuple[int | None, ...]]] = [
 def made(build_inner: Callable[[], nn.Module], call: str, folder: Path) -> nn.Module:
     torch.manual_seed(0)
     inner = build_inner()
-    for b in inner.buffers():  # statistics as after training
+    for b in inner.buffers():  # so that statistics are not at their initial values
         if b.is_floating_point():
             b.uniform_(0.5, 1.5)
     module: nn.Module = load(folder, CALLS.replace("{call}", call), f"library_{abs(hash(call))}").Model(inner).eval()

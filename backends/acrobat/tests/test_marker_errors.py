@@ -1,4 +1,4 @@
-"""What `phase` and `parallel` may not be: the message, the line and what the caret marks; and what only looks as if."""
+"""Wrong uses of `phase` and `parallel`: the message, the line and the text above the caret; and similar uses that are right."""
 
 from __future__ import annotations
 

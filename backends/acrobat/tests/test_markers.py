@@ -1,4 +1,4 @@
-"""The annotations `phase` and `parallel`: nothing changes in what a model gives; phases are where the markers say."""
+"""The annotations `phase` and `parallel` change no result, and phases begin where `phase` says."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def model(kind: type[nn.Module]) -> nn.Module:
 
 
 def schedule(kind: type[nn.Module], instances: list[Any], cache: Path, **switches: Any) -> Schedule:
-    """The launches; the outputs are checked against eager Python."""
+    """The launches of a model. Checks its outputs against eager PyTorch, and that the interpreter has the same launches."""
     executable = compile(model(kind), cache_folder=cache, checked=True, options=Options(**switches))
     assert_same(executable(instances), eager(model(kind).double(), instances))
     found = executable.schedule(instances)
@@ -87,18 +87,18 @@ def test_nor_do_markers_in_and_after_a_recursion(cache: Path) -> None:
 
 
 def test_markers_override_the_boundaries_that_are_found(cache: Path) -> None:
-    """All pairs are four words long, so that without a boundary inside every step of the one cell takes all three."""
+    """Each pair has four words, so without a boundary between the loops each of the four steps of the cell takes all pairs."""
     steps = [len(launches) for launches in rows(schedule(marked.TwoLoops, PAIRS, cache)).values()]
     assert steps == [3, 3, 1]
     alive = [[3], [2], [1]]
 
     def widths(kind: type[nn.Module]) -> dict[int, list[list[int]]]:
-        # A step is a block of two kernels, the sum and the cell: one width for both.
+        # A step is a block of two kernels, the sum and the cell, with equal numbers of rows.
         return {p: [sorted(set(level)) for level in levels] for p, levels in rows(schedule(kind, PAIRS, cache)).items()}
 
     assert widths(marked.TwoLoops) == {0: alive, 1: alive, 2: [[3]]}
     assert widths(marked.OneBoundary) == {0: [[3]] * 4, 1: [[3]]}
-    # The classifier follows each answer, which ends at a depth of its own: beside the steps of those that go on.
+    # Answers end at different depths, and the classifier of each runs beside the steps of longer ones.
     assert widths(marked.EarlyBoundary) == {0: alive, 1: [[3], [1, 2], [1], [1]]}
 
 
@@ -134,7 +134,7 @@ OFF = [[], ["coarsen"], ["vertical", "coarsen"], ["horizontal"], ["fold_sums"], 
 
 @pytest.mark.parametrize("off", OFF, ids="-".join)
 def test_no_pass_takes_work_across_a_boundary(off: list[str]) -> None:
-    """Of `Sideways`: after the marker only the classifier's product and what follows from it."""
+    """In `Sideways` only the classifier's product and the work that depends on it may come after the marker."""
     switches: dict[str, Any] = dict.fromkeys(off, False)
     options = Options(tables=False, **switches)
     program = optimise(build(model(marked.Sideways)), options)
@@ -168,7 +168,7 @@ def test_a_marker_whose_result_is_not_used_still_says_that_there_are_no_other_bo
 
 
 class Twice(marked.Cells):
-    """A helper that is too large to be inlined at both its calls, if it has no marker."""
+    """A model with a helper, `stage`, that is too large to be inlined at both its calls unless it has a marker."""
 
     boundary = True
 

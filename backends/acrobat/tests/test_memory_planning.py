@@ -19,8 +19,8 @@ def pair(built: Any, name: str, **options: Any) -> Sequence[Any]:
 
 @pytest.mark.parametrize("executor", ["dataflow", "agenda", "learned"])
 def test_the_same_batches_copy_less(built: Any, executor: Executor) -> None:
-    """One kernel for each operation, and products in a library, copy all operands that are not contiguous: within a cell, which
-    every row goes through in one order, nothing is copied any more. The tree's own edges remain."""
+    """With a vendor's kernels, all operands that are not contiguous are copied. With planning nothing is copied within a cell,
+    where all rows keep their order; only operands along the edges of the trees are."""
     counters = []
     for executable in pair(built, "treelstm", executor=executor, kernels="vendor"):
         for instances in (draw("treelstm", 6), edges("treelstm")):
@@ -38,8 +38,8 @@ def test_the_same_batches_copy_less(built: Any, executor: Executor) -> None:
 def test_what_waits_and_what_is_handed_out_is_found_where_it_lies_now(
     built: Any, name: str, executor: Executor, codegen: str
 ) -> None:
-    """Instances read tensors that they wait for, record work on what has run, and give results: all by addresses of before.
-    Waves begin with memory that others have used."""
+    """Planning moves results after instances got their addresses. Instances read tensors that they wait for, record work on
+    finished results, and return results, all by these addresses. With waves, memory of earlier ones is used again."""
     for executable in pair(built, name, executor=executor, codegen=codegen, wave=2):
         for instances in (draw(name, 6), edges(name), draw(name, 1)):
             want = eager(tiny(name, torch.float64), instances)

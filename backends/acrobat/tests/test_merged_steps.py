@@ -1,4 +1,4 @@
-"""Equal steps of a static block as one launch: which ones, how many rows, and that what is computed stays the same."""
+"""Equal steps of a static block become one launch: which steps, with how many rows, and with the same results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Two:
 
 
 class Steps(nn.Module):
-    """Two steps that know nothing of each other, one that waits for the first, and two whose results leave the block."""
+    """Two independent steps, one that uses the result of the first, and two whose results leave the block."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ def pairs(n: int) -> list[Two]:
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_equal_steps_of_one_level_are_one_launch(cache: Path, codegen: Any, threads: int) -> None:
-    """`left` with `right`, and `first` with `second`; `further` is equal to `left` but waits for it, so it stays apart."""
+    """`left` and `right` merge, and `first` and `second`. `further` has the same kernel as `left` but uses its result."""
     model, options = Steps(), Options(codegen=codegen, horizontal=False)  # which would pack the two products of `left`
     merged, apart = (
         compile(model, options=replace(options, merge_steps=on), threads=threads, cache_folder=cache, checked=True)
@@ -72,7 +72,7 @@ def test_equal_steps_of_one_level_are_one_launch(cache: Path, codegen: Any, thre
 
 
 def test_mvrnns_two_products_are_one_launch(built: Any) -> None:
-    """The original's pair of equal products, of each child's matrix and its sibling's vector."""
+    """The pair of equal products is that of the original ACRoBat: each child's matrix with its sibling's vector."""
     instances = [*draw("mvrnn", 5), *edges("mvrnn")]
     want = eager(tiny("mvrnn", torch.float64), instances)
     merged, apart = built("mvrnn"), built("mvrnn", options=APART)

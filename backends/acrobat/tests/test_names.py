@@ -1,4 +1,4 @@
-"""A program may call its things what it likes, also by words of C++, macros of its headers and names of the runtime."""
+"""Models may use any names, also keywords of C++, macros of its headers and names of the runtime."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def usable(name: str, shadows: bool = True) -> bool:
 
 
 def source(names: list[str]) -> str:
-    """A model whose dataclasses, fields, functions, methods, parameters and variables have these names, and that waits."""
+    """The text of a model that waits, and whose dataclasses, fields, methods, parameters and variables have these names."""
     lines = ["from __future__ import annotations", "from dataclasses import dataclass", "import torch"]
     lines += ["from torch import nn", "from torch import Tensor as TorchTensor", ""]
     classes = [n for n in names if usable(n, shadows=False)][::2]
@@ -92,7 +92,7 @@ def source(names: list[str]) -> str:
 
 
 def filled(module: Any, group: Any) -> Any:
-    """Small numbers for the fields that are ints, lists of two for those that are lists."""
+    """An instance of the dataclass `group`, with small numbers in int fields and two items in list fields."""
     values: dict[str, Any] = {}
     for k, field in enumerate(fields(group)):
         of = getattr(module, field.name.removeprefix("of_"), None) if str(field.type).startswith("list") else None

@@ -1,5 +1,5 @@
-"""Numbers: Python's results for every pair of edge values, and torch's where a tensor is compared with a number; in the
-interpreter, in compiled code and in the VM."""
+"""Arithmetic of numbers gives Python's results for every pair of edge values, and comparisons of a tensor with a number give
+torch's: in the interpreter, in compiled code and in the VM."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Floats(nn.Module):
 
 
 class Ints(nn.Module):
-    """Operations whose result is an int: `int` of a float, and the truth of comparisons as the bits of a number."""
+    """Operations whose result is an int: `int` of a float, and the results of six comparisons as the bits of a number."""
 
     def forward(self, s: Pair) -> int:
         op = s.operation
@@ -83,7 +83,7 @@ class Compared:
 
 
 class Comparisons(nn.Module):
-    """A tensor with numbers known at run time, and with some that are written down."""
+    """Compares a tensor with numbers that are known at run time, and with literals."""
 
     def forward(self, s: Compared) -> list[bool]:
         t = s.t
@@ -103,7 +103,7 @@ class Chosen:
 
 
 class Indices(nn.Module):
-    """An int64 tensor with numbers: torch compares it with a float as a float32."""
+    """Compares an int64 tensor with numbers; torch compares it with a float in float32."""
 
     def forward(self, s: Chosen) -> list[bool]:
         k = s.t.argmax()
@@ -119,15 +119,15 @@ class Indices(nn.Module):
 
 
 def runner(kind: str, model: nn.Module, cache: Path) -> Callable[[Any], Any]:
-    """What runs one instance."""
+    """A function that runs one instance in the given way."""
     if kind == "interpreter":
-        return Interpreter(build(model))._run  # not on a thread of its own: these are not deep
+        return Interpreter(build(model))._run  # without the larger stack of `run`, which takes a thread for each call
     executable = compile(model, cache_folder=cache, checked=True, options=Options(codegen="vm" if kind == "vm" else "aot"))
     return lambda instance: executable([instance])[0]
 
 
 def outcome(run: Callable[[], Any]) -> Any:
-    """The value so that equal ones compare equal (a NaN is one, zeros have signs), or "error"."""
+    """The result in a form to compare: NaN equals NaN, zeros differ by sign, and any error is "error"."""
     try:
         value = run()
     except (ArithmeticError, ValueError, InstanceError):
@@ -166,7 +166,7 @@ class TestPairs:
         self.check(kind, Ints(), cache, pairs)
 
     def test_squares_are_those_of_pow(self, kind: str, cache: Path) -> None:
-        """`x * x` is another number for one float in a thousand."""
+        """`x * x` differs from Python's `x**2` for one float in a thousand."""
         generator = torch.Generator().manual_seed(0)
         values = torch.rand(4000, generator=generator, dtype=torch.float64).tolist()
         pairs = [Pair(3, x * 10.0 ** (k % 300 - 150), 0.0, 0, 0) for k, x in enumerate(values)]
@@ -180,7 +180,7 @@ NEAR_INTS = [0, 1, 16777216, 16777217, 16777218, 2**60 + 2**36, 2**60 + 2**36 + 
 
 @pytest.mark.parametrize("kind", RUNNERS)
 def test_a_tensor_compared_with_numbers(kind: str, cache: Path) -> None:
-    """torch rounds the number to float32 first; `.item()` gives a Python float, with which nothing is rounded."""
+    """torch first rounds the number to float32. `.item()` gives a Python float, whose comparisons round nothing."""
     model = Comparisons()
     run = runner(kind, model, cache)
     numbers = [*NEAR, *(x + 1e-12 for x in NEAR), 1e300, -1e300, 3.5e38, 1e-50]
@@ -211,7 +211,7 @@ class Flags:
 
 
 class Extremes(nn.Module):
-    """The smallest int, written down, and the results of `min` and `max` with their types."""
+    """The smallest int as a literal, and results of `min` and `max`, whose types count."""
 
     def forward(self, s: Flags) -> tuple[bool, bool, int, int, float, int]:
         return min(s.p, s.q), max(s.p, s.q), min(s.p, s.n), max(s.n, 2), min(s.x, s.n, 1.5), s.n + (-9223372036854775808)
@@ -246,7 +246,7 @@ class Sorted(nn.Module):
 
 @pytest.mark.parametrize("kind", RUNNERS)
 def test_sorting(kind: str, cache: Path) -> None:
-    """Equal ones stay in their order, and NaN is above all, as in PyTorch; Python leaves it where the comparisons let it."""
+    """Sorting is stable, with NaN above all numbers, as in PyTorch; in Python NaN has no defined place."""
     run = runner(kind, Sorted(), cache)
     for count in (0, 1, 2, 5, 60):
         draw = random.Random(count)

@@ -1,4 +1,4 @@
-"""Operators that PyTorch's users write: each expression in the interpreter against eager PyTorch, at several lengths."""
+"""Common PyTorch operations: each expression is run by the interpreter and compared with eager PyTorch, at several lengths."""
 
 from __future__ import annotations
 
@@ -347,7 +347,7 @@ def test_refused(expression: str, message: str, tmp_path: Path) -> None:
     "expression", ["torch.stack([r for r in x]).sum(0)", "torch.tanh(torch.stack([r for r in x])).mean(0)"]
 )
 def test_a_stack_of_nothing_is_an_error_of_the_instance(expression: str, tmp_path: Path) -> None:
-    """As in PyTorch; the sum of a tensor without rows is zero there and here."""
+    """As in PyTorch, the stack of an empty list is an error, but the sum over a tensor without rows is zero."""
     _, interpreter = compiled(expression, tmp_path)
     empty = instance(1) | {"x": torch.zeros(0, 4)}
     with pytest.raises(InstanceError):

@@ -1,6 +1,6 @@
-"""Instances and results whose Python values differ from the program's (tensors of varying extents, strings, dictionaries):
-the readers and writers of compiled code and of the interpreter in C++, against eager PyTorch, and what they say of instances
-that do not fit."""
+"""Instances and results whose Python values differ from the program's (tensors of varying extents, strings, dictionaries).
+The readers and writers of compiled code and of the interpreter in C++ are compared with eager PyTorch, and their messages about
+instances that do not fit are checked."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from backends.acrobat.tests.zoo.check import assert_same
 
 @dataclass
 class Places:
-    """Where each word stands; dictionaries with a default leave as plain ones."""
+    """A result: the positions of each word, and a count. Dictionaries with a default are returned as plain ones."""
 
     of: Any
     count: Any
 
 
 class Everything(nn.Module):
-    """Each kind of value goes in and comes out."""
+    """A model with a value of each kind in its instance and in its result."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ def agrees(models: tuple[Everything, Any], instances: list[dict[str, Any]]) -> N
 
 def test_values_go_in_and_come_out(models: tuple[Everything, Any]) -> None:
     agrees(models, [instance(3, 2, "negate"), instance(1, 1, "new"), instance(2, 0, "keep"), instance(4, 3, "newer")])
-    agrees(models, [instance(1, 2, "negate")])  # strings of the mini-batch before are forgotten
+    agrees(models, [instance(1, 2, "negate")])  # numbers of strings are given anew for each mini-batch
 
 
 LAID_OUT = {
@@ -146,7 +146,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str, bool]] = {
 
 @pytest.mark.parametrize("kind", REFUSED)
 def test_what_does_not_fit_is_named(models: tuple[Everything, Any], kind: str) -> None:
-    """Where the sample could have shown such an instance, the message says so."""
+    """If a sample with such an instance would have helped, the message gives that advice."""
     change, message, advised = REFUSED[kind]
     with pytest.raises(InstanceError) as error:
         models[1]([instance(3, 2, "keep"), instance(3, 2, "keep") | change])

@@ -1,4 +1,4 @@
-"""Learned batching policies: that they find the batches which depth and agenda miss, and how they are kept."""
+"""Learned policies: they find wider batches than depth and the agenda do, and are kept in the cache."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Tree: TypeAlias = Leaf | Node
 
 
 class Tagger(nn.Module):
-    """A recursive network with an output at every node: the paper's first example (Chen et al. 2023, figure 1). All outputs
+    """A recursive network with an output at every node: ED-Batch's first example (Chen et al. 2023, figure 1). All outputs
     can be one batch, at the end; the agenda and depths run some of them after every level."""
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ def test_outputs_are_one_batch_and_depth_and_agenda_take_many(tagger: Any, codeg
 
 
 def test_the_bound_is_the_longest_path_of_each_unit(tagger: Any) -> None:
-    """Leaves and outputs never follow one another, inner nodes do. The leaves' embeddings may be a unit of their own."""
+    """Only inner nodes depend on each other, so each level adds one batch. Embeddings of leaves may be a unit of their own."""
     agenda = tagger("agenda")
     alone = agenda.lower_bound([Leaf(1)])
     assert [agenda.lower_bound([comb(n), Leaf(2)]) - alone for n in (0, 1, 5)] == [0, 1, 5]
@@ -123,7 +123,7 @@ def test_a_state_that_was_not_met_falls_back_to_the_agenda(tagger: Any) -> None:
 
 
 def test_the_same_sample_trials_and_seed_give_the_same_policy(tagger: Any, tmp_path: Path) -> None:
-    """Learned anew each time: the cache has nothing."""
+    """Each policy is learned anew, with an empty cache."""
     made = []
     for i, seed in enumerate((0, 0)):
         executable = tagger("learned", policy_seed=seed, sample=None)

@@ -1,4 +1,4 @@
-"""`raise` and `assert`: the error of an instance has the model's own text and its line; instances without it go on."""
+"""`raise` and `assert` in a model: the error has the model's own text and line, and the executable stays usable."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def instances() -> list[dict[str, Any]]:
 
 
 def text_of(error: Exception) -> str:
-    """What Python says of an error of the model, as the compiled program does."""
+    """The text of an error of the model, in the form in which the compiled program gives it."""
     return f"{type(error).__name__}: {', '.join(map(str, error.args))}"
 
 
@@ -161,7 +161,7 @@ def test_interpreter(name: str, tmp_path: Path) -> None:
 
 
 def walked(error: BaseException) -> list[tuple[str, int]]:
-    """The places that an error has come through, the innermost last."""
+    """File and line of each frame of the traceback of `error`, the innermost last."""
     out, trace = [], error.__traceback__
     while trace is not None:
         out.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
@@ -189,7 +189,7 @@ ALL = (
 
 @pytest.mark.parametrize("vm", [False, True], ids=["C++", "VM"])
 def test_natively(vm: bool, tmp_path: Path, cache: Path) -> None:
-    """The instance is named; the executable stays usable."""
+    """The error names the instance, and the executable stays usable."""
     module = load(tmp_path, ALL, "raised_natively").Model().eval()
     executable = compile(
         module, sample=instances(), checked=True, cache_folder=cache, options=Options(codegen="vm" if vm else "aot")

@@ -1,7 +1,7 @@
 """Random programs through the whole compiler, compared with the interpreter; `scripts/random-programs` tries more of them.
 
-A failure tells the seeds and the programs. `scripts/random-programs --seed SEED --count 1` finds it again and makes it smaller;
-with the seed and count of a chunk it tells which program it was that ended the process.
+A failure names the seeds and shows the programs. `scripts/random-programs --seed SEED --count 1` reproduces and shrinks it. If
+the test process itself ended, the command with the seed and count of the chunk says which program ended it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def test_compiled_programs_give_what_the_interpreter_gives(chunk: int, tmp_path:
 
 
 def test_programs_for_the_emulated_device(tmp_path: Path) -> None:
-    """One of each kind; `scripts/random-programs --device cuda` tries more."""
+    """One drawn program and one drawn text; `scripts/random-programs --device cuda` tries more."""
     with emulated():
         cases = [fuzz.drawn(seed, {"kernels": "generated", "isa": "native"}, 0, "cuda") for seed in (300, 301)]
         findings = check_cases(cases, tmp_path / "build")
@@ -59,7 +59,7 @@ def test_programs_for_the_emulated_device(tmp_path: Path) -> None:
 
 
 def test_every_feature_is_drawn_often() -> None:
-    """Counted on finished programs, of which there are 150 here: those that were drawn as programs."""
+    """Features are counted in the finished programs of the 150 cases that were drawn as programs, not as text."""
     seen: Counter[str] = Counter()
     for seed in range(0, 300, 2):
         case = case_of(seed)
@@ -85,7 +85,7 @@ def test_every_feature_is_drawn_often() -> None:
 
 
 def test_every_form_is_written_often() -> None:
-    """Counted on the Python text of 200 programs, of which about half are written."""
+    """Forms are counted in 200 drawn programs, about half of which are printed as Python."""
     seen: Counter[str] = Counter()
     for case in map(case_of, range(0, 400, 2)):
         program = case.sample.program
@@ -106,7 +106,7 @@ def test_every_form_is_written_often() -> None:
 
 
 def test_every_idiom_is_drawn_often() -> None:
-    """Counted on the 600 models with the first odd seeds."""
+    """Idioms are counted in the 600 models with the first odd seeds."""
     seen: Counter[str] = Counter()
     for case in map(case_of, range(1, 1200, 2)):
         assert case.model is not None
@@ -120,7 +120,7 @@ def test_every_idiom_is_drawn_often() -> None:
 
 
 def test_models_become_small() -> None:
-    """One that has a method which recurs over a tree is left with little else."""
+    """A text that must keep a method which recurs over a tree loses most of the rest."""
 
     def fails(model: Written) -> bool:
         return "for child in node.below" in model.text and "return" in model.text
@@ -159,7 +159,7 @@ def test_findings_tell_the_seed_the_options_and_the_program() -> None:
 
 
 def test_programs_become_small() -> None:
-    """Whatever else it has: a program that matches and computes a product in one function, for a use."""
+    """Shrinks programs in which one function must keep a match and a product that are used."""
 
     def fails(sample: Sample) -> bool:
         sample = replace(sample, program=remove_dead(sample.program))
@@ -237,7 +237,7 @@ def test_a_campaign_goes_on_where_it_ended(
     arguments = ["--folder", str(tmp_path), "--shrink", "0", "--resume", "--aot", "25", "--seed", "0"]
     assert fuzz.main([*arguments, "--count", "4"]) == 1
     assert fuzz.main([*arguments, "--count", "8"]) == 1
-    assert [seed for seed, _ in checked] == list(range(8))  # none twice
+    assert [seed for seed, _ in checked] == list(range(8))  # each seed is checked once
     assert {codegen for _, codegen in checked[:4]} == {"aot"} and {codegen for _, codegen in checked[4:]} == {"aot"}
     out = capsys.readouterr().out
     assert "8 programs: 6 right, 1 refused, 1 wrong" in out and "refused: 5" in out and "wrong: 3" in out

@@ -1,4 +1,4 @@
-"""Models whose `forward` calls itself give what eager PyTorch gives, in all ways of running them."""
+"""Models whose `forward` calls itself give eager PyTorch's results with every executor, compiled and interpreted."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SIZES = (1, 2, 7, 40)
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Program]]:
-    """All models, compiled and interpreted, one after the other."""
+    """A build of all models: for each model one member with compiled host code and one with interpreted."""
     folder = tmp_path_factory.mktemp("recursive") / "all"
     programs = [optimise(build(model(cls)), Options(codegen=code)) for cls in MODELS for code in CODES]
     members = [generated(p, Options(codegen=CODES[i % len(CODES)]), i) for i, p in enumerate(programs)]
@@ -65,7 +65,7 @@ def test_outputs_are_eagers(built: Any, cls: type[TreeRNN], codegen: Codegen) ->
 
 @pytest.mark.parametrize("cls", MODELS)
 def test_without_phases_it_is_the_same_code(cls: type[TreeRNN]) -> None:
-    """There is nothing after the recursion, so it has one phase anyway."""
+    """Nothing follows the recursion, so there is one phase in any case."""
     texts = []
     for phases, code in product((True, False), CODES):
         options = Options(phases=phases, codegen=code)
@@ -76,7 +76,7 @@ def test_without_phases_it_is_the_same_code(cls: type[TreeRNN]) -> None:
 
 
 def test_siblings_and_instances_share_batches(built: Any) -> None:
-    """The recursion is as well batched as one in a method of its own: one launch of each kernel a level of the deepest tree."""
+    """The recursion batches as well as one in a method of its own: one batch for each level of the deepest tree."""
     cls = MODELS[0]
     trees = instances(cls, 40)
 

@@ -1,4 +1,4 @@
-"""Two workloads under the sanitizers, and that the sanitizers see what goes wrong in the runtime's own memory."""
+"""Runs two workloads under the sanitizers, and shows that the sanitizers find errors in memory that the runtime manages."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ USED = ("arena.cpp", "coroutine.cpp", "errors.cpp", "memory.cpp", "cpu/pool.cpp"
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Makes the mistake whose number is its argument."""
+    """A program that makes the mistake whose number in `MISTAKES` is its argument."""
     folder = tmp_path_factory.mktemp("mistakes")
     cases = "\n".join(f"case {i}: {{ {body} break; }}" for i, (body, _) in enumerate(MISTAKES.values()))
     (folder / "main.cpp").write_text(

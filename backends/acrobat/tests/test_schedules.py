@@ -1,8 +1,8 @@
-"""Which launches a mini-batch takes: schedules worked out by hand from the depth rule (depth follows data dependence; the
-elements of a list stand at one depth; a phase starts when all instances have ended the one before).
+"""The launches of mini-batches, compared with schedules that were worked out by hand from the depth rule: depth follows data
+dependence; the elements of a list have one depth; a phase starts when all instances have recorded the one before.
 
-A batch is the rows of one unit at one depth. A unit of several kernels, a static block, launches each of them: so batches are
-what the rule gives, and launches are batches times the kernels of their blocks.
+A batch is all rows of one unit at one depth, so the rule gives the number of batches. A static block launches each of its
+kernels once for a batch.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class TestBiRNN:
         schedule = executable.schedule(SENTENCES)
         assert {phase for phase, *_ in schedule} == {0}
         classified = {depth: rows for _, depth, kernel, rows in schedule if "argmax" in kernel}
-        assert classified == {1: 1, 2: 2, 3: 2 * 3, 5: 5}  # depth = length: every word of all sentences of that length
+        assert classified == {1: 1, 2: 2, 3: 2 * 3, 5: 5}  # the depth is the sentence's length, each word is a row
         assert executable.counters()["batches"] == 2 * 5 + 4
 
     def test_the_start_is_gathered_as_the_states_after_it(self) -> None:
@@ -90,7 +90,7 @@ class TestBiRNN:
 
 
 class TestSpecialisation:
-    """On a BiRNN whose directions are one recursive function; inlining alone gives loops weights of their own."""
+    """Uses a BiRNN whose directions share one recursive function. Loops get weights of their own by inlining alone."""
 
     def test_each_direction_has_its_shared_weights(self, cache: Path) -> None:
         steps = launch_with(optimise(build(RecursiveBiRNN()), Options()), "sigmoid")
@@ -114,7 +114,7 @@ class TestSpecialisation:
 
 @pytest.mark.parametrize("name", MOST)
 def test_every_weight_is_shared(name: str) -> None:
-    """Each matrix and bias; a vector may stand in for a result, as a start state does, and is gathered with those."""
+    """Every matrix and bias is shared. A weight that is used where results are too, such as a start state, may be gathered."""
     program = optimised(name)
     found = 0
     for launch in launches(program):
@@ -161,10 +161,10 @@ class TestTreeLSTM:
     def test_without_blocks_and_fusion_heights_still_batch(self, built: Any) -> None:
         executable = built("treelstm", options=Options(coarsen=False, vertical=False, tables=False))
         schedule = executable.schedule(list(self.trees))
-        assert by_depth(schedule)[0] == [self.leaves]  # the projection, with which everything starts
+        assert by_depth(schedule)[0] == [self.leaves]  # the projection of the leaves, on which all other work depends
 
     def test_leaves_are_projected_at_load(self, built: Any) -> None:
-        """With `tables` the leaf's product is a lookup: the launch that is left computes gates."""
+        """With `tables` the leaf's product becomes a lookup; its launch remains, because it computes the gates too."""
         with_tables, without = built("treelstm"), built("treelstm", options=Options(tables=False))
         assert len(with_tables.schedule(list(self.trees))) == len(without.schedule(list(self.trees)))
         saved = without.counters()["product_flops"] - with_tables.counters()["product_flops"]
@@ -182,7 +182,7 @@ class TestMVRNN:
         levels = by_depth(schedule)
         # The two products of a matrix and a vector are one launch; the vector and the matrix take one each.
         assert [rows for _, rows in sorted(levels.items())] == [[2 * n, n, n] for n in heights]
-        assert executable.counters()["batches"] == len(heights) + 1  # a block a height, and the classifier
+        assert executable.counters()["batches"] == len(heights) + 1  # a block for each height, and the classifier
         assert [rows for phase, _, _, rows in schedule if phase == 1] == [len(trees)]
 
     def test_both_sides_of_the_matrix_products_are_gathered(self) -> None:
@@ -193,7 +193,7 @@ class TestMVRNN:
 
 
 def eager_layers(instances: list[Any]) -> list[int]:
-    """How many layers each instance takes."""
+    """The number of layers that each instance goes through in eager PyTorch."""
     model: Any = tiny("berxit")
     taken: list[int] = []
     inner = model.layer
@@ -232,7 +232,7 @@ def size(tree: Any) -> int:
 
 
 def chain(tree: Any) -> int:
-    """Cells that follow each other on the longest way: siblings from left to right, then down."""
+    """The number of cells on the longest path of dependences, which goes from a node to its next sibling or its first child."""
     return max((i + chain(child) for i, child in enumerate(tree.children, 1)), default=0)
 
 
@@ -244,7 +244,7 @@ class TestDRNN:
         counters = executable.counters()
         nodes = sum(size(tree) - 1 for tree in trees)
         assert counters["waits"] == 2 * nodes
-        # Whole sibling lists come before their children: the chain is at most the sum of the list lengths on a path.
+        # A whole list of siblings runs before their children, so a path takes at most the sum of the lengths of its lists.
         longest = max(map(chain, trees))
         cells = [n for _, _, kernel, n in executable.schedule(instances) if "softmax" in kernel]
         assert sum(cells) == nodes
@@ -253,7 +253,7 @@ class TestDRNN:
         assert counters["executions"] < max(map(size, trees))
 
     def test_it_is_the_same_for_copies(self, built: Any) -> None:
-        """Instances go on side by side: six copies of one take the executions of one, with six times the rows."""
+        """Instances run together: six copies of an instance take as many executions as one, with six times the rows."""
         (instance,) = draw("drnn", 1)
         executable = built("drnn")
         alone = executable.schedule([instance])
@@ -264,7 +264,7 @@ class TestDRNN:
 
 
 class Elman(nn.Module):
-    """An RNN whose words are multiplied apart from its state: their products wait for nothing."""
+    """An RNN with separate products of the word and of the state, so that the products of words depend on no state."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -282,8 +282,8 @@ class Elman(nn.Module):
 
 
 def test_hoisting_batches_what_waits_for_nothing(cache: Path) -> None:
-    """On no workload does this switch change a count: what could be hoisted there stands at depth 0 anyway (a leaf), or is
-    part of a product with the state (`cat((x, h))`). Here a word's product is in one launch with all others, or in its step."""
+    """With hoisting the products of all words are one launch, without it one in each step. No workload shows that: its work
+    without dependences is at depth 0 anyway (leaves), or part of a product with the state (`cat((x, h))`)."""
     model, options = Elman(), Options(tables=False, horizontal=False)
     want = eager(copy.deepcopy(model).double(), SENTENCES)
     launches = {}

@@ -1,4 +1,4 @@
-"""Graphs whose nodes are shared: compiled code reads each node once, and computes once what a memo keeps."""
+"""Graphs with shared nodes: compiled code reads each node once, and computes values that the model memoises once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LEVELS = 40
 
 @pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_a_graph_takes_time_with_its_nodes(tmp_path: Path, codegen: Codegen) -> None:
-    """Each level uses the one below twice, so there are as many paths to the last one as 2 to the power of the levels."""
+    """Each level uses the one below twice, so the number of paths is 2 to the power of the number of levels."""
     module = load(tmp_path, SHARED, f"shared_{codegen}")
     model = module.Model().eval()
 

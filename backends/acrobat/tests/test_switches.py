@@ -1,11 +1,11 @@
-"""Each switch off alone, and switches off together: what is computed stays the same, for every workload.
+"""Outputs stay the same for every workload with each switch off alone, and with several switches off together.
 
-ROWS is a covering array: any two switches take all four combinations of on and off in some row. The interpreter and the agenda
-stand in it as switches too. What leaves a program as it is shares its build.
+ROWS is a covering array: any two switches take all four combinations of on and off in some row. Interpreted host code and the
+agenda are columns of it too. Settings that give the same program share a build.
 
-What the passes make of each workload is run by the interpreter under all settings, which costs little. Compiled code, where
-each build takes seconds, is run for every row on some workloads and for every workload on some rows, and with each switch off
-alone that code generation or the runtime reads; `scripts/exhaustive` has the rest.
+The finished programs of each workload are run by the reference interpreter under all settings, which costs little. Compiled
+code, where each build takes seconds, is run for every row on some workloads, for every workload on some rows, and with each
+switch off alone that code generation or the runtime reads; `scripts/exhaustive` runs the rest.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ COLUMNS = [*SWITCHES, *OTHERS]
 
 
 def covering() -> list[tuple[bool, ...]]:
-    """Kleitman and Spencer's construction: one row is off, and in the others each column is on in its own 4 of 7. Two sets of 4
-    of 7 meet, and each has something that the other has not."""
+    """Kleitman and Spencer's construction: in one row all columns are off; each column is on in 4 of the other 7 rows, a
+    different set for each column. Two different sets of 4 of 7 intersect, and neither contains the other."""
     columns = list(islice(combinations(range(7), 4), len(COLUMNS)))
     assert len(columns) == len(COLUMNS), "eight rows cover thirty-five switches"
     return [(False,) * len(columns), *(tuple(row in column for column in columns) for row in range(7))]
@@ -87,7 +87,7 @@ def test_programs_keep_their_meaning(name: str) -> None:
 
 
 def some_rows() -> list[Any]:
-    """Each row with each workload; all but three rows of each workload, in turn, and the long workloads are left to
+    """Each row with each workload. All but three rows of each workload, others for each, and the long workloads are marked for
     `scripts/exhaustive`."""
     every = [(i, j) for i in range(len(NAMES)) for j in range(len(ROWS))]
     kept = [(i, j) for i, j in every if (j - i) % len(ROWS) < 3 and NAMES[i] not in LONG]

@@ -1,4 +1,4 @@
-"""A model from a user's own file: a child-sum TreeGRU over trees of any arity, a gate a Linear, an input tensor a node."""
+"""A model from a user's own file: a child-sum TreeGRU over trees of any arity, with a Linear for each gate."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_changed_parameters_are_noticed_and_loaded(user: Any, model: Any, cache:
             p.fill_(7.0)
     with pytest.raises(ModuleChanged, match=r"was changed in place .*: call executable.load\(module\)"):
         executable(instances)
-    copied = compile(copy.deepcopy(model), cache_folder=cache, checked=True)  # the copy is gone by now, its values are not
+    copied = compile(copy.deepcopy(model), cache_folder=cache, checked=True)  # keeps the values of a copy that is deleted
     executable.load(model)
     assert_same(executable(instances), right(model, instances))
     assert_same(copied(instances), right(model, instances))

@@ -1,4 +1,4 @@
-"""The unfused mode: products in a library's GEMM, operands copied together, a kernel for each operation."""
+"""The unfused mode: products are calls of a library's GEMM on copied operands, and each other operation is a kernel."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_every_product_is_the_librarys(built: Any, name: str) -> None:
 
 
 def test_one_call_for_all_rows(cache: Path) -> None:
-    """One thread: a product by a weight is one call however many instances there are; several threads each make one."""
+    """A product with a weight is one library call for all instances with one thread, and one for each of several threads."""
     counts = {}
     for threads in (1, 3):
         executable = compile(tiny("berxit"), options=VENDOR, threads=threads, cache_folder=cache)
@@ -115,7 +115,7 @@ def test_every_form_of_product(cache: Path, threads: int) -> None:
 
 
 def test_weights_of_each_row(built: Any) -> None:
-    """Without parameter reuse a loop's weights are gathered: a product for each row."""
+    """Without parameter reuse the weights of a loop are gathered, so that each row is a product of its own."""
     options = Options(kernels="vendor", specialise=False)
     executable = built("birnn", options=options)
     instances = [*draw("birnn", 4), *edges("birnn")]
@@ -157,7 +157,7 @@ class TestLibrary:
             set_(before)
 
     def test_its_integers(self) -> None:
-        """sgemm by hand, with integers of the width it says."""
+        """Calls sgemm directly, with integers of the width that was detected."""
         found = blas.find()
         integer = ctypes.c_int64 if found.wide else ctypes.c_int
         pointer, real = ctypes.c_void_p, ctypes.c_float

@@ -44,7 +44,7 @@ class TestWorkload:
 
 
 def test_schedules_with_fewer_optimisations(built: Any) -> None:
-    """Every kernel a launch of its own, in one phase, at depths that are all found at run time."""
+    """Without static blocks and with one phase; all depths are counted at run time."""
     switches: dict[str, Any] = {"hoist": False, "phases": False, "coarsen": False}
     instances = [*draw("birnn", 4), *edges("birnn")]
     schedule = built("birnn", options=Options(**switches)).schedule(instances)
@@ -67,7 +67,7 @@ def test_host_numbers_and_lists(cache: Path) -> None:
 class TestErrors:
     @pytest.fixture(scope="class")
     def linked(self, cache: Path) -> Any:
-        """Compiled and interpreted."""
+        """The executables of compiled and of interpreted host code."""
         model = Linked()
         return [compile(model, cache_folder=cache, checked=True, options=options) for options in (Options(), VM)]
 
@@ -83,7 +83,7 @@ class TestErrors:
         assert_equal(interpreted([CELL, cell()]), compiled([CELL, cell()]))
 
     def test_branches_that_fail_let_the_others_go_on(self, judged: Any) -> None:
-        """The second word of the middle instance is none; the branches beside it and the other instances wait by then."""
+        """An index in the middle instance is out of range, while its other branches and the other instances wait."""
         wrong = Twig(0, [Twig(1, []), Twig(2, [Twig(9, []), Twig(8, [])]), Twig(3, [])])
         messages = []
         for executable in judged:
@@ -102,7 +102,7 @@ def assert_equal(got: Any, want: Any) -> None:
 
 @pytest.fixture(scope="module")
 def judged(cache: Path) -> Any:
-    """Compiled and interpreted."""
+    """The executables of compiled and of interpreted host code."""
     model = Judged()
     return [compile(model, cache_folder=cache, checked=True, options=options) for options in (Options(), VM)]
 

@@ -1,4 +1,4 @@
-"""The document about one TreeLSTM shows what the compiler prints today."""
+"""The document about one TreeLSTM shows what the compiler really prints."""
 
 from __future__ import annotations
 

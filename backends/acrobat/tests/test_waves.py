@@ -1,4 +1,4 @@
-"""Mini-batches larger than the caches: waves of instances, one after the other, that nobody sees but the counters."""
+"""Mini-batches that are larger than the caches run as waves of instances, which change no results, only counters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FULL = SECOND_LEVEL // 16
 
 
 class Chain(nn.Module):
-    """A state of two kilobytes for each word, all of them results."""
+    """Returns a state of two kilobytes for each word."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class Chain(nn.Module):
 
 @pytest.fixture(scope="module")
 def chains(cache: Path) -> Any:
-    """`chains(**options)`: an executable and its model."""
+    """`chains(second_level, **options)` gives an executable for a processor with such a cache, and its model."""
     torch.manual_seed(0)
     model = Chain()
 
@@ -59,7 +59,7 @@ def chains(cache: Path) -> Any:
 
 
 def widths(executable: Any, instances: list[Any]) -> list[int]:
-    """How many instances each wave of equal chains has: the rows of the launches at its first depth."""
+    """The number of instances in each wave, for chains of equal length: the rows of the launches at depth 0."""
     return [rows for _, depth, _, rows in executable.schedule(instances) if depth == 0]
 
 
@@ -76,7 +76,7 @@ def equal(count: int, length: int = 8) -> list[list[int]]:
         (2, 20, [8, 8, 4]),
         (3, 20, [12, 8]),
         (5, 20, [20]),
-        (10, 20, [20]),  # two groups of ten: full when there are none left
+        (10, 20, [20]),  # after two groups of ten, none are left
         (1, 1, [1]),
         (2, 19, [8, 8, 3]),
         (2, 17, [8, 9]),  # no wave of fewer than two
@@ -129,7 +129,7 @@ def test_memory_serves_one_wave_after_the_other(chains: Any) -> None:
 
 
 class TestWaiting:
-    """Instances that wait run four times as many together."""
+    """Waves of instances that wait are four times as large."""
 
     @pytest.fixture(scope="class")
     def tails(self, cache: Path) -> Any:
@@ -154,7 +154,7 @@ class TestWaiting:
 
 @pytest.mark.parametrize("name", MOST)
 def test_workloads_in_waves(built: Any, name: str) -> None:
-    """Instances of many sizes, read and recorded by groups of one, or of four where they wait."""
+    """Instances of many sizes. With `wave=1` they are read and recorded one by one, or in groups of four if they wait."""
     executable = built(name, options=Options(wave=1))
     instances = [*draw(name, 9), *edges(name), *draw(name, 4, seed=1)]
     assert_same(executable(instances), eager(tiny(name, torch.float64), instances))

@@ -63,7 +63,7 @@ class TestWorkload:
 @pytest.mark.parametrize("options", [Options(), Options(tables=False, invariants=False, horizontal=False)], ids=["on", "off"])
 @pytest.mark.parametrize("name", DECIDING)
 def test_real_decisions(name: str, options: Options) -> None:
-    """The values that instances wait for decide: a wrong one takes another path."""
+    """With real decisions, control flow depends on the values that instances wait for: a wrong value takes another path."""
     workload = spec(name, decisions="real")
     executable = compile(loaded(workload, "tiny", 0), options=options, checked=True)
     instances = draw(name, 12, seed=3)
@@ -73,7 +73,7 @@ def test_real_decisions(name: str, options: Options) -> None:
 
 @pytest.mark.parametrize("shape", [(), (3,), (1, 3), (2, 3)])
 def test_a_result_is_a_tensor_of_its_own(cache: Path, shape: tuple[int, ...]) -> None:
-    """Writing to one is no change of another, also where gradients are recorded: the buffer behind them shows nowhere."""
+    """Writing to a result changes no other, also where gradients are recorded: nothing shows that results share a buffer."""
     model = Shaped(shape)
     results = compile(model, cache_folder=cache, checked=True)([1, 2, 3])
     assert [r.shape for r in results] == [shape] * 3

@@ -1,8 +1,8 @@
 """Models as users write them: those that compile unchanged agree with eager PyTorch, the others are refused, never wrong.
 
-`REFUSED` names the models that do not compile today, with what stands in the way. A model that is in the list and compiles
-fails here, and so does one that does not and is not in the list: so the list always tells the rate. All programs are run in the
-interpreter here and a few natively; `python -m backends.acrobat.tests.zoo` runs all of them natively."""
+`REFUSED` names the models that do not compile, with the reasons. The test fails for a model that is in the list and compiles,
+and for one that is not in it and does not compile, so the list is always current. Here all programs are run in the interpreter
+and a few natively; `python -m backends.acrobat.tests.zoo` runs all of them natively."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of speed-ups: what is measured is checked first, and every model has a row."""
+"""The table of speed-ups: results are checked before they are timed, and every model has a row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bench import machine
 
 
 class Executable:
-    """Gives what the module gives, moved by `error`."""
+    """Stands in for an executable: gives the module's results plus `error`."""
 
     def __init__(self, module: nn.Module, error: float) -> None:
         self.module, self.error, self.closed = module, error, False

@@ -36,7 +36,7 @@ TREES = (
 
 
 class Missing(Exception):
-    """A stage's text has not what the document shows of it: the template must follow the compiler."""
+    """The text of a stage lacks what the template shows of it: the template must be adapted to the compiler."""
 
 
 def paragraph(text: str, start: str) -> str:
@@ -68,7 +68,7 @@ def launches(schedule: Sequence[tuple[int, int, str, int]]) -> str:
 
 
 def render() -> str:
-    """The document. Raises Missing where the compiler prints something else than the template expects."""
+    """The text of the document. Raises Missing if the compiler does not print what the template shows."""
     torch.manual_seed(0)
     module = TreeLSTM(100, HIDDEN, 5)
     program = build(module)

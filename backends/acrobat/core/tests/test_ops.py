@@ -388,7 +388,7 @@ def test_every_host_operation_is_tested() -> None:
 
 
 def test_fail_tells_its_values_exactly() -> None:
-    """The host operation that raises: what compiled code says is read back by the same rules, with the model's text."""
+    """`fail` raises a number and exact values as text, and `Messages.decoded` puts them into the model's own error text."""
     messages = Messages(lambda number: ["add", "mul"][number])
     text = Message("model.py:3: ", "ValueError: {0!r} at {1:>4} of {2!r}, {3}", frozenset({0}))
     assert messages.number(Message("", "other")) == 0

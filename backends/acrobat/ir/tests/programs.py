@@ -1,13 +1,13 @@
 """Random well-typed programs with instances, for tests of everything that takes a program.
 
-`samples()` draws unions of dataclasses and a function that recurs over each (mutually where they hold each other), a countdown,
-helpers that take weights as arguments, and a `forward` that uses them, with maps, folds, bounded loops, branches and matches
-between. Or `forward` itself is the function that recurs over a union. Every program ends on every instance, after work bounded
-by the instance's size.
+`samples()` draws unions of dataclasses and for each a function that recurs over it (mutually if the unions contain each other),
+a countdown, helpers that take weights as arguments, and a `forward` that calls all these, with maps, folds, bounded loops,
+branches and matches in between. In some programs `forward` itself recurs over a union. Every program ends on every instance,
+after work that is bounded by the instance's size.
 
-Results stay comparable between float32 and float64: tensors that are passed on, kept in structures or returned lie in [-1, 1],
-no operation amplifies errors much, and no decision hangs on a rounded number. So `argmax` does not occur, and with `waits=True`
-numbers read from tensors are compared only with others that are far away.
+Results can be compared between float32 and float64: elements of tensors that are passed to functions, kept in structures or
+returned lie in [-1, 1], no operation amplifies errors much, and no decision depends on a rounded number. So `argmax` does not
+occur, and with `waits=True` numbers read from tensors are compared only with numbers that are far away.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ Choose: TypeAlias = Callable[[int], int]
 
 
 def sample(choose: Choose, waits: bool = False, instances: int = 3, rounds: bool = True, small: bool = False) -> Sample:
-    """A program with its weights and some instances, a function of the choices made. `waits`: it may branch on numbers read
-    from tensors; `rounds`: and compare these with numbers rounded to float32, which is not what PyTorch does in float64;
-    `small`: it has about a third as many operations as it would have."""
+    """A program with its weights and `instances` instances; equal choices give an equal sample. `waits`: the program may branch
+    on numbers read from tensors. `rounds`: it may compare these with numbers rounded to float32, which PyTorch does not do in
+    float64. `small`: it has about a third as many operations."""
     maker = _Maker(choose, waits, rounds, small)
     program = maker.program()
     entry = program.functions["forward"].params[0].type
@@ -79,7 +79,7 @@ def sample(choose: Choose, waits: bool = False, instances: int = 3, rounds: bool
 
 @st.composite
 def samples(draw: st.DrawFn, waits: bool = False, instances: int = 3) -> Sample:
-    """`sample` with hypothesis's choices."""
+    """`sample` with choices that hypothesis draws."""
     return sample(lambda options: draw(st.integers(0, options - 1)), waits, instances)
 
 
@@ -89,7 +89,7 @@ def programs(waits: bool = False) -> st.SearchStrategy[Program]:
 
 @dataclass
 class _Scope:
-    """A body under construction: what it has bound, what it may use, and how large the elements of tensors may be."""
+    """A body under construction: its bindings, what it may use, and `bounds` on the absolute values of tensors' elements."""
 
     names: Names
     callees: tuple[Function, ...]
@@ -207,7 +207,7 @@ class _Maker:
         return _Scope(Names(p.name for p in params), tuple(self.functions), depth, list(params))
 
     def helper(self, name: str) -> None:
-        """A function of tensors, among them some that callers mostly have weights for."""
+        """A function of tensors; for some of them (`w0`, `w1`) callers mostly pass weights."""
         params = [Var("x", self.vector)]
         params += [Var(f"w{i}", self.pick([self.matrix, self.vector])) for i in range(self.upto(2))]
         if self.upto(1):
@@ -218,7 +218,7 @@ class _Maker:
         self.functions.append(Function(name, tuple(params), result, self.body(scope, result, 4)))
 
     def walk(self, unions: Sequence[str], entry: str = "") -> None:
-        """One function for each union, which recurs over its parts; that for `entry` is `forward`."""
+        """A function for each union, which recurs over its parts. The one for the union `entry` is named `forward`."""
         for name in unions:
             extra: tuple[Var, ...] = ()
             if name != entry:
@@ -251,7 +251,7 @@ class _Maker:
             scope.op("linear", [x, w], self.d + 1.0)
 
     def embedded(self, scope: _Scope, part: Var) -> None:
-        """A vector of what a part of the instance holds, so that the tensor work after it hangs on the instance."""
+        """Makes a vector from a part of the instance, so that later tensor work depends on the instance."""
         table = self.weight(TensorT((ROWS, self.d)))
         if part.type == INT:
             scope.op("row", [table, scope.host("mod", part, Lit(ROWS, INT))])
@@ -264,8 +264,8 @@ class _Maker:
             self.summed(scope, part)
 
     def recur(self, scope: _Scope, part: Var) -> None:
-        """Walk over a part of what a walk was called with: itself, an optional one, or every one of a list. Once only, so that
-        the work grows with the instance's size and no faster."""
+        """Recurs over one part of the value that a walk was called with: a union, an optional union, or each union in a list.
+        It does so only once for each part, so that the work grows linearly with the instance's size."""
         match part.type:
             case DataT(name) if name in self.walks:
                 scope.bind("walked", self.called(scope, self.walks[name], part))
@@ -288,7 +288,7 @@ class _Maker:
                     self.summed(scope, walked)
 
     def countdown(self) -> None:
-        """A function that calls itself with a number less by one."""
+        """A function that calls itself with a number that is smaller by one."""
         n, h = Var("n", INT), Var("h", self.vector)
         params = (n, h, Var("w", self.matrix)) if self.upto(1) else (n, h)
         scope = self.scope(params)
@@ -328,7 +328,7 @@ class _Maker:
     # ---- bodies
 
     def body(self, scope: _Scope, t: Type, fuel: int) -> Expr:
-        """Some steps, then a value of type `t`; sometimes the last step itself is the value, sometimes a branch."""
+        """Some steps, at most `fuel`, then a value of type `t`, which may be the last step itself or a branch."""
         self.steps(scope, fuel)
         total = self.joined(scope)
         if scope.depth > 0 and self.upto(4) == 4:
@@ -341,7 +341,7 @@ class _Maker:
         return from_lets(scope.bindings, result)
 
     def joined(self, scope: _Scope) -> Atom | None:
-        """The vectors that nothing uses yet, added up: what is not used is removed before it can test anything."""
+        """The sum of the vectors that nothing uses yet: a pass would remove unused work before it is tested."""
         used = {name for _, value in scope.bindings for name in free_vars(value)}
         idle = [var for var, _ in scope.bindings if var.type == self.vector and var.name not in used]
         total: Atom | None = None
@@ -351,7 +351,7 @@ class _Maker:
         return total
 
     def holding(self, scope: _Scope, x: Atom, t: Type) -> Atom:
-        """A value of type `t` with the vector `x` in it, if that has a place for it."""
+        """A value of type `t` that contains the vector `x`, if values of the type can."""
         match t:
             case self.vector:
                 return x
@@ -373,7 +373,7 @@ class _Maker:
             self.pick(kinds)(scope)
 
     def make(self, scope: _Scope, t: Type) -> Atom:
-        """A value of type `t`: mostly one that is there."""
+        """A value of type `t`: mostly an existing variable, if there is one."""
         there = scope.of(lambda other: other == t)
         if there and self.often():
             chosen: Var = self.pick(there)
@@ -432,7 +432,7 @@ class _Maker:
     # ---- steps
 
     def tensor(self, scope: _Scope) -> None:
-        """One operation, on what is there."""
+        """One operation on an existing tensor, if there is one."""
         there = scope.of(lambda t: isinstance(t, TensorT) and t.dtype == "float32")
         x = self.pick(there) if there else self.make(scope, self.vector)
         x = scope.small(x, LARGE)
@@ -485,7 +485,7 @@ class _Maker:
             w = self.pick(own)
         bias = [self.weight(TensorT((n,)))] if self.upto(1) else []
         product = scope.op("linear", [x, w, *bias], bound * k + 1)
-        if self.upto(3) == 3:  # as networks are mostly written: nothing else sees the product
+        if self.upto(3) == 3:  # as in most networks: nothing else uses the product
             scope.vars.remove(product)
             scope.op("relu", [product], bound * k + 1)
 
@@ -548,7 +548,7 @@ class _Maker:
                 scope.host("bitand", scope.host("shr", wide, Lit(1, INT)), Lit(15, INT))
 
     def floats(self, scope: _Scope) -> None:
-        """Arithmetic of host floats, which is exact in the same sense everywhere, so that decisions may hang on it."""
+        """Arithmetic of host floats, which gives the same float64 everywhere, so that decisions may depend on it."""
         x = self.make(scope, FLOAT)
         y = self.make(scope, self.pick([FLOAT, INT]))
         name = self.pick(["add", "sub", "mul", "min", "max", "neg", "abs", "div", "floordiv", "mod"])
@@ -559,9 +559,9 @@ class _Maker:
             value = scope.host(name, self.pick([x, y]) if divisor.type == FLOAT else x, divisor)
         else:
             if name in ("min", "max") and y.type == INT:
-                y = scope.host("float", y)  # Python gives one of the two as it is, an int or a float
+                y = scope.host("float", y)  # Python returns one of the two unchanged, an int or a float
             value = scope.host(name, *self.pick([(x, y), (y, x)]))
-        small = scope.host("mod", value, Lit(8.0, FLOAT))  # a chain of them does not grow
+        small = scope.host("mod", value, Lit(8.0, FLOAT))  # keeps chains of such steps from growing
         match self.pick(["float", "int", "bool"]):
             case "int":
                 scope.host("int", small)
@@ -613,8 +613,8 @@ class _Maker:
                 scope.host(f"list.{name}", xs)
 
     def summed(self, scope: _Scope, xs: Atom) -> None:
-        """The sum of a list, its largest or smallest elements, or attention over it. Where an empty one would be an error, it
-        is made longer first."""
+        """The sum, maximum or minimum of a list of tensors, or attention over it. An item is appended first if an empty list
+        would be an error."""
         assert isinstance(xs.type, ListT)
         vectors = isinstance(xs.type.item, TensorT) and len(xs.type.item.shape) == 1
         name = self.pick(["list_sum", "list_sum", "list_max", "list_min", *(["list_attention"] if vectors else [])])
@@ -711,12 +711,12 @@ class _Maker:
         scope.bind("called", self.called(scope, callee, *args))
 
     def called(self, scope: _Scope, callee: Function, *args: Atom) -> Call:
-        """A call with `args` and what else it takes; matrices are weights more often than not."""
+        """A call with `args` and values for the other parameters; most matrices among them are weights."""
         rest = callee.params[len(args) :]
         more: list[Atom] = []
         for p in rest:
             own = [v for v in scope.vars if v == p]
-            if own and self.often():  # a recursion mostly hands on what it has got
+            if own and self.often():  # most recursions pass on their own parameter
                 more.append(own[0])
             else:
                 more.append(self.weight(p.type) if p.type == self.matrix and self.often() else self.make(scope, p.type))
@@ -734,15 +734,15 @@ class _Maker:
         whole = scope.op("mean", [flat], scope.bound(x), dim=0, keepdim=bool(self.upto(1)))
         half = scope.op("mul", [scope.op("tanh", [whole]), Lit(0.5, FLOAT)])
         number = scope.bind("number", Item(half, FLOAT))
-        scope.vars.pop()  # it is rounded: no other decision may hang on it
+        scope.vars.pop()  # it is rounded: no other decision may depend on it
         if self.upto(1):
             scope.op("scalar", [number])
         twice = scope.host("mul", self.make(scope, INT), Lit(2, INT))
         self.branched(scope, scope.host("gt", number, scope.host("sub", twice, Lit(1, INT))))
 
     def edge(self, scope: _Scope) -> None:
-        """Branch on a weight's element, which is no rounded number, compared with one of Python's right beside it: as it is, or
-        rounded to float32, which is what torch compares a tensor with."""
+        """Branch on an element of a weight, which is exact, compared with a Python number that is equal or adjacent to it in
+        float32. The number is compared unrounded, or rounded to float32 as torch does it for a tensor."""
         near = EDGES[self.upto(len(EDGES) - 1)]
         name = f"w.edge.{len(self.weights)}"
         single = np.float32(near)

@@ -34,7 +34,7 @@ def vector(numbers: list[int]) -> np.ndarray:
 
 
 def same(got: Any, wanted: Any) -> bool:
-    """Equal with the same types throughout; arrays are written as lists in `wanted`."""
+    """Whether `got` equals `wanted`, with equal types at all levels; `wanted` has lists in place of arrays."""
     if isinstance(got, np.ndarray):
         return bool(np.array_equal(got, wanted))
     if isinstance(got, (list, tuple)):
@@ -130,7 +130,7 @@ class Fork:
 
 @dataclass(frozen=True, slots=True)
 class Marked(Leaf):
-    """Read as the case it extends."""
+    """A subclass of a case, which is read as that case."""
 
     mark: str = ""
 

@@ -1,4 +1,4 @@
-"""The interpreter on more than a node: a model against torch, scopes, weights, blocks, what may be deep or shared."""
+"""The interpreter on whole programs: a model against torch, scopes, weights, blocks, deep and shared structures."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def treelstm() -> tuple[TreeLSTM, Program]:
     torch.manual_seed(0)
     model = TreeLSTM(20, 6, 5).double()
     values = {name: w.detach().numpy() for name, w in model.named_parameters()}
-    for gates, kind in (("W", "weight"), ("W", "bias"), ("U", "weight")):  # the text has the three gates in one weight
+    for gates, kind in (("W", "weight"), ("W", "bias"), ("U", "weight")):  # the program has the three gates in one weight
         values[f"{gates}_iou.{kind}"] = np.concatenate([values.pop(f"{gates}_{gate}.{kind}") for gate in "iou"])
     p = program(TREELSTM, **values)
     tree = p.datatypes["Tree"]

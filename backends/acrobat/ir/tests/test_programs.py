@@ -1,5 +1,5 @@
-"""The generator of random programs: what it promises, and that it draws everything it says. Annotations are not drawn: they
-may not stand everywhere, or be false."""
+"""The generator of random programs keeps its promises and draws everything that it should. It draws no annotations, because
+they are not allowed everywhere and may be false."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def leaves(value: Any) -> list[Any]:
 @RANDOM
 @given(samples(waits=True))
 def test_programs_end_and_rounding_the_weights_changes_little(sample: Sample) -> None:
-    """As much as computing in float32 would: structures and whole numbers stay, tensors move by little and lie in [-1, 1]."""
+    """Rounds as float32 does. Structures and integers must stay the same, tensors change little, elements lie in [-1, 1]."""
     verify(sample.program)
     exact = Interpreter(sample.program)
     noise = np.random.default_rng(0)
@@ -78,11 +78,11 @@ def test_everything_is_drawn() -> None:
 
     draw()
     assert set(get_args(Expr)) - {Launch} <= set(seen)
-    # A lookup is made by a pass, and needs a row of one table as its operand; `list_softmax` is made by a pass too. Rounding
-    # decides what is not continuous: that is what `tests.test_operators` is about.
+    # Passes make `lookup`, which needs a row of one table as its operand, and `list_softmax`. `tests.test_operators` tests the
+    # operations that are not continuous, whose results depend on rounding.
     elsewhere = {"argmax", "lookup", "list_softmax", "floor", "less", "less_equal", "equal", "where"}
     assert set(OPS) - elsewhere <= {k[1] for k in seen if isinstance(k, tuple) and k[0] is Op}
-    # Rounding, squares and indices of embeddings are what `tests.test_numbers` and the front end's tests are about.
+    # `tests.test_numbers` and the front end's tests test rounding, squares and indices of embeddings.
     elsewhere = {"float", "bool", "phase", "parallel", "float32", "square", "from_start", "fail"}
     assert set(HOST) - elsewhere <= {k[1] for k in seen if isinstance(k, tuple) and k[0] is Host}
     assert {TensorT, TupleT, ListT, DataT} <= set(seen)

@@ -1,4 +1,4 @@
-"""Printer and reader: programs survive the text, which is pleasant to read; what is no program is refused with its line."""
+"""Printer and reader: reading a printed program gives an equal program; text that is no program is refused with its line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def program(body: Expr, *params: Var) -> Program:
 
 
 def body(expr: Expr) -> list[str]:
-    """The lines of a function that an expression is the body of."""
+    """The lines of the body of a function that returns `expr`, without indentation."""
     return [line.strip() for line in print_function(Function("f", (X,), expr.type, expr)).splitlines()[1:]]
 
 
@@ -176,7 +176,7 @@ def test_kernels_and_blocks() -> None:
 
 
 def test_a_param_may_be_named_like_a_result_of_a_step() -> None:
-    """What a step reads is told apart by its kind, not by how its name looks."""
+    """Arguments of steps are distinguished by their class, not by what their names look like."""
     twice = Kernel("twice", (Param("x", V, Mode.GATHERED),), (Instr("y", "add", ("x", "x"), (), V),), ("y",))
     steps = (Step(twice, ("0.0",)), Step(twice, (StepResult(0, 0),)), Step(twice, ("0.0",)))
     block = Block("cell", (Param("0.0", V, Mode.GATHERED),), steps, (StepResult(1, 0),))

@@ -1,4 +1,4 @@
-"""The verifier: well-formed programs pass, and each way to be ill-formed is found and told."""
+"""The verifier: well-formed programs pass, and each kind of violation is found and reported."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def test_ill_formed_parts(parts: dict[str, Any], message: str) -> None:
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 @given(programs(), st.data())
 def test_a_wrong_type_anywhere_is_found(p: Program, data: st.DataObject) -> None:
-    """Give the value of one let of a random program a type that occurs nowhere."""
+    """Gives one binding of a random program, or its value, a type that occurs nowhere else."""
     wrong = TensorT((99,))
     places = [(f, node) for f in p.functions.values() for node in walk(f.body) if isinstance(node, Let)]
     if not places:
@@ -303,7 +303,7 @@ def block(
 ) -> Program:
     written = [Step(kernel, tuple(result(a) if "." in a else a for a in args), over or None) for kernel, args, over in steps]
     unit = Block("b", params, tuple(written), tuple(map(result, results)), groups)
-    types = [U]  # what the block cannot say itself, if its results are ill-formed
+    types = [U]  # any type will do for a block whose results are ill-formed
     try:
         types = list(unit.result_types)
     except (IndexError, ValueError):

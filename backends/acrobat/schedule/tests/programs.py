@@ -33,7 +33,7 @@ kernel score(x: gathered f32[4])
 
 
 def scheduled(text: str, facts: ScheduleFacts) -> s.Schedule:
-    """The schedule of a program of `KERNELS`, as it comes from the facts, unchecked."""
+    """The schedule, not verified, of the program `KERNELS + text` with these facts."""
     program = read_program(KERNELS + text)
     verify(program)
     return lower(program, facts)
@@ -43,7 +43,7 @@ Change = Callable[[s.Statement], Sequence[s.Statement]]
 
 
 def changed(schedule: s.Schedule, change: Change) -> s.Schedule:
-    """The schedule with every statement replaced by what `change` makes of it, those inside first."""
+    """The schedule with every statement replaced by the statements that `change` returns for it, nested ones first."""
 
     def visit(x: Any) -> Any:
         match x:

@@ -1,5 +1,5 @@
-"""Schedules as text. After a change that is meant, `python -m backends.acrobat.schedule.tests.test_goldens` writes them anew,
-and the difference is for review."""
+"""Golden tests of schedules as text. After an intended change, `python -m backends.acrobat.schedule.tests.test_goldens` writes
+the files anew; review their diff."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of schedules: what breaks them is refused, and what the compiler makes keeps them."""
+"""The rules of schedules: schedules that break them are refused, and those that the compiler makes keep them."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ class TestPhases:
         assert "forward: third of phase 1 is used with its depth there in phase 0" in text
 
     def test_an_entry_that_is_called(self) -> None:
-        """The entry's phases, taken between the stages of a function that runs once for each node (it gave wrong numbers)."""
+        """An entry that calls itself runs once for each node of a tree; phases in it have given wrong results."""
         schedule = scheduled(RECURSIVE, ScheduleFacts(phases=2))
         message = "forward: calls the entry forward, which has 2 phases: an instance would go through them twice"
         assert violations(schedule).splitlines() == [message, message]
@@ -240,7 +240,7 @@ def test_schedules_of_random_programs(number: int) -> None:
 
 
 def test_work_to_which_no_instance_comes() -> None:
-    """A case that nothing makes: its tensor reaches a product in a list that the program also fills otherwise."""
+    """The program never constructs the case `Never`. Its tensor is in a list that another arm fills with a weight."""
     program = read_program(NEVER_MADE)
     static = static_depths(program, CallGraph(program))
     assert ("forward", "total") in static.depths

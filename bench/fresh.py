@@ -29,7 +29,8 @@ from bench.family import Used
 LONGER = 4.0  # flag from here on: mini-batches differ in size, and new memory and cold caches cost too
 OVERWHELMING = 20.0  # wrong from here on
 LEAST_INSTANCES = 8  # of a mini-batch: smaller ones differ too much
-SLOW_S = 1.0
+SLOW_S = 0.2  # a run that takes longer: one new mini-batch and a single further pass over it
+LONG_S = 0.05  # a run that takes longer: a single further pass
 FEW = 3  # new mini-batches of a system that is not slow
 WORK_S, MOST_INSTANCES = 0.1, 256  # more of them where they are short, until they take so long or are so many instances
 COMPARED = 16  # new instances whose outputs are compared with the oracle's answers
@@ -70,7 +71,8 @@ def plan(run_s: float, batch_size: int, thorough: bool = True) -> tuple[int, int
     if run_s > SLOW_S:
         return 1, 1
     wanted = math.ceil(WORK_S / max(run_s, 1e-9))
-    return max(FEW if thorough else 1, min(wanted, MOST_INSTANCES // batch_size)), 3 if thorough else 1
+    passes = 3 if thorough and run_s <= LONG_S else 1
+    return max(FEW if thorough else 1, min(wanted, MOST_INSTANCES // batch_size)), passes
 
 
 def seed() -> int:

@@ -15,6 +15,7 @@ as high as the rounds do not exclude: the upper end of its own one-sided 95 % in
 
 from __future__ import annotations
 
+import warnings
 from functools import lru_cache
 
 import numpy as np
@@ -32,8 +33,8 @@ STUDENT = np.array([12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.306, 2.228, 2.1
 
 
 def interval(values: np.ndarray, rho: float | None = None) -> tuple[float, float]:
-    """The 95 % interval of `typical(values)`. `values[rounds, minibatches]`; NaN, NaN for fewer than five rounds. `rho`: the
-    correlation of neighbouring rounds where it is not to be taken from `values`."""
+    """The 95 % interval of `typical(values)`; (NaN, NaN) for fewer than five rounds. `values[rounds, minibatches]`: NaN where
+    a round left a mini-batch out. `rho`: the correlation of neighbouring rounds where it is not to be taken from `values`."""
     rounds = len(values)
     if rounds < FEWEST:
         return float("nan"), float("nan")
@@ -42,25 +43,35 @@ def interval(values: np.ndarray, rho: float | None = None) -> tuple[float, float
     random = np.random.default_rng(0)
     starts = random.integers(rounds, size=(RESAMPLES, -(-rounds // block)))
     drawn = ((starts[:, :, None] + np.arange(block)) % rounds).reshape(RESAMPLES, -1)[:, :rounds]
-    estimates = np.mean(np.median(values[drawn], axis=1), axis=1)
+    estimates = _typical(values[drawn])
     estimate = typical(values)
     low, high = estimate + (np.quantile(estimates, [TAIL, 1 - TAIL]) - estimate) * widening(rho, block, rounds)
     return float(low), float(high)
 
 
 def typical(values: np.ndarray) -> float:
-    """The median over the rounds, averaged over the mini-batches."""
-    return float(np.mean(np.median(values, axis=0)))
+    """The median over the rounds in which a mini-batch was run, averaged over the mini-batches."""
+    return float(_typical(values))
+
+
+def _typical(values: np.ndarray) -> np.ndarray:
+    """The same of `values[..., rounds, minibatches]`. Where some draw of rounds has no value of a mini-batch, its median over
+    all draws stands in for it, so that mini-batches of different size do not show as a spread."""
+    if not np.isnan(values).any():
+        return np.asarray(np.mean(np.median(values, axis=-2), axis=-1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of rows that are all NaN
+        medians = np.nanmedian(values, axis=-2)
+        usual = np.nanmedian(medians.reshape(-1, medians.shape[-1]), axis=0)
+        return np.asarray(np.nanmean(np.where(np.isnan(medians), usual, medians), axis=-1))
 
 
 def correlation(values: np.ndarray) -> float:
     """The highest correlation of neighbouring rounds that `values` do not exclude, from 0 to 0.9."""
     rounds = len(values)
-    deviations = values - np.median(values, axis=0)
-    most = (
-        WINSOR * 1.4826 * np.median(np.abs(deviations), axis=0)
-    )  # of normal values 1.4826 such medians are a standard deviation
-    series = np.clip(deviations, -most, most).mean(axis=1)
+    deviations = values - np.nanmedian(values, axis=0)
+    spread = 1.4826 * np.nanmedian(np.abs(deviations), axis=0)  # of normal values: a standard deviation
+    series = np.nanmean(np.clip(deviations, -WINSOR * spread, WINSOR * spread), axis=1)
     series -= series.mean()
     square = float(series @ series)
     found = float(series[1:] @ series[:-1]) / square if square > 0 else 0.0

@@ -1,9 +1,9 @@
 """Measures the cells of a group: all the backends on the same instances, in turns.
 
 Each cell is made ready in a child process of its own, one after the other: imported, compiled, run cold, verified, warmed.
-Then rounds: in each the cells take turns (turns.py) in a random order, so that a machine that drifts drifts for all. All cells
-go on until the group ends, so latencies and ratios come from the same stretch of time. One run of a group is a session; its
-id is in every row, and only rows of one session are compared round by round.
+Then rounds: each gives every cell one turn (turns.py), the cells in a random order, so that a machine that drifts drifts for
+all. All cells take part in every round until the group ends, so latencies and ratios come from the same stretch of time. One
+run of a group is a session; its id is in every row, and only rows of one session are compared round by round.
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ class Running(Prepared):
     """A cell being timed."""
 
     idle_since: float = 0.0  # when its last turn ended, by the clock of `monotonic`
-    turn_s: float = 0.0  # how long its first turn took
     counters: list[dict[str, Any]] = field(default_factory=list)
     joules: float | None = None  # of all turns
     instances: int = 0  # that were run in the turns whose joules are known
@@ -162,9 +161,7 @@ class Group:
         stop = None
         while self.live and stop is None:
             order = turns.order(self.cells[0].seed, number, max(running.minibatches for running in self.live))
-            all_s = [running.turn_s for running in self.live]
-            present = [running for running in self.live if turns.takes_part(number, running.turn_s, all_s, self.measure)]
-            for running in shuffle.sample(present, len(present)):
+            for running in shuffle.sample(self.live, len(self.live)):
                 try:
                     self._turn(running, number, order)
                 except Exception as error:
@@ -174,7 +171,7 @@ class Group:
             number += 1
             spent_s = monotonic() - started
             rounds = {running.cell.id: stats.rounds_of(running.row) for running in self.live}
-            stop = rule.look(rounds, number, spent_s, late=monotonic() >= self.until) if rounds else None
+            stop = rule.look(rounds, number, spent_s, late=monotonic() >= self.until)
             for running in self.live:
                 self.tell(running.cell, _text(rule.summaries[running.cell.id]), rule.share_done(number, spent_s))
         for running in self.live:
@@ -199,22 +196,19 @@ class Group:
 
     def _turn(self, running: Running, number: int, order: Sequence[int]) -> None:
         """A turn of one cell in round `number`."""
-        ran = [minibatch for minibatch in order if minibatch < running.minibatches]
-        steady, timed = turns.plan(running.pass_s, running.minibatches, self.measure)
-        first = turns.resumed(running.pass_s, running.minibatches, self.measure)
+        turn = turns.plan(running.pass_s / running.minibatches, running.minibatches, self.measure)
+        ran = [minibatch for minibatch in order if minibatch < running.minibatches][: turn.runs]
         sleep(max(0.0, running.idle_since + turns.PAUSE_S - monotonic()))
         before = self.meter.joules() if self.meter else None
-        begin = monotonic()
-        reply = running.child.ask("turn", order=ran, first=first, steady=steady, timed=timed)
+        reply = running.child.ask("turn", order=ran, first=turn.first, steady=turn.steady, timed=turn.timed)
         running.idle_since = monotonic()
-        running.turn_s = running.turn_s or running.idle_since - begin
         after = self.meter.joules() if self.meter and before is not None else None
         if before is not None and after is not None:
             running.joules = (running.joules or 0.0) + after - before
-            running.instances += (first + steady * len(ran)) * running.cell.batch_size
+            running.instances += (turn.first + turn.steady * turn.runs) * running.cell.batch_size
         self.monitor.round(running.cell.id, self._children())
-        turns.keep(running.row, number, ran, first, reply)
-        running.pass_s = sum(reply["samples_s"][-len(ran) :])
+        turns.keep(running.row, number, ran, turn.first, reply)
+        running.pass_s = sum(reply["samples_s"][-turn.runs :]) / turn.runs * running.minibatches
         running.counters.append(reply["counters"])
         running.verifier.check(reply["outputs"], "as timed")
 
@@ -256,7 +250,7 @@ class Group:
         count, passes = fresh.plan(told_s, size, thorough=self.measure.stored)
         try:
             child.ask("draw", seed=self.fresh_seed, count=count)
-            looked = fresh.look(child, running.minibatches, count, passes)
+            looked = fresh.look(child, min(running.minibatches, max(count, fresh.FEW)), count, passes)
             instances = self._compared(size)
             mine = [i for i in instances if i < count * size]
             shown = child.ask("show", instances=mine)["outputs"]

@@ -138,14 +138,14 @@ def compiled(text: str, suffix: str) -> str:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return text
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and _is_text(node.body[0:1]):
-            node.body = node.body[1:]
-    return ast.dump(tree)
+    return ast.dump(_WithoutTexts().visit(tree))
 
 
-def _is_text(body: list[ast.stmt]) -> bool:
-    match body:
-        case [ast.Expr(value=ast.Constant(value=str()))]:
-            return True
-    return False
+class _WithoutTexts(ast.NodeTransformer):
+    """Takes out statements that are a text and nothing else: docstrings, also those below an assignment."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
+        match node.value:
+            case ast.Constant(value=str()):
+                return None
+        return node

@@ -1,13 +1,12 @@
 """What a turn of a cell consists of, and when the rounds of a group end.
 
-In a round the cells of the group have one turn each. A turn begins after the pause in which the other cells had the machine:
-the cell's mini-batches are run once (the resumed pass) and then several times back to back (the steady passes). A cell whose
-pass is long needs no whole pass to warm up: its resumed pass is a single mini-batch.
+In every round each cell of the group has one turn. A turn begins after the pause in which the other cells had the machine: the
+cell's mini-batches are run once (the resumed pass) and then several times back to back (the steady passes).
 
-Turns last between a fifth of a second and, for an unbatched baseline, ten seconds. Were all cells to take part in every round,
-most of a session would go to the slowest, and the fast ones would have few rounds and wide intervals. So a cell with long
-turns takes part in every third round only. All cells go on until the group ends, and two of them are compared over the rounds
-in which both took part.
+A pass over all mini-batches takes a millisecond with one system and five seconds with another. Were each to run all of them in
+every round, the slowest would have most of the session, and all would have few rounds and wide intervals. So a slow cell runs
+only some of its mini-batches in a turn, in the next round others: after as many rounds as there are mini-batches, each has
+had equally many runs. Two cells are compared over the rounds and mini-batches that both ran.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from bench.store import Record
 
 # A run longer than this heats its own caches: what the pause has cost it does not show, and one pass counts as both.
 SINGLE_PASS_S = 0.2
-# A cell whose turn lasts longer takes part in every so many rounds only.
-LONG_TURN_S, EVERY = 0.5, 3
+# So long a pass of a turn may take; a cell that is slower runs some of its mini-batches only, but never fewer than these.
+PASS_S, FEWEST_RUNS = 0.25, 2
 # The least time for which a cell has not run when its turn begins. The turns of the others take longer than this, as a rule.
 PAUSE_S = 0.05
 # The round after which intervals are first looked at: fewer tell too little of how much rounds resemble each other.
@@ -36,36 +35,38 @@ LOOK_AGAIN = 1.5
 MOST_PASSES = 500
 
 
-def plan(pass_s: float, minibatches: int, measure: Measure) -> tuple[int, int]:
-    """How many steady passes a turn has, and how many of them, the last ones, are timed. `pass_s`: seconds that a pass takes,
-    as far as known. No steady pass at all: the resumed one counts as steady."""
-    if pass_s / minibatches > SINGLE_PASS_S:
-        return 0, 0
-    steady = min(MOST_PASSES, max(1, math.ceil(measure.turn_s / max(pass_s, 1e-9))))
-    return steady, min(steady, measure.timed_passes)
+@dataclass(frozen=True)
+class Turn:
+    """`runs`: the mini-batches of a steady pass. `first`: those of the resumed pass. `steady`: how many steady passes; where
+    there is none the resumed pass counts as steady. `timed`: how many of the steady passes, the last ones, are timed."""
+
+    runs: int
+    first: int
+    steady: int
+    timed: int
 
 
-def resumed(pass_s: float, minibatches: int, measure: Measure) -> int:
-    """How many mini-batches the resumed pass has: one where a whole pass of `pass_s` seconds would last longer than the steady
-    passes have to, and all where there are few or where the resumed pass counts as steady."""
-    return 1 if plan(pass_s, minibatches, measure)[0] and pass_s > measure.turn_s else minibatches
-
-
-def takes_part(number: int, turn_s: float, all_s: Sequence[float], measure: Measure) -> bool:
-    """Whether a cell has a turn in round `number`. `turn_s`: seconds that its first turn took, 0 before it; `all_s`: the same
-    of all cells that go on. No cell is left out where all have long turns, or where so few rounds are allowed that a cell
-    would not have `min_rounds` of them."""
-    if turn_s <= LONG_TURN_S or min(all_s) > LONG_TURN_S or measure.max_rounds < EVERY * measure.min_rounds:
-        return True
-    return number % EVERY == 0
+def plan(run_s: float, minibatches: int, measure: Measure) -> Turn:
+    """The turn of a cell that has so many mini-batches and needs about `run_s` seconds for one."""
+    run_s = max(run_s, 1e-9)
+    runs = min(minibatches, max(FEWEST_RUNS, math.ceil(PASS_S / run_s)))
+    if run_s > SINGLE_PASS_S:
+        return Turn(runs, runs, 0, 0)
+    pass_s = runs * run_s
+    steady = min(MOST_PASSES, max(1, math.ceil(measure.turn_s / pass_s)))
+    first = 1 if pass_s > measure.turn_s else runs  # a single run of a slow cell is enough to fill the caches
+    return Turn(runs, first, steady, min(steady, measure.timed_passes))
 
 
 def order(seed: int, number: int, minibatches: int) -> list[int]:
-    """The order of the mini-batches in round `number`: different every time, the same for all cells of a group. A cell that
-    has fewer mini-batches leaves the others out."""
-    shuffled = list(range(minibatches))
-    random.Random(f"{seed}/{number}").shuffle(shuffled)
-    return shuffled
+    """The order of the mini-batches in round `number`: the same for all cells of a group. A cell that has fewer mini-batches
+    leaves the others out, and one that does not run all of them stops early. So that each is at each place equally often, the
+    rounds of a cycle as long as there are mini-batches begin one random order at every place of it, in random succession."""
+    cycle, step = divmod(number, minibatches)
+    draw = random.Random(f"{seed}/{cycle}")
+    shuffled = draw.sample(range(minibatches), minibatches)
+    start = draw.sample(range(minibatches), minibatches)[step]
+    return shuffled[start:] + shuffled[:start]
 
 
 def keep(row: Record, number: int, ran: Sequence[int], first: int, reply: dict[str, Any]) -> None:
@@ -95,14 +96,14 @@ class StopRule:
     def look(self, cells: Mapping[str, stats.Rounds], rounds: int, spent_s: float, late: bool) -> str | None:
         """After round number `rounds`: the reason to end, if there is one. `interval`: every cell's interval was narrow enough
         at two looks in a row. One may be luck; for the same reason looks are few. `rounds`: the most that are allowed.
-        `budget`: the group's time is spent. `limit`: the campaign's is. Never before every cell has had `min_rounds`. `cells`:
-        the rounds of those that go on, by id."""
+        `budget`: the group's time is spent. `limit`: the campaign's is. Never before `min_rounds`. `cells`: the rounds of
+        those that still take part, by id."""
         self.summaries = {cell_id: stats.summary(each) for cell_id, each in cells.items()}
         before = False
         if rounds >= self._next_look or rounds >= self.measure.max_rounds:
             self._next_look = math.ceil(rounds * LOOK_AGAIN)
             before, self._narrow = self._narrow, all(self._is_narrow(found) for found in self.summaries.values())
-        if min(len(each.numbers) for each in cells.values()) < self.measure.min_rounds:
+        if rounds < self.measure.min_rounds:
             return None
         if before and self._narrow:
             return "interval"

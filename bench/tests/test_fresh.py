@@ -70,7 +70,9 @@ def test_which_instances_are_compared_nobody_could_know(size: int) -> None:
 
 def test_more_of_short_mini_batches() -> None:
     assert fresh.plan(2.0, 64) == (1, 1)
-    assert fresh.plan(0.09, 64) == (3, 3)
+    assert fresh.plan(0.5, 64) == (1, 1)
+    assert fresh.plan(0.09, 64) == (3, 1)
+    assert fresh.plan(0.04, 64) == (3, 3)
     assert fresh.plan(0.001, 4) == (64, 3)
     assert fresh.plan(0.001, 1024) == (3, 3)
     assert fresh.plan(0.09, 64, thorough=False) == (2, 1)

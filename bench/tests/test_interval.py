@@ -8,7 +8,7 @@ import pytest
 from bench import stats
 from bench.config import Measure
 from bench.interval import block_length, correlation, interval, widening
-from bench.turns import StopRule
+from bench.turns import StopRule, order
 
 KINDS = ("independent", "heavy-tailed", "correlated", "drifting")
 MINIBATCHES = 3
@@ -51,6 +51,23 @@ def test_the_interval_covers_the_truth(kind: str, rounds: int) -> None:
     random = np.random.default_rng(rounds)
     sessions = disturbed(kind, random, 100 if rounds == 100 else 300, rounds)
     assert np.mean([holds(1 + values, 1.0) for values in sessions]) >= 0.90
+
+
+def left_out(values: np.ndarray, runs: int) -> np.ndarray:
+    """As of a slow cell that runs only some mini-batches in a round."""
+    values = values.copy()
+    for number in range(values.shape[1]):
+        values[:, number, order(0, number, values.shape[2])[runs:]] = np.nan
+    return values
+
+
+@pytest.mark.parametrize("rounds", [5, 10, 30])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_interval_covers_the_truth_where_mini_batches_are_left_out(kind: str, rounds: int) -> None:
+    """Mini-batches of different size, of which each round has two of three."""
+    random = np.random.default_rng(rounds)
+    sessions = left_out((1 + disturbed(kind, random, 300, rounds)) * [0.5, 1.0, 1.5], 2)
+    assert np.mean([holds(values, 1.0) for values in sessions]) >= 0.90
 
 
 @pytest.mark.parametrize("rounds", [5, 10, 30, 100])

@@ -21,6 +21,8 @@ def test_comments_docstrings_and_layout_of_python_do_not_count() -> None:
     other = "class A:\n\n    def f(self,\n          x):\n        return (x + 1)\n"
     assert sources.compiled(one, ".py") == sources.compiled(other, ".py")
     assert sources.compiled(one, ".py") != sources.compiled(other.replace("x + 1", "x + 2"), ".py")
+    below = 'LARGEST = 64\n"""What {}."""\n'
+    assert sources.compiled(below.format("it is"), ".py") == sources.compiled(below.format("it was"), ".py")
     said = 'def f():\n    return "a text that is used"\n'
     assert sources.compiled(said, ".py") != sources.compiled(said.replace("is used", "was used"), ".py")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -17,47 +18,36 @@ MEASURE = Measure(turn_s=0.1, timed_passes=5, min_rounds=5, max_rounds=30, budge
 
 
 @pytest.mark.parametrize(
-    ("pass_s", "minibatches", "steady", "timed"),
+    ("run_s", "minibatches", "turn"),
     [
-        (0.125, 5, 1, 1),  # a pass fills a turn
-        (0.02, 5, 5, 5),
-        (0.001, 5, 100, 5),  # of many short ones the last are timed
-        (1e-7, 5, turns.MOST_PASSES, 5),
-        (1.1, 5, 0, 0),  # 0.22 s a run: one pass is both
-        (0.9, 5, 1, 1),
+        (0.025, 5, turns.Turn(5, 1, 1, 1)),  # a pass fills the turn: a single run is enough to warm up
+        (0.004, 5, turns.Turn(5, 5, 5, 5)),
+        (0.0002, 5, turns.Turn(5, 5, 100, 5)),  # of many short passes the last are timed
+        (1e-8, 5, turns.Turn(5, 5, turns.MOST_PASSES, 5)),
+        (0.07, 5, turns.Turn(4, 1, 1, 1)),  # a slow cell leaves mini-batches out
+        (0.19, 5, turns.Turn(2, 1, 1, 1)),
+        (0.22, 5, turns.Turn(2, 2, 0, 0)),  # one pass is both
+        (9.0, 5, turns.Turn(2, 2, 0, 0)),
+        (9.0, 1, turns.Turn(1, 1, 0, 0)),
+        (0.07, 1, turns.Turn(1, 1, 2, 2)),
     ],
 )
-def test_passes_of_a_turn(pass_s: float, minibatches: int, steady: int, timed: int) -> None:
-    assert turns.plan(pass_s, minibatches, MEASURE) == (steady, timed)
-
-
-@pytest.mark.parametrize(
-    ("pass_s", "minibatches", "first"),
-    [
-        (0.02, 5, 5),
-        (0.125, 5, 1),  # one mini-batch is enough to warm up
-        (1.1, 5, 5),  # the resumed pass counts as steady
-        (0.9, 1, 1),
-    ],
-)
-def test_mini_batches_of_the_resumed_pass(pass_s: float, minibatches: int, first: int) -> None:
-    assert turns.resumed(pass_s, minibatches, MEASURE) == first
-
-
-def test_a_cell_with_long_turns_takes_part_in_every_third_round() -> None:
-    fast, slow = 0.2, 4.0
-    rounds = range(7)
-    assert [number for number in rounds if turns.takes_part(number, slow, [fast, slow], MEASURE)] == [0, 3, 6]
-    assert all(turns.takes_part(number, fast, [fast, slow], MEASURE) for number in rounds)
-    assert all(turns.takes_part(number, slow, [slow, slow], MEASURE) for number in rounds), "nobody would have a turn"
-    few = Measure(min_rounds=2, max_rounds=2)
-    assert all(turns.takes_part(number, slow, [fast, slow], few) for number in rounds)
+def test_what_a_turn_consists_of(run_s: float, minibatches: int, turn: turns.Turn) -> None:
+    assert turns.plan(run_s, minibatches, MEASURE) == turn
 
 
 def test_all_cells_have_the_same_order_and_rounds_differ() -> None:
     assert turns.order(0, 3, 5) == turns.order(0, 3, 5)
     assert {tuple(turns.order(0, number, 5)) for number in range(20)} != {tuple(turns.order(0, 0, 5))}
     assert sorted(turns.order(1, 2, 7)) == list(range(7))
+    assert len({tuple(turns.order(seed, 0, 5)) for seed in range(20)}) > 1
+
+
+@pytest.mark.parametrize("runs", [1, 2, 4])
+def test_what_a_slow_cell_leaves_out_it_runs_in_other_rounds(runs: int) -> None:
+    for cycle in range(3):
+        ran = [minibatch for number in range(5) for minibatch in turns.order(0, 5 * cycle + number, 5)[:runs]]
+        assert Counter(ran) == dict.fromkeys(range(5), runs)
 
 
 def test_a_turn_runs_every_mini_batch_in_every_pass_and_keeps_the_last() -> None:
@@ -126,12 +116,6 @@ def test_a_group_ends_when_every_interval_is_narrow_twice() -> None:
 
 def test_one_wide_interval_keeps_all_going() -> None:
     assert ends({"a": 1e-4, "b": 0.2}) == (30, "rounds")
-
-
-def test_no_end_before_every_cell_has_had_the_fewest_rounds() -> None:
-    rule = turns.StopRule(MEASURE, 2)
-    assert rule.look({"a": found(0.2, 13), "b": found(0.2, 4)}, 13, 100.0, late=True) is None
-    assert rule.look({"a": found(0.2, 14), "b": found(0.2, 5)}, 14, 100.0, late=True) == "budget"
 
 
 def test_the_budget_is_for_each_cell_and_never_ends_before_the_fewest_rounds() -> None:

@@ -1,21 +1,24 @@
-"""What brings instances that took different ways to the same depth again, so that what they do next batches.
+"""Ghosts and segments: the facts that bring instances which took different paths to one depth again. The work that follows is
+then one batch. Neither changes what is computed, only the depths at which the schedule records it.
 
-- Ghost operators (paper): the shorter arm of a branch is padded with levels in which nothing runs. An arm counts if its number
-  of levels is known, at most `LONGEST`; `match` arms count as `if` arms do.
+*Ghosts* (paper: ghost operators, a remedy for the eagerness of depth-based scheduling). The shorter arm of an `if` or `match`
+begins some levels later, so that all arms end at one depth. Condition: the program alone tells how many levels each arm takes,
+and the longest takes at most `LONGEST`; otherwise no arm of that branch is padded.
 
-      level      instance 1 (then)    instance 2 (else), padded by 1
-        k        launch a             (nothing)
-        k + 1    launch b             launch b
-        k + 2    launch c             launch c        <- what follows the branch is one batch
+    if p: y = b(a(x))        level    instance 1 (then)    instance 2 (else), padded by one level
+    else: y = b(x)             k      launch a             (nothing: the ghost)
+    z = c(y)                   k + 1  launch b             launch b
+                               k + 2  launch c             launch c        <- one batch
 
-- Between two waits all instances run together. After a loop with a trip count of its own the next segment begins, in which all
-  instances stand at one depth again. This does within a round of a loop that waits what phases do for the whole program.
+*Segments*, only in functions that may wait for a tensor. After a loop or call that repeats its work an instance's own number of
+times without waiting, the next segment begins: its levels come after all levels of the segment before, in every instance. This
+does between two waits what phases do for the whole program.
 
-      segment 0    instance 1: round round            instance 2: round round round round
-      segment 1    instance 1: what follows           instance 2: what follows              <- one batch
+    segment 0    instance 1: round round         instance 2: round round round round
+    segment 1    instance 1: work after loop     instance 2: work after loop             <- one batch
 
-  The rounds of a loop that waits begin one segment later than what is computed before the loop in its phase. So instances in
-  their first round and those in a later one, which begin anew after a wait, stand at one depth.
+A loop that does wait has its rounds one segment after the counted work that stands before it in the same phase. Thus a first
+round, before which that work is still to run, and a later round, which follows a wait, begin at one depth.
 """
 
 from __future__ import annotations
@@ -38,15 +41,15 @@ LONGEST = 4
 
 @dataclass(frozen=True, slots=True)
 class Height:
-    """A level that depends on those of variables: the largest of `least` and of the level of each variable in `above` plus the
-    number given there. `least` is infinite if only a run tells the level, or if some of the numbers is more than `LONGEST`."""
+    """A level as a function of the levels of variables: the largest of `least` and of `level(v) + above[v]` over all variables
+    v in `above`. `least` is infinite if only a run tells the level, or if one of the numbers exceeds `LONGEST`."""
 
     least: float = 0.0
     above: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def from_variables(self) -> float:
-        """The levels from where the variables stand."""
+        """The level if all variables stand at level 0."""
         return max(self.least, *self.above.values()) if self.above else self.least
 
 
@@ -55,15 +58,15 @@ ZERO, UNKNOWN = Height(), Height(inf)
 
 @dataclass(frozen=True)
 class Alignment:
-    """`ends`: (function, variable) of a loop or call after which the next segment begins; `later`: of a loop that waits whose
-    rounds begin one segment later."""
+    """Loops and calls are named by (function, variable that holds the result). `ends`: those after which the next segment
+    begins. `later`: the waiting loops whose rounds begin one segment later. `levels`: None if no arm is padded."""
 
     ends: frozenset[tuple[str, str]] = frozenset()
     later: frozenset[tuple[str, str]] = frozenset()
     levels: ArmLevels | None = field(default=None, compare=False)
 
     def ghosts(self, function: str, branch: If | Match) -> tuple[int, ...]:
-        """By how many levels each arm is padded."""
+        """By how many levels each arm of a branch in this function begins later, in the order of `bodies`."""
         arms = bodies(branch)
         if self.levels is None:
             return (0,) * len(arms)
@@ -75,7 +78,8 @@ class Alignment:
 
 
 def alignment(program: Program, graph: CallGraph, static: StaticDepths, waits: Waits, phase: Mapping[str, int]) -> Alignment:
-    """The facts about a program whose work is in launches. `phase` has the later phases of the entry's bindings."""
+    """The facts about a finished program, whose tensor work is all in launches. `phase` gives the phase of the entry's
+    bindings; a binding that is missing there is in phase 0."""
     kinds = kinds_of(program, graph)
     ends, later = set(), set()
     for name in waits.functions:
@@ -95,13 +99,14 @@ def alignment(program: Program, graph: CallGraph, static: StaticDepths, waits: W
 
 
 def chains(expr: Expr) -> Sequence[Expr]:
-    """All let chains in an expression: itself, and the bodies of its branches and loops."""
+    """All let chains in an expression: the expression itself, and the bodies of all branches and loops inside."""
     return [expr, *(body for node in walk(expr) if not isinstance(node, Let) for body in bodies(node))]
 
 
 class ArmLevels:
-    """How many levels of counted work each arm of a program's branches takes on its longest way. Each expression is visited
-    once: what it takes is found as a `Height` above its free variables, and what is around it puts theirs in their place."""
+    """How many levels of counted work each arm of a program's branches takes on its longest path of dependences. Each
+    expression is visited once: its levels are found as a `Height` above its free variables, whose own heights are inserted by
+    the expression around it (`_placed`)."""
 
     def __init__(self, program: Program, graph: CallGraph, static: StaticDepths) -> None:
         self._program = program
@@ -114,22 +119,24 @@ class ArmLevels:
             self._whole(name)
 
     def of(self, function: str, arm: Expr) -> float:
-        """Of an arm of a branch in this function, from where its variables stand."""
+        """The levels of an arm of a branch in this function, all variables from outside the arm being at level 0; infinite if
+        only a run tells, or if they are more than `LONGEST`."""
         return self._arms[function, id(arm)]
 
     def _whole(self, name: str) -> float:
-        """Of a function, from where its arguments stand."""
+        """The levels of a whole function, its arguments being at level 0; infinite for a recursive function."""
         if name not in self._functions:
             body = self._program.functions[name].body
             recursive = name in self._graph.recursive
-            self._functions[name] = inf  # of a recursive function, while it is visited
+            self._functions[name] = inf  # read by a recursive function's calls of itself, while its body is visited
             self._working |= containing(body, lambda e: is_work(e) or isinstance(e, Call | Item))
             most = self._chain(name, body, {})[1].from_variables
             self._functions[name] = inf if recursive else most
         return self._functions[name]
 
     def _chain(self, function: str, expr: Expr, own: Mapping[str, Height]) -> tuple[Height, Height]:
-        """The level of the result, and of all that is done. `own` has the variables that are bound before the first let."""
+        """(level at which the result can be used, level after all work of the chain). `own` gives the heights of variables that
+        are bound before the first let: a loop's, an arm's, a `Map`'s."""
         known, done = dict(own), []
         bindings, result = lets(expr)
         for var, value in bindings:
@@ -159,7 +166,7 @@ class ArmLevels:
                 level, most = self._chain(function, body, {var.name: start})
                 return _placed([level], known), _placed([most], known)
             case Fold() | Loop():
-                for body in bodies(value):  # for the branches inside
+                for body in bodies(value):  # only to find the levels of the branches inside
                     self._chain(function, body, self._zero(value))
                 if any(id(body) in self._working for body in bodies(value)):
                     return UNKNOWN, UNKNOWN
@@ -167,12 +174,12 @@ class ArmLevels:
 
     @staticmethod
     def _zero(value: Expr) -> Mapping[str, Height]:
-        """The variables that a node binds, from where they stand."""
+        """The variables that a node itself binds, all at level 0."""
         return {var.name: ZERO for var in binders(value)}
 
 
 def _of(var: str, known: Mapping[str, Height]) -> Height:
-    """Where a variable stands: itself, if that is not known."""
+    """The height of a variable; one that is bound further out is its own height, plus 0."""
     return known[var] if var in known else Height(0.0, {var: 0.0})
 
 
@@ -191,6 +198,6 @@ def _later(height: Height, levels: float) -> Height:
 
 
 def _placed(heights: Sequence[Height], known: Mapping[str, Height]) -> Height:
-    """The largest of heights above variables of which it is known where they stand."""
+    """The largest of `heights`, with the heights of variables in `known` put in the place of these variables."""
     parts = [_later(_of(name, known), levels) for height in heights for name, levels in height.above.items()]
     return _largest([*parts, *(Height(height.least) for height in heights)])

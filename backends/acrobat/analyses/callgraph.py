@@ -1,4 +1,4 @@
-"""Who calls whom: call sites, and the strongly connected components (mutually recursive functions)."""
+"""The call graph of a program: call sites, and the strongly connected components (sets of mutually recursive functions)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from backends.acrobat.ir.visitor import walk
 
 @dataclass(frozen=True, slots=True, order=True)
 class CallSite:
-    """The `index`-th call in the source order of `function`."""
+    """Call number `index`, from 0, of `function` in source order."""
 
     function: str
     index: int
 
 
 class CallGraph:
-    """Facts about `program`. `components` lists callees before their callers; a component's functions stand in program
-    order."""
+    """`calls`: the calls in each function, in source order. `callees`: the functions that each calls directly. `components`:
+    callees before their callers, and within a component functions in program order. `component`: each function's number in that
+    list. `recursive`: the functions that call themselves, directly or through others."""
 
     def __init__(self, program: Program) -> None:
         self.calls: Mapping[str, tuple[Call, ...]] = {
@@ -38,7 +39,7 @@ class CallGraph:
         )
 
     def site(self, function: str, call: Call) -> CallSite:
-        """Where `call`, a node of `function`, stands; one node that stands in several places is one site."""
+        """The site of `call`, a node of `function`. One node object that occurs in several places is one site."""
         return CallSite(function, self._index[function][id(call)])
 
     def sites(self, target: str) -> list[CallSite]:
@@ -51,7 +52,7 @@ class CallGraph:
         ]
 
     def reachable(self, start: str) -> frozenset[str]:
-        """`start` and all that it calls, directly or not."""
+        """`start` and all functions that it calls, directly or through others."""
         found, pending = {start}, [start]
         while pending:
             new = self.callees[pending.pop()] - found
@@ -60,8 +61,8 @@ class CallGraph:
         return frozenset(found)
 
     def _components(self) -> list[tuple[str, ...]]:
-        """Tarjan's algorithm, with a stack of its own: `lowest` is the earliest visited function on the stack that one
-        reaches."""
+        """Tarjan's algorithm without recursion. `visited` numbers functions in the order of visits; `lowest[f]` is the smallest
+        number of a function on the stack that `f` reaches."""
         order = {name: i for i, name in enumerate(self.callees)}
         visited: dict[str, int] = {}
         lowest: dict[str, int] = {}

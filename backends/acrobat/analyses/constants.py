@@ -1,7 +1,11 @@
-"""Parameter reuse: which values are one and the same weight, for all instances and always (paper: taint analysis).
+"""Parameter reuse: which variables always hold one and the same weight, for all instances (paper: taint analysis).
 
-A value is *shared* where exactly one weight reaches it and nothing else does. The BiRNN's initial state is a weight, but a
-later step replaces it by what it computed: its variable holds the one weight or something else, so it is gathered.
+A variable is *shared* if exactly one weight reaches it and nothing else does: a kernel then reads that weight once for the
+whole batch. The state of an RNN that starts as a weight is gathered, because later steps put computed tensors into it.
+
+    def scan(w, h, xs): ... scan(w, linear(x, w) + h, rest)       call scan(@W, @start, words)
+        w    Origin({W}, constant=True)          shared
+        h    Origin({start}, constant=False)     the weight at first, then computed tensors: gathered
 """
 
 from __future__ import annotations
@@ -17,14 +21,14 @@ from backends.acrobat.ir.nodes import Host, Item, Launch, Lit, Op, Program, Weig
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a value may come from: these weights and, unless `constant`, something else."""
+    """Where a value may come from: from these weights and, unless `constant`, from something that is no weight."""
 
     weights: frozenset[str]
     constant: bool
 
     @property
     def shared(self) -> str | None:
-        """The weight that the value always is."""
+        """The name of the one weight that the value always is; None if there is no such weight."""
         return next(iter(self.weights)) if self.constant and len(self.weights) == 1 else None
 
 
@@ -61,5 +65,5 @@ class _OriginLattice:
 
 @once
 def origins(program: Program, graph: CallGraph) -> Solution[Origin]:
-    """The origin of every variable's and result's leaves, in each context."""
+    """The origin of each leaf (see `engine`) of every variable and every function's result, in each context."""
     return analyse(program, _OriginLattice(), graph)

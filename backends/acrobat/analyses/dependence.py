@@ -1,7 +1,7 @@
 """Data dependence inside one let chain: which bindings need which others, directly or through further bindings.
 
-A binding depends on another where the variable of that one occurs free in its value, however deep (in an arm, a loop body).
-The language is pure, so nothing else orders two bindings. Control inside a value belongs to the binding as a whole.
+Binding b depends on binding a if a's variable occurs free anywhere in b's value, also inside an arm or a loop body. The
+language is pure, so nothing else orders two bindings. A branch or loop counts as one binding, whatever is inside it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from backends.acrobat.ir.visitor import free_vars
 
 
 class Dependence:
-    """Facts about `bindings`, (variable, value) pairs in let order. A pure function of them; sets of bindings are bit masks."""
+    """Facts about `bindings`, (variable, value) pairs in let order, named by their positions. Bit i of a mask is binding i."""
 
     def __init__(self, bindings: Sequence[tuple[Var, Expr]]) -> None:
         position: dict[str, int] = {}
@@ -45,7 +45,7 @@ class Dependence:
         return self._after[i]
 
     def independent(self, group: Iterable[int]) -> bool:
-        """Whether no member of `group` depends on another: they may become one operation."""
+        """Whether no binding of `group` depends on another one, so that they may become one operation."""
         members = list(group)
         mask = sum(1 << i for i in set(members))
         return not any(self._before[i] & mask for i in members)

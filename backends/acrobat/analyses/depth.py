@@ -1,12 +1,19 @@
-"""Static depth: how many levels of tensor work lie below a value, where the program alone tells (paper: operator hoisting).
+"""Static depth: the level of tensor work, where the program alone tells it (paper: operator hoisting, an addition to inline
+depth computation). Work with a static depth batches across all instances, wherever in a tree or sentence it stands.
 
-Work is static if its operands depend on no result of a recursion or loop that grows with it: an instance's tensors and the
-weights are at 0, the result of work is one level above its deepest operand. All other work has a dynamic depth, counted at run
-time from `StaticDepths.base` on, so it always comes after everything static. A counter that restarts, after a wait or at a
-phase, restarts there and not at 0.
+    def encode(tree)
+      Leaf(word):      x = row(@E, word)                            an address, no work
+                       p = linear(x, @W)                            static depth 0
+                       h = tanh(p)                                  static depth 1
+      Node(children):  s = list_sum([encode(c) for c in children])  dynamic (uses the recursion's results), counted from base 2
 
-Each piece of work has one depth in all contexts, and its users see that one: contexts are joined before depths are added up. A
-`Map`'s elements are analysed once, so depth does not grow along a list. Control dependence has no part in depth.
+Work is static if the depth of its operands does not grow from call to call of a recursion, nor from round to round of a loop.
+An instance's tensors and the weights can be used at depth 0, the result of work one level after that work. All other work is
+dynamic: its depth is counted at run time from `StaticDepths.base`, which is after all static work. Where counting begins anew,
+after a wait or in a new phase, it begins at that base too and not at 0.
+
+Each piece of work has one depth, whichever calls lead to it: call sites are joined before depths are added up. All elements of
+a `Map` have one depth, so depth does not grow along its list. The conditions of branches and loops have no part in depth.
 """
 
 from __future__ import annotations
@@ -63,8 +70,8 @@ class _DepthLattice:
 
 
 def _incoming(atoms: Sequence[Atom], values: Sequence[Value[int]]) -> int:
-    """The depth at which work with these operands stands: the largest of theirs. It is `UNREACHED` if one of them never has a
-    value, because no instance comes there; a list whose items never have a value is empty, and at hand from the start."""
+    """The depth of work with these operands: the largest of theirs. It is `UNREACHED` if an operand never has a value, because
+    no instance comes there. Only a list may have items without a value: it is always empty, and can be used at depth 0."""
     depth = 0
     for atom, value in zip(atoms, values, strict=True):
         if UNREACHED in value and not isinstance(atom.type, ListT):
@@ -75,8 +82,9 @@ def _incoming(atoms: Sequence[Atom], values: Sequence[Value[int]]) -> int:
 
 @dataclass(frozen=True)
 class StaticDepths:
-    """`depths`: (function, variable that the Op or Launch is bound to) -> its depth; what is missing is dynamic.
-    `max_static` is the deepest of them, or -1."""
+    """`depths`: (function, variable that the Op or Launch is bound to) -> the depth of that work; work that is missing there is
+    dynamic. `max_static`: the largest of these depths, or -1 without any. `values`: function -> variable -> for each leaf of
+    its value (see `engine`) the depth from which it can be used."""
 
     depths: Mapping[tuple[str, str], int]
     max_static: int
@@ -88,13 +96,13 @@ class StaticDepths:
         return self.max_static + 1
 
     def dynamic(self, function: str, name: str) -> bool:
-        """Whether the variable holds anything computed at a dynamic depth."""
+        """Whether the variable holds, perhaps among others, a tensor of a dynamic depth."""
         return DYNAMIC in self.values.get(function, {}).get(name, (DYNAMIC,))
 
 
 @once
 def static_depths(program: Program, graph: CallGraph) -> StaticDepths:
-    """The static depth of all work bound to a variable, before fusion (Op) or after (Launch: one level each)."""
+    """The static depth of all work bound to a variable, before fusion (a level for each Op) or after it (for each Launch)."""
     facts: Solution[int] = analyse(program, _DepthLattice(), graph, contexts=False)
     values = {name: facts.merged(name) for name in program.functions}
     depths = {}

@@ -1,4 +1,4 @@
-"""The abstract interpreter that the forward analyses share: a program is run on lattice values until nothing changes any more.
+"""The abstract interpreter that the forward analyses share: it runs a program on lattice values until nothing changes any more.
 
 - State: (context, function, variable) -> value and (context, function) -> result.
 - A context is the call site through which the function's component of the call graph was entered (one call site is
@@ -8,8 +8,8 @@
   of the element for a list, and for a union one set for each field of each case that can occur anywhere inside it.
 - Both branches of an `If`, all arms of a `Match` and every number of iterations are joined; conditions are ignored. The body
   of a `Map` is run once on the one value of the elements.
-- A work list of (context, function) pairs runs to a true fixpoint. A lattice without a bound on its height widens what keeps
-  rising in a recursion or a loop.
+- A work list of (context, function) pairs is run until it is empty, so the result is a fixpoint. A lattice of unbounded height
+  must widen values that keep rising in a recursion or a loop.
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Lattice(Protocol[V]):
-    """What an analysis supplies. All functions are monotone; `bottom` is the value of what has not been reached."""
+    """What an analysis supplies: its lattice of leaves, and what each kind of node computes on leaves. All functions are
+    monotone. `bottom` is the value of what has not been reached."""
 
     bottom: V
 
     def join(self, a: V, b: V) -> V: ...
 
     def widen(self, value: V, rises: int) -> V:
-        """What takes the place of `value` at a loop or recursion where it has risen `rises` times; `value` itself if
-        bounded."""
+        """What replaces `value`, which has risen `rises` times in a loop or recursion; itself if the lattice is bounded."""
 
     def instance(self) -> V:
         """A tensor or scalar of the instance."""
@@ -74,16 +74,16 @@ class Lattice(Protocol[V]):
     def weight(self, weight: Weight) -> V: ...
 
     def work(self, node: Op | Launch, args: Sequence[Value[V]], place: Place | None) -> V:
-        """The result, or each result, of the tensor work at `place`, None if it is bound to no variable."""
+        """The leaf for each result of tensor work. `place`: the variable that the work is bound to, if any."""
 
     def host(self, node: Host, args: Sequence[V]) -> V:
-        """A scalar computed on the host from these leaves."""
+        """The leaf of a scalar that the host computes from these leaves."""
 
     def item(self, node: Item, tensor: V) -> V: ...
 
 
 class Layout:
-    """Where the leaves of a value of each type lie."""
+    """The positions, in a value, of the leaves of its parts. All values of one type are laid out alike."""
 
     def __init__(self, datatypes: Mapping[str, DataType]) -> None:
         self._datatypes = datatypes
@@ -102,7 +102,7 @@ class Layout:
         return 1
 
     def split(self, value: Value[V], types: Sequence[Type]) -> list[Value[V]]:
-        """The parts of a value that stand one after the other."""
+        """The parts, of these types, that stand one after the other in a value."""
         parts, at = [], 0
         for t in types:
             parts.append(value[at : at + self.size(t)])
@@ -159,7 +159,7 @@ class Layout:
         return self._datatypes[name].case(case).fields[index][1]
 
     def _own(self, t: Type) -> int:
-        """Leaves of a field that are not those of a union inside it: they stand in the table of the outermost union."""
+        """How many leaves a field of this type has, without unions inside it: the outermost union's table holds theirs."""
         match t:
             case TupleT(items):
                 return sum(map(self._own, items))
@@ -170,7 +170,7 @@ class Layout:
         return 1
 
     def _table(self, name: str) -> dict[tuple[str, str, int], int]:
-        """(union, case, field) -> first leaf, for the union and all unions that its fields reach."""
+        """(union, case, field) -> position of the first leaf, for the union `name` and all unions that its fields reach."""
         if name not in self._tables:
             found, at = [name], 0
             table: dict[tuple[str, str, int], int] = {}
@@ -197,7 +197,7 @@ def _unions(t: Type) -> set[str]:
 
 @dataclass(frozen=True)
 class Solution(Generic[V]):
-    """What the analysis found. Functions that are not reached from the entry have no facts."""
+    """The values of all variables and functions' results, by context. Functions that the entry does not reach have none."""
 
     lattice: Lattice[V]
     layout: Layout
@@ -224,7 +224,7 @@ class Solution(Generic[V]):
 
 
 def analyse(program: Program, lattice: Lattice[V], graph: CallGraph, contexts: bool = True) -> Solution[V]:
-    """Run `lattice` over `program` from its entry; without `contexts`, all call sites of a function are joined at once."""
+    """Runs `lattice` over `program` from its entry. Without `contexts`, a function's call sites are joined from the start."""
     run = _Fixpoint(program, lattice, graph, contexts)
     run.run()
     return Solution(lattice, run.layout, run.variables, run.results)
@@ -256,7 +256,7 @@ class _Fixpoint(Generic[V]):
                 self.pending.update(self.readers[self.task])
 
     def enter(self, task: tuple[Context, str], args: Sequence[Value[V]]) -> None:
-        """Join a call's arguments into the parameters of its target, which is run again if they rose."""
+        """Joins a call's arguments into the parameters of its target, which is put on the work list if they rose."""
         function = self.program.functions[task[1]]
         risen = task not in self.results
         if risen:
@@ -267,11 +267,11 @@ class _Fixpoint(Generic[V]):
             self.pending[task] = None
 
     def widens(self, function: str) -> bool:
-        """Whether the function's result may come back as its argument. Where call sites are joined it does in `f(f(x))`."""
+        """Whether the function's result may come back as its argument; if call sites are joined, it may also in `f(f(x))`."""
         return function in self.graph.recursive or not self.sensitive
 
     def raise_(self, state: dict[K, Value[V]], key: K, value: Value[V], t: Type, widen: bool) -> bool:
-        """Join `value` into the state at `key`; whether that changed it."""
+        """Joins `value` into the state at `key` and returns whether that changed it. `widen`: values may rise here for ever."""
         old = state.get(key) or (self.lattice.bottom,) * self.layout.size(t)
         new = list(_join(self.lattice, old, value))
         for i, (was, now) in enumerate(zip(old, new, strict=True)):
@@ -293,7 +293,7 @@ class _Fixpoint(Generic[V]):
         return (self.lattice.weight(atom),)
 
     def expr(self, expr: Expr, name: str | None = None) -> Value[V]:
-        """The value of an expression, and with `name` of one that is bound to this variable."""
+        """The value of an expression. `name` is the variable that it is bound to, if any."""
         while isinstance(expr, Let):
             self.bind(expr.var, self.expr(expr.value, expr.var.name))
             expr = expr.body
@@ -347,7 +347,7 @@ class _Fixpoint(Generic[V]):
         return out
 
     def loop(self, carried: Sequence[Var], init: Sequence[Atom], parts: Sequence[Expr]) -> Value[V]:
-        """The last of `parts` gives the next values of the carried variables."""
+        """The value of a loop. Each round evaluates `parts`; the last gives the next values of the carried variables."""
         for var, atom in zip(carried, init, strict=True):
             self.bind(var, self.atom(atom), widen=True)
         risen = True

@@ -11,10 +11,10 @@ from backends.acrobat.ir.nodes import Call, Expr, Item
 
 @dataclass(frozen=True, slots=True)
 class ScheduleFacts:
-    """What the analyses found, as far as the schedule depends on it."""
+    """The facts that the schedule depends on."""
 
     static_depth: Mapping[tuple[str, str], int] = field(default_factory=dict)  # (function, variable) -> depth
-    static_levels: int = 0  # one more than the largest of them
+    static_levels: int = 0  # one more than the largest static depth
     phase: Mapping[str, int] = field(default_factory=dict)  # variable of the entry function -> its phase
     phases: int = 1
     waits: frozenset[str] = frozenset()  # functions that may wait
@@ -22,5 +22,5 @@ class ScheduleFacts:
     alignment: Alignment = field(default_factory=Alignment)
 
     def waits_itself(self, expr: Expr) -> bool:
-        """Whether evaluating the node may wait, without regard to what is inside it."""
+        """Whether the node itself may wait, whatever its bodies do."""
         return isinstance(expr, Item) or isinstance(expr, Call) and expr.function in self.waits

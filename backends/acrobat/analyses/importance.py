@@ -1,8 +1,8 @@
-"""How often each launch is expected to run for one instance, from the program's text alone. The original has such static
-priorities of kernels for its auto-scheduler too, which a profile replaces where there is one.
+"""How often one instance is expected to run each launch, estimated from the program's text alone. Tuning distributes its trials
+by these numbers where it has no profile, as the auto-scheduler of ACRoBat's original code does.
 
-Every loop and every recursion that a launch stands in is taken to repeat `REPEATS` times, so what lies deeper counts for more:
-a kernel in a loop of a recursive function 25 times as much as one that each instance runs once.
+Every loop and every recursion around a launch is taken to repeat `REPEATS` times: a kernel in a loop of a recursive function
+counts 25 times as much as one that each instance runs once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def expected_runs(program: Program) -> list[tuple[Launch, float]]:
 
 
 def recursion_levels(program: Program, graph: CallGraph) -> dict[str, int]:
-    """For each function that the entry reaches, the most loops and recursions that one of its calls stands in."""
+    """For each function that the entry reaches: the largest number of loops and recursions that are around one of its calls."""
     levels: dict[str, int] = {}
     for component in reversed(graph.components):  # callers before those they call
         own = int(component[0] in graph.recursive)
@@ -40,7 +40,7 @@ def recursion_levels(program: Program, graph: CallGraph) -> dict[str, int]:
         elif any(name in levels for name in component):
             found = max(levels[name] for name in component if name in levels) + own
         else:
-            continue  # nothing calls it
+            continue  # the entry does not reach it
         for name in component:
             levels[name] = found
         for name in component:

@@ -1,9 +1,16 @@
-"""Whether what `parallel` states is so: that its arguments, or the elements of its list, do not use each other's results.
+"""Checks what the annotation `parallel` states (LANGUAGE.md; paper: annotated concurrent calls): that its arguments, or the
+elements of its list, do not use each other's results. It changes nothing: what is independent runs side by side without it.
 
-Dependence is followed backwards through the variables of a function, into the branches and around the loops they come from.
-Each component of a call's result is followed into the function called. What comes from outside, as a parameter or a
-field of one, is taken as it is. A list is taken to the elements and lists it is made of; the elements of a comprehension are
-independent by themselves, those of a list that a loop or a recursion builds are if it carries no work from one to the next.
+    a = f(x); b = g(a); parallel(a, b)           problem: `g(a)` uses `f(x)`
+    a = f(x); b = g(x); parallel(a, b)           fine: both use x, neither uses the other
+    parallel([f(x) for x in xs])                 fine: the elements of a comprehension never use each other
+    for x in xs: h = f(x, h); hs.append(h)
+    parallel(hs)                                 problem: the loop carries h, a result of work, from one element to the next
+
+Two values are independent if neither is reached from the other by following dependence backwards: through the variables of a
+function, into the branches and around the loops that they come from, and from a component of a call's result into the called
+function. Parameters and their fields were computed before, so they depend on nothing here. A list is resolved into the elements
+and lists that it is made of. Elements that a loop or a recursion appends are independent if it carries no work between them.
 """
 
 from __future__ import annotations
@@ -46,7 +53,7 @@ Path = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Component:
-    """Component `index` of the tuple that the variable `whole` holds, where the function has no variable for it."""
+    """Names component `index` of the tuple in the variable `whole`, if no variable of the function holds that component."""
 
     whole: str
     index: int
@@ -63,15 +70,15 @@ LONG = 6
 
 
 def dependent(program: Program, graph: CallGraph) -> list[Problem]:
-    """A problem for each `parallel` that states what is not so."""
+    """A problem, with its place in the source and advice, for each `parallel` whose arguments or elements use each other."""
     whole = _ProgramDependences(program, graph)
     return [problem for name in program.functions for problem in whole.of(name).problems()]
 
 
 @dataclass(frozen=True, slots=True)
 class _ListPart:
-    """What a list is made of: an element, or a list of further elements. `path` says in which branches, of two of which only
-    one is taken; `outside` that it comes from outside, and so was there before."""
+    """A part of a list: an element, or a list that is not resolved further. `path`: the arms that it stands in, as (`id` of the
+    branch, number of the arm). `outside`: the function was given the part, so it was computed before."""
 
     name: _Name
     span: Span
@@ -79,12 +86,13 @@ class _ListPart:
     outside: bool
 
     def excludes(self, other: _ListPart) -> bool:
+        """Whether the two parts stand in different arms of one branch, so that no list has both."""
         taken = dict(other.path)
         return any(taken.get(choice, branch) != branch for choice, branch in self.path)
 
 
 class _ProgramDependences:
-    """The functions of the program, and which components of their results use which others."""
+    """The dependences in each function of the program, and between the components of each function's result."""
 
     def __init__(self, program: Program, graph: CallGraph) -> None:
         self._program = program
@@ -98,13 +106,15 @@ class _ProgramDependences:
         return self._functions[name]
 
     def works(self, expr: Expr) -> bool:
+        """Whether the node is a tensor operation, a wait, or a call that leads to tensor work."""
         return isinstance(expr, Item) or isinstance(expr, Op | Launch | Call) and self._kinds.works(expr)
 
     def component_uses(self, name: str, i: int, j: int) -> list[str] | None:
-        """The chain by which component `i` of the function's result uses component `j`, or is part of it."""
+        """The steps, as text of the source, by which component `i` of the function's result comes to use component `j` or a
+        part of it, or is itself a part of it; None if neither."""
         key = name, i, j
         if key not in self._chains:
-            self._chains[key] = None  # a recursion adds nothing
+            self._chains[key] = None  # the answer for the function's calls of itself, while it is looked at
             f = self.of(name)
             targets = {t for v in f.component(f.result, j) for t in f.made_of(v)}
             for start in f.component(f.result, i):
@@ -114,7 +124,7 @@ class _ProgramDependences:
 
 
 class _Dependences:
-    """The variables of one function. A variable that only renames another stands for it: `same`."""
+    """The flow of values between one function's variables. `same` maps a variable that only renames another one to that one."""
 
     def __init__(self, whole: _ProgramDependences, function: Function) -> None:
         self._whole = whole
@@ -157,7 +167,7 @@ class _Dependences:
         return self.name(atom) if isinstance(atom, Var) else atom
 
     def _known(self, value: Field | Host) -> str | None:
-        """The variable that the value is."""
+        """The variable whose value a field or a marker always has, if there is one."""
         if isinstance(value, Field) and isinstance(value.value, Var):
             whole = self.values.get(self.name(value.value))
             items = whole.items if isinstance(whole, Tuple) else whole.args if _is_parallel(whole) else ()  # type: ignore[union-attr]
@@ -200,7 +210,7 @@ class _Dependences:
     # ---- dependence
 
     def component(self, expr: Expr, i: int | None) -> list[_Name]:
-        """The variables that component `i` of a value is, in any branch; with None those that the value is."""
+        """The variables that component `i` of a value may be, depending on branches; with None, those that the value may be."""
         _, tail = lets(expr)
         match tail:
             case Var() if i is None:
@@ -221,7 +231,7 @@ class _Dependences:
         return [*self._names(operands(tail))]
 
     def _field(self, whole: Var, i: int) -> _Name:
-        """What stands for component `i` of a variable."""
+        """The name of component `i` of a tuple variable: the variable that holds it, or else a new `_Component`."""
         for name, value in self.values.items():
             if isinstance(value, Field) and value.index == i and self._key(value.value) == self.name(whole):
                 return self.same.get(name, name) if isinstance(name, str) else name
@@ -232,7 +242,8 @@ class _Dependences:
         return component
 
     def uses(self, name: _Name) -> list[tuple[_Name, int | None]]:
-        """The variables that one is computed from directly, each with the loop around which it comes from an earlier round."""
+        """The variables that `name` is computed from directly, each with the `id` of the loop whose earlier round gave it, if
+        any."""
         if name in self._carried:
             loop, i = self._carried[name]
             back = self.component(loop.body, i)
@@ -262,8 +273,10 @@ class _Dependences:
         return [(n, None) for n in found]
 
     def chain(self, start: _Name, targets: set[_Name], loops: tuple[int, ...] = (), itself: bool = False) -> list[str] | None:
-        """How `start` comes to use one of `targets`: text for each step, the target's own first. `loops` are those around the
-        place that asks: what they have bound in an earlier round is another value."""
+        """The steps, as text of the source, the target's own first, by which `start` comes to use one of `targets`; None if it
+        does not. `loops`: the `id`s of the loops around the marker, from outside in; what they bound in an earlier round is
+        another value and does not count. `itself`: whether it counts that `start` is a target."""
+        # The search is over (name, how many of `loops`, from outside in, are still in the marker's own round).
         came: dict[tuple[_Name, int], tuple[_Name, int] | None] = {(start, len(loops)): None}
         pending = [(start, len(loops))]
         while pending:
@@ -281,11 +294,11 @@ class _Dependences:
         return None
 
     def _common(self, name: _Name, loops: tuple[int, ...]) -> int:
-        """How many of the loops a variable is bound in."""
+        """In how many of these loops a variable is bound."""
         return sum(loop in self._loops.get(name, ()) for loop in loops)
 
     def _in_call(self, name: _Name, targets: set[_Name]) -> list[str] | None:
-        """The chain inside a function that gives both `name` and one of the targets."""
+        """If one call returns both `name` and a target, the steps inside the called function between these two components."""
         value = self.values.get(name)
         if not isinstance(value, Field) or not isinstance(value.value, Var):
             return None
@@ -299,7 +312,7 @@ class _Dependences:
         return None
 
     def _steps_in_source(self, at: tuple[_Name, int], came: dict[tuple[_Name, int], tuple[_Name, int] | None]) -> list[str]:
-        """The steps from `at` back to the start, as the source has them."""
+        """The steps of a search from `at` back to its start, as text and line of the source. `came`: the step before each."""
         spans: list[Span] = []
         step: tuple[_Name, int] | None = at
         while step is not None:
@@ -315,8 +328,7 @@ class _Dependences:
         return [f"{source(s)} (line {s.line})" for s in spans]
 
     def made_of(self, name: _Name, other: _Name | None = None) -> set[_Name]:
-        """The variables that hold the result `name`, or a part of it that is not part of `other` too: a use of one is a use of
-        the result."""
+        """The variables whose use is a use of the result `name`: itself, and parts of it that are not parts of `other` too."""
         found: set[_Name] = set()
         pending = [name]
         shared = set[_Name]() if other is None else self.made_of(other)
@@ -341,7 +353,7 @@ class _Dependences:
         return self.values.get(self.name(atom)) if isinstance(atom, Var) else None
 
     def _computed(self, name: _Name) -> bool:
-        """Whether the function itself computes the value, rather than reading it from what it is given."""
+        """Whether the function computes the value itself; it does not if the value is a parameter or is read out of one."""
         value = self.values.get(name)
         if isinstance(value, Field) and isinstance(value.value, Var):
             return self._computed(self.name(value.value))
@@ -352,13 +364,13 @@ class _Dependences:
     # ---- lists
 
     def part(self, name: _Name, span: Span, path: Path = ()) -> _ListPart:
-        """`span` is where it is written if the function does not say."""
+        """The value as a part of a list. `span`: its place in the source, if its definition has none."""
         value = self.values.get(name)
         own = value.span if value is not None and value.span.line else span
         return _ListPart(name, own, path, outside=not self._computed(name))
 
     def parts(self, name: _Name, span: Span, seen: Seen, say: Say, path: Path = ()) -> Iterator[_ListPart]:
-        """What a list is made of. `seen` are lists that are being looked at already; `say` takes what is wrong within."""
+        """The parts of a list. `seen`: lists that are being resolved already. `say` is called with problems inside the list."""
         if (self.function.name, name) in seen:
             return
         seen |= {(self.function.name, name)}
@@ -400,7 +412,7 @@ class _Dependences:
                 yield self.part(name, span, path)
 
     def _ends(self, body: Expr, i: int | None) -> list[_Name]:
-        """As `component`, of a body that is taken by itself: what ends it in further branches is not looked into."""
+        """As `component`, but branches in which the body ends are left to `parts`, which has to know each part's arm."""
         _, tail = lets(body)
         if isinstance(tail, Var):
             value = self._definition(tail)
@@ -410,7 +422,8 @@ class _Dependences:
         return self.component(tail, i)
 
     def _of_loop(self, name: _Name, span: Span, seen: Seen, say: Say, path: Path) -> Iterator[_ListPart]:
-        """A list that a loop carries. Where it grows, its elements are from different rounds."""
+        """The parts of a list that a loop carries. If each round adds to the list, the new elements come from different rounds:
+        they are dependent if the loop also carries work from round to round."""
         loop, i = self._carried[name]
         ends = self._ends(loop.body, i)
         grows = any(self._grows(n, name) for n in ends)
@@ -427,7 +440,7 @@ class _Dependences:
             yield from new
 
     def _grows(self, name: _Name, carried: _Name) -> bool:
-        """Whether a list has the elements of `carried`."""
+        """Whether the list `name` contains the elements of the list `carried`."""
         value = self.values.get(name)
         if name == carried:
             return True
@@ -439,7 +452,8 @@ class _Dependences:
         return isinstance(whole, If | Match) and any(self._grows(n, carried) for n in self.component(whole, index))
 
     def _carries(self, element: _Name, loop: Fold | Loop) -> tuple[str, list[str]] | None:
-        """A variable of the loop through which work of one round comes to the element of a later one, and that work."""
+        """(name, steps) of a variable of the loop by which tensor work of one round enters the element of a later one, if
+        any."""
         reached, pending = {element}, [element]
         while pending:
             new = {n for n, _ in self.uses(pending.pop())} - reached
@@ -464,7 +478,8 @@ class _Dependences:
     def _of_call(
         self, name: _Name, call: Call, index: int | None, span: Span, seen: Seen, say: Say, path: Path
     ) -> Iterator[_ListPart]:
-        """A list that a function gives: problems within the function are told here, what it is given is looked at there."""
+        """The parts of a list that a call returns: parts from inside the function are checked here, its arguments are
+        resolved."""
         callee = self._whole.of(call.function)
         if (call.function, None) in seen:  # a recursion
             yield self.part(name, span, path)
@@ -482,6 +497,7 @@ class _Dependences:
     # ---- the markers
 
     def problems(self) -> list[Problem]:
+        """The problems of all `parallel` markers in the function, each once."""
         found: dict[Problem, None] = {}
 
         def say(problem: Problem) -> None:
@@ -499,7 +515,8 @@ class _Dependences:
         return list(found)
 
     def check_pairs(self, parts: Sequence[_ListPart], loops: tuple[int, ...], whole: str, span: Span, say: Say) -> None:
-        """Arguments, or the parts of the list `whole`, that use each other."""
+        """Reports each part that uses another one. `whole`: the text of the list that they are parts of; empty for
+        arguments."""
         for user in parts:
             for used in parts:
                 if user.name == used.name or used.outside or user.excludes(used):
@@ -516,7 +533,7 @@ def _is_parallel(value: Expr | None) -> bool:
 
 
 def _covers(outer: Span, inner: Span) -> bool:
-    """Whether one text is part of the other."""
+    """Whether the source text of `inner` lies within that of `outer`."""
     starts = (outer.line, outer.column) <= (inner.line, inner.column)
     return outer.file == inner.file and starts and (inner.end_line, inner.end_column) <= (outer.end_line, outer.end_column)
 

@@ -1,6 +1,7 @@
-"""The first level at which the operands of static work are there, whatever way they come, given the levels of all static work.
+"""A check of static depths: the first level at which all operands of a piece of static work can be used, whichever way they
+come.
 
-`schedule.verifier` asks this about the static depths that a schedule has, however they were found.
+It follows from the static depths of all work, however these were found; `schedule.verifier` demands that no work is earlier.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ NEVER = -1
 
 def operand_levels(program: Program, static: Mapping[Place, int]) -> Mapping[Place, int]:
     """(function, variable) of each piece of work in `static` that an instance may come to -> the first level at which all its
-    operands are there: 0 from the start, `COUNTED` if only a run tells."""
+    operands can be used: 0 is the start, `COUNTED` means that only a run tells. `static`: the static depths of all work."""
     levels = _OperandLevelLattice(static)
     analyse(program, levels, call_graph(program), contexts=False)
     return levels.operands
 
 
 class _OperandLevelLattice:
-    """The first level at which a value is there. Work gives the same level in every round of a loop, so nothing rises without
-    end and nothing needs to be widened."""
+    """The first level at which a value can be used. The level of a result depends on `static` alone, not on the operands, so no
+    value rises for ever and none needs to be widened."""
 
     bottom = NEVER
 
@@ -54,7 +55,7 @@ class _OperandLevelLattice:
 
     def work(self, node: Op | Launch, args: Sequence[Value[int]], place: Place | None) -> int:
         if any(NEVER in arg and not isinstance(a.type, ListT) for a, arg in zip(node.args, args, strict=True)):
-            return NEVER  # no instance comes here: it would need what nothing makes
+            return NEVER  # an operand is never computed, so no instance comes here
         there = max((leaf for arg in args for leaf in arg), default=0)
         if not is_work(node):
             return there

@@ -13,8 +13,8 @@ T = TypeVar("T")
 
 
 def once(analysis: Callable[Concatenate[Program, P], T]) -> Callable[Concatenate[Program, P], T]:
-    """The analysis, which then runs for a program the first time only. Its further arguments are other facts about the same
-    program, so they do not tell one result from another."""
+    """Wraps an analysis so that it runs only when it is first asked about a program object. Its further arguments have to be
+    facts that follow from the program: later calls give the first result, whatever theirs are."""
 
     @wraps(analysis)
     def known(program: Program, *args: P.args, **kwargs: P.kwargs) -> T:

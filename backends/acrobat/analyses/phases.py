@@ -1,13 +1,19 @@
-"""Program phases: the stages of the entry function that each wait for all instances to have recorded the one before.
+"""Program phases (paper: program phases, a remedy for the eagerness of depth-based scheduling): stages of the entry function,
+each of which starts when all instances have recorded the stage before.
 
-Instances finish a recursion or loop at different depths; what each does with its results would then run at as many depths. So
-a boundary lies before work that uses a dynamic result of a recursion or loop: there all instances start at one depth again.
-Independent siblings (a forward and a backward scan) share a phase, and straight-line work stays in the phase of what it uses.
+Instances finish a recursion or loop at different depths, so work on its results would run at as many different depths. A phase
+therefore begins before work that uses a result of a dynamic depth of a recursion or loop: there all instances stand at one
+depth again. Loops that do not use each other share a phase, and straight-line work stays in the phase of its operands.
 
-Where the model has `phase` markers, boundaries lie there and nowhere else.
+    forwards  = call scan(@Wf, @start, xs)             phase 0   ends at a depth that depends on the sentence's length
+    backwards = call scan(@Wb, @start, reversed)       phase 0   does not use `forwards`
+    both      = host zip(forwards, backwards)          no work, so it has no phase
+    out       = map linear(...) in both                phase 1   one batch for all words of all sentences
 
-Phases need an entry that each instance runs once. One that is called, by itself or from elsewhere, has a single phase;
-`passes.entry` gives such a model another entry, and `schedule.verifier` checks what comes of them.
+In a model with `phase` markers a phase begins at these and nowhere else.
+
+Condition: the entry is run once by each instance. An entry that some function calls has a single phase; `passes.entry` gives
+such a model another entry. `schedule.verifier` checks the schedule that phases lead to.
 """
 
 from __future__ import annotations
@@ -26,8 +32,8 @@ from backends.acrobat.ir.work import is_work
 
 @dataclass(frozen=True)
 class Phases:
-    """`of`: variable -> phase, for each binding of the entry function's top level (and of the arms of its tail) that holds
-    tensor work, or with markers waits; the others record nothing. `count` is at least 1."""
+    """`of`: variable -> its phase, from 0, for each binding at the entry's top level, or in the branches in which it ends, that
+    holds tensor work or (in a model with markers) waits. Other bindings have no phase. `count` is at least 1."""
 
     of: Mapping[str, int]
 
@@ -37,6 +43,7 @@ class Phases:
 
 
 def phases(program: Program, graph: CallGraph, static: StaticDepths) -> Phases:
+    """The phases of a finished program, by its markers if it has any."""
     if is_marked(program):
         return Phases(marked_phases(program, graph))
     entry = program.functions[program.entry]
@@ -83,15 +90,15 @@ def is_marker(expr: Expr) -> bool:
 
 
 def is_marked(program: Program) -> bool:
-    """Whether the entry, into which all functions with markers are inlined, has any."""
+    """Whether the program has `phase` markers. Only the entry can: functions with markers are inlined into it."""
     return any(map(is_marker, walk(program.functions[program.entry].body)))
 
 
 @once
 def marked_phases(program: Program, graph: CallGraph) -> Mapping[str, int]:
-    """`Phases.of` as the markers say: what uses a marker's result, as data or to decide where to go on, comes a phase after
-    what made its argument; other work comes as early as its operands allow. Empty without markers: phases are then found for
-    the finished program only, and hinder no pass."""
+    """`Phases.of` as the markers say. Work that uses a marker's result, as an operand or for a decision that leads to the work,
+    is one phase later than what computed the marker's argument; other work is as early as its operands allow. Empty for a
+    program without markers, whose phases are found when it is finished, so that they restrict no pass."""
     if not is_marked(program):
         return {}
     kinds, waits = kinds_of(program, graph), waits_of(program, graph)
@@ -102,7 +109,7 @@ def marked_phases(program: Program, graph: CallGraph) -> Mapping[str, int]:
         return max((ready.get(name, 0) for name in free_vars(expr)), default=0)
 
     def chain(expr: Expr, decided: int) -> None:
-        """`decided` is the phase in which it is known that the instance comes here."""
+        """`decided`: the phase in which the conditions of the branches around the chain are known."""
         while isinstance(expr, Let):
             phase = earliest(expr.value)
             if kinds.works(expr.value) or waits.may_wait(expr.value):
@@ -123,10 +130,11 @@ def marked_phases(program: Program, graph: CallGraph) -> Mapping[str, int]:
 
 
 class Kinds:
-    """Which expressions of a program hold tensor work, and which repeat it an instance's own number of times."""
+    """Which nodes of a program have tensor work in them or in what they call (`works`), and which of these repeat some of it,
+    by a loop or recursion, an instance's own number of times (`loops`). Nodes of other programs must not be asked about."""
 
     def __init__(self, program: Program, graph: CallGraph) -> None:
-        self._program = program  # whose nodes are asked about
+        self._program = program  # keeps its nodes alive: facts are stored by their ids
         bodies = {name: f.body for name, f in program.functions.items()}
         own = {name for name, body in bodies.items() if any(map(is_work, walk(body)))}
         working = {name for name in bodies if graph.reachable(name) & own}

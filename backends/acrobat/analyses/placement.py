@@ -1,6 +1,5 @@
-"""Where `phase` markers may stand: where every instance comes once, or not at all because it has ended elsewhere.
-
-That is the top level of the entry function and of what it calls there, and branches in which the entry ends.
+"""Checks that `phase` markers stand only where an instance comes once, or never because it has ended in another branch: at the
+top level of the entry function and of the functions called there, and in branches in which the entry ends.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from backends.acrobat.ir.visitor import bodies, lets, walk
 
 @dataclass(frozen=True, slots=True)
 class _Wrong:
-    """Why there can be no marker at some place. `calls`: the call from there that leads to the marker, if any."""
+    """Why no marker may stand at some place. `calls`: the call there that leads to the marker; None if the marker is there."""
 
     what: str
     advice: str
@@ -33,13 +32,16 @@ BRANCH = _Wrong(
 
 
 def misplaced(program: Program, graph: CallGraph) -> list[Problem]:
-    """A problem for each marker that stands where it may not."""
+    """A problem, with its place in the source and advice, for each marker that stands where it may not."""
     places = _MarkerPlaces(program, graph)
     places.function(program.entry, True, None)
     return list(places.problems.values())
 
 
 class _MarkerPlaces:
+    """Walks from the entry into all places. In the methods, `wrong` says why no marker may stand in the visited part, None if
+    it may; `tail` says whether the visited part gives the entry's result."""
+
     def __init__(self, program: Program, graph: CallGraph) -> None:
         self._program = program
         self._graph = graph
@@ -48,7 +50,7 @@ class _MarkerPlaces:
         self.problems: dict[Span, Problem] = {}
 
     def function(self, name: str, tail: bool, wrong: _Wrong | None) -> None:
-        """`tail`: the entry's result is what this call gives."""
+        """Visits a function that is called."""
         if wrong is None and name in self._graph.recursive:
             wrong = _Wrong(f"in `{name}`, which calls itself", "put it where the recursion's result is used")
         key = name, tail, wrong

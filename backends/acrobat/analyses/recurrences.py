@@ -1,15 +1,21 @@
-"""Recurrences through the elements of a list: loops for which one depth for a whole list is too coarse.
+"""Finds recurrences through the elements of a list: loops for which one depth for a whole list is too coarse.
 
-With inline depth a list is there when its last element is, as in the paper. That loses nothing where a list is read as a whole,
-or where what is read does not come back into it. It does in a loop that carries a list, reads an element of it, computes with
-that, and appends what it has computed to the list that its next round reads: the round waits for elements that it does not use.
-DAG-RNN goes over the row above so, and a lattice LSTM reads the state before a word's first character. There the executor that
-finds depths from each operation's own operands (`dataflow`) batches what inline depth runs one after the other.
+With inline depth (paper) a list has one depth: each element can be used once all of them have been computed. That loses nothing
+where a list is read as a whole, or where nothing computed from it is added to it. It loses batches in a loop that reads one
+element of a list, computes with it, and appends the result to the list that the next round reads:
 
-What counts as such a recurrence is a circle in the flow of values within one function that has tensor work in it, the reading
-of an element by its position or in turn, and an append. An element that is always the last one is as deep as its list, and
-elements that a `Map` makes are usually as deep as each other, so neither counts. Calls are not followed: a recursion that makes
-a list of its children's results makes a new one each time, and its nodes belong together by the depth of the deepest child.
+    states = [start]
+    for link in links:
+        states.append(step(word, states[link]))      inline depth: round n has depth n, also if link is 0 in every round
+                                                     own operands: one level after `states[link]`, whatever else is in the list
+
+So DAG-RNN reads the row above, and a lattice LSTM the state before a word's first character. For such a program the compiler
+takes the executor that finds depths from each operation's own operands (`dataflow`).
+
+The analysis looks for a cycle in the flow of values within one function that contains tensor work, the reading of an element
+(by position or in turn) and an append. Reading `[-1]` does not count, because the last element is as deep as its list, nor do
+lists that a `Map` makes, whose elements are usually all of one depth. Calls are not followed: a recursion over a tree makes a
+new list of its children's results in each call, and its nodes belong together by the depth of the deepest child.
 """
 
 from __future__ import annotations
@@ -109,17 +115,19 @@ class _Flow:
         self._kinds[kind].add((a, b))
 
     def _pair(self, a: Leaves, b: Leaves, kind: Kind = Kind.MOVE) -> None:
-        """Leaf by leaf; what has none, a weight or a literal, flows nowhere."""
+        """Enters that each leaf of `a` flows into the leaf of `b` at its place. Weights and literals have no leaves."""
         for x, y in zip(a, b, strict=False):
             self._edge(x, y, kind)
 
     def _mix(self, a: Leaves, b: Leaves, kind: Kind = Kind.MOVE) -> None:
+        """Enters that each leaf of `a` flows into every leaf of `b`."""
         for x in a:
             for y in b:
                 self._edge(x, y, kind)
 
     def _into(self, expr: Expr, to: Leaves) -> None:
-        """The value of `expr` flows into the leaves `to`; of a function's result nothing is asked, so it has none."""
+        """Enters all flow inside `expr`, and that its value flows into `to` (empty for a result that nothing is asked
+        about)."""
         match expr:
             case Let():
                 bindings, tail = lets(expr)
@@ -163,7 +171,7 @@ class _Flow:
                 pass
 
     def _parts(self, items: Sequence[Atom], to: Leaves) -> None:
-        """Each item into its own share of the leaves."""
+        """Enters that the items flow into the leaves `to` one after the other, each into as many as it has."""
         at = 0
         for item in items:
             count = _count(item.type)

@@ -1,4 +1,5 @@
-"""Rows of tables: which tensors are always a row of one and the same weight, an embedding, whichever row that is."""
+"""Rows of tables: which tensors are always a row of one and the same weight (an embedding), whichever row it is. The pass
+`tables` replaces products of such tensors by lookups."""
 
 from __future__ import annotations
 
@@ -13,14 +14,14 @@ from backends.acrobat.ir.nodes import Host, Item, Launch, Lit, Op, Program, Weig
 
 @dataclass(frozen=True, slots=True)
 class TableRows:
-    """What reaches a value: rows of these tables and, where `other`, something else."""
+    """What may reach a value: rows of these tables and, if `other`, something else."""
 
     tables: frozenset[str]
     other: bool
 
     @property
     def table(self) -> str | None:
-        """The table that the value always is a row of."""
+        """The name of the one table that the value always is a row of; None if there is no such table."""
         return next(iter(self.tables)) if len(self.tables) == 1 and not self.other else None
 
 
@@ -59,7 +60,7 @@ class _RowLattice:
 
 @once
 def table_rows(program: Program, graph: CallGraph) -> Mapping[str, Mapping[str, str]]:
-    """function -> variable of tensor type -> the table that its value is a row of, in all contexts."""
+    """function -> variable of tensor type -> the table that its value is a row of in all contexts, if there is one."""
     facts = analyse(program, _RowLattice(), graph)
     return {
         name: {var: value[0].table for var, value in facts.merged(name).items() if len(value) == 1 and value[0].table}

@@ -9,12 +9,12 @@ from backends.acrobat.ir.visitor import containing, walk
 
 
 class Waits:
-    """`functions` may wait, themselves or in what they call; only those need to be coroutines."""
+    """`functions`: those that may wait, themselves or in what they call. Only they have to be coroutines."""
 
     def __init__(self, program: Program, graph: CallGraph) -> None:
         own = {name for name, f in program.functions.items() if any(isinstance(node, Item) for node in walk(f.body))}
         self.functions: frozenset[str] = frozenset(name for name in program.functions if graph.reachable(name) & own)
-        self._program = program  # whose nodes are asked about
+        self._program = program  # keeps its nodes alive: facts are stored by their ids
         self._nodes = frozenset[int]().union(*(containing(f.body, self._waits) for f in program.functions.values()))
 
     def _waits(self, expr: Expr) -> bool:

@@ -1,6 +1,6 @@
-"""What the passes that make units share: `vertical`, of operations, and `coarsen`, of kernels.
+"""The common part of the passes that make units: `vertical` makes kernels of operations, `coarsen` makes blocks of kernels.
 
-Both walk over the let chains of each function, merge bindings of a chain into groups, and put a Launch where a group stood.
+Both walk over the let chains of each function, merge bindings of a chain into groups, and put a Launch in the place of a group.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ from backends.acrobat.passes.units import UnitPool
 
 @dataclass
 class FunctionScope:
-    """A function whose chains are worked on. `hoisted` are its variables of a static depth. They share no unit with others,
-    because a unit with work of a dynamic depth in it has no static depth. `phases` are those that markers give its
-    variables."""
+    """A function whose chains are worked on. `hoisted`: its variables of a static depth. They share no unit with others,
+    because a unit with work of a dynamic depth in it has no static depth. `phases`: variable -> phase, as markers say."""
 
     function: Function
     units: UnitPool
@@ -51,7 +50,7 @@ def scopes(program: Program, units: UnitPool, hoist: bool) -> Iterator[FunctionS
 
 
 class Chain:
-    """A let chain and the groups of its bindings, which are named by their numbers."""
+    """A let chain and the groups of its bindings. A binding is named by its position in the chain, a group by one member."""
 
     def __init__(self, scope: FunctionScope, bindings: list[Binding], tail: Expr) -> None:
         self.scope = scope
@@ -68,16 +67,16 @@ class Chain:
         self.in_tail = {self.at[name] for name in free_vars(tail) if name in self.at}
 
     def index(self, atom: Atom) -> int | None:
-        """The binding of a variable; None of what is not bound in the chain."""
+        """The binding of a variable; None for an atom that is not bound in the chain."""
         return self.at.get(atom.name) if isinstance(atom, Var) else None
 
     def viewed(self, i: int) -> int | None:
-        """The binding that binding `i` is a view of, if it is a view and that is one of the chain."""
+        """The binding of the chain that binding `i` is a view of; None if there is none."""
         value = self.values[i]
         return self.index(value.args[0]) if isinstance(value, Op) and self.is_view[i] else None
 
     def base(self, i: int) -> int | None:
-        """The binding in whose memory binding `i` lies; None if that is none of this chain."""
+        """The binding in whose memory binding `i` lies: `i` itself unless it is a view; None if it is a view from outside."""
         while self.is_view[i]:
             below = self.viewed(i)
             if below is None:
@@ -89,7 +88,7 @@ class Chain:
         return {m for g in groups for m in self.groups.members(g)}
 
     def with_views(self, groups: Iterable[int]) -> set[int]:
-        """The groups, and those of the views that lie between their members."""
+        """The groups, and the groups of all views by which a member reads another member's value."""
         wanted = set(groups)
         members = self.members(wanted)
         for m in list(members):
@@ -98,7 +97,7 @@ class Chain:
         return wanted
 
     def _views_between(self, i: int, members: set[int]) -> set[int]:
-        """The groups of the views from binding `i` down to a member; none if they lead elsewhere."""
+        """The groups of the views from binding `i` down to a member; empty if `i` is no view of a member."""
         path: set[int] = set()
         while i not in members:
             below = self.viewed(i)
@@ -109,7 +108,7 @@ class Chain:
         return path
 
     def hoists_some(self, names: Iterable[str]) -> bool:
-        """Whether some of these variables have a static depth and others have none."""
+        """Whether some of these variables have a static depth and others do not."""
         return len({name in self.scope.hoisted for name in names}) > 1
 
     def launched(self, unit: Kernel | Block, atoms: Sequence[Atom], variables: Sequence[Var], span: Span) -> list[Binding]:

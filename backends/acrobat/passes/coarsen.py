@@ -1,8 +1,19 @@
-"""Static blocks: a maximal straight line of kernels is recorded and scheduled as one unit (paper: grain-size coarsening).
+"""Static blocks (paper: grain-size coarsening): kernels that always run one after the other become one unit, which is recorded
+and scheduled as one. The runtime then has fewer and larger units to handle; the kernels stay separate.
 
-Kernels of one let chain become a block if nothing that calls, branches or waits lies between them, and if no kernel begins
-later in the block than alone: a block starts when the operands of all its kernels are there. A `Map` of kernels joins the block
-in which a kernel sums up the items that it gives. Kernels of a static depth are in no block with kernels of a dynamic one.
+    total = launch add_up(hs)                               block cell(hs, w, cs, u)
+    gated = map s in states                                   add_up(hs)
+              h = s[0]; c = s[1]                              gate(hs, w, cs) over hs      a step for each item of hs
+              g = launch gate(h, @w, c)                       compose(0.0, u, 1.0)         0.0: result 0 of step 0
+              g                                               return 2.0
+    out = launch compose(total, @u, gated)                  out = launch cell(hs, @w, cs, @u)      hs, cs: lists of h and of c
+
+Kernels are put into one block, as many as possible, under these conditions:
+- They stand in one let chain, and none needs another one by way of something outside the block: a call, a branch, a wait.
+- The block delays no work. A block starts when the operands of all its kernels can be used, so work outside that needs an early
+  kernel must not come to wait for the operands of a late one (`grouping.Groups.delays`).
+- All have a static depth, or none has; all are of one phase, if the model has `phase` markers.
+A `Map` of kernels joins a block if kernels of the block read its list, as one that sums it up, and nothing else uses the list.
 """
 
 from __future__ import annotations
@@ -34,7 +45,7 @@ from backends.acrobat.passes.units import UnitOperands, UnitPool, param_name, un
 
 
 def run(program: Program, hoist: bool = True) -> Program:
-    """`program` with straight lines of kernels as Launches of blocks. With `hoist`, kernels of static depth stay apart."""
+    """`program` with launches of blocks where several kernels may be one. Without `hoist` no depth counts as static."""
     program = remove_dead(program)
     units = UnitPool(n.unit for f in program.functions.values() for n in walk(f.body) if isinstance(n, Launch))
     functions = {}
@@ -45,7 +56,8 @@ def run(program: Program, hoist: bool = True) -> Program:
 
 @dataclass(frozen=True)
 class _PerItem:
-    """A `Map` of kernels: `hosted` is what its body does on the host, then come the launches and their fields."""
+    """A `Map` whose body is some work on the host (`hosted`), then launches of kernels and fields of their results; `result` is
+    the variable that the body gives for each item."""
 
     map: Map
     hosted: tuple[Binding, ...]
@@ -67,7 +79,7 @@ class _LaunchChain(Chain):
     def __init__(self, scope: FunctionScope, bindings: list[Binding], tail: Expr) -> None:
         super().__init__(scope, bindings, tail)
         self.kernels = [[var.name] if _launches_kernel(value) else [] for var, value in bindings]  # launched by each binding
-        self.blocks: set[int] = set()  # the groups that launch kernels, so far
+        self.blocks: set[int] = set()  # the groups with kernels among the bindings visited so far
         self.per_item = {i: found for i, value in enumerate(self.values) if (found := self.as_per_item(i, value))}
         for i, found in self.per_item.items():
             self.kernels[i] = [var.name for var, _ in found.launches]
@@ -90,11 +102,12 @@ class _LaunchChain(Chain):
         for j in maps:
             self.merge({self.groups.of[j]}, i)
         for block in sorted(self.blocks, key=lambda g: self.groups.members(g)[-1], reverse=True):
-            if self.groups.of[block] == block != self.groups.of[i]:  # not merged meanwhile
+            if self.groups.of[block] == block != self.groups.of[i]:  # it has not been merged in this loop
                 self.merge({block}, i)
         self.blocks = {self.groups.of[block] for block in (*self.blocks, i)}
 
     def merge(self, groups: set[int], i: int) -> None:
+        """Makes one block of the groups and that of binding `i`, if the conditions for a block hold."""
         wanted = self.with_views(groups | {self.groups.of[i]})
         members = self.members(wanted)
         maps = members & self.per_item.keys()
@@ -110,17 +123,16 @@ class _LaunchChain(Chain):
             self.groups.merge(wanted)
 
     def reads(self, i: int, members: set[int]) -> bool:
-        """Whether the binding's kernel, if it is one, can itself take the views that it reads out of members' values."""
+        """Whether the binding's kernel, if it launches one, may itself take the views of members' results that it reads."""
         value = self.values[i]
         return not isinstance(value, Launch) or fits(self.viewing(value, members)[0])
 
     def hosts(self, i: int) -> set[int]:
-        """The bindings that the host reads to make a map's items. It does so before the block is recorded, so no member of the
-        block may be one of them."""
+        """The bindings that the host needs to make a map's items before it records the block, which must not contain them."""
         return {self.at[name] for _, value in self.per_item[i].hosted for name in free_vars(value) if name in self.at}
 
     def viewing(self, launch: Launch, members: Collection[int]) -> tuple[Kernel, list[Atom]]:
-        """The launch's kernel and operands, views of what the members compute being taken inside the kernel."""
+        """The launch's kernel and operands. In place of a view of a member's result, it gets the result and takes the view."""
         kernel, args = cast(Kernel, launch.unit), list(launch.args)
         for k in range(len(args)):
             views: list[Op] = []
@@ -132,7 +144,7 @@ class _LaunchChain(Chain):
         return (kernel, args) if kernel == launch.unit else _each_once(kernel, args)
 
     def as_per_item(self, i: int, value: Expr) -> _PerItem | None:
-        """The map if its body launches kernels on what the host makes of an item, and kernels sum up the tensors it gives."""
+        """The map if its body is host work on the item and launches of kernels, and only kernels use it; else None."""
         if not isinstance(value, Map) or not isinstance(value.type, ListT) or not isinstance(value.type.item, TensorT):
             return None
         if not self.users[i] or not all(_launches_kernel(self.values[j]) for j in self.users[i]):
@@ -160,7 +172,7 @@ class _LaunchChain(Chain):
             return None
         return _PerItem(value, tuple(hosted), tuple(launches), fields, tail)
 
-    # ---- the chain again
+    # ---- from groups to the new chain
 
     def emit(self) -> Expr:
         out: list[Binding] = []
@@ -176,7 +188,7 @@ class _LaunchChain(Chain):
         return _coarse(self.scope, body)
 
     def root(self, xs: Var) -> str:
-        """The list that has as many items as `xs` because `xs` is made of it item by item."""
+        """The list from which `xs` is made item by item, perhaps by several maps, and which therefore has the same length."""
         i = self.index(xs)
         while i is not None and isinstance(value := self.values[i], Map) and isinstance(value.iterable, Var):
             xs = value.iterable
@@ -185,7 +197,7 @@ class _LaunchChain(Chain):
 
 
 def _viewing(kernel: Kernel, param: Param, whole: Var, views: Sequence[Op]) -> Kernel:
-    """The kernel reading `param` as views of a larger value, one of the other."""
+    """The kernel with a param for the tensor `whole`, from which it computes what was `param` by `views`, one of the other."""
     names = Names(value_names(kernel))
     base = Param(param_name(whole, names), cast(TensorT, whole.type), param.mode)
     instrs, below = [], base.name
@@ -198,7 +210,7 @@ def _viewing(kernel: Kernel, param: Param, whole: Var, views: Sequence[Op]) -> K
 
 
 def _each_once(kernel: Kernel, args: Sequence[Atom]) -> tuple[Kernel, list[Atom]]:
-    """The kernel without the params that stand for an operand which another one stands for already."""
+    """The kernel and its operands with one param for each operand and mode, where several were given the same operand."""
     first: dict[tuple[Atom, Mode], Param] = {}
     taken: dict[str | float, str] = {}
     for atom, p in zip(args, kernel.params, strict=True):
@@ -208,7 +220,8 @@ def _each_once(kernel: Kernel, args: Sequence[Atom]) -> tuple[Kernel, list[Atom]
 
 
 class _BlockWriter:
-    """Writes one block; `out` are the chain's bindings before it, and then it and what it gives."""
+    """Writes one block of the chain's `members`. `write` appends its launch, and the views of its results that are used
+    elsewhere, to `out`, the bindings of the new chain."""
 
     def __init__(self, chain: _LaunchChain, members: Sequence[int], out: list[Binding]) -> None:
         self.chain = chain
@@ -248,13 +261,13 @@ class _BlockWriter:
         self.out += [self.chain.bindings[m] for m in leaving if m not in results]
 
     def leaves(self, m: int) -> bool:
-        """Whether something outside the block uses the value, or a view of it (its fields are members too)."""
+        """Whether something outside the block uses the member's value, or a view of it. (Fields are members too.)"""
         return m in self.chain.in_tail or any(
             j not in self.inside or (self.chain.is_view[j] and self.leaves(j)) for j in self.chain.users[m]
         )
 
     def kernel(self, launch: Launch) -> tuple[Kernel, list[Atom]]:
-        """A member's kernel and its operands, without the views of what other members compute."""
+        """A member's kernel and its operands, of which none is a view of another member's result (see `viewing`)."""
         kernel, atoms = self.chain.viewing(launch, self.inside)
         return kernel if kernel == launch.unit else self.chain.scope.units.share(kernel), atoms
 
@@ -290,7 +303,8 @@ class _BlockWriter:
         self.computed[var.name] = StepResult(numbers[owner], j)
 
     def column(self, per_item: _PerItem, wanted: Var) -> Var:
-        """The list of one tensor that the host makes of each item."""
+        """The list of the tensors `wanted` that the host makes of a map's items, one of each. It is a LIST operand of the
+        block; a map before the block that makes it already is used again."""
         old = per_item.map
         if wanted.name == old.var.name:
             return cast(Var, old.iterable)
@@ -310,13 +324,13 @@ class _BlockWriter:
         return new
 
     def arg(self, atom: Atom, mode: Mode) -> StepArg:
-        """A step's argument: a value of the block, or a param for what comes in."""
+        """A step's argument: the result of an earlier step, or a param for what comes from outside the block."""
         if isinstance(atom, Var) and atom.name in self.computed:
             return self.computed[atom.name]
         return self.operands.param(atom, mode)
 
     def list_groups(self) -> tuple[tuple[str, str], ...]:
-        """For list params of the same length, the first of them."""
+        """`Block.groups`: with each LIST param the first LIST param that has the same length."""
         first: dict[str, str] = {}
         out = []
         for atom, param in zip(self.operands.atoms, self.operands.params, strict=True):

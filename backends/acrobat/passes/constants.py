@@ -1,4 +1,9 @@
-"""Work on weights alone is done once, at load: its results are weights too."""
+"""Work on weights and literals alone is done once, when the model is loaded: its results become derived weights.
+
+wt   = permute(@w, dims=(1, 0))             derive wt = permute(w, dims=(1, 0))
+zero = full(shape=(4,), value=0.0)          derive zero = full(shape=(4,), value=0.0)
+y    = linear(x, wt, zero)                  y = linear(x, @wt, @zero)
+"""
 
 from __future__ import annotations
 
@@ -20,16 +25,15 @@ LARGE = 1 << 18
 
 
 def run(program: Program) -> Program:
-    """`program` with a derived weight for each operation that has weights and literals as its only operands. A row of a table
-    stays: it is an address and costs nothing."""
+    """`program` with derived weights for operations on weights and literals. Addresses, as rows of tables, stay."""
     work = _Work(program)
     functions = {name: work.function(f) for name, f in program.functions.items()}
     return remove_dead(replace(program, functions=functions, weights=work.made.weights, derived=work.made.derived))
 
 
 def evaluate_derived(program: Program) -> dict[str, np.ndarray]:
-    """The derived weights' values: each computed in float64 from the module's parameters and rounded once, except that tables
-    are projected in float32, as a kernel would (an embedding of 10,000 words in a tenth of a second, not in half of one)."""
+    """name -> value of each derived weight, computed in float64 from the module's parameters and rounded once. Only large
+    products (tables) are computed in float32, as in a kernel: for 10,000 words a tenth of a second and not half of one."""
     known: dict[str, np.ndarray] = {name: np.asarray(v) for name, v in program.values.items()}
     for name, derived in program.derived.items():
         t = program.weights[name]
@@ -52,7 +56,7 @@ class _Work:
         return normalise(function, atoms=atoms)
 
     def _weight(self, var: Var, op: Op, atoms: Mapping[str, Atom]) -> Weight | None:
-        """The weight that `op` amounts to, if its operands are constant."""
+        """The derived weight for `op`, if its operands are weights or literals. `atoms`: variables that are weights now."""
         args = [atoms.get(a.name, a) if isinstance(a, Var) else a for a in op.args]
         if op.op == "scalar" and isinstance(args[0], Lit):
             return replace(self._literal(args[0]), span=op.span)

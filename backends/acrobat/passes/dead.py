@@ -1,8 +1,9 @@
-"""Removal of what has no part in the result: bindings, parameters, functions and weights.
+"""Removal of bindings, parameters, functions and weights that the program's result does not depend on.
 
-The language is pure, so what is not used need not be computed. A wait is kept, though: that an instance waits for a tensor is
-part of what its model says, and simulated decisions read no number from it. So is a phase marker: one alone says where phases
-begin in all of the model. And so is what may raise an error of the model's own: an assertion has no result.
+The language is pure, so a value that is not used need not be computed. Three kinds of bindings are kept although nothing uses
+them: waits, because it is part of a model's meaning that an instance waits (simulated decisions do not read the number);
+`phase` markers, because any marker decides where all phases of the model begin; and what may raise an error of the model's own,
+because an assertion has no result.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from backends.acrobat.ir.visitor import free_vars, from_lets, lets, map_bodies, 
 
 
 def remove_dead(program: Program) -> Program:
-    """`program` without what its entry's result does not depend on; itself if there is no such thing. The entry keeps its
+    """`program` without what its entry's result does not depend on; `program` itself if there is nothing. The entry keeps its
     parameters."""
     needed = {name: frozenset[int]() for name in program.functions}
     needed[program.entry] = frozenset(range(len(program.functions[program.entry].params)))
@@ -48,7 +49,7 @@ def remove_dead(program: Program) -> Program:
 
 
 def remove_unused_weights(program: Program) -> Program:
-    """`program` without the weights that neither its functions nor weights derived for them use; itself if it has none."""
+    """`program` without weights that its functions do not use, directly or through derived ones; itself if there are none."""
     used = {node.name for f in program.functions.values() for node in walk(f.body) if isinstance(node, Weight)}
     for name, derived in reversed(list(program.derived.items())):
         if name in used:
@@ -74,7 +75,7 @@ def _may_fail(expr: Expr, failing: frozenset[str]) -> bool:
 
 
 def _live(expr: Expr, needed: Mapping[str, frozenset[int]], waits: Waits, failing: frozenset[str]) -> Expr:
-    """`expr` without unused bindings and without the arguments that its callees do not need."""
+    """`expr` without unused bindings and arguments. `needed`: by function, the positions of the parameters that it needs."""
     bindings, result = lets(expr)
     tail = result
     if isinstance(result, Call) and len(needed[result.function]) < len(result.args):

@@ -1,4 +1,4 @@
-"""The weights that passes make of others, computed once at load: equal ones are made once."""
+"""Derived weights: weights that passes make of others, computed once at load. Equal ones are made once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from backends.acrobat.ir.visitor import Names
 
 
 class Derivations:
-    """`weights` and `derived` are those of `program` and what was added since."""
+    """`weights` and `derived`: those of `program`, and those that were added by the methods below."""
 
     def __init__(self, program: Program) -> None:
         self.weights = dict(program.weights)
@@ -20,7 +20,7 @@ class Derivations:
         self._names = Names(set(program.weights))
 
     def derive(self, name: str, op: str, args: Sequence[Weight], **attrs: Any) -> Weight:
-        """The weight `op(args, **attrs)`; `name` is what it is called if it is new. Raises ShapeError."""
+        """The weight `op(args, **attrs)`. A new one is called `name`, with a number if that is taken. Raises ShapeError."""
         derived = Derived(op, tuple(a.name for a in args), tuple(sorted(attrs.items())))
         if derived not in self._known:
             t = infer(op, [a.type for a in args], attrs)

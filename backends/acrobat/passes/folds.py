@@ -1,8 +1,18 @@
-"""Reductions of a list: a loop that only adds something to its variable is one operation, `list_sum`, not a chain of additions;
-likewise `list_max` and `list_min` in place of chains of `maximum` and `minimum`.
+"""Reductions of a list (`fold_sums`): a loop that only adds something to a variable in each round becomes one operation,
+`list_sum`, in place of a chain of additions whose depth grows with the list; likewise `list_max` and `list_min` for chains of
+`maximum` and `minimum`. The terms become a `Map`, whose elements are independent of each other and so have one depth.
 
-What is added (compared) for each item becomes a `Map`, whose elements are independent of each other. A loop that does other
-things as well keeps them and loses the reduction, if nothing is then computed twice.
+    both = fold x in xs with a = @zeros, h = @start          added = map x in xs
+             t = tanh(x)                                               t = tanh(x)
+             a_1 = add(a, t)                                           t
+             h_1 = linear(h, @w)                             a_2 = list_sum(added)
+             (a_1, h_1)                                      rest = fold x in xs with h = @start
+    a_2 = both[0]                                                     h_1 = linear(h, @w)
+                                                                      (h_1,)
+
+A variable is reduced if its next value is a chain of one of these operations on it, if nothing else in the loop uses it, if the
+terms use no carried variable, and if nothing else needs the work for the terms. A start other than the operation's neutral
+value is added (or compared) afterwards.
 """
 
 from __future__ import annotations
@@ -52,7 +62,7 @@ REDUCTIONS = {"add": ("list_sum", 0.0), "maximum": ("list_max", -math.inf), "min
 
 @dataclass(frozen=True, slots=True)
 class _Terms:
-    """What a loop adds to a variable, or compares it with, for each item."""
+    """The values (`atoms`) that a loop combines with a variable by `op` in each round."""
 
     op: str
     atoms: list[Atom]
@@ -83,7 +93,7 @@ class _Sums:
         return from_lets(out, map_bodies(tail, self._chain))
 
     def _sums(self, fold: Fold, out: list[Binding]) -> Expr:
-        """What takes the place of the loop; further bindings go to `out`."""
+        """The tuple of the loop's last values; reductions, and what is left of the loop, are bound in `out`."""
         bindings, tail = lets(fold.body)
         if not isinstance(tail, Tuple):
             return fold
@@ -92,7 +102,7 @@ class _Sums:
         added = {i: found for i, found in terms.items() if found is not None}
         carried = {v.name for v in fold.vars}
         blocked: int | None = -1
-        while blocked is not None:  # what stays in the loop may need what a sum needs
+        while blocked is not None:  # a variable that must stay in the loop may make others stay
             blocked = None
             for i, own in added.items():
                 names = _needed(own.atoms, body)
@@ -134,7 +144,7 @@ class _Sums:
         return self._bind(name, replace(make_op(terms.op, (init, total)), span=fold.span), out)
 
     def _added(self, fold: Fold, bindings: list[Binding], terms: _Terms, out: list[Binding]) -> Var:
-        """The list of what is added, or compared, for each item."""
+        """The list of the terms, one for each item of the loop's list; its bindings go to `out`."""
         wanted = _needed(terms.atoms, {v.name: e for v, e in bindings})
         inner = [b for b in bindings if b[0].name in wanted]
         value = terms.atoms[0]
@@ -150,7 +160,7 @@ class _Sums:
         return var
 
     def _all_but_first(self, fold: Fold, init: Atom) -> Atom | None:
-        """The list whose first item is `init` and whose others the loop runs over."""
+        """The list whose first item is `init` and over whose others the loop runs (as in `reduce`), if there is one."""
         others = self._variables.value(fold.iterable)
         first = self._variables.value(init)
         if not isinstance(others, Host) or others.op != "list.slice" or not isinstance(first, Host) or first.op != "list.get":
@@ -163,7 +173,7 @@ class _Sums:
         return xs if whole and to_the_end else None
 
     def _filled(self, atom: Atom, number: float) -> bool:
-        """Whether a tensor is known to be full of a number."""
+        """Whether it is known that each element of a tensor is this number."""
         value = self._variables.value(atom)
         if isinstance(atom, Weight) and atom.name in self._program.derived:
             derived = self._program.derived[atom.name]
@@ -172,8 +182,7 @@ class _Sums:
 
 
 def _terms(var: Var, item: Atom, fold: Fold, body: Mapping[str, Expr]) -> _Terms | None:
-    """What the loop adds to `var` (or compares it with), whose next value is `item`, if it does nothing else with it; else
-    None."""
+    """The terms that the loop combines with `var`, whose next value is `item`; None if it does anything else with `var`."""
     last = body.get(item.name) if isinstance(item, Var) else None
     if not isinstance(last, Op) or last.op not in REDUCTIONS:
         return None
@@ -183,7 +192,7 @@ def _terms(var: Var, item: Atom, fold: Fold, body: Mapping[str, Expr]) -> _Terms
     uses = [a.name for node in nodes for a in operands(node) if isinstance(a, Var)]
 
     def leads(atom: Atom) -> bool:
-        """Whether operations `op` lead from `atom` to `var`."""
+        """Whether `atom` is `var`, or is computed from it by operations `op`."""
         value = body.get(atom.name) if isinstance(atom, Var) else None
         return isinstance(atom, Var) and (
             atom.name == var.name or isinstance(value, Op) and value.op == op and any(map(leads, value.args))
@@ -209,7 +218,7 @@ def _names(atoms: list[Atom]) -> set[str]:
 
 
 def _needed(atoms: list[Atom], body: Mapping[str, Expr]) -> set[str]:
-    """The bindings of `body` that these atoms need, directly or not."""
+    """The names in `body` on which these atoms depend, directly or through others."""
     found: set[str] = set()
     pending = [*_names(atoms)]
     while pending:

@@ -1,8 +1,8 @@
-"""Groups of bindings of one let chain that become one unit each. Groups are merged step by step, and each merge must leave an
-order in which the groups can run and delay no work.
+"""Binding groups: disjoint groups of the bindings of one let chain, each of which becomes one unit. Passes merge groups step by
+step. After each merge there must be an order in which the groups can run (`can_merge`), and no work may be delayed (`delays`).
 
-For an order to exist, the graph that has the groups as nodes may have no cycle. It is not enough that each group by itself
-could be one unit: of two groups, each may need a result of the other.
+An order exists if the graph with the groups as nodes has no cycle. It is not enough that each group by itself could be one
+unit: of two groups, each may need a result of the other.
 
     a   b        {a, d} can be one unit, and so can {b, c}. Both cannot: then c needs a, which is in
     |   |        the first group, and d needs b, which is in the second.
@@ -22,9 +22,9 @@ from backends.acrobat.ir.visitor import Binding, free_vars, works
 
 
 class Groups:
-    """A partition of `bindings`, at first each alone. A group is named by one of its members: `of[i]` is that of binding `i`;
-    `users[i]` are the bindings that use it. `phases` are those of the bindings that markers have given one, `types` those of
-    the variables that the chain uses. Sets of bindings, and of inputs of the chain, are bit masks of their `numbers`."""
+    """A partition of `bindings` into groups, at first one for each binding. `of[i]` is the group of binding `i`, named by one
+    of its members; `users[i]` are the bindings that use it. `phases`: the phases that markers give variables; `types`: the
+    types of all. Sets of bindings and of the chain's inputs are bit masks, in which each has the bit that `numbers` says."""
 
     def __init__(self, bindings: Sequence[Binding], phases: Mapping[str, int], types: Mapping[str, Type]) -> None:
         self.dependence = Dependence(bindings)
@@ -44,11 +44,11 @@ class Groups:
         sources, ready = _timing(bindings, working, types, self.numbers)
         self._sources, self._ready = dict(enumerate(sources)), dict(enumerate(ready))  # of groups
         self._own = {i: 1 << i for i in range(len(bindings))}
-        self._needed = {i: self.dependence.before(i) for i in range(len(bindings))}  # by the bindings of groups
-        self._needing = {i: self.dependence.after(i) for i in range(len(bindings))}
+        self._needed = {i: self.dependence.before(i) for i in range(len(bindings))}  # by any binding of a group
+        self._needing = {i: self.dependence.after(i) for i in range(len(bindings))}  # any binding of a group
 
     def members(self, group: int) -> list[int]:
-        """The members, in the chain's order."""
+        """The bindings of a group, in the chain's order."""
         return self._members[group]
 
     def after(self, group: int) -> set[int]:
@@ -56,16 +56,16 @@ class Groups:
         return self._after[group]
 
     def ready(self, group: int) -> int:
-        """All that is computed, or comes into the chain, before the group can start."""
+        """Bit mask of the work and the inputs of the chain that have to be computed before the group can start."""
         return self._ready[group]
 
     def can_merge(self, groups: Collection[int]) -> bool:
-        """Whether the groups are of one phase, and no path leaves them and comes back to them."""
+        """Whether the groups are of one phase, and no path of dependences leaves them and comes back to them."""
         merged = set(groups)
         if self._phases and len(set().union(*(self._phases.get(g, ()) for g in merged))) > 1:
             return False
         between = self._all(self._needed, merged) & self._all(self._needing, merged) & ~self._all(self._own, merged)
-        if between:  # a path through bindings, of which groups only make more
+        if between:  # a path through single bindings; merged bindings can only add paths, which are searched below
             return False
         seen = set().union(*(self._after[g] for g in merged)) - merged
         pending = list(seen)
@@ -78,8 +78,8 @@ class Groups:
         return True
 
     def delays(self, groups: Collection[int]) -> bool:
-        """Whether merging the groups would delay work: a merged group starts when all groups in it could start, so work outside
-        that needs the result of an early one would wait for the operands of a late one."""
+        """Whether merging the groups would delay work. A merged group starts when all groups in it could start, so work outside
+        that needs the result of an early one would wait for the operands of a late one, although it does not need them."""
         own = self._all(self._own, groups)
         needed = {g: self._sources[g] & ~own for g in groups}
         everything = reduce(or_, needed.values())
@@ -94,11 +94,11 @@ class Groups:
 
     @staticmethod
     def _all(masks: Mapping[int, int], groups: Collection[int]) -> int:
-        """The masks of several groups as one."""
+        """The union of several groups' bit masks."""
         return reduce(or_, (masks[g] for g in groups))
 
     def _workers(self, group: int) -> set[int]:
-        """The groups that do work with what this one computes, or with fields, views or other names of it."""
+        """The groups with tensor work that uses this group, directly or through bindings that do no work (fields, views)."""
         found: set[int] = set()
         seen, pending = {group}, [group]
         while pending:
@@ -109,7 +109,7 @@ class Groups:
         return found
 
     def merge(self, groups: Collection[int]) -> int:
-        """Make one group of several; gives its name."""
+        """Makes one group of several and returns its name."""
         merged = set(groups)
         name = min(merged)
         before = set().union(*(self._before[g] for g in merged)) - merged
@@ -133,7 +133,7 @@ class Groups:
         return name
 
     def order(self) -> list[int]:
-        """The groups so that each comes after what it needs, else where its last member stood."""
+        """The groups so that each comes after those that it needs, and else in the order of their last members."""
         waiting = {g: len(before) for g, before in self._before.items()}
         free = [(self._members[g][-1], g) for g, count in waiting.items() if not count]
         heapq.heapify(free)
@@ -162,9 +162,9 @@ class Groups:
 def _timing(
     bindings: Sequence[Binding], working: Sequence[bool], types: Mapping[str, Type], numbers: dict[str, int]
 ) -> tuple[list[int], list[int]]:
-    """For each binding the work and the chain's inputs that it uses, at first hand and all in all, as bit masks of their
-    `numbers`, where inputs are entered. What costs nothing is looked through (addresses, fields, host work). A scalar that
-    comes into the chain is there already."""
+    """Two bit masks for each binding: the work and the inputs of the chain that it uses directly, and all that it depends on.
+    What is no work (addresses, fields, host work) is replaced by what it uses itself. `numbers` gets a number for each input.
+    Scalars that come into the chain are known already, so they are not inputs."""
     sources: list[int] = []
     ready: list[int] = []
     through: dict[str, int] = {}
@@ -177,7 +177,7 @@ def _timing(
             elif not isinstance(types[name], ScalarT):
                 used |= 1 << numbers.setdefault(name, len(numbers))
         if isinstance(var.type, ScalarT):
-            used &= own  # how long a list is, is known before its items are computed
+            used &= own  # a number made of an input, such as a list's length, is known before the input's tensors are computed
         sources.append(used)
         all_used, bits = used, used & own
         while bits:

@@ -1,9 +1,20 @@
-"""Horizontal fusion: products of one input with several weights (gates; q, k and v) become one with packed weights.
+"""Horizontal fusion (paper): products of one input with several weights (gates; q, k and v) become one with packed weights.
 
-`run` first makes a sum of two products one product of both inputs side by side, where that takes hoisting, or the phase that a
-marker says, from neither. Then products of the same input are packed and their results sliced out of the common one; what is
-packed is checked for dependence. `pack` does only that: it is for the gates as a model writes them, before other passes take
-their products apart.
+    i = linear(x, @wi)                      packed = linear(x, @"wi+wf")            wi above wf, put together at load
+    t = tanh(i)                             i = slice(packed, dim=0, start=0, stop=4)
+    f = linear(x, @wf)                      f = slice(packed, dim=0, start=4, stop=8)
+                                            t = tanh(i)
+
+Products are packed if they stand in one let chain, have the same input, and their columns form equal groups (`_gates`).
+Before that, `run` makes a sum of two products one product of both inputs:
+
+    left  = linear(x, @wx)                  both = cat(x, h)
+    right = linear(h, @wh)                  sum  = linear(both, @"wx+wh")           wx beside wh
+    sum   = add(left, right)
+
+The condition is that the products have no other use, that both or neither have a static depth, and that both are of one phase,
+if the model has `phase` markers. `pack` only packs: it is for gates as a model writes them, before other passes take their
+products apart.
 """
 
 from __future__ import annotations
@@ -30,7 +41,7 @@ from backends.acrobat.passes.products import product
 
 
 def run(program: Program, hoist: bool = True) -> Program:
-    """`program` with its products packed. With `hoist`, one of static depth stays apart from one without."""
+    """`program` with products packed. With `hoist`, a product of static depth is not added to one of dynamic depth."""
     graph = call_graph(program)
     static = static_depths(program, graph).depths if hoist else {}
     phases = marked_phases(program, graph)
@@ -43,7 +54,7 @@ def run(program: Program, hoist: bool = True) -> Program:
 
 
 def pack(program: Program) -> Program:
-    """`program` with products of one input packed and nothing else changed."""
+    """`program` with products of one input packed and nothing else changed; sums of products stay."""
     packing = Derivations(program)
     functions = {name: _Packer(f, packing, frozenset(), {}, sums=False).function() for name, f in program.functions.items()}
     return remove_dead(replace(program, functions=functions, weights=packing.weights, derived=packing.derived))
@@ -77,7 +88,7 @@ class _Packer:
     # ---- sums of products
 
     def _sums(self, bindings: list[Binding], tail: Expr) -> list[Binding]:
-        """`linear(x, W) + linear(y, U)` as the product of `cat(x, y)` with `cat(W, U)`."""
+        """The bindings with `linear(x, W) + linear(y, U)`, where allowed, as the product of `cat(x, y)` with `cat(W, U)`."""
         values = {var.name: value for var, value in bindings}
         uses = Counter(name for e in (*values.values(), tail) for name in free_vars(e))
         cats: dict[tuple[Atom, Atom], Var] = {}
@@ -114,7 +125,7 @@ class _Packer:
     # ---- products of one input
 
     def _siblings(self, bindings: list[Binding]) -> list[Binding]:
-        """Products of one input, packed where the first of them stood."""
+        """The bindings with products of one input packed, where the first of them stood."""
         of_input: dict[Atom, list[int]] = {}
         for i, (_, value) in enumerate(bindings):
             if linear := product(value):
@@ -161,13 +172,14 @@ def _shape(value: Expr) -> tuple[int, ...]:
 
 
 def _summands(value: Expr) -> list[Var]:
-    """The two values that are added, if they are two variables."""
+    """The two variables that an addition adds; [] for anything else."""
     found = [a for a in value.args if isinstance(a, Var)] if isinstance(value, Op) and value.op == "add" else []
     return found if len(found) == 2 else []
 
 
 def _gates(indices: list[int], columns: list[int]) -> list[list[int]]:
-    """Which products to pack: those that are then equal groups of columns, as a product's epilogue takes them."""
+    """The products to pack together, as lists of `indices`. `columns` are their numbers of columns. The columns of a packed
+    product have to form equal groups, at most MAX_GATES: that is what a product's epilogue can combine."""
     unit = min(columns)
     if unit % LANES == 0 and all(n % unit == 0 for n in columns) and sum(columns) <= MAX_GATES * unit:
         return [indices] if len(indices) > 1 else []

@@ -1,7 +1,7 @@
-"""Functions that do not call themselves become part of their callers, so that passes see straight-line code whole.
+"""Inlining: functions that are not recursive become part of their callers, so that passes see straight-line code as a whole.
 
-Recursive functions stay, and so does what is large and called from several sites, lest the program grow without bound, unless
-it has a phase marker, which divides the entry function.
+Recursive functions stay. So do large functions with several call sites, because copies of them could make the program grow
+without bound; but a function with a `phase` marker is always inlined, because markers have to stand in the entry.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ LARGE = 200
 
 
 def run(program: Program, weights: bool = True) -> Program:
-    """`program` in normal form, its non-recursive functions inlined and nothing left that is not used. A copy of a function is
-    also a specialisation of it; without `weights`, functions that are called with different weights stay one function."""
+    """`program` in normal form, with functions inlined and what is not used removed. A copy of a function is also specialised
+    to the weights of its call; without `weights`, functions that are called with different weights are not inlined."""
     graph = call_graph(program)
     marked = {name for name, f in program.functions.items() if any(map(is_marker, walk(f.body)))}
     marked = {name for name in program.functions if graph.reachable(name) & marked}
@@ -40,7 +40,7 @@ def run(program: Program, weights: bool = True) -> Program:
 
 
 def _several_weights(program: Program) -> frozenset[str]:
-    """Functions of which some parameter is one weight at one call and another at another."""
+    """The functions that get different weights for some parameter at different calls."""
     given: dict[tuple[str, int], set[str]] = {}
     for function in program.functions.values():
         for node in walk(function.body):

@@ -1,9 +1,15 @@
-"""Loop-invariant work leaves its loop: a product that is the same in every round is computed once, before the first.
+"""Loop-invariant products: a product that is the same in every round of a loop is computed once, before the loop.
 
-Of a product whose input is only partly the same (`W [x; h]` in a loop that changes `h`), that share is computed before the loop
-and added to the rest: half of the work of an RNN whose input does not change. Element-wise work leaves with the products it
-feeds or reads, and stays otherwise, where it joins a kernel of the loop. It leaves a branch too, if the first round takes it.
-A loop that has no round wastes what was computed for it.
+    fold y in xs with h = @start                 invariant = linear(x, @"W[4:8]", @b)
+      both = cat(h, x)                           fold y in xs with h = @start
+      next = linear(both, @W, @b)                  product = linear(h, @"W[0:4]")
+      (next,)                                      next = add(product, invariant)
+                                                   (next,)
+
+As in the example, where only a part of a product's input is the same in every round, the product of that part moves and is
+added to that of the rest: half of the work of an RNN whose input does not change. Reductions move as products do. Element-wise
+work moves together with a product or reduction that it feeds or uses; otherwise it stays and joins a kernel of the loop. Work
+in a branch moves if it is known that the first round takes the branch. If a loop has no round, the work before it is wasted.
 """
 
 from __future__ import annotations
@@ -50,7 +56,7 @@ class _LoopInvariants:
         return from_lets(out, map_bodies(tail, self._chain))
 
     def _without_invariants(self, loop: Fold | Loop, out: list[Binding]) -> Fold | Loop:
-        """The loop without what is the same in all of its rounds, which goes to `out`."""
+        """The loop without the work that moves, whose bindings go to `out`."""
         changing = {
             v.name for node in walk(loop.body) for v in (*binders(node), *([node.var] if isinstance(node, Let) else []))
         }
@@ -74,7 +80,7 @@ class _LoopInvariants:
         return replace(loop, body=visit(loop.body))
 
     def _known_arm(self, value: Expr, first: First, visit: Callable[[Expr], Expr]) -> Expr:
-        """A branch whose first outcome is known, with that outcome's arm visited."""
+        """The value; if it is a branch and it is known which arm the first round takes, then with this arm visited."""
         if not isinstance(value, If) or not isinstance(value.cond, Var) or value.cond.name not in first:
             return value
         if first[value.cond.name]:
@@ -82,8 +88,8 @@ class _LoopInvariants:
         return replace(value, orelse=visit(value.orelse))
 
     def _invariant(self, loop: Fold | Loop, changing: set[str], first: First) -> set[str]:
-        """The variables of the body's work that leave: products and reductions of what does not change, and the work that
-        leads to them or, if it does not change either, follows from them."""
+        """The variables of the body's work that moves: the products and reductions whose operands do not change, and such work
+        that computes their operands or uses their results. `changing`: the variables that the loop or its body binds."""
         same: dict[str, Op] = {}
         for var, value in self._certain(loop.body, first):
             if isinstance(value, Op) and OPS[value.op].fusion is not Fusion.ADDRESS:
@@ -99,7 +105,7 @@ class _LoopInvariants:
         return leaving
 
     def _certain(self, body: Expr, first: First) -> Iterator[Binding]:
-        """The bindings that the first round evaluates."""
+        """The bindings that the first round is known to evaluate."""
         bindings, tail = lets(body)
         for var, value in bindings:
             yield var, value
@@ -107,12 +113,13 @@ class _LoopInvariants:
         yield from self._certain_in(tail, first)
 
     def _certain_in(self, value: Expr, first: First) -> Iterator[Binding]:
-        """Those of the arm that the first round takes, if the value is a branch and that is known."""
+        """The bindings in the arm that the first round takes, if the value is a branch and the arm is known."""
         if isinstance(value, If) and isinstance(value.cond, Var) and value.cond.name in first:
             yield from self._certain(value.then if first[value.cond.name] else value.orelse, first)
 
     def _split(self, linear: Op, changing: set[str], kept: list[Binding], out: list[Binding]) -> Op:
-        """The product of what changes, plus that of the rest of the input, which goes to `out`."""
+        """The product as a sum: of the changing part of its input, bound in `kept`, and of the other part and the bias, bound
+        in `out`. The product as it is if its input has only one of these parts."""
         found = parts(linear, self._variables)
         fixed = [p for p in found if not (isinstance(p.atom, Var) and p.atom.name in changing)]
         rest = [p for p in found if p not in fixed]

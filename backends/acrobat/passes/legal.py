@@ -1,4 +1,4 @@
-"""Which operations may share a kernel: the one place that knows what the emitters do well."""
+"""Which operations may share a kernel. Passes ask here and know nothing else of what the emitters of kernels do well."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from backends.acrobat.kernels.fusible import is_gemm, is_product
 
 
 def fits(kernel: Kernel) -> bool:
-    """Whether the kernel is worth being one: a product that a fast template takes whole, or work row by row."""
+    """Whether the operations of `kernel` should share it: one operation; a product, if a fast template takes the kernel as a
+    whole; reductions of rows and element-wise work on these rows; or element-wise work that computes nothing twice."""
     kinds = {OPS[i.op].fusion for i in kernel.body}
     if len(kernel.body) == 1:
         return True
@@ -22,8 +23,8 @@ def fits(kernel: Kernel) -> bool:
 
 
 def _rows(kernel: Kernel, reductions: list[Instr]) -> bool:
-    """All reductions run along the last dimension of values with the same leading extents, and all else has those too.
-    Operands may be views of what the kernel reads."""
+    """Whether all reductions run along the last dimension of values with the same leading extents, which all other values have
+    too. Operands may be views of what the kernel reads."""
     read = {p.name for p in kernel.params}
     leading = set()
     for i in reductions:
@@ -43,7 +44,7 @@ def _rows(kernel: Kernel, reductions: list[Instr]) -> bool:
 
 
 def _computed_once(kernel: Kernel) -> bool:
-    """No element-wise operation spreads what another one computes, which would compute it again for each element."""
+    """Whether no element-wise operation broadcasts what another one computes, which would then be computed several times."""
     sizes = {i.name: i.type.size for i in kernel.body if OPS[i.op].fusion is not Fusion.CONSTANT}
     return all(
         OPS[i.op].fusion is not Fusion.ELEMENTWISE or all(sizes.get(str(a), i.type.size) in (1, i.type.size) for a in i.args)

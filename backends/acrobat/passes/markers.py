@@ -1,4 +1,5 @@
-"""The language's annotations in the program: what is left of them once they have been checked."""
+"""The annotations `phase` and `parallel` in a program, after they have been checked (`analyses.placement`,
+`analyses.independence`): which of them are erased, and the form of the entry in which phases can be found."""
 
 from __future__ import annotations
 
@@ -10,10 +11,10 @@ from backends.acrobat.ir.visitor import from_lets, lets, map_bodies, walk
 
 
 def erase(program: Program, phases: bool = True) -> Program:
-    """`program` without `parallel`, which is then a plain tuple or list, and unless `phases` without `phase`."""
+    """`program` without `parallel`, in whose place its tuple or list stands, and, if not `phases`, without `phase`."""
 
     def erased(expr: Expr) -> Expr:
-        """What stands in the place of a marker; other expressions with theirs erased."""
+        """The value that replaces a marker; any other expression with the markers inside erased."""
         match expr:
             case Host("parallel", (value,)):
                 return value
@@ -31,8 +32,8 @@ def erase(program: Program, phases: bool = True) -> Program:
 
 
 def open_tail(program: Program) -> Program:
-    """`program` with the branches in which a marked entry ends in its tail, not bound to a variable that is then the result:
-    each of them has phases of its own there."""
+    """`program` with the branches in which a marked entry ends as the tail of its let chain, in place of a variable that is
+    bound to them: only in the tail does each arm have phases of its own."""
     if not is_marked(program):
         return program
 

@@ -1,8 +1,11 @@
-"""Functions rebuilt in normal form, with substitutions on the way: what inlining and specialisation share.
+"""Rebuilds functions in normal form, with substitutions on the way. Inlining and specialisation are built on it.
 
-In normal form a let chain is flat, nothing is bound to a mere copy, components of known tuples and arms of known cases and
-conditions are resolved, and a chain ends in an atom, a tuple, or an `If` or `Match` whose bodies are such chains: all work is
-bound to a variable, by which analyses name it.
+In normal form
+- a let chain is flat: no value that it binds is itself a let;
+- no variable is bound to an atom, or to the component of a tuple that is written out;
+- no `If` has a literal condition, and no `Match` a case that is known;
+- a chain ends in an atom, a tuple, or an `If` or `Match` whose bodies are such chains. So all work is bound to a variable, by
+  which analyses name it.
 """
 
 from __future__ import annotations
@@ -42,18 +45,18 @@ def normalise(
     atoms: Mapping[str, Atom] | None = None,
     target: Callable[[Call], str] = lambda call: call.function,
 ) -> Function:
-    """`function` in normal form; calls of the functions in `inline` are replaced by their bodies, other calls go to `target`,
-    and the function's own variables in `atoms` become those atoms. Its own names stay; names that come in with a body get a
-    number where they are taken."""
+    """`function` in normal form. Calls of the functions in `inline` are replaced by their bodies, other calls go to the
+    function that `target` names, and the function's own variables that are in `atoms` become these atoms. Its own variables
+    keep their names; a variable of an inlined body gets a number if its name is taken."""
     builder = _Normaliser(function, inline or {}, atoms or {}, target)
     return replace(function, body=builder.block(function.body, builder.root))
 
 
 @dataclass
 class _FunctionCopy:
-    """One copy of a function's body. `env` says what its variables have become. `own`: it is the body of the function that is
-    rebuilt, whose variables keep their names. `wanted`: the variable that a copied body ends in gets the name of the one that
-    the call was bound to; with it stands whether that is one of the function's own."""
+    """One copy of a function's body. `env`: the atoms that its variables have become. `own`: it is the body of the rebuilt
+    function, whose variables keep their names, and not an inlined one. `wanted`: the variable that an inlined body ends in
+    gets the name of the variable that the call was bound to; with it stands whether that is one of the function's own."""
 
     env: dict[str, Atom]
     own: bool
@@ -72,8 +75,8 @@ class _Normaliser:
         self.root = _FunctionCopy({p.name: atoms.get(p.name, p) for p in function.params}, True, {})
 
     def block(self, expr: Expr, scope: _FunctionCopy, components: bool = False) -> Expr:
-        """The chain that a body is rebuilt to. With `components`, for the body of a loop, whose carried variables take the
-        components of its value, it ends in a tuple written out, also where that was bound to a variable."""
+        """A body rebuilt as a chain. With `components`, for the body of a loop, which gives the next values of the carried
+        variables, the chain ends in a tuple that is written out, also if the tuple was bound to a variable."""
         out: list[Binding] = []
         tail = self._flat(expr, scope, out, None)
         if components and isinstance(tail, Var) and isinstance(known := self._known.get(tail.name), Tuple):
@@ -85,7 +88,7 @@ class _Normaliser:
         return from_lets(out, tail)
 
     def _flat(self, expr: Expr, scope: _FunctionCopy, out: list[Binding], target: Var | None) -> Expr:
-        """What is left of `expr` after its bindings have gone to `out`; the caller binds it to `target`."""
+        """What is left of `expr` after its bindings have been appended to `out`; the caller binds it to `target`, if given."""
         while isinstance(expr, Let):
             self._bind(expr.var, self._flat(expr.value, scope, out, expr.var), scope, out)
             expr = expr.body
@@ -131,8 +134,7 @@ class _Normaliser:
             self._known[new.name] = value
 
     def _without_fixed(self, var: Var, old: Fold | Loop, out: list[Binding]) -> Tuple:
-        """Carried variables that are always one atom are carried no more. The loop goes to `out`; its old value is a tuple
-        again."""
+        """Binds, in `out`, the loop without the carried variables in `atoms`; returns the tuple that the old loop gave."""
 
         fixed = [v.name in self._atoms for v in old.vars]
 
@@ -140,7 +142,7 @@ class _Normaliser:
             return tuple(item for item, gone in zip(items, fixed, strict=True) if not gone)
 
         def shorten(body: Expr) -> Expr:
-            """Drops the components at the end of a chain."""
+            """The chain without the components of its tuple that are not carried any more."""
             bindings, body = lets(body)
             match body:
                 case If(_, then, orelse):
@@ -163,7 +165,7 @@ class _Normaliser:
         return Tuple(items, old.type, span=old.span)
 
     def _components(self, value: Var, names: Sequence[Var], out: list[Binding]) -> list[Atom]:
-        """Binds each component of a tuple to a variable, named as in `names`."""
+        """Binds each component of a tuple to a new variable, named after the one in `names`, and returns these variables."""
         items: list[Atom] = []
         for index, var in enumerate(names):
             item = Var(self._names.fresh(var.name), var.type, span=value.span)
@@ -172,7 +174,7 @@ class _Normaliser:
         return items
 
     def _renamed(self, var: Var, scope: _FunctionCopy) -> Var:
-        """The variable that stands for `var` from here on."""
+        """The variable that `var` of this copy becomes, which is entered into `env`."""
         name, own = scope.wanted.get(var.name, (var.name, scope.own))
         new = var if own and name == var.name else replace(var, name=name if own else self._names.fresh(name))
         scope.env[var.name] = self._atoms.get(var.name, new) if scope.own else new

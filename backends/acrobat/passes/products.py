@@ -16,7 +16,7 @@ from backends.acrobat.passes.variables import Variables
 
 @dataclass(frozen=True, slots=True)
 class InputPart:
-    """One of the values side by side in the product's input, and its columns of the weight."""
+    """One of the values that a product's input is concatenated from; its columns of the weight are `start` up to `stop`."""
 
     atom: Atom
     start: int
@@ -24,14 +24,14 @@ class InputPart:
 
 
 def product(value: Expr) -> Op | None:
-    """The value if it is a product of something computed with weights."""
+    """The value if it is a `linear` of a variable with weights, else None. (A product of weights alone is constant work.)"""
     if not isinstance(value, Op) or value.op != "linear" or isinstance(value.args[0], Weight):
         return None
     return value if all(isinstance(a, Weight) for a in value.args[1:]) else None
 
 
 def parts(linear: Op, variables: Variables) -> list[InputPart]:
-    """What the input of `linear` is put together from; the input itself if it is no `cat` of columns."""
+    """The values that the input of `linear` is concatenated from; the input itself if it is no `cat` of columns."""
     x = linear.args[0]
     assert isinstance(x.type, TensorT)
     cat = variables.value(x)
@@ -46,7 +46,7 @@ def parts(linear: Op, variables: Variables) -> list[InputPart]:
 
 
 class Products:
-    """Makes the products of some of the parts, with names and weights of their own."""
+    """Makes products of some parts of an input, with new names and derived weights."""
 
     def __init__(self, names: Names, made: Derivations) -> None:
         self.names = names

@@ -1,8 +1,8 @@
-"""Softmax and weighted sum along a list become one operation, `list_softmax`, and with the products that give the scores
-`list_attention`: over the rows of a ragged tensor a segment kernel each, in place of kernels for every item and lists of what
-they give (the idea is CoRa's: Fegade et al., MLSys 2022).
+"""Segment operations: softmax along a list and the sum that it weights become one operation, `list_softmax`; if the scores are
+products of one query with a list of keys, these join too (`list_attention`). Each is one kernel over the rows of a ragged
+tensor, in place of kernels for every item and lists of their results (the idea is CoRa's: Fegade et al., MLSys 2022).
 
-What is looked for is what `torch.softmax(x, 0)` and a product with it, or a user's own loop, have become by now:
+The pass looks for the form that `torch.softmax(x, 0)` and a product with it, or a user's own loop, have after earlier passes:
 
     highest = list_max(scores)
     powers  = [exp(score - highest) for score in scores]
@@ -10,7 +10,8 @@ What is looked for is what `torch.softmax(x, 0)` and a product with it, or a use
     shares  = [power / total for power in powers]
     result  = list_sum([share * value for share, value in zip(shares, values)])
 
-and for the scores `[scale * (query . key) for key in keys]`. Lists that are used elsewhere too are left as they are.
+and, for attention, scores `[scale * (query . key) for key in keys]`. The lists between must have no other uses, and all lists
+must be known to have one length.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ from backends.acrobat.passes.variables import Variables
 
 @dataclass(frozen=True, slots=True)
 class ListItem:
-    """An item of a list."""
+    """Any item of the list `xs`."""
 
     xs: Var
 
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """What an operation makes of items and of values that are the same for all of them."""
+    """The result of `op` on items of lists and on values that are the same for all items."""
 
     op: Op
     args: tuple[Term, ...]
@@ -86,7 +87,7 @@ class _Segments:
     # ---- what a list's items are
 
     def _item(self, xs: Atom) -> Term | None:
-        """What each item of a list is, if a map has made it by one or a few operations."""
+        """What each item of a list is, if the list is a map with nothing but operations and fields in its body; else None."""
         made = self._variables.value(xs)
         if not isinstance(made, Map):
             return None
@@ -111,6 +112,7 @@ class _Segments:
         return None if isinstance(found, tuple) else found
 
     def _items_of(self, iterable: Atom) -> Term | tuple[Term, ...]:
+        """An item of the list that a map goes over; of a `zip` the tuple of an item of each list."""
         zipped = self._variables.value(iterable)
         if isinstance(zipped, Host) and zipped.op == "zip":
             return tuple(ListItem(xs) for xs in zipped.args if isinstance(xs, Var))
@@ -118,13 +120,13 @@ class _Segments:
         return ListItem(iterable)
 
     def _own(self, xs: Var, uses: int, by: Var) -> bool:
-        """Whether a list has so many uses, and is made as often as `by` is."""
+        """Whether a list has exactly this number of uses, and is computed as often as `by` is."""
         return self._variables.uses(xs) == uses and self._variables.equally_often(xs, by)
 
     # ---- the patterns
 
     def _segment(self, result: Var, value: Expr) -> Op | None:
-        """The segment operation that gives the same as a sum over a list, perhaps in another shape."""
+        """The segment operation that gives the same as `value`, perhaps in another shape, if `value` is a weighted sum."""
         if not isinstance(value, Op) or value.op != "list_sum" or not isinstance(value.args[0], Var):
             return None
         summed = value.args[0]
@@ -167,11 +169,12 @@ class _Segments:
         return scores if same and highest.type == _item_type(scores) else None
 
     def _is(self, value: Var, op: str, xs: Var) -> bool:
+        """Whether a variable is bound to `op(xs)`."""
         made = self._variables.value(value)
         return isinstance(made, Op) and made.op == op and made.args == (xs,)
 
     def _attention(self, scores: Var, values: Var, result: Var) -> Op | None:
-        """Attention, if the scores are scaled products of one query with a list of keys."""
+        """The `list_attention` with these scores, if they are scaled products of one query with a list of keys."""
         if not self._own(scores, 2, result):
             return None
         scale = 1.0
@@ -205,7 +208,7 @@ class _Segments:
     # ---- lengths
 
     def _equally_long(self, a: Var, b: Var) -> bool:
-        """Whether two lists are known to be as long as each other."""
+        """Whether two lists are known to have one length."""
         roots: list[str] = []
         equal: list[set[str]] = []
         for xs in (a, b):
@@ -215,8 +218,8 @@ class _Segments:
         return roots[0] == roots[1] or set(roots) in equal
 
     def _root(self, xs: Atom) -> tuple[str, list[set[str]]]:
-        """The list of which `xs` has been made item by item, and pairs of lists that an error is raised for if their lengths
-        differ (`evaluator.lists.of_length`). Each list is looked at once: zips of zips lead to one list by many ways."""
+        """The list from which `xs` is made item by item, and pairs of lists whose lengths the program compares, with an error
+        if they differ (`evaluator.lists.of_length`). Answers are kept: by zips of zips one list is reached on many paths."""
         if not isinstance(xs, Var):
             return "", []
         if xs.name not in self._roots:
@@ -224,6 +227,7 @@ class _Segments:
         return self._roots[xs.name]
 
     def _found_root(self, xs: Atom) -> tuple[str, list[set[str]]]:
+        """`_root` of a list that is asked about for the first time."""
         checked: list[set[str]] = []
         while isinstance(xs, Var):
             made = self._variables.value(xs)
@@ -246,7 +250,7 @@ class _Segments:
         return "", checked
 
     def _compared(self, start: Atom) -> tuple[Atom, Atom] | None:
-        """The two lists whose lengths are equal where this number, which is then 0, does not raise."""
+        """The two lists whose lengths the number `start` compares: it raises an error if they differ, and is else 0."""
         match self._variables.value(start):
             case Host("list.get", (numbers, index)):
                 match self._variables.value(numbers), self._variables.value(index):
@@ -260,7 +264,8 @@ class _Segments:
 
 
 def _line_by_line(term: Computed) -> tuple[Term, Term] | None:
-    """The factors of products of one line with one line each, which stand one after the other in both."""
+    """The two factors of `term` if it multiplies lines (vectors along the last dimension), which lie one after the other in
+    both factors, and each line of one with the line at the same place of the other; else None."""
     if term.op.op == "sum" and isinstance(product := term.args[0], Computed) and product.op.op == "mul":
         last = len(_shape(product.op.type)) - 1
         sizes = {_size(a) for a in (*product.op.args, product.op)}
@@ -273,14 +278,14 @@ def _line_by_line(term: Computed) -> tuple[Term, Term] | None:
 
 
 def _for_lines(share: object, result: object) -> bool:
-    """Whether a tensor that is multiplied has one element for each of the result's first extents."""
+    """Whether a `share` has one element for each position in leading dimensions of `result`, broadcast along the others."""
     s, r = _shape(share), _shape(result)
     lead = without_trailing_ones((*[1] * (len(r) - len(s)), *s))
     return lead == r[: len(lead)] and math.prod(s) == math.prod(lead)
 
 
 def _shown(term: Term | None) -> Term | None:
-    """What a term is a view of, if it shows all of it."""
+    """The term without views that show all elements of what they are a view of."""
     while isinstance(term, Computed) and is_view(term.op) and _size(term.op.args[0]) == _size(term.op):
         term = term.args[0]
     return term

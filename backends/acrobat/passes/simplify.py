@@ -1,8 +1,14 @@
-"""Small rewrites that leave less to do, or the same in a form that later passes see through.
+"""Small rewrites that leave less work, or the same work in a form that later passes recognise:
 
-Copies, fields of known tuples and arms of known cases go (normal form), then items of known lists, computations made twice,
-lists that are only there to be mapped over again, additions of a bias to a product, views that show a tensor as it is, and
-comparisons of a list's length with itself. What is then unused is removed.
+- normal form: no copies, fields of known tuples or arms of known cases;
+- an item of a list that is written out is the item itself, and its sum an addition;
+- a computation that was made before is not made again;
+- a map over the list of another map, if the list has no other use, is one map with that;
+- the addition of a bias to a product goes into the product;
+- a view that shows a tensor as it is, is the tensor;
+- the comparison of a list's length with itself is a literal.
+
+What is then unused is removed.
 """
 
 from __future__ import annotations
@@ -60,9 +66,8 @@ MAX_LENGTH = 1 << 62
 
 
 def run(program: Program) -> Program:
-    """`program` in normal form and simplified, until nothing changes any more. That comes to an end: each rewrite leaves fewer
-    loops, sums over lists or bindings, and not more of what stands before it in this list, or it has a node read something that
-    is bound earlier."""
+    """`program` in normal form, simplified until nothing changes any more. This ends, because each rewrite lowers the numbers
+    of (loops, sums over lists, bindings) in lexicographic order, or makes a node read a variable that is bound earlier."""
     while True:
         normal = replace(program, functions={name: normalise(f) for name, f in program.functions.items()})
         phases = marked_phases(normal, call_graph(normal))
@@ -76,7 +81,7 @@ def run(program: Program) -> Program:
 
 
 def _as_before(new: Program, old: Program) -> bool:
-    """Whether nothing was simplified. (`==` recurs along chains, which may be longer than the stack is deep.)"""
+    """Whether nothing was simplified. (`==` would recurse along let chains, which may be longer than the stack allows.)"""
     return (new.functions.keys(), new.weights, new.derived) == (old.functions.keys(), old.weights, old.derived) and all(
         f.params == old.functions[name].params and flat(f.body) == flat(old.functions[name].body)
         for name, f in new.functions.items()
@@ -89,7 +94,7 @@ def same(a: Expr, b: Expr) -> bool:
 
 
 def _up_to_names(expr: Expr) -> object:
-    """Equal, and of one hash, for expressions that differ at most in the names they bind."""
+    """A hashable value that is equal for two expressions exactly if they differ at most in the names they bind."""
     free = free_vars(expr)
     return free, flat(rename(expr, _Numbers(free)) if bodies(expr) else expr)
 
@@ -107,9 +112,9 @@ class _Simplifier:
         self._phases = phases
         self._names = Names(names_of(function))
         self._variables = Variables(function)
-        self._copies: dict[str, Atom] = {}  # what a variable was found to be
-        self._there: defaultdict[object, list[Var]] = defaultdict(list)  # the variables in scope, by what they hold
-        self._gone: set[str] = set()  # variables whose only use has taken over what they do
+        self._copies: dict[str, Atom] = {}  # variable -> the atom that it was found to be equal to
+        self._there: defaultdict[object, list[Var]] = defaultdict(list)  # the variables in scope, by the value they hold
+        self._gone: set[str] = set()  # variables whose computation has moved into their only use
 
     def function(self) -> Function:
         return replace(self._function, body=self._chain(self._function.body))
@@ -137,12 +142,12 @@ class _Simplifier:
             out.append((var, value))
             self._variables.bind(var, value)
         tail = map_bodies(self._copied(tail), self._chain)
-        for key in seen:  # out of scope
+        for key in seen:  # the variables of this chain are in scope no longer
             self._there[key].pop()
         return from_lets(out, tail)
 
     def _copied(self, value: Expr) -> Expr:
-        """The node with what its operands are copies of in their place. What is inside it is visited later."""
+        """The node with operands that are copies replaced by their originals. Its bodies are visited later."""
         if isinstance(value, Var):
             return self._copies.get(value.name, value)
         args = [self._copies.get(a.name, a) if isinstance(a, Var) else a for a in operands(value)]
@@ -150,17 +155,19 @@ class _Simplifier:
 
     @staticmethod
     def _may_be_shared(value: Expr) -> bool:
-        """Branches and calls are left as they are: sharing one would join depths."""
+        """Whether a second computation of the value may be left out. Branches, loops and calls with work must not be shared:
+        the two uses would then have one depth."""
         return not isinstance(value, If | Match | Fold | Loop) and (isinstance(value, Op) or not works(value))
 
     def _only_use(self, atom: Atom, by: Var) -> Expr | None:
-        """The definition of a variable that is used just once, for `by`, which is computed as often: not in each round of a
-        loop."""
+        """The definition of a variable whose only use is the computation of `by`, if that is computed as often as the variable
+        (not in each round of a loop, say); else None."""
         if not isinstance(atom, Var) or self._variables.uses(atom) != 1:
             return None
         return self._variables.value(atom) if self._variables.equally_often(atom, by) else None
 
     def _take_over(self, atom: Atom) -> None:
+        """Notes that the computation of a variable has moved into its only use."""
         if isinstance(atom, Var):
             self._gone.add(atom.name)
 
@@ -195,7 +202,7 @@ class _Simplifier:
         return value
 
     def _viewed(self, value: Op) -> Expr:
-        """What a view of all of a tensor is a view of, if that has the same shape."""
+        """The tensor of which `value` shows all, through one view or several, if it has the same shape; else `value`."""
         view: Expr | None = value
         while isinstance(view, Op) and is_view(view):
             (source,) = view.args
@@ -218,7 +225,7 @@ class _Simplifier:
         return isinstance(operand, Var) and self._phases.get(var.name) != self._phases.get(operand.name)
 
     def _biased(self, var: Var, value: Op, product: Atom, bias: Atom) -> Expr | None:
-        """`linear(x, W) + b` with the bias in the product."""
+        """`linear(x, W) + b` as one product with a bias; None if `value` is no such sum."""
         linear = self._only_use(product, var)
         if not isinstance(linear, Op) or linear.op != "linear" or len(linear.args) != 2 or not isinstance(bias, Weight):
             return None
@@ -231,8 +238,8 @@ class _Simplifier:
         return replace(make_op("linear", (*linear.args, bias)), span=linear.span)
 
     def _mapped_twice(self, var: Var, value: Map) -> Expr:
-        """`[g(y) for y in [f(x) for x in xs]]` with one loop, if f calls nothing: its depth is then the same for all x. Markers
-        may put f and g in different phases."""
+        """`[g(y) for y in [f(x) for x in xs]]` as `[g(f(x)) for x in xs]`. Conditions: f has no calls and no control flow, so
+        its depth is the same for all x; and markers do not put f and g into different phases."""
         inner = self._only_use(value.iterable, var)
         if not isinstance(inner, Map) or not _straight(inner.body) or self._apart(var, value.iterable):
             return value

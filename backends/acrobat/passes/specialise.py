@@ -1,10 +1,14 @@
-"""Parameter reuse: one clone of a recursive component for each set of weights it is entered with, and weights in place of
-variables.
+"""Parameter reuse (paper: taint analysis and code duplication): functions are cloned for each set of weights that they are
+called with, and variables that always hold one weight are replaced by it.
 
-A kernel reads a weight once for the whole batch only if it is the same for every call that the kernel serves. A function that
-is called with distinct weights is therefore cloned; then whatever is always one weight becomes that weight, and is passed and
-carried no more. Without cloning, only what is one weight at all call sites does; other weights are gathered like any tensor,
-as are in either case variables that hold a weight at first and a result later (an initial state).
+    a = call scan(@left, @start, xs)          a = call scan(@start, xs)          each clone computes `linear(x, @left)` or
+    b = call scan(@right, @start, xs)         b = call scan_1(@start, xs)        `linear(x, @right)` in place of `linear(x, w)`
+
+A kernel reads a weight once for a whole batch only if the weight is the same in all calls that the kernel serves. So a
+component of the call graph that is entered with different weights is cloned. Then each variable that is always one weight
+becomes that weight and is neither passed nor carried any more. Without cloning this holds only for weights that are the same at
+all call sites; others are gathered like any tensor. A variable that holds a weight first and a result later (an initial state)
+is gathered in either case.
 """
 
 from __future__ import annotations
@@ -29,11 +33,10 @@ FUNCTIONS = 256
 
 
 def run(program: Program, clone: bool = True) -> Program:
-    """`program` with weights where variables are always one weight; with `clone`, after cloning makes that true of more of
-    them.
+    """`program` with weights in place of the variables that always hold one; `clone` clones functions first, so that more do.
 
-    Each round of cloning settles the callees of what the round before has settled, so there are at most as many as components.
-    Raises RuntimeError if there are more: a defect of the compiler.
+    Each round of cloning clones for weights that clones of the round before pass on, so there are at most as many rounds as
+    components of the call graph. Raises RuntimeError if there are more: a defect of the compiler.
     """
     program = remove_dead(program)  # what is never called has no facts
     return _merged(_placed(_settled(program) if clone else program))
@@ -49,7 +52,8 @@ def _settled(program: Program) -> Program:
 
 
 def _cloned(program: Program) -> Program:
-    """One round: the call sites that enter a component are grouped by the weights they bring, and each group gets its own."""
+    """One round of cloning: the call sites that enter a component are grouped by the weights they pass, and each group but the
+    first gets a clone of the component. `program` itself if nothing is cloned."""
     graph = call_graph(program)
     facts = origins(program, graph)
     targets: dict[CallSite, str] = {}
@@ -97,7 +101,7 @@ def _groups(program: Program, graph: CallGraph, facts: Solution[Origin], compone
 
 
 def _retargeted(graph: CallGraph, function: Function, targets: Mapping[CallSite, str], names: Mapping[str, str]) -> Function:
-    """Calls go where `targets` says for their site, or else where `names` says for their callee."""
+    """The function with calls redirected to what `targets` has for their site, or else `names` for the called function."""
 
     def target(call: Call) -> str:
         return targets.get(graph.site(function.name, call)) or names.get(call.function, call.function)
@@ -106,7 +110,7 @@ def _retargeted(graph: CallGraph, function: Function, targets: Mapping[CallSite,
 
 
 def _placed(program: Program) -> Program:
-    """Variables that always are one weight become it."""
+    """The program with each variable that is always one weight replaced by the weight."""
     facts = origins(program, call_graph(program))
     functions = {}
     for name, function in program.functions.items():
@@ -120,7 +124,7 @@ def _placed(program: Program) -> Program:
 
 
 def _merged(program: Program) -> Program:
-    """Clones that have come out alike are one function again, so that one kernel serves the calls of both."""
+    """The program with clones that have become equal merged into one function, so that one kernel serves the calls of both."""
     graph = call_graph(program)
     merged: dict[str, str] = {}
     kept: dict[tuple[Any, ...], tuple[str, ...]] = {}

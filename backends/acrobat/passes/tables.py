@@ -1,9 +1,14 @@
-"""Projections of constants are done once, at load: also that of a table's row, whichever row it will be.
+"""Tables: products of an embedding's rows with weights are computed once, at load, for all rows.
 
-`linear(E[i], W, b)` is row `i` of the table `linear(E, W, b)`, so the product is a lookup: an address, no work. Where the row
-is one part of a product's input (`W [E[i]; h]`, the step of an RNN over words), its share becomes a lookup and the product
-goes over the rest; the share of a weight (an initial state) joins the bias. A row that is known by number stays a row: products
-that differ only in its number are then one kernel, which batches together.
+    x    = row(@E, word)                 derive "E*" = linear(E, "W[0:3]")           the embedding's share, for all words
+    both = cat(x, h)                     x         = row(@E, word)
+    y    = linear(both, @W, @b)          projected = lookup(x, @E, @"E*")            an address, no work
+                                         product   = linear(h, @"W[3:8]", @b)        the product of the other part
+                                         y         = add(product, projected)
+
+If the row is the product's whole input, the lookup takes the place of the product. If a weight (an initial state) is a part of
+the input, its share joins the bias. A row whose number is known when compiling is read as a row of the table by that number, so
+that products which differ only in the number share a kernel. Tables of more than `MAX_ELEMENTS` elements are not made.
 """
 
 from __future__ import annotations
@@ -34,7 +39,7 @@ def projects(program: Program) -> bool:
 
 
 def run(program: Program) -> Program:
-    """`program` (in normal form) with products of weights and of rows of weights done at load."""
+    """`program` (in normal form) with products of rows of weights, and shares of weights in products, computed at load."""
     rows = table_rows(program, call_graph(program))
     derivations = Derivations(program)
     functions = {name: normalise(_Projector(f, rows[name], derivations).function()) for name, f in program.functions.items()}
@@ -61,7 +66,7 @@ class _Projector:
         return from_lets(out, map_bodies(tail, self._chain))
 
     def _with_lookups(self, linear: Op, out: list[Binding]) -> Expr:
-        """What takes the place of the product; further bindings go to `out`."""
+        """The value in place of the product `linear`; further bindings go to `out`."""
         known: list[tuple[InputPart, Weight, Lit | None]] = []
         fixed: list[InputPart] = []
         rest: list[InputPart] = []
@@ -74,19 +79,19 @@ class _Projector:
             else:
                 rest.append(part)
         if not known and not (fixed and rest):
-            return linear  # nothing is known, or everything: then it is constant work
+            return linear  # no part is known, or all are weights: the latter is left to the pass `constants`
         bias = linear.args[2] if len(linear.args) > 2 else None
         assert bias is None or isinstance(bias, Weight)
         for part in fixed:
             assert isinstance(part.atom, Weight)
             share = self._derivations.derive(f"{part.atom.name}*", "linear", (part.atom, self._products.weight(linear, [part])))
             if share.type != TensorT(linear.type.shape[-1:]):  # type: ignore[union-attr]
-                return linear  # a matrix has a share for each of its rows
+                return linear  # the weight is a matrix: each of its rows has a share, which a bias cannot hold
             bias = self._derivations.added(bias, share)
         terms: list[Atom] = []
         for part, table, number in known:
             weights = [table, self._products.weight(linear, [part])]
-            if bias and not rest:  # else the product that is left starts from it, which costs nothing
+            if bias and not rest:  # if a product is left, it adds the bias at no cost
                 weights.append(bias)
                 bias = None
             projected = self._derivations.derive(f"{table.name}*", "linear", weights)
@@ -103,7 +108,8 @@ class _Projector:
         return terms[0] if len(terms) == 1 else self._products.sum(terms, linear.span, out)
 
     def _row(self, atom: Atom) -> tuple[Weight | None, Lit | None]:
-        """The table of vectors that the atom is a row of, and which row, if that is known; (None, None) if it is none."""
+        """(table, number of the row) if the atom is a row of a weight with two dimensions; the number is None if it is not
+        known when compiling. (None, None) for any other atom."""
         if isinstance(atom, Weight):
             derived = self._derivations.derived.get(atom.name)
             if derived is None or derived.op != "index" or dict(derived.attrs)["dim"] != 0:

@@ -1,4 +1,4 @@
-"""Kernels and blocks made once: those that differ in names only are one object, so that they share code and batch together."""
+"""Units made once: kernels or blocks that differ in names only become one object, which shares code and batches together."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ MAX_NAME = 40
 
 
 class UnitPool:
-    """The units of one program so far; at first `known`, which keep their names."""
+    """The units of one program that have been made so far. It begins with `known`, which keep their names."""
 
     def __init__(self, known: Iterable[Kernel | Block] = ()) -> None:
         self._known = {_shape(unit): unit for unit in known}
         self._names = Names({unit.name for unit in self._known.values()})
 
     def share(self, unit: Unit) -> Unit:
-        """The unit equal to this one up to names; itself, under a name of its own, if it is the first."""
+        """The unit of the pool that equals this one up to names; if there is none, this one, added under a new name."""
         shape = _shape(unit)
         if shape not in self._known:
             self._known[shape] = replace(unit, name=self._names.fresh(unit.name))
@@ -33,8 +33,8 @@ class UnitPool:
 
 
 def unit_name(function: str, bindings: Sequence[Binding], users: Sequence[Sequence[int]], results: Sequence[int]) -> str:
-    """A readable name: where the unit stands and what it computes. Where all results go into one tuple, its name is nearer to
-    the source."""
+    """A readable name for a unit: the function it stands in and the variables that it computes. If all results go into one
+    tuple, the tuple's variable is taken instead, because its name is more likely one of the source."""
     into = {j for i in results for j in users[i] if isinstance(bindings[j][1], Tuple)}
     if len(into) == 1 and all(into.issubset(users[i]) for i in results):
         results = [*into]
@@ -43,8 +43,8 @@ def unit_name(function: str, bindings: Sequence[Binding], users: Sequence[Sequen
 
 
 class UnitOperands:
-    """The params of a unit that is being written, and the atoms that its launch gives them: one for each operand and mode.
-    `names` are those taken within the unit."""
+    """The params of a unit that is being written, one for each operand and mode, and the `atoms` that its launch passes for
+    them. `names`: the names that are taken within the unit."""
 
     def __init__(self) -> None:
         self.names = Names()
@@ -56,7 +56,7 @@ class UnitOperands:
         return tuple(self._params.values())
 
     def param(self, atom: Atom, mode: Mode) -> str:
-        """The name of the param that stands for an operand; of a list that is a param of its items' type."""
+        """The name of the param for an operand, made if there is none. The param of a list has the type of its items."""
         assert not isinstance(atom, Lit)
         key = (atom.name, mode)
         if key not in self._params:
@@ -68,7 +68,7 @@ class UnitOperands:
 
 
 def param_name(atom: Atom, names: Names) -> str:
-    """A unit's name for an operand: the variable's, or the last part of the weight's, so that it suits other weights too."""
+    """A new name for a param: the operand's, but of a weight's only the last part, because other weights may be passed too."""
     assert not isinstance(atom, Lit)
     text = atom.name.rpartition(".")[2] if isinstance(atom, Weight) else atom.name
     return names.fresh(re.sub(r"\W+", "_", text))

@@ -1,4 +1,4 @@
-"""What passes ask about the variables of a function: what each is bound to, how often it is used, in which loop it stands."""
+"""What passes ask about the variables of a function: what each is bound to, how often it is used, in which loop it is bound."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from backends.acrobat.ir.visitor import bodies, lets, operands
 
 
 class Variables:
-    """The variables that the lets of a function (in normal form) bind. A pass enters what it binds itself."""
+    """The variables bound by the lets of a function in normal form. A pass has to enter what it adds (`bind`, `use`)."""
 
     def __init__(self, function: Function) -> None:
         self._values: dict[str, Expr] = {}
@@ -29,7 +29,7 @@ class Variables:
                 self._scan(body, id(value) if isinstance(value, Map | Fold | Loop) else loop)
 
     def value(self, atom: object) -> Expr | None:
-        """What a variable is bound to; None for what is no variable, or is bound by a node (a parameter, an item)."""
+        """The value that a let binds the variable to; None for atoms that no let binds (parameters, items, literals)."""
         return self._values.get(atom.name) if isinstance(atom, Var) else None
 
     def bind(self, var: Var, value: Expr) -> None:
@@ -40,9 +40,9 @@ class Variables:
             self._uses[atom.name] += times
 
     def uses(self, var: Var) -> int:
-        """How many operands and ends of let chains the variable is."""
+        """In how many places the variable is an operand or the end of a let chain."""
         return self._uses[var.name]
 
     def equally_often(self, a: Var, b: Var) -> bool:
-        """Whether two variables are bound in the body of one loop, or both in none: each as often as the other."""
+        """Whether two variables are bound in the body of the same loop, or both in none, and so equally often."""
         return self._loops.get(a.name) == self._loops.get(b.name)

@@ -1,8 +1,21 @@
-"""Vertical fusion: every tensor operation becomes part of exactly one kernel, which computes a whole cell in one go.
+"""Vertical fusion (paper: kernel fusion): every tensor operation becomes part of exactly one kernel. Operations that use each
+other's results share a kernel where that is fast, so that the results between them need not be stored.
 
-Element-wise work joins the product or reduction that feeds it, a `cat` of operands becomes the product's left operand, a sum
-over a list an operand of the epilogue. Addresses, and views that no kernel needs inside, stay operations: they cost nothing.
-Groups grow on the dependence graph of a let chain, not in source order, so bindings may change places.
+    p = linear(x, @w)                 kernel cell(x: gathered f32[4], w: shared f32[4, 4], c: gathered f32[4])
+    s = sigmoid(p)                      p = linear(x, w)
+    m = mul(s, c)                       s = sigmoid(p)
+                                        m = mul(s, c)
+                                        return m
+                                      m = launch cell(x, @w, c)
+
+Element-wise work joins the product or reduction that computes its operand; a `cat` of operands becomes the product's left
+operand, a sum over a list an operand of the product's epilogue. Addresses stay operations, and so do views that no kernel takes
+itself: they cost nothing. Groups grow along dependences and not in source order, so bindings may change places.
+
+Operations are put into one kernel under these conditions:
+- The kernel is one product with all else as its operands and epilogue, or works by rows or by elements (`legal.fits`).
+- No path of dependences leaves the kernel and comes back, and no work is delayed (`grouping.Groups`).
+- All have a static depth, or none has; all are of one phase, if the model has `phase` markers.
 """
 
 from __future__ import annotations
@@ -23,8 +36,8 @@ from backends.acrobat.passes.units import UnitOperands, UnitPool, unit_name
 
 
 def run(program: Program, fuse: bool = True, hoist: bool = True) -> Program:
-    """`program` with Launches of kernels in place of operations; without `fuse`, one kernel for each. With `hoist`, operations
-    that have a static depth share no kernel with others: the kernel would have a dynamic depth."""
+    """`program` with launches of kernels in place of operations; without `fuse`, a kernel for each operation. With `hoist`,
+    operations that have a static depth share no kernel with others, which would give it a dynamic depth."""
     program = remove_dead(program)
     functions = {s.function.name: _VerticalFusion(s, fuse).function() for s in scopes(program, UnitPool(), hoist)}
     return replace(program, functions=functions)
@@ -59,7 +72,7 @@ class _VerticalFusion:
 
 @dataclass(frozen=True)
 class _GroupKernel:
-    """A group as a kernel: `atoms` follow its params, `exposed` are the bindings that its results are."""
+    """A group as a kernel. `atoms`: the operand for each of its params; `exposed`: the binding for each of its results."""
 
     kernel: Kernel
     atoms: tuple[Atom, ...]
@@ -70,7 +83,7 @@ class _OperationChain(Chain):
     def __init__(self, owner: _VerticalFusion, bindings: list[Binding], tail: Expr) -> None:
         super().__init__(owner.scope, _cat_for_each_product(bindings, tail, owner) if owner.fuse else bindings, tail)
         self.owner = owner
-        self.kernels: dict[tuple[int, ...], _GroupKernel | None] = {}  # by their members, see `as_kernel`
+        self.kernels: dict[tuple[int, ...], _GroupKernel | None] = {}  # by the bindings in the group, see `as_kernel`
 
     # ---- growing groups
 
@@ -92,11 +105,12 @@ class _OperationChain(Chain):
         return self.emit()
 
     def is_taken(self, i: int) -> bool:
-        """Whether the binding is an operand of a product's group already."""
+        """Whether the binding is a move that a product's group has taken in."""
         return _kind(self.values[i]) is Fusion.MOVE and len(self.groups.members(self.groups.of[i])) > 1
 
     def take_operands(self, product: int, wanted: Callable[[Expr], bool]) -> None:
-        """Moves of which the product's operands are made, if they have no other use and the product reads them in place."""
+        """Merges into a product's group the moves (`cat`, `slice`, ...) that make its operands, down to the last that is
+        `wanted`, if nothing else uses them and the product's kernel can read their sources in place."""
         value = self.values[product]
         assert isinstance(value, Op)
         for arg in value.args[:2]:
@@ -105,8 +119,8 @@ class _OperationChain(Chain):
                 self.merge([self.groups.of[i] for i in path], product)
 
     def take_parts(self, product: int) -> None:
-        """The parts that a product's result is cut into, and as many of their moves to other places as can be, all at once: one
-        part alone would leave a kernel that also has to keep the whole for the others."""
+        """Merges into a product's group the parts that its result is cut into, with as many further moves of these parts as can
+        be. All parts are merged at once: with one of them alone, the kernel would have to store the whole for the others."""
         steps: list[list[int]] = []  # of the moves: the first ones, those of their results, and so on
         last = [product]
         while last := [j for i in last for j in self.users[i] if self.is_move(j)]:
@@ -120,13 +134,13 @@ class _OperationChain(Chain):
         return any(_kind(self.values[m]) is Fusion.PRODUCT for m in self.groups.members(group))
 
     def is_move(self, i: int) -> bool:
-        """Whether the binding is one value with its elements in other places, or fewer of them."""
+        """Whether the binding only moves or selects elements of one other value."""
         value = self.values[i]
         return isinstance(value, Op) and len(value.args) == 1 and _kind(value) is Fusion.MOVE
 
     def moves(self, atom: Atom, wanted: Callable[[Expr], bool]) -> list[int]:
-        """The moves between `atom` and what is computed, down to the last one wanted; [] if there is none. What is part of a
-        product's kernel counts as computed."""
+        """The moves by which `atom` is made, back to the last that is `wanted`; [] if there is none. Each has this one use. A
+        move that is part of a product's kernel is none of them."""
         i = self.index(atom)
         if i is None or _kind(self.values[i]) is not Fusion.MOVE or len(self.users[i]) > 1 or i in self.in_tail:
             return []
@@ -138,13 +152,15 @@ class _OperationChain(Chain):
         return [i, *below] if below or wanted(value) else []
 
     def join_producers(self, i: int) -> None:
-        """Merge with the groups that compute the operands, the latest first; with what cannot be one kernel, not at all."""
+        """Merges binding `i`'s group with the groups that compute its operands, the latest first, wherever that gives one
+        kernel."""
         while True:
             candidates = [g for g in self.producers(i) if g != self.groups.of[i]]
             if not any(self.merge([g], i) for g in candidates):
                 return
 
     def producers(self, i: int) -> list[int]:
+        """The groups that compute operands of binding `i`'s group, the one that can probably start last first."""
         found: dict[int, None] = {}
         for member in self.groups.members(self.groups.of[i]):
             for j in self.groups.dependence.direct(member):
@@ -161,7 +177,8 @@ class _OperationChain(Chain):
         return sorted(found, key=lateness, reverse=True)
 
     def merge(self, groups: Sequence[int], i: int) -> bool:
-        """Make one group of these and binding `i`'s, with the views between them, if that is one kernel and delays nothing."""
+        """Makes one group of these, binding `i`'s and the views between them, if the conditions for a kernel hold; returns
+        whether."""
         wanted = self.with_views({*groups, self.groups.of[i]})
         if self.hoists_some(self.computed(wanted)):
             return False
@@ -174,7 +191,8 @@ class _OperationChain(Chain):
         return True
 
     def surely_fits(self, members: list[int]) -> bool:
-        """Element-wise work on tensors of one type is a kernel (`legal.fits`), which need not be written to know that."""
+        """Whether all members are element-wise work on tensors of one type: that is always a kernel (`legal.fits`), so it need
+        not be built to find out."""
         values = [self.values[m] for m in members]
         return all(_kind(value) is Fusion.ELEMENTWISE and value.type == values[0].type for value in values)
 
@@ -184,15 +202,15 @@ class _OperationChain(Chain):
     # ---- from a group to a kernel
 
     def as_kernel(self, members: list[int]) -> _GroupKernel | None:
-        """The kernel that computes the members' values that are used elsewhere; None if it is not worth being one. It is kept
-        for when the merge is tried again, after others have been made."""
+        """The kernel that computes those values of the members that are used elsewhere; None if there is no fast one. The
+        answer is kept, because the same merge may be tried again after others."""
         key = tuple(members)
         if key not in self.kernels:
             self.kernels[key] = self.written(members)
         return self.kernels[key]
 
     def written(self, members: list[int]) -> _GroupKernel | None:
-        """As `as_kernel`, which keeps it."""
+        """`as_kernel` without keeping: the kernel with views among its results if that fits, or else without."""
         for exposed in dict.fromkeys((self.exposed(members, views=self.owner.fuse), self.exposed(members, views=False))):
             group_kernel = _KernelBuilder(self, exposed).build({i for i in members if not self.is_view[i]})
             if fits(group_kernel.kernel):
@@ -200,8 +218,9 @@ class _OperationChain(Chain):
         return None
 
     def exposed(self, members: list[int], views: bool) -> tuple[int, ...]:
-        """What the group's kernel has as results. A view is one itself, if allowed, where another kernel needs it (so that both
-        may be in one static block) or where it is all that is needed and smaller than the whole."""
+        """The bindings that are the results of the group's kernel. If `views`, these may be views of what the kernel computes:
+        a view that another kernel needs (so that both kernels may be in one static block), and views that are all that is used
+        of a value and together smaller than it."""
         inside = set(members)
         outside: dict[int, dict[int, bool]] = {}  # base -> its views with users outside -> whether those are kernels
         whole: set[int] = set()
@@ -233,10 +252,11 @@ class _OperationChain(Chain):
         return tuple(sorted(results))
 
     def words(self, indices: Iterable[int]) -> int:
+        """The size of a row that holds these values, in 4-byte elements."""
         types = [self.values[i].type for i in indices]
         return displacements(tuple(t for t in types if isinstance(t, TensorT)))[1]
 
-    # ---- the chain again
+    # ---- from groups to the new chain
 
     def emit(self) -> Expr:
         out: list[Binding] = []
@@ -256,7 +276,7 @@ class _OperationChain(Chain):
         return from_lets(self.without_idle_views(out), self.tail)
 
     def without_idle_views(self, bindings: list[Binding]) -> list[Binding]:
-        """Kernels have taken in the views that nothing uses any more, perhaps with the value that they were views of."""
+        """The bindings without the views that nothing uses any more, because kernels take them themselves."""
         used = set(free_vars(self.tail))
         kept = []
         for var, value in reversed(bindings):
@@ -273,7 +293,8 @@ class _OperationChain(Chain):
 
 
 class _KernelBuilder:
-    """Writes a kernel's instructions in the order in which its results need them, which makes equal kernels look equal."""
+    """Writes a kernel's instructions in the order in which its results need them, so that kernels which compute the same way
+    become equal wherever their operations stood."""
 
     def __init__(self, chain: _OperationChain, exposed: tuple[int, ...]) -> None:
         self.chain = chain
@@ -307,13 +328,14 @@ class _KernelBuilder:
             return self.instr(i, computed)
         if isinstance(atom.type, ListT):
             return self.operands.param(atom, Mode.LIST)
-        # A weight among the rows that a product reads is one of them, which happens to be the same for all.
+        # A weight that a product or a move reads as a row operand is gathered as rows are, although all rows are then the same.
         row = _kind(value) is Fusion.MOVE or (value.op == "linear" and k == 0)
         return self.operands.param(atom, Mode.SHARED if isinstance(atom, Weight) and not row else Mode.GATHERED)
 
 
 def _cat_for_each_product(bindings: list[Binding], tail: Expr, owner: _VerticalFusion) -> list[Binding]:
-    """The chain with a `cat` of its own for each product that reads one: to read the pieces in place costs it nothing."""
+    """The chain with a copy of a `cat` for each product that reads it. The product's kernel takes the copy in and reads the
+    pieces in place, which costs nothing."""
     cats = {var.name: value for var, value in bindings if isinstance(value, Op) and value.op == "cat"}
     out: list[Binding] = []
     for var, value in bindings:

@@ -1,4 +1,4 @@
-"""Measurements on disk: one JSON file for each kernel, as its template is today, and processor."""
+"""Measurements on disk: one JSON file for each kernel, processor and state of the templates' sources."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ FORMAT = 1
 
 
 class Measurements:
-    """What is known of one kernel: of the default schedule seconds by rows, of others timings by rows. A file of another
-    format is as none; one that cannot be read is ignored with a warning."""
+    """The measurements of one kernel. `baseline`: rows -> seconds of a call with the default schedule. `timings`: schedule ->
+    rows -> `Timing` against the default. They are read from the file at `path`; a missing file or one of another format is
+    empty, and one that cannot be read is ignored with a warning."""
 
     def __init__(self, path: Path, read: Callable[[Mapping[str, Any]], Any] | None = None) -> None:
-        """`read`: makes a schedule of its fields; by default one of the processor's."""
+        """`read` makes a schedule of its fields as they stand in the file; by default a schedule for the processor."""
         self.path = path
         self.read = read or _processors
         self.baseline: dict[int, float] = {}
@@ -54,7 +55,7 @@ class Measurements:
             }
 
     def write(self) -> None:
-        """A reader sees the old file or the new one. Where nothing can be written, there is a warning."""
+        """Writes the file in one step, so that a reader sees the old or the new one. Warns where nothing can be written."""
         stored = {
             "format": FORMAT,
             "baseline": self.baseline,
@@ -78,7 +79,7 @@ def _processors(fields: Mapping[str, Any]) -> KernelSchedule:
 
 
 def path_for(folder: Path, kernel: Kernel, out_mode: Mode, target: CpuTarget, start: KernelSchedule) -> Path:
-    """Where a kernel's measurements on this machine lie, which compare other schedules with `start`."""
+    """The file for a kernel's measurements on this processor, in which schedules are compared with `start`."""
     text = "\n".join([repr((kernel, out_mode, target, start)), sources_hash(), processor()])
     name = symbol(kernel, out_mode, target).rpartition("_")[0]
     return folder / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
@@ -86,6 +87,6 @@ def path_for(folder: Path, kernel: Kernel, out_mode: Mode, target: CpuTarget, st
 
 @cache
 def processor() -> str:
-    """The model of this machine's processor."""
+    """The model name of this machine's processor; empty if the system does not say."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")

@@ -1,5 +1,5 @@
-// Times a kernel by its address, and the processor's FMA peak beside it. Every parameter of a kernel is an integer or a pointer, so
-// one signature of 64-bit integers calls them all (System V calling convention).
+// Times a kernel that is given by its address, and measures the processor's peak of fused multiply-adds (FMA). Every parameter
+// of a kernel is an integer or a pointer, so one signature of 64-bit integers calls them all (System V calling convention).
 #include <cstdint>
 #include <ctime>
 
@@ -7,14 +7,14 @@ using Kernel = int32_t (*)(int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                            int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t,
                            int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t);
 
-// Seconds this thread has run, so that time given to other programs does not count.
+// Seconds that this thread has run. Time that the processor gave to other programs does not count.
 static double now() {
     timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
 }
 
-// Seconds for one call of the kernel, averaged over `calls`, which take turns with `sets` sets of 32 arguments.
+// Seconds for one call of the kernel, averaged over `calls` calls, which use the `sets` sets of 32 arguments in turn.
 extern "C" double time_kernel(Kernel kernel, const int64_t* arguments, int64_t sets, int64_t calls) {
     const double start = now();
     for (int64_t i = 0; i < calls; ++i) {
@@ -34,7 +34,7 @@ static constexpr double kLanes = 8;
 #endif
 #define FMA(n) "vfmadd231ps %%" REG "14, %%" REG "15, %%" REG #n "\n"
 
-// Floating-point operations per second of twelve independent chains of FMA in registers.
+// Floating-point operations per second of twelve independent chains of FMA in registers, each with `turns` steps.
 extern "C" double fma_peak(int64_t turns) {
     int64_t left = turns;
     const double start = now();

@@ -1,8 +1,8 @@
-"""Choosing the tiles of matrix products on a CUDA device, by running them there: `compile(module, device="cuda", tune=64)`.
+"""Tuning on a CUDA device (`compile(module, device="cuda", tune=64)`): chooses the tiles of products by running them there.
 
-Without it tiles come from a prediction that no device has confirmed (`kernels/cuda/schedule.py`). A candidate is compared with
-what the prediction chooses for the same number of rows; where none is faster, the prediction stands. Measurements are kept for
-each device, by its name, with the version of what compiles kernels.
+Without tuning, tiles come from a prediction that no device has confirmed (`kernels/cuda/schedule.py`). Each candidate is
+compared with the schedule that the prediction chooses for the same number of rows, which stays where no candidate is faster.
+Measurements are kept for each device, by its name, and for each version of the kernels' compiler.
 """
 
 from __future__ import annotations
@@ -32,18 +32,20 @@ LARGEST_EXTENT = 4096
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """The default: what the prediction chooses for each number of rows."""
+    """The default schedule of a product: the variants that the prediction chooses, each from a number of rows on."""
 
     variants: Schedules
 
     def within(self, first: int, last: float) -> Schedules:
-        """Those for launches of `first` rows and more, but fewer than `last`, the first from `first` on."""
+        """The variants for launches of at least `first` and fewer than `last` rows; the first of them begins at `first`."""
         begin = max(i for i, (rows, _) in enumerate(self.variants) if rows <= first)
         kept = [(max(rows, first), schedule) for rows, schedule in self.variants[begin:] if rows < last]
         return tuple(kept)
 
 
 class CudaMeasured(Measured):
+    """Costs as measured on a CUDA device."""
+
     def measurements(self, request: Request, task: Task) -> Measurements:
         text = repr((request.kernel, request.out_mode, self.target, task.default, sources_hash(), compiler_of(self.target)))
         name = symbol(request.kernel, request.out_mode, self.target).rpartition("_")[0]
@@ -57,8 +59,8 @@ class CudaMeasured(Measured):
 def tune(
     requests: Sequence[Request], target: CudaTarget, trials: int, guide: Guide, folder: Path
 ) -> Mapping[Request, Schedules]:
-    """The schedules of those products for which others than the predicted ones are taken, with at most `trials` measured.
-    `folder` keeps measurements. Raises ScheduleWrong, and what the driver says where the device fails."""
+    """The schedules of those products for which tuning takes others than the predicted ones; at most `trials` candidates are
+    measured. `folder` keeps measurements. Raises ScheduleWrong, and UnsupportedCuda with what the driver says if it fails."""
     chosen, tasks = [], []
     for request in requests:
         found = gemm.plan_of(request.kernel)
@@ -82,7 +84,7 @@ def tune(
 
 
 def expanded(schedules: Schedules) -> Schedules:
-    """With what the prediction chooses where the search has left it."""
+    """The schedules with each `Predicted`, which stands for a range of rows, replaced by its variants for that range."""
     ends = [*(rows for rows, _ in schedules[1:]), float("inf")]
     out: list[tuple[int, Any]] = []
     for (first, schedule), last in zip(schedules, ends, strict=True):
@@ -94,7 +96,7 @@ def expanded(schedules: Schedules) -> Schedules:
 
 @cache
 def sources_hash() -> str:
-    """Of all that the text of kernels is made by."""
+    """A hash of all sources that the text of kernels is made by."""
     paths = sorted(path for path in HERE.iterdir() if path.suffix in (".py", ".cuh", ".h"))
     return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
 

@@ -1,8 +1,9 @@
-"""What a kernel costs on a CUDA device: built with its default schedules and another one, and walked there, on rows scattered
-over the device's memory.
+"""Measures what a kernel costs on a CUDA device: builds it with its default schedules and another one, and runs both there, on
+rows that are scattered over the device's memory.
 
-A time is that of one step of a walk, with the barrier after it, as models run kernels: many equal steps in one launch, between
-two events of the driver. Schedules take turns, so that what happens to the device's clock falls on all.
+As in a model, a kernel runs as a step of a *walk*: one launch that goes over many steps with a barrier after each. The walks
+that are timed, between two events of the driver, have equal steps, and a time is that of one step. Schedules take turns, so
+that changes of the device's clock rate affect all of them.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ ALIGN = 256
 
 
 class Walker:
-    """Kernels built together and loaded to the device, and memory for what they are run on, until `close`."""
+    """Kernels that are built together and loaded on the device, and the device's memory for what they run on, until `close`."""
 
     def __init__(self, kernels: Sequence[Emitted[CudaCode]], target: CudaTarget) -> None:
         self.kernels = list({e.symbol: e for e in kernels}.values())
@@ -66,7 +67,7 @@ class Walker:
         self.driver("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
 
     def upload(self, array: np.ndarray) -> int:
-        """The device's address of a copy."""
+        """Copies an array to the device and returns its address there."""
         values = np.ascontiguousarray(array)
         memory = ctypes.c_uint64()
         self.driver("cuMemAlloc_v2", ctypes.byref(memory), ctypes.c_size_t(max(values.nbytes, ALIGN)))
@@ -87,7 +88,7 @@ class Walker:
         return values
 
     def steps(self, emitted: Emitted[CudaCode], arguments: int, rows: int, count: int) -> int:
-        """The address of a schedule of so many equal steps."""
+        """The address, on the device, of a schedule with `count` steps that all run this kernel with these arguments."""
         made = np.zeros((count, 3), np.int64)
         number = kernel_index([e.symbol for e in self.kernels].index(emitted.symbol))
         made.view(np.int32).reshape(count, 6)[:, :4] = number, 1, 0, emitted.code.tiles(rows)
@@ -95,7 +96,7 @@ class Walker:
         return self.upload(made)
 
     def milliseconds(self, steps: int, count: int) -> float:
-        """Of a walk over so many of these steps, by the device's clock."""
+        """Milliseconds, by the device's clock, of one walk over the `count` steps at address `steps`."""
         held = [ctypes.c_uint64(steps), ctypes.c_int64(count), ctypes.c_uint64(self.bar)]
         parameters = (ctypes.c_void_p * 3)(*(ctypes.addressof(h) for h in held))
         stream, took = ctypes.c_void_p(), ctypes.c_float()
@@ -139,7 +140,7 @@ class CudaOperands:
         self.out = [walker.upload(np.arange(rows) * kernel.row_size), 0] if gathered else [0, kernel.row_size]
 
     def arguments(self, weights: dict[str, int]) -> int:
-        """The address of the kernel's arguments with these packed weights."""
+        """The address of the kernel's arguments. `weights`: param -> address of the packed weight."""
         words = [self.base, self.rows]
         for p in self.request.kernel.params:
             words += [weights[p.name]] if p.mode is Mode.SHARED else self.words[p.name]
@@ -147,7 +148,8 @@ class CudaOperands:
 
 
 class CudaBench:
-    """One kernel with its default variants, and rows to run it on. Raises UnsupportedCuda where the device fails."""
+    """Measures one kernel for several numbers of rows (`extents`). `usual`: its default variants, each from a number of rows
+    on. Raises UnsupportedCuda where the device fails."""
 
     def __init__(self, request: Request, target: CudaTarget, extents: Sequence[int], usual: Schedules) -> None:
         self.request, self.target, self.extents, self.usual = request, target, extents, usual
@@ -159,7 +161,7 @@ class CudaBench:
         return self._compare(schedule)
 
     def _compare(self, schedule: CudaSchedule | None) -> dict[int, Timing]:
-        """The schedule, by default none, against the default variant for each number of rows."""
+        """The schedule against the default variant, by rows; with None only the default variants are timed."""
         made = {s: emit(self.request.kernel, self.request.out_mode, self.target, s) for s in (*self._usual(), schedule) if s}
         walker = Walker(list(made.values()), self.target)
         try:
@@ -195,6 +197,7 @@ class CudaBench:
     def _check(
         self, walker: Walker, operands: CudaOperands, runs: Sequence[tuple[Any, int]], schedule: CudaSchedule | None
     ) -> None:
+        """Raises ScheduleWrong if the runs, pairs of a kernel and its arguments' address, give different results."""
         answers = []
         for emitted, arguments in runs:
             walker.write(operands.base, operands.empty)
@@ -205,7 +208,7 @@ class CudaBench:
             raise ScheduleWrong(f"{name}: {schedule} gives other results than the default one for {rows} rows")
 
     def _turns(self, walker: Walker, rows: int, runs: Sequence[tuple[Any, int]]) -> Timing:
-        """All in turns, the first of which changes from round to round."""
+        """Times the runs in turns, in the other order in every second round."""
         once = walker.milliseconds(walker.steps(*runs[0], rows, 1), 1)
         count = max(1, min(MOST_STEPS, int(TURN_MS / max(once, 1e-6))))
         steps = [walker.steps(emitted, arguments, rows, count) for emitted, arguments in runs]

@@ -1,8 +1,9 @@
-"""What a kernel costs on this machine: compiled, loaded, and run on rows scattered over memory, beside the default schedule.
+"""Measures what a kernel with some schedule costs on this machine: compiles and loads it, and runs it in turns with the default
+schedule, on rows that are scattered over memory.
 
-Times are of this thread's own running, so other programs do not count; what they do to caches and clock falls on both, for
-the two take turns. Calls go round several copies of the weights, which together exceed a second-level cache: in a model other
-kernels run in between.
+Times are those that the thread itself runs, so the time of other programs does not count; what these do to caches and clock
+rate affects both schedules, because they take turns. Calls use several copies of the weights in turn, which together exceed a
+second-level cache, because in a model other kernels run in between.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class ScheduleWrong(RuntimeError):
 
 
 def shared_object(source: Path, target: Path) -> ctypes.CDLL:
-    """The loaded library of one source or object file. Raises BuildError."""
+    """Compiles or links one source or object file to the shared library `target` and loads it. Raises BuildError."""
     command = [compiler(), "-O2", "-march=native", "-shared", "-fPIC", "-o", str(target), str(source)]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode != 0:
@@ -60,7 +61,7 @@ def shared_object(source: Path, target: Path) -> ctypes.CDLL:
 
 @cache
 def clock() -> ctypes.CDLL:
-    """The timing loops, compiled once a process."""
+    """The timing loops of clock.cpp, compiled once in a process."""
     with tempfile.TemporaryDirectory(prefix="acrobat-") as folder:
         library = shared_object(Path(__file__).with_name("clock.cpp"), Path(folder) / "clock.so")
     library.time_kernel.restype = library.fma_peak.restype = ctypes.c_double
@@ -70,7 +71,7 @@ def clock() -> ctypes.CDLL:
 
 
 class Loaded:
-    """A compiled kernel in this process."""
+    """A compiled kernel, loaded into this process."""
 
     def __init__(self, emitted: Emitted[CpuCode]) -> None:
         self.parts, self.scratch_size, self.packs = emitted.code.parts, emitted.code.scratch_size, emitted.packs
@@ -81,7 +82,7 @@ class Loaded:
 
 
 class Weights:
-    """Random values for a kernel's shared operands, packed as it wants them; `copies` of each."""
+    """Random weights, packed as `packs` says; of each `copies`, in all about `bytes_wanted`, but at most MAX_COPIES."""
 
     def __init__(self, kernel: Kernel, packs: Mapping[str, Packing], bytes_wanted: int = WEIGHT_BYTES) -> None:
         rng = np.random.default_rng(0)
@@ -96,7 +97,8 @@ class Weights:
 
 
 class Operands:
-    """A kernel's arguments for `rows` rows, results in rows one after the other."""
+    """Random operands and arguments of a kernel for `rows` rows, with one set of arguments for each copy of the weights.
+    Results lie row after row at the beginning of `memory`."""
 
     def __init__(self, kernel: Kernel, out_mode: Mode, rows: int, weights: Weights) -> None:
         self.rows = rows
@@ -142,13 +144,13 @@ class Operands:
         return array.ctypes.data
 
     def answers(self, compiled: Loaded) -> np.ndarray:
-        """All results of one call; what is not written is NaN."""
+        """The results of one call, all rows; elements that the kernel does not write are NaN."""
         self.results[:] = np.nan
         self.seconds(compiled, 1)
         return self.results.copy()
 
     def seconds(self, compiled: Loaded, calls: int) -> float:
-        """For one call."""
+        """Seconds for one call, averaged over `calls`."""
         if len(self.scratch) < compiled.scratch_size + 1:
             self.scratch = aligned(np.zeros(compiled.scratch_size + 1, np.float32))
         self.arguments[:, PARTS_AT] = compiled.parts
@@ -157,13 +159,13 @@ class Operands:
 
 
 def calls_of(once: float, copies: int) -> int:
-    """Calls of a turn, where one takes so many seconds and there are so many copies of the weights."""
+    """The number of calls in a turn, if one call takes `once` seconds and there are this many copies of the weights."""
     once = max(once, 1e-9)
     return max(1, min(copies, int(LONGEST_TURN_S / once)), int(TURN_S / once))
 
 
 class Bench:
-    """One kernel, its default schedule (or `start`) loaded, with operands for each number of rows."""
+    """Measures one kernel for several numbers of rows. Schedules are compared with `start`, or with the default one."""
 
     def __init__(
         self, kernel: Kernel, out_mode: Mode, target: CpuTarget, extents: Sequence[int], start: KernelSchedule | None = None
@@ -193,14 +195,14 @@ class Bench:
             if not np.allclose(o.answers(own), self.expected[rows], rtol=1e-4, atol=1e-4, equal_nan=True):
                 raise ScheduleWrong(f"{self.kernel.name}: {schedule} gives other results than the default one for {rows} rows")
         timings = {rows: self._turns(own, rows, ROUNDS) for rows in self.operands}
-        # What looks like a gain is looked at again, for the best of many is partly the luckiest.
+        # A gain is measured again with more rounds: of many schedules, the one that seems fastest is partly just lucky.
         for rows, timing in timings.items():
             if timing.ratio < PROMISING:
                 timings[rows] = self._turns(own, rows, MORE_ROUNDS)
         return timings
 
     def _turns(self, own: Loaded, rows: int, rounds: int) -> Timing:
-        """Both schedules in turns; who is first changes from round to round."""
+        """Times both schedules in turns, in the other order in every second round."""
         operands, calls = self.operands[rows], self.calls[rows]
         seconds: dict[Loaded, list[float]] = {self.default: [], own: []}
         for turn in range(rounds):

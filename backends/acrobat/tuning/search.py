@@ -1,7 +1,7 @@
-"""Which schedules are tried, and which are taken. Knows nothing of how costs are found.
+"""The search: which schedules of which kernels are tried, and which are taken. How costs are found is left to `Costs`.
 
-Trials go one by one to the kernel with the largest share of the time for each trial it has had (D'Hondt's rule), so those of
-a smaller budget are the first of a larger one's.
+Trials are given one by one to the kernel with the largest quotient of its share of the time and the number of its trials plus
+one (D'Hondt's rule). So a larger budget tries all that a smaller one tries, and more.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LARGEST_EXTENT = 128
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Seconds of one call with the default schedule, and how many times as long another one takes."""
+    """`default`: seconds of one call with the default schedule. `ratio`: time of another schedule divided by the default's."""
 
     default: float
     ratio: float
@@ -36,7 +36,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Task:
-    """A kernel to tune: how many calls have how many rows, and the schedules to try, the most promising first."""
+    """A kernel to tune. `extents`: number of rows -> number of calls. `candidates`: the schedules to try, in that order."""
 
     extents: Mapping[int, float]
     default: Any
@@ -44,18 +44,21 @@ class Task:
 
 
 class Costs(Protocol):
-    """What schedules cost. Tasks are named by their number."""
+    """What schedules cost. Tasks are named by their position in the list that `search` is given."""
 
     def baseline(self, task: int) -> Mapping[int, float]:
         """Seconds of one call with the default schedule, at each of the task's numbers of rows."""
         ...
 
-    def measure(self, task: int, schedule: Any) -> Mapping[int, Timing]: ...
+    def measure(self, task: int, schedule: Any) -> Mapping[int, Timing]:
+        """The schedule against the default one, at each of the task's numbers of rows."""
+        ...
 
 
 def extents(launches: Mapping[int, float], largest: int = LARGEST_EXTENT) -> dict[int, float]:
-    """Of all numbers of rows those that take most time, each with the calls of itself and of those that are nearest to it. From
-    `largest` on time grows in proportion."""
+    """The numbers of rows to measure at, at most MAX_EXTENTS, those that take most time, with their numbers of calls.
+    `launches`: rows -> number of calls, at all numbers of rows. Other calls are added to the nearest of the kept numbers,
+    weighted by their rows. From `largest` rows on, time is taken to grow in proportion to rows."""
     calls: dict[int, float] = {}
     for rows, often in launches.items():
         at = min(rows, largest)
@@ -69,7 +72,7 @@ def extents(launches: Mapping[int, float], largest: int = LARGEST_EXTENT) -> dic
 
 
 def allocate(shares: Sequence[float], limits: Sequence[int], trials: int) -> list[int]:
-    """How many of the trials each kernel gets, at most its limit; none without a share."""
+    """How many of the trials each kernel gets, by D'Hondt's rule: at most its limit, and none if its share is 0."""
     given = [0] * len(shares)
     for _ in range(trials):
         open_ones = [i for i, share in enumerate(shares) if share > 0 and given[i] < limits[i]]
@@ -80,7 +83,7 @@ def allocate(shares: Sequence[float], limits: Sequence[int], trials: int) -> lis
 
 
 def search(tasks: Sequence[Task], trials: int, costs: Costs, guided: bool) -> list[Schedules]:
-    """The schedules for each task. `guided`: trials go where time goes; else evenly to all kernels."""
+    """The chosen schedules for each task. `guided`: trials are distributed by the kernels' shares of the time, else evenly."""
     shares = [1.0] * len(tasks)
     if guided:
         baselines = [costs.baseline(i) for i in range(len(tasks))]
@@ -93,26 +96,26 @@ def search(tasks: Sequence[Task], trials: int, costs: Costs, guided: bool) -> li
 
 
 def choose(task: Task, timings: Mapping[Schedule, Mapping[int, Timing]]) -> Schedules:
-    """The variants with the least time in sum, at most MAX_VARIANTS, each for a range of rows."""
+    """The variants, at most MAX_VARIANTS, each for a range of rows, with the least time in sum. `timings`: what was tried."""
     rows = sorted(task.extents)
     if not timings:
         return ((0, task.default),)
 
     def cost(schedule: Schedule, at: int) -> float:
-        """Seconds of all calls with so many rows. The default's own time differs a little from one comparison to another."""
+        """Seconds of all calls with `at` rows, by the least time of the default that was measured: it varies a little."""
         usual = min(t[at].default for t in timings.values()) * task.extents[at]
         return usual if schedule == task.default else usual * timings[schedule][at].ratio
 
     costs = {s: [cost(s, at) for at in rows] for s in (task.default, *timings)}
 
     def best(first: int, last: int) -> tuple[float, Schedule]:
-        """Of the schedules for the extents from `first` up to `last`."""
+        """(seconds, schedule) for extents number `first` up to `last`: the fastest if it saves MARGIN, else the default."""
         usual = sum(costs[task.default][first:last])
         least, schedule = min(((sum(c[first:last]), s) for s, c in costs.items()), key=lambda pair: pair[0])
         return (least, schedule) if least <= (1 - MARGIN) * usual else (usual, task.default)
 
     def split(first: int, variants: int) -> tuple[float, list[tuple[int, Schedule]]]:
-        """The best variants, at most so many, for the extents from `first` on."""
+        """(seconds, variants) of the best variants, at most this many, for the extents from number `first` on."""
         whole, schedule = best(first, len(rows))
         found = (whole, [(first, schedule)])
         if variants > 1:

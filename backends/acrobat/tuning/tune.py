@@ -1,11 +1,12 @@
-"""Tuning of a program's kernels (paper: auto-scheduling, with profile-guided optimization).
+"""Tuning of a program's kernels on the processor (paper: auto-scheduling, with profile-guided optimization).
 
-With a profile, each kernel is measured at the numbers of rows that its launches had, and trials go where time goes. Without
-one, every kernel is measured at one number of rows, and what is best there serves all; trials then go where the program's loops
-and recursions say that time goes (static weights), or evenly to all kernels.
+With a profile, each kernel is measured at the numbers of rows that its launches had, and trials are distributed by the kernels'
+shares of the time. Without one, each kernel is measured at one number of rows, and the best schedule there serves all; trials
+are then distributed by how often loops and recursions run each kernel (static weights, `analyses/importance.py`), or evenly.
 
-A search starts from the default schedules, which were found by measuring on other machines, so that it finds little; or from
-the templates' plain loops, in an order without meaning, as the paper's auto-scheduler does: that shows what tuning is worth.
+The search starts from the default schedules. These were found by measuring on other machines, so it finds little. With
+`untuned` it starts from the templates' plain loops and tries candidates in an arbitrary order, as the paper's auto-scheduler
+does: that shows what tuning is worth.
 """
 
 from __future__ import annotations
@@ -30,27 +31,28 @@ ESTIMATE = 64
 
 @dataclass(frozen=True)
 class Guide:
-    """How often each kernel, named by its symbol with the default schedule, has launches of how many rows: as a profile has it,
-    as static weights have it, or, with neither, the same for all. `weighs` says whether trials go where time goes."""
+    """What tuning knows of launches. `known`: kernel (its symbol with the default schedule) -> number of rows -> number of
+    launches, from a profile or from static weights; None if neither is given."""
 
     known: Mapping[str, Mapping[int, float]] | None = None
 
     @property
     def weighs(self) -> bool:
+        """Whether trials are distributed by the kernels' shares of the time, and not evenly."""
         return self.known is not None
 
     def launches(self, symbol: str) -> Mapping[int, float]:
-        """None at all for a kernel that did not run."""
+        """Number of rows -> number of launches of a kernel; empty for a kernel that did not run."""
         return {ESTIMATE: 1.0} if self.known is None else self.known.get(symbol, {})
 
     @staticmethod
     def static(runs: Mapping[str, float]) -> Guide:
-        """From how often one instance is expected to run each kernel."""
+        """A guide from static weights: symbol of a kernel -> how often one instance is expected to run it."""
         return Guide({symbol: {ESTIMATE: often} for symbol, often in runs.items()})
 
 
 class Runs(Protocol):
-    """One kernel with operands for several numbers of rows, on the device."""
+    """Runs one kernel on the device, with operands for several numbers of rows."""
 
     def baseline(self) -> Mapping[int, float]:
         """Seconds of one call with the default schedule, by rows."""
@@ -62,7 +64,7 @@ class Runs(Protocol):
 
 
 class Measured:
-    """Costs as measured here, or as kept from an earlier time. A device overrides the last two methods."""
+    """Costs as measured now, or earlier and kept in `folder`. A device overrides the last two methods."""
 
     def __init__(self, requests: Sequence[Request], tasks: Sequence[Task], target: Any, folder: Path) -> None:
         self.requests = requests
@@ -94,14 +96,15 @@ class Measured:
 
     def _bench(self, task: int) -> Runs:
         if task not in self.benches:
-            self.benches = {task: self.bench(self.requests[task], self.tasks[task])}  # the one before gives its memory back
+            self.benches = {task: self.bench(self.requests[task], self.tasks[task])}  # only one: it holds much memory
         return self.benches[task]
 
     def measurements(self, request: Request, task: Task) -> Measurements:
-        """What is kept of a kernel."""
+        """The kept measurements of a kernel."""
         return Measurements(path_for(self.folder, request.kernel, request.out_mode, self.target, task.default))
 
     def bench(self, request: Request, task: Task) -> Runs:
+        """The kernel, ready to be measured at the task's numbers of rows."""
         return Bench(request.kernel, request.out_mode, self.target, tuple(task.extents), task.default)
 
 
@@ -114,8 +117,9 @@ def tune(
     folder: Path,
     untuned: bool = False,
 ) -> dict[Request, Schedules]:
-    """The schedules of those kernels for which another than the default one is taken, with at most `trials` measured; with
-    `untuned` the search starts from plain loops. `folder` keeps measurements. Raises ScheduleWrong."""
+    """The schedules of those kernels for which tuning takes others than the default one; at most `trials` candidates are
+    measured. With `untuned` the search starts from plain loops. `threads`: the number that will run the kernels. `folder` keeps
+    measurements. Raises ScheduleWrong."""
     chosen, tasks = [], []
     for request in requests:
         launches = guide.launches(symbol(request.kernel, request.out_mode, target))
@@ -138,5 +142,5 @@ def tune(
 
 
 def unordered(schedules: Sequence[KernelSchedule], request: Request) -> list[KernelSchedule]:
-    """The schedules in an order without meaning, always the same for one kernel."""
+    """The schedules in an arbitrary order, always the same for one kernel."""
     return random.Random(request.kernel.name).sample(schedules, len(schedules))

@@ -1,4 +1,4 @@
-"""Programs by hand: `Chain` collects bindings, so a body is written top down."""
+"""Helpers to write programs of the core IR by hand."""
 
 from __future__ import annotations
 
@@ -37,6 +37,8 @@ def lit(value: int | float) -> Lit:
 
 
 class Chain:
+    """Collects bindings, so that a body can be written top down: `x = chain("x", value)` binds a variable."""
+
     def __init__(self) -> None:
         self._bindings: list[tuple[Var, Expr]] = []
 

@@ -1,5 +1,5 @@
-"""The programs that several tests share: a TreeLSTM, and a BiRNN whose scans are loops or recursions over weights as
-arguments."""
+"""The programs that several tests share: a TreeLSTM, and a BiRNN whose two scans are calls of one function with different
+weights. The function scans by a loop or by a recursion."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STATE = pair(H, H)
 
 
 def treelstm() -> Program:
-    """forward = classifier of encode(tree); a leaf's projection depends on its word only."""
+    """`forward` is the classifier of `encode(tree)`. The projection of a leaf depends on its word only."""
     leaf = Chain()
     x = leaf("x", op("row", weight("embedding", TABLE), Var("word", INT)))
     projected = leaf("projected", op("linear", x, weight("W")))
@@ -65,7 +65,7 @@ def treelstm() -> Program:
 
 
 def _scan_loop() -> Expr:
-    """scan(w, state, xs): all states of the loop."""
+    """The body of scan(w, start, xs) as a loop; it gives the list of all states."""
     w, start, xs = Var("w", W), Var("start", H), Var("xs", HS)
     x, state, states = Var("x", H), Var("state", H), Var("states", HS)
     step = Chain()
@@ -80,7 +80,7 @@ def _scan_loop() -> Expr:
 
 
 def _scan_recursion() -> Expr:
-    """scan(w, state, xs): the same, one call for each element."""
+    """The body of scan(w, start, xs) as a recursion with one call for each element; it gives the list of all states."""
     w, start, xs = Var("w", W), Var("start", H), Var("xs", HS)
     step = Chain()
     x = step("x", host("list.get", H, xs, lit(0)))
@@ -97,7 +97,7 @@ def _scan_recursion() -> Expr:
 
 
 def birnn(recursive: bool) -> Program:
-    """forward = the classifier of both scans' states, zipped."""
+    """`forward` is the classifier of the states of both scans, zipped."""
     words = Var("words", ListT(INT))
     word = Var("word", INT)
     top = Chain()

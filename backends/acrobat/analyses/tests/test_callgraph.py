@@ -1,4 +1,4 @@
-"""Components of the call graph, each found once, callees first; recursion; call sites."""
+"""The call graph: components are found once and listed callees first; which functions are recursive; call sites."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def graph(**calls: list[str]) -> CallGraph:
 
 
 def test_bug_8_each_component_is_found_once_and_after_all_that_it_calls() -> None:
-    """The original runs Tarjan's algorithm twice, and orders by whichever path it meets first. `leaf` is at the end of
-    a short path and of a long one."""
+    """ACRoBat's original code runs Tarjan's algorithm twice, and orders components by the path that it finds first. Here `leaf`
+    is at the end of a short path and of a long one."""
     g = graph(forward=["leaf", "a", "odd"], a=["b"], b=["leaf", "b"], odd=["even"], even=["odd", "leaf"], leaf=[])
     assert sorted(g.components) == [("a",), ("b",), ("forward",), ("leaf",), ("odd", "even")]
     for caller, callees in g.callees.items():

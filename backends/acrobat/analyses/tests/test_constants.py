@@ -1,4 +1,4 @@
-"""Origins of values: what is one weight always, what only at first, and what one context cannot say of another."""
+"""Origins of values: variables that are always one weight, or one at first only, and facts that are kept apart by context."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_components_of_a_tuple_keep_apart() -> None:
 
 
 def test_fields_of_a_union_keep_apart_and_nesting_joins() -> None:
-    """A stack of two: its values are a computed one and a weight, its weights are one and the same."""
+    """A stack of two elements: `value` is computed in one and a weight in the other, `weight` is one weight in both."""
     stack = DataT("Stack")
     chain = Chain()
     empty = chain("empty", Construct("Empty", (), stack))
@@ -90,7 +90,7 @@ def test_work_on_weights_is_no_weight() -> None:
 
 
 def test_fixpoint_needs_more_rounds_than_the_original_has() -> None:
-    """A value that takes 40 calls of a recursion to come round: the weights of a long rotation reach its first parameter."""
+    """A recursion rotates 40 parameters: each weight reaches the first. ACRoBat's original code stops after ten rounds."""
     count = 40
     params = tuple(Var(f"p{i}", W) for i in range(count))
     chain = Chain()

@@ -1,4 +1,4 @@
-"""Dependence inside a let chain: direct and transitive, through nested bodies; what may join one operation or one unit."""
+"""Dependence inside a let chain: direct, transitive and through nested bodies; which bindings are independent of each other."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_names_inside_a_body_count_and_what_it_binds_does_not() -> None:
 
 
 def test_bug_6_grouped_siblings_are_checked_for_dependence() -> None:
-    """The original fuses consecutive calls of one function side by side without asking: a = f(x); b = f(a)."""
+    """ACRoBat's original code fuses consecutive calls of one function without checking dependence: a = f(x); b = f(a)."""
     d = chain(a=op("x", "y"), b=op("a", "y"), c=op("x", "x"))
     assert not d.independent([0, 1])
     assert d.independent([0, 2]) and d.independent([1, 2])

@@ -1,4 +1,4 @@
-"""Static depths: hoisted work, what recursion and loops make dynamic, and that users never stand above what they use."""
+"""Static depths: which work is hoisted, which is dynamic by recursion and loops, and that work stands after what it uses."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def test_birnn_projection_of_inputs_is_hoisted_out_of_the_scan(recursive: bool) 
 
 
 def test_bug_1_dynamic_depths_start_after_all_static_ones() -> None:
-    """The original restarts its counter at 0 after a wait, where hoisted work still stands; its users then ran before it."""
+    """ACRoBat's original code counts from 0 again after a wait: work then ran before hoisted work that it uses."""
     assert depths(treelstm()).base == 2
     p = program(function("forward", (X,), X))
     assert depths(p).base == 0 and depths(p).max_static == -1
 
 
 def test_bug_2_work_stands_below_its_deepest_operand() -> None:
-    """The original gives a group the minimum of its members' depths: a user could run before what it uses."""
+    """ACRoBat's original code gives a group of operations the least of their depths, so it could run before its operands."""
     chain = Chain()
     a = chain("a", op("tanh", X))
     b = chain("b", op("tanh", a))
@@ -52,7 +52,7 @@ def test_bug_2_work_stands_below_its_deepest_operand() -> None:
 
 
 def test_bug_3_an_empty_list_of_elements_gives_no_depth_from_nothing() -> None:
-    """The original takes the minimum over no elements. Here a sum over no elements stands at 0, and so does what follows."""
+    """ACRoBat's original code takes a minimum over no elements. Here a sum over an empty list has depth 0, its users 1."""
     chain = Chain()
     empty = chain("empty", ListOf((), ListT(H)))
     each = Var("each", H)
@@ -63,7 +63,7 @@ def test_bug_3_an_empty_list_of_elements_gives_no_depth_from_nothing() -> None:
 
 
 def test_a_function_of_its_own_result_is_dynamic() -> None:
-    """Call sites are joined, so in `f(f(x))` the depth rises without end, as in a recursion."""
+    """Call sites are joined, so in `f(f(x))` the depth rises for ever, as in a recursion."""
     inner, outer = Chain(), Chain()
     once = outer("once", call("f", H, X))
     p = program(
@@ -74,7 +74,7 @@ def test_a_function_of_its_own_result_is_dynamic() -> None:
 
 
 def test_a_work_with_two_call_sites_has_one_depth_and_its_users_see_it() -> None:
-    """Merging depths over contexts only at the end would put `late` at 1, above the 3 that its operand really has."""
+    """If contexts were joined only at the end, `late` would stand at 1, before its operand, whose work has depth 3."""
     n = Var("n", INT)
     inner = Chain()
     y = inner("y", op("tanh", X))
@@ -114,7 +114,7 @@ def test_elements_of_a_map_share_a_depth_and_those_of_a_fold_do_not() -> None:
 
 
 def test_a_loop_that_only_hands_on_stays_static() -> None:
-    """Two variables that swap once: they rise a few times, and then no more."""
+    """Two variables that a loop exchanges: their depths rise a few times and then no more."""
     e, a, b = Var("e", INT), Var("a", H), Var("b", H)
     chain = Chain()
     y = chain("y", op("tanh", X))

@@ -1,7 +1,7 @@
-"""The depth rule, checked by running the workloads' models: nothing is launched at or above the depth of what it uses.
+"""The depth rule, checked by running the workloads' models and random programs: work stands after all work that it uses.
 
-Depths are counted as the generated code counts them: work that is static stands at its own depth, all other work at the
-largest depth of its operands, but not before the base; a result can be used one level below.
+Depths are counted as the generated code counts them: static work stands at its static depth, all other work at the largest
+depth from which its operands can be used, but not before the base; a result can be used from the next depth on.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from backends.acrobat.passes.tests.random_programs import live_samples
 
 
 class Tracked(np.ndarray[Any, Any]):
-    """A tensor that knows the first depth at which it can be used."""
+    """A tensor with the first depth at which it can be used."""
 
     depth: int
 
 
 class Counting(Interpreter):
+    """An interpreter that counts depths, fails where static work uses a tensor too early, and keeps the depths of all work."""
+
     def __init__(self, program: Program) -> None:
         super().__init__(program)
         self.static = static_depths(program, CallGraph(program))
@@ -47,7 +49,7 @@ class Counting(Interpreter):
         depth = max((getattr(x, "depth", 0) for x in operands), default=0)
         result = np.asarray(super()._op(op, env)).view(Tracked)
         if is_work(op):
-            name = self.names.get(id(op))  # None: work that is bound to nothing
+            name = self.names.get(id(op))  # None: work that is bound to no variable
             static = self.static.depths.get(name) if name else None
             assert static is None or depth <= static < self.static.base, f"{name} at {static} uses {depth}"
             depth = max(depth, self.static.base) if static is None else static

@@ -1,4 +1,4 @@
-"""The engine of the forward analyses by itself, with lattices that no analysis of the compiler uses."""
+"""The engine of the forward analyses, with lattices that are made for these tests."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Sources:
 
 
 class Largest(Sources):
-    """The largest int that a scalar may be, which nothing bounds: what has risen three times counts as unbounded."""
+    """The largest int that a scalar may be: a lattice of unbounded height. A value that rises a fourth time is widened."""
 
     bottom: Any = 0
     unbounded = 1 << 40
@@ -161,7 +161,7 @@ def test_what_is_not_reached_has_no_facts() -> None:
 
 
 def test_a_recursion_runs_to_its_fixpoint() -> None:
-    """f(a, b) = f(b, c) or a: in the end `a` may be any of the three."""
+    """f(a, b) = f(b, c) or a: in the end `a` may be any of the weights one, two and c."""
     a, b = Var("a", W), Var("b", W)
     stop = Var("stop", BOOL)
     f = function("f", (a, b, stop), If(stop, a, call("f", W, b, weight("c"), stop), W))
@@ -173,7 +173,7 @@ def test_a_recursion_runs_to_its_fixpoint() -> None:
 
 
 def test_carried_variables_of_a_loop_run_to_their_fixpoint() -> None:
-    """Three variables that change places in each round have each other's values in the end."""
+    """Three variables that change places in each round: each may have the start of any of them."""
     p, q, r = (Var(v, W) for v in "pqr")
     three = TupleT((W, W, W))
     xs = Var("xs", ListT(INT))
@@ -187,7 +187,7 @@ def test_carried_variables_of_a_loop_run_to_their_fixpoint() -> None:
 
 
 def test_what_rises_without_end_is_widened() -> None:
-    """`n + 1` in a loop and in a recursion; straight code is as precise as the lattice."""
+    """`n + 1` is widened in a loop and in a recursion. In straight code nothing is widened."""
     n, m = Var("n", INT), Var("m", INT)
     rounds = Loop((n,), (lit(1),), Lit(True, BOOL), host("add", INT, n, lit(1)), INT)
     chain = Chain()
@@ -213,8 +213,7 @@ def test_work_joins_all_of_its_operands() -> None:
 @settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
 @given(programs(waits=True))
 def test_the_result_is_a_fixpoint(p: Program) -> None:
-    """Of random programs: running any function once more on what was found changes nothing, and every variable has a value of
-    as many leaves as its type has."""
+    """Evaluating a function once more on the result changes nothing, and parameters have as many leaves as their types."""
     graph = CallGraph(p)
     for contexts in (True, False):
         facts = analyse(p, Sources(), graph, contexts)

@@ -1,6 +1,6 @@
-"""Whether `parallel` is told right from wrong: by hand on programs of each kind, and on random ones against reachability.
+"""Which uses of `parallel` are problems: programs of each kind by hand, and random straight-line code against reachability.
 
-How the message reads in the user's source is tested in backends/acrobat/tests/test_marker_errors.py."""
+The messages for the user's source are tested in backends/acrobat/tests/test_marker_errors.py."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def both(a: Atom, b: Atom) -> Expr:
 
 
 def wrong(chain: Chain, tail: Expr, *others: Function) -> bool:
-    """Whether there is a problem in the function that the chain is the body of."""
+    """Whether a program whose entry has this chain as its body has a problem."""
     p = program(function("forward", (X, Y, XS, TAKEN), chain.end(tail)), *others)
     return bool(dependent(p, CallGraph(p)))
 
@@ -44,7 +44,7 @@ def test_two_that_use_the_same() -> None:
 
 
 def test_what_was_given_may_be_used() -> None:
-    """An argument of `parallel` that the function was given was there before."""
+    """An argument of `parallel` that is a parameter of the function was computed before."""
     chain = Chain()
     a = chain("a", op("tanh", X))
     assert not wrong(chain, both(X, a))
@@ -100,7 +100,8 @@ def test_a_list_that_is_written_out() -> None:
 
 @st.composite
 def straight(draw: st.DrawFn) -> tuple[list[tuple[int, int]], int, int]:
-    """Operations on two operands each, as indices of what stands before (the first two are given), and two of them."""
+    """(operands, a, b): random operations, each with the indices of its two operands among the two inputs and the operations
+    before it; and the numbers of two different operations."""
     count = draw(st.integers(2, 12))
     operands = [(draw(st.integers(0, i + 1)), draw(st.integers(0, i + 1))) for i in range(count)]
     a, b = draw(st.lists(st.integers(0, count - 1), min_size=2, max_size=2, unique=True))

@@ -45,6 +45,6 @@ def test_the_pipeline_looks_at_each_program_once(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(module, name, Counted)
     program = workload("birnn")[0]
-    program = replace(program, functions=dict(program.functions))  # of which nothing is known
+    program = replace(program, functions=dict(program.functions))  # a copy, with which no results are kept
     schedule_of(optimise(program, Options()), Options())
     assert looked and max(Counter(map(id, looked)).values()) == 1

@@ -1,4 +1,4 @@
-"""Recurrences through the elements of a list: found where inline depth keeps work apart, and nowhere else."""
+"""Recurrences through the elements of a list: found in models whose work inline depth keeps apart, and in no others."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Grid(Base):
 
 
 class Back(Base):
-    """Each state is computed from an earlier one, at a position that the instance says."""
+    """Each state is computed from an earlier one, whose position the instance gives."""
 
     def forward(self, links: list[int]) -> Tensor:
         states = [self.start]
@@ -51,7 +51,7 @@ class Back(Base):
 
 
 class Joined(Base):
-    """As `Back`, the list made anew in each round."""
+    """As `Back`, but each round makes a new list."""
 
     def forward(self, links: list[int]) -> Tensor:
         states = [self.start]
@@ -61,7 +61,7 @@ class Joined(Base):
 
 
 class Deciding(Base):
-    """As `Back`, and waits for a tensor in each round."""
+    """As `Back`, but each round waits for a tensor."""
 
     def forward(self, links: list[int]) -> Tensor:
         states = [self.start]
@@ -83,7 +83,7 @@ class Last(Base):
 
 
 class Stacked(Base):
-    """A second recurrent network over the states of a first one: nothing comes back into the list that is read."""
+    """A second recurrent network over the states of a first one: nothing is added to the list that is read."""
 
     def forward(self, words: list[int]) -> list[Tensor]:
         h = self.start
@@ -99,7 +99,7 @@ class Stacked(Base):
 
 
 class Layers(Base):
-    """Every layer makes a new list of as many elements, all as deep as each other."""
+    """Each layer makes a new list of the same length, whose elements all have one depth."""
 
     def forward(self, words: list[int]) -> list[Tensor]:
         rows = [self.table.weight[w] for w in words]
@@ -115,7 +115,7 @@ class Tree:
 
 
 class Children(Base):
-    """A recursion that makes a list of its children's states, and goes over it."""
+    """A recursion that makes a list of its children's states and then goes over this list."""
 
     def forward(self, tree: Tree) -> Tensor:
         states: list[Tensor] = []

@@ -1,4 +1,4 @@
-"""Random programs whose entry returns all that it binds, so that little of them is dead."""
+"""Random programs whose entry returns the values of all its bindings, so that little of them is dead code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def live_samples(waits: bool = False) -> st.SearchStrategy[Sample]:
 
 
 def all_used(program: Program) -> Program:
-    """The program with an entry that returns the tuple of all that it binds; one whose entry is called stays as it is."""
+    """The program with an entry that returns the tuple of all its variables; one that calls its entry stays as it is."""
     if is_called(program):
         return program
     entry = program.functions[program.entry]

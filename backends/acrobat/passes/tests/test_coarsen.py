@@ -165,7 +165,7 @@ def work(x: f32[4], c: bool) -> f32[4]
 
 
 def blocks(program: Program) -> list[list[str]]:
-    """The kernels of each unit that is launched, by name, in program order."""
+    """The names of the kernels of each unit that is launched, in program order."""
     units = [node.unit for f in program.functions.values() for node in walk(f.body) if isinstance(node, Launch)]
     return [[s.kernel.name for s in unit.steps] if isinstance(unit, Block) else [unit.name] for unit in units]
 
@@ -175,7 +175,8 @@ def fused(text: str, hoist: bool = True) -> Program:
 
 
 def test_a_straight_line_with_a_map_is_one_block() -> None:
-    """The call ends it; what the host makes of the items becomes columns; `hs` is one of them already."""
+    """The call of `work` ends the block. Each tensor that the host reads from the items of `states` becomes a list operand; of
+    these, `hs` is in the program already, and `c_2` is new."""
     assert_makes(BEFORE, AFTER, vertical.run, coarsen.run)
 
 
@@ -206,12 +207,12 @@ def test_a_second_run_changes_nothing() -> None:
 
 
 def test_dependence_trap() -> None:
-    """`after` reads what `work` makes of `out`: never one block."""
+    """`after` depends on `out` by way of the call of `work`, so they must not be in one block."""
     assert not any({"forward_out", "forward_after"} <= set(names) for names in blocks(fused(BEFORE)))
 
 
 def test_nobody_is_delayed() -> None:
-    """One block of `a` and `b` would make the recursion on `a` wait for the one that `b` reads."""
+    """In one block, `a` would start as late as `b`, after the first call of `work`, and delay the second, which needs `a`."""
     assert blocks(fused(INDEPENDENT, hoist=False))[:2] == [["forward_a"], ["forward_a"]]
     text = INDEPENDENT.replace("call work(a, c)", "call work(slow, c)").replace("(b, early)", "(b, a)")
     assert blocks(fused(text, hoist=False))[0] == ["forward_a", "forward_a"]
@@ -226,7 +227,7 @@ def test_views_of_intermediates_are_read_inside_the_block() -> None:
 
 
 def test_a_view_of_a_view_that_leaves_the_block_stays_whole() -> None:
-    """`one` was left without `second`, of which it is a view."""
+    """`second`, of which `one` is a view, must be kept outside the block together with `one`."""
     text = """\
 entry forward
 weight w: f32[3, 3]
@@ -301,7 +302,7 @@ def forward(h: f32[4]) -> f32[4]
 
 
 def test_what_a_maps_items_view_is_computed_before_its_block() -> None:
-    """Its items were made of a result that only the block itself gave."""
+    """The host makes the map's items of `product`, so `product` must not be computed in the same block."""
     program = read_program(VIEW_OF_A_MEMBER)
     made = coarsen.run(vertical.run(inline.run(program)))
     verify(made)

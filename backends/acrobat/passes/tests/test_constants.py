@@ -1,4 +1,4 @@
-"""Work on weights alone: what becomes a derived weight, what stays, and the values."""
+"""Work on weights alone: which operations become derived weights, which stay, and the values of derived weights."""
 
 from __future__ import annotations
 

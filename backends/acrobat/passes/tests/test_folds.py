@@ -1,4 +1,4 @@
-"""Sums over lists: which loops become one, and which must not."""
+"""Reductions of lists: which loops become a `list_sum`, and which must not."""
 
 from __future__ import annotations
 
@@ -113,7 +113,8 @@ def test_a_loop_that_only_adds_is_a_sum_and_what_it_adds_a_map() -> None:
 
 
 def test_other_loops_stay() -> None:
-    """A sum of itself; a term that uses the sum; work shared with the rest of the loop; prefixes; a term that is carried."""
+    """Loops that are no reduction: the variable is added to itself; a term depends on the variable; the rest of the loop needs
+    the work for a term; the sums of all prefixes are used; a term is another carried variable."""
     assert_makes(KEPT, KEPT, folds.run)
 
 

@@ -69,7 +69,7 @@ def test_treelstm() -> None:
 
 
 def test_mvrnn() -> None:
-    """A node is one block; its two products of a matrix and a vector are one kernel, run twice."""
+    """A node is one block. Its two products of a matrix and a vector are two steps with one kernel."""
     classifier, node = launches("mvrnn")
     assert isinstance(classifier.unit, Kernel) and isinstance(node.unit, Block)
     assert [operations(s.kernel) for s in node.unit.steps] == ["matmul", "matmul", "cat linear tanh", "cat linear"]
@@ -78,7 +78,7 @@ def test_mvrnn() -> None:
 
 
 def test_birnn() -> None:
-    """Both directions are one kernel with other weights; the state, at first a weight, is gathered."""
+    """Both directions share a kernel and pass it different weights. The state, which is a weight at first only, is gathered."""
     forwards, backwards, classifier = launches("birnn")
     assert isinstance(forwards.unit, Kernel) and forwards.unit is backwards.unit
     assert forwards.args[2:] != backwards.args[2:]
@@ -106,7 +106,7 @@ def test_berxit_layer_is_one_block() -> None:
 
 
 def products(program: Program) -> int:
-    """Products in kernels, and those that are done when the model is loaded."""
+    """The number of products in kernels, plus those that are computed when the model is loaded."""
     units = [launch.unit for launch in launched(program)]
     kernels = [k for unit in units for k in ([unit] if isinstance(unit, Kernel) else [s.kernel for s in unit.steps])]
     return sum(i.op == "linear" for k in kernels for i in k.body) + sum(d.op == "linear" for d in program.derived.values())
@@ -114,7 +114,8 @@ def products(program: Program) -> int:
 
 @pytest.mark.parametrize(("name", "packed"), [("treelstm", 2 + 2), ("nestedrnn", 1), ("berxit", 2)])
 def test_gates_that_are_written_apart_are_one_product(name: str, packed: int) -> None:
-    """A leaf's three gates are then one table, an inner node's three one product, and so are z and r, and q, k and v."""
+    """Packing makes one table of the three gates of a TreeLSTM's leaf, one product of those of an inner node, and one product
+    of z and r in NestedRNN and of q, k and v in Berxit. `packed`: by how many products each model gets fewer."""
     apart = products(optimise(workload(name)[0], Options(horizontal=False)))
     assert apart - products(optimise(workload(name)[0], Options())) == packed
 

@@ -1,4 +1,4 @@
-"""What each pass makes of a program, as text."""
+"""Programs as text before and after a pass: inlining, specialisation, constant work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of bindings: order and delay under merges."""
+"""Binding groups: which merges leave an order, and which delay work."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def ready(g: Groups, group: int) -> set[str]:
 
 
 def test_two_groups_may_not_wait_for_each_other() -> None:
-    """{a, d} and {b, c} may each be one group, but not both of them, for c waits for a, and d for b."""
+    """{a, d} and {b, c} may each be one group, but not both: c needs a, in the first, and d needs b, in the second."""
     g, at = groups(CHAIN)
     assert g.can_merge([g.of[at["a"]], g.of[at["d"]]]) and g.can_merge([g.of[at["b"]], g.of[at["c"]]])
     merged = g.merge([at["a"], at["d"]])

@@ -105,13 +105,13 @@ def forward(x: f32[4]) -> (f32[WIDE], f32[NARROW])
 
 
 def products(program: Program) -> list[int]:
-    """The columns of all products."""
+    """The number of columns of each product."""
     nodes = [node for f in program.functions.values() for node in walk(f.body) if isinstance(node, Op)]
     return [node.args[1].type.shape[0] for node in nodes if node.op == "linear"]  # type: ignore[union-attr]
 
 
 def test_gates_and_sums_of_products() -> None:
-    """Also the trap: `right` reads `i` by way of `t`, and `deeper` reads `later`; neither pair may be packed."""
+    """Products that need each other must not be packed: `right` depends on `i` by way of `t`, and `deeper` on `later`."""
     assert_makes(BEFORE, AFTER, horizontal.run)
 
 

@@ -1,4 +1,4 @@
-"""Inlining: what goes into its callers, what stays, and how the names come out."""
+"""Inlining: which functions are inlined, which stay, and the names of the variables afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loop-invariant products: what leaves a loop, what stays, and that the meaning does."""
+"""Loop-invariant products: which work leaves a loop and which stays, and that programs keep their meaning."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def forward(x: (f32[2], list[f32[2]], int)) -> (f32[2], f32[2])
 
 
 def test_products_leave_with_what_leads_to_them_and_follows_from_them() -> None:
-    """`twice` alone stays: it costs nothing in the kernel that it joins. What leaves an inner loop leaves the outer one too."""
+    """Only `twice` stays, which costs nothing in the kernel that it joins. `both` leaves the inner and the outer loop."""
     assert_makes(LOOPS, MOVED, invariants.run)
 
 

@@ -1,4 +1,4 @@
-"""Markers in the program: how they are erased, and that no pass removes them or moves work across."""
+"""Markers in the program: how they are erased, and that no pass removes a `phase` or moves work from one phase to another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passes change programs, not what they compute: the workloads' models and random programs, before and after each."""
+"""Passes do not change what programs compute: the workloads' models and random programs, interpreted before and after."""
 
 from __future__ import annotations
 

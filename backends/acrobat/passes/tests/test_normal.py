@@ -1,4 +1,4 @@
-"""Normal form: flat chains, no copies, known tuples, cases and conditions resolved, all work named; what is unused removed."""
+"""Normal form: flat chains, no copies, known tuples and branches resolved, all work bound; and the removal of unused code."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_unused_bindings_go_with_what_only_they_use() -> None:
 
 
 def test_waits_stay_and_what_they_wait_for() -> None:
-    """Simulated decisions wait for a score and then do not read it."""
+    """Simulated decisions wait for a score and then do not read it, so waits must stay although nothing uses the number."""
     chain, inner, each = Chain(), Chain(), Var("each", H)
     inner("value", Item(inner("score", op("sum", X)), FLOAT))
     decide = function("decide", (X, N), inner.end(N))

@@ -1,4 +1,4 @@
-"""Softmax and attention over lists become segment operations where they may, and mean what they meant."""
+"""Softmax and attention over lists: which forms become segment operations, and that programs keep their meaning."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ CASES = [
     ("return torch.softmax(2.0 * (x @ self.w), 0) @ (x + 1.0)", ATTENTION),
     ("return F.scaled_dot_product_attention(x, y, y)", ATTENTION),
     ("return torch.softmax(torch.tanh(x + h) @ self.w, 0) @ x", {"list_softmax"}),
-    # A share for each of two copies of a row, or for each element of it: the first has no operation, the last has.
+    # Shares of other shapes: a segment operation needs one share for each position in the leading dimensions of a row.
     ("return torch.softmax(x.view(-1, 2, 4) @ h[:4], 0).t() @ x", {"list_max", "list_sum"}),
     ("return (torch.softmax(x, 0).unsqueeze(1) * (x.unsqueeze(2) * h)).sum(0)", {"list_max", "list_sum"}),
     ("return (torch.softmax(x, 0).unsqueeze(2) * (x.unsqueeze(2) * h)).sum(0)", {"list_softmax"}),
@@ -55,7 +55,7 @@ CASES = [
         "return torch.softmax(q @ k.transpose(1, 2), -1) @ k",
         ATTENTION,
     ),
-    # The scores, or the shares, have other uses: the scores are computed once.
+    # The scores, or the shares, have other uses, so they must not be computed a second time inside `list_attention`.
     ("e = x @ h; return torch.softmax(e, 0) @ x, e", {"list_softmax"}),
     ("e = torch.softmax(x @ h, 0); return e @ x, e", {"list_max", "list_sum"}),
     ("return x.amax(0) - x.amin(0)", {"list_max", "list_min"}),
@@ -108,7 +108,7 @@ def test_extents_that_differ_are_an_error_of_the_instance(tmp_path) -> None:
 
 
 def test_each_list_is_looked_at_once(tmp_path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sums of sums of rows are zips of zips, which lead back to the first list in many ways."""
+    """Sums of sums of rows are zips of zips, from which many paths lead back to the first list."""
     body = "for _ in range(3): x = x + y * x\n        return torch.softmax(x @ h, 0) @ x"
     module = load(tmp_path, HEAD.replace("{body}", body)).Model()
     program = build(module, sample=[{"x": torch.randn(n, 8), "y": torch.randn(n, 8), "h": torch.randn(8)} for n in (2, 3)])

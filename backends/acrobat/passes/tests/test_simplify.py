@@ -1,4 +1,4 @@
-"""What simplification makes of a program."""
+"""Simplification: programs as text before and after it."""
 
 from __future__ import annotations
 

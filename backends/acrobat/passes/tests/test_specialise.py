@@ -1,4 +1,4 @@
-"""Parameter reuse: which functions are cloned, where weights take the place of variables, and where they must not."""
+"""Parameter reuse: which functions are cloned, and which variables are replaced by weights."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def params(p: Program) -> dict[str, list[str]]:
 
 
 def factors(f: Function) -> set[str]:
-    """The second operands of a function's products: weights by name, variables with a `$`."""
+    """The names of the second operands of a function's products, with a `$` before those that are variables and not weights."""
     products = [node for node in walk(f.body) if isinstance(node, Op) and node.op == "linear"]
     return {("" if isinstance(node.args[1], Weight) else "$") + node.args[1].name for node in products}  # type: ignore[union-attr]
 
 
 def recursive(name: str, weights: tuple[Var, ...], *callees: tuple[str, tuple[Var | Weight, ...]]) -> Function:
-    """name(weights, x, n) multiplies x by all its weights, then calls `callees` one after the other, unless n is 0."""
+    """name(weights, x, n) multiplies x by all its weights and then, unless n is 0, calls `callees` in turn with n - 1."""
     chain, inner = Chain(), Chain()
     at = X
     for i, w in enumerate(weights):
@@ -98,8 +98,8 @@ def test_without_cloning_weights_that_differ_are_gathered_and_others_are_not() -
 
 
 def test_bug_5_weights_of_two_parameters_that_do_not_go_together_are_kept_apart() -> None:
-    """The original checks whether contexts agree between parameters by comparing a set with itself. Three sites, and neither
-    parameter alone tells them all apart."""
+    """ACRoBat's original code, which has to check whether contexts agree between parameters, compares a set with itself. Here
+    neither parameter alone tells the three different calls apart."""
     f = recursive("f", (V, V2), ("f", (V, V2)))
     p = specialise.run(program(forward(("f", (A, B)), ("f", (D, B)), ("f", (A, D)), ("f", (A, B))), f, A=W, B=W, D=W))
     assert params(p) == {"forward": ["x", "n"]} | {name: ["x", "n"] for name in ("f", "f_1", "f_2")}
@@ -121,7 +121,7 @@ def test_mutual_recursion_is_cloned_together() -> None:
 
 
 def test_weights_handed_down_a_long_chain_of_calls_reach_its_end() -> None:
-    """The original stops after two rounds."""
+    """ACRoBat's original code stops after two rounds of cloning."""
     depth = 6
     functions = [recursive(f"f{i}", (V,), (f"f{i}", (V,)), (f"f{i + 1}", (V,))) for i in range(depth)]
     last = recursive(f"f{depth}", (V,), (f"f{depth}", (V,)))
@@ -131,7 +131,7 @@ def test_weights_handed_down_a_long_chain_of_calls_reach_its_end() -> None:
 
 
 def test_clones_that_come_out_alike_are_one() -> None:
-    """`g` is entered with A from two places that are told apart in different rounds."""
+    """`g` gets A from `forward` and from `f`, which different rounds of cloning find; one clone serves both."""
     f, g = recursive("f", (V,), ("f", (V,)), ("g", (V,))), recursive("g", (V,), ("g", (V,)))
     p = specialise.run(program(forward(("f", (A,)), ("f", (B,)), ("g", (A,)), ("g", (B,))), f, g, A=W, B=W))
     assert sorted(str(sorted(factors(f))) for f in p.functions.values()) == ["['A']", "['A']", "['B']", "['B']", "[]"]
@@ -182,7 +182,7 @@ def test_lists_of_one_weight_stay_lists() -> None:
 
 
 def carried(tail: str) -> tuple[Expr, TupleT]:
-    """A loop body over (v, x) that hands v on and multiplies x by it, its end written in one of three ways."""
+    """The body, and its type, of a loop over (v, x) that passes v on and multiplies x by it. `tail`: how the body ends."""
     t = TupleT((W, H))
     chain, other = Chain(), Chain()
     if tail == "tuple":
@@ -241,7 +241,7 @@ def test_treelstm_is_left_as_it_is() -> None:
 
 @st.composite
 def families(draw: st.DrawFn) -> Program:
-    """Recursive functions that hand weights on to each other, in order, exchanged or replaced by others."""
+    """Recursive functions that pass weights to each other: their own in any order, or other ones."""
     weights = [A, B, D]
     arity = {f"f{i}": draw(st.integers(1, 2)) for i in range(draw(st.integers(1, 3)))}
 

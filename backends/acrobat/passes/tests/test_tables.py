@@ -1,4 +1,4 @@
-"""Products of weights and of rows of weights: which become lookups, which keep a share, which stay."""
+"""Products of rows of weights: which become lookups, of which only a part does, and which stay."""
 
 from __future__ import annotations
 

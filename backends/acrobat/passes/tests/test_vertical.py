@@ -192,17 +192,17 @@ def kernels(program: Program) -> list[list[str]]:
 
 
 def test_a_gru_is_two_kernels_and_work_by_rows_another() -> None:
-    """A `cat` that is used elsewhere too is read in place by the product and made once for the others."""
+    """A `cat` with other uses is copied into the product's kernel, and computed once for the others."""
     assert_makes(GRU, FUSED, vertical.run)
 
 
 def test_nothing_leaves_a_kernel_and_comes_back() -> None:
-    """`p` is needed by the map whose sum its consumer adds: `out` cannot join `p`."""
+    """`out` uses `p` and a sum that needs `p`, by way of the map: in one kernel with `p` it could not wait for that sum."""
     assert kernels(after(CONVEX, vertical.run)) == [["p"], ["s"], ["total", "out"]]
 
 
 def test_nothing_comes_back_through_a_list_either() -> None:
-    """Nobody works on the list between `p` and `total`, so nobody would be delayed; `p` still has to come first."""
+    """The list between `p` and `total` is no work, so nothing would be delayed; but it is made after `p` and before `total`."""
     text = """\
 entry forward
 weight w: f32[4, 4]
@@ -232,7 +232,7 @@ def test_hoisted_work_keeps_its_kernel() -> None:
 
 @pytest.mark.parametrize(("width", "result"), [(64, "part"), (16, "wide")])
 def test_only_what_is_needed_is_stored(width: int, result: str) -> None:
-    """A part of a value is a result itself if that takes less room; else it is a view of the whole."""
+    """The result is the part that is used if its row, padded to 16 elements, is smaller; else it is the whole value."""
     text = f"""\
 entry forward
 
@@ -261,24 +261,24 @@ def forward(x: f32[4]) -> ((f32[4], f32[4]), f32[4])
 
 
 def test_kernels_do_not_wait_for_each_other() -> None:
-    """`d` may join `a` or `b`; with either choice `e` must not close a circle."""
+    """`d` may join the kernel of `a` or of `b`; `e` must then join so that the two kernels do not need each other."""
     groups = kernels(after(CROSSED, vertical.run))
     assert sorted(name for group in groups for name in group) == ["a", "b", "c", "d", "e"]
     assert len(groups) == 2
 
 
 def test_nobody_is_delayed() -> None:
-    """`late` waits for a recursion; in one kernel with `p` it would make another recursion, on `t`, wait for the first."""
+    """`late` needs a recursion's result. In one kernel with `t` it would delay the other recursion, which needs `t`."""
     run = partial(vertical.run, hoist=False)
     assert kernels(after(DELAY, run))[:2] == [["p", "t"], ["late", "out"]]
-    # Here `t` is needed after `late` only.
+    # Here no recursion needs `t` before `late`.
     text = DELAY.replace("call work(t, c)", "call work(late, c)").replace("add(late, early)", "add(early, t)")
     assert kernels(after(text, run))[:2] == [["p", "t", "late"], ["out"]]
 
 
 def test_the_recurrent_product_takes_the_sum_and_the_hoisted_one_stays() -> None:
     assert kernels(after(RECURRENT, vertical.run)) == [["left"], ["right", "sum"]]
-    # Without hoisting the product of what is carried still is the later one.
+    # Without hoisting, too, the sum joins the product of the carried variable, which can start later than the other product.
     assert kernels(after(RECURRENT, partial(vertical.run, hoist=False))) == [["left"], ["right", "sum"]]
 
 
@@ -290,7 +290,7 @@ def test_views_of_operands_stay_addresses() -> None:
 
 
 def test_a_view_on_the_way_to_a_result_does_not_stay_behind() -> None:
-    """`one` is a result of the kernel that computes `y`; `last`, of which it is a view, was left outside without `y`."""
+    """`one` is a result of the kernel that computes `y`, and a view of `last`, which must not stay outside that kernel."""
     text = """\
 entry forward
 

@@ -1,4 +1,4 @@
-"""Measurements on disk."""
+"""Measurements on disk: what is written can be read, corrupt files are ignored, and what a file's name depends on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where trials go and which schedules are taken, on costs that are made up."""
+"""The search, with invented costs: how trials are distributed and which schedules are taken."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ A, B, C, D = (KernelSchedule("gemm", rows) for rows in (1, 2, 3, 4))
 
 
 class Fake:
-    """Seconds of a call by task; a schedule's quotient by task and schedule, 1 by default."""
+    """Costs without measuring. `seconds`: time of a call with the default schedule, by task. `ratios`: by task and schedule,
+    the schedule's time divided by the default's, 1 if missing. `tried`: the measurements that were asked for."""
 
     def __init__(
         self, tasks: Sequence[Task], seconds: Sequence[float], ratios: Mapping[tuple[int, KernelSchedule], float]
@@ -43,7 +44,7 @@ class Fake:
 
 
 def three() -> tuple[list[Task], list[float]]:
-    """The second takes nine tenths of the time: fewest calls, each the longest."""
+    """Three tasks and the seconds of one call of each. The second takes nine tenths of the time: few calls, but long ones."""
     many = [KernelSchedule("gemm", 8, 1, 1, block) for block in range(40)]
     return [Task({8: calls}, USUAL, many) for calls in (100.0, 10.0, 50.0)], [1e-6, 180e-6, 2e-6]
 

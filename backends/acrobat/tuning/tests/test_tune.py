@@ -1,4 +1,4 @@
-"""Tuning from the outside: results stay right, measurements are reused, variants run where they should."""
+"""Tuning through `compile`: results stay right, measurements are used again, and each variant runs for its range of rows."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class Layers(nn.Module):
 
 
 class Words(Layers):
-    """One kernel, at once for all words of a mini-batch."""
+    """One kernel, which is launched once for all words of a mini-batch."""
 
     def forward(self, words: list[int]) -> list[Tensor]:
         return [torch.tanh(self.layer(self.table.weight[word])) for word in words]
 
 
 class Chain(Layers):
-    """Another one, for as many instances as have so many words."""
+    """A kernel with a row for each word of a mini-batch, and one launched for each position with a row for each instance."""
 
     def forward(self, words: list[int]) -> Tensor:
         h = self.first + 0.0
@@ -67,7 +67,7 @@ class Ending(Layers):
 
 
 class Twice(Layers):
-    """Two kernels with one weight."""
+    """Two kernels that use the same weight."""
 
     def forward(self, words: list[int]) -> list[tuple[Tensor, Tensor]]:
         return [
@@ -90,7 +90,7 @@ def compare(executable: Any, model: nn.Module, instances: Sequence[list[int]]) -
 
 
 class Counting(Bench):
-    """Schedules of 1 to 3 rows are said to be fast for few rows, those of 6 for many; nothing is timed."""
+    """Counts measurements and times nothing: tiles of 1 to 3 rows are said to be fast for few rows, those of 6 for many."""
 
     made: ClassVar[list[tuple[str, tuple[int, ...]]]] = []
     measured = 0
@@ -157,7 +157,7 @@ def test_without_a_profile_all_kernels_are_tried_at_the_estimate(tmp_path: Path,
 
 
 def test_static_weights_put_trials_into_loops(tmp_path: Path, counting: type[Counting]) -> None:
-    """The step stands in the loop, the last product after it: by static weights it gets five times the trials."""
+    """One product stands in the loop, the other after it. By static weights the first gets five times as many trials."""
     compile(Ending(), tune=12, guide="static", cache_folder=tmp_path)
     assert {extents for _, extents in counting.made} == {(tune.ESTIMATE,)}
     static = {json.loads(f.read_text())["schedules"].__len__() for f in (tmp_path / "tuning").iterdir()}
@@ -194,13 +194,13 @@ def with_activation(kernel: Kernel, op: str) -> Kernel:
 
 
 def test_the_variant_is_chosen_by_rows(tmp_path: Path) -> None:
-    """Each variant is made another function, so that results tell which one ran."""
+    """Each variant computes another function, so that results show which one ran."""
 
     def variants(kernel: Kernel, out_mode: Mode, target: CpuTarget, *_: Any) -> tuple[Variant, ...]:
         made = emit(kernel, out_mode, target)
         found = [Variant(0, made)]
         for rows, op in ((3, "sigmoid"), (6, "relu")):
-            # Another packing too: of its own it must get.
+            # This target packs weights in another way, so each variant must be given the weights in its own packing.
             other: Emitted = emit(with_activation(kernel, op), out_mode, CpuTarget("x86-64-v3", 8))
             found.append(Variant(rows, other))
         return tuple(found)

@@ -15,8 +15,8 @@ from backends.acrobat.options import SWITCHES, Options, takes_options
 from bench.contract import Instance, Outputs, Target, Unsupported, Workload
 
 ALWAYS = ("specialise",)
-"""On in all of the cumulative ablation: without it some weights are operands of each row, of which explicit gather copies one
-for every row. Nobody starts from there."""
+"""Switches that are on in every step of the cumulative ablation. Without `specialise` some weights are operands of each row,
+and explicit gather copies them for every row, which is no realistic start."""
 CUMULATIVE: Mapping[str, Sequence[str]] = {
     "unfused, vendor": (),
     "unfused, generated": (),
@@ -31,17 +31,17 @@ CUMULATIVE: Mapping[str, Sequence[str]] = {
     "constant work": ("constant_work", "invariants", "tables"),
     "tuned": (),
 }
-"""The steps of the cumulative ablation and the switches each adds (paper: the ablation figure's order, then ours). The first
-runs a vendor's kernels, all others generated ones: the second shows what these are worth by themselves. Before inline depth,
-depths come from the dataflow; from it on, the compiler takes the executor. The last tries schedules of kernels, `TRIALS` of
-them, under a profile's guidance."""
+"""The steps of the cumulative ablation and the switches that each adds (in the order of the paper's ablation figure, then of
+our own). The first step runs a vendor's kernels, all others generated ones, whose effect alone the second shows. Before "inline
+depth" the executor is `dataflow`, from then on `auto`. The last step tries `TRIALS` schedules of kernels, guided by a
+profile."""
 TRIALS = 64
 CURVE = (0, 8, 16, 32, 64, 128)
-"""Trials of the tuning curve."""
+"""The numbers of trials that the tuning curve measures."""
 GUIDES = ("profile", "static", "even")
-"""Its lines."""
+"""The lines of the tuning curve, one for each guide."""
 SAMPLE_SEED = 7919
-"""Added to a cell's seed to draw the mini-batch that is profiled, and those that a policy is learned from."""
+"""Is added to a cell's seed for drawing the mini-batch to profile and those that a policy is learned from."""
 POLICY_MINIBATCHES = 3
 """How many mini-batches a policy is learned from."""
 

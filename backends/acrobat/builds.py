@@ -26,8 +26,8 @@ from backends.acrobat.pipeline import schedule_of
 from backends.acrobat.settings import Emit
 
 GENERATION = ("hoist", "phases", "ghosts", "merge_steps", "kernels", "codegen", "launch")
-"""The options that code generation reads. Those of the passes have done their work on the program, the others are told to the
-runtime when the build is loaded."""
+"""The options that code generation reads. Passes have applied their options to the program already, and the runtime is given
+the others when the build is loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +46,19 @@ class Build:
     """The description of a build: everything that its result depends on, except the versions of the tools that make it."""
 
     program: Program
-    """Finished by all passes."""
+    """After all passes."""
     options: Options
-    """As they are in effect."""
+    """The effective ones (`Options.effective`)."""
     target: Target
-    """The machine that kernels are made for; it says which device of the table it is."""
+    """The machine that kernels are made for, and the name of its device in `DEVICES`."""
     schedules: Mapping[Request, Schedules] = field(default_factory=dict)
-    """Those of the kernels that are tuned."""
+    """The schedules of tuned kernels; all others have default schedules."""
     flags: tuple[str, ...] = ()
-    """Further ones for the C++ compiler."""
+    """Additional flags for the C++ compiler."""
     emit: Emit | None = None
-    """In place of the device's own emitter."""
+    """Makes the kernels, in place of the device's own emitter."""
     prefix: str = PREFIX
-    """Begins the names of the functions that the shared object offers."""
+    """The prefix of the names of the functions that the shared object exports."""
 
     @property
     def device(self) -> Device:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 STACK_BYTES = 512 << 20
 FRAMES = 200_000
-"""Python frames that fit into it."""
+"""The number of Python frames that fit into a stack of that size."""
 
 X = TypeVar("X")
 

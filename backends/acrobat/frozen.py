@@ -24,9 +24,9 @@ from backends.acrobat.memory import unusable
 from backends.acrobat.passes.constants import evaluate_derived
 
 ELEMENTS = 8
-"""How many elements of each weight are looked at."""
+"""The number of elements of each weight that are compared."""
 MISSING = object()
-"""Stands for what is not there."""
+"""The value of an attribute or name that does not exist."""
 LISTS = (nn.ModuleList, nn.Sequential, nn.ParameterList)
 """Modules whose length is part of the program."""
 

@@ -21,11 +21,11 @@ class Options:
     specialise: bool = True
     """Parameter reuse: clone functions per weight set, so that each weight is shared by the batch (paper: taint analysis)."""
     tables: bool = True
-    """Projections of constants, rows of embeddings among them, are done at load: the product is then a lookup."""
+    """Products of constants, such as rows of embeddings, with weights are computed at load; what remains is a lookup."""
     invariants: bool = True
-    """Products that are the same in every round of a loop, or their share that is, are computed once before it."""
+    """Products, and parts of products, that are the same in every round of a loop are computed once before the loop."""
     constant_work: bool = True
-    """Operations on weights alone are done once, at load."""
+    """Operations whose operands are all weights are computed once, at load."""
     fold_sums: bool = True
     """A sum over a list is one reduction, not a chain of additions."""
     horizontal: bool = True
@@ -35,7 +35,7 @@ class Options:
     coarsen: bool = True
     """Straight lines of kernels are recorded and scheduled as one unit (paper: static blocks)."""
     merge_steps: bool = True
-    """Equal kernels of a static block, with the same weights, that do not wait for each other are one launch of more rows
+    """Equal kernels of a static block that have the same weights and do not depend on each other are one launch of more rows
     (paper: static horizontal batching, scheduling within static blocks)."""
     gather_fusion: bool = True
     """Kernels read scattered operands in place; off: operands are first copied into contiguous memory."""
@@ -44,44 +44,44 @@ class Options:
     phases: bool = True
     """Stages of `forward` are phases: the next stage starts when every instance has recorded the one before."""
     ghosts: bool = True
-    """The shorter arm of a branch is padded, and loops within a wait end together, so that what follows batches."""
+    """The shorter arm of a branch is padded, and a segment ends after loops of unequal lengths, so that later work batches."""
     defer: bool = True
-    """When calls wait, only what they wait for runs; deeper work stays recorded and meets what is recorded later."""
+    """At a wait, only the levels that are waited for run; deeper work stays recorded and batches with work of later rounds."""
     wave: int = 64
-    """A mini-batch whose results would outgrow the caches runs as several waves, one after the other, of so many instances at
-    least, of those that wait four times as many; 0: all instances always run together. A CUDA device, whose launches gain from
-    each row more, takes the default as 0."""
+    """A mini-batch whose results would outgrow the caches runs as several waves, one after the other. A wave has at least so
+    many instances, or four times as many if they wait; 0: all instances always run together. A CUDA device, on which wider
+    launches are always better, treats the default as 0."""
     executor: Executor = "auto"
-    """What decides which operations run together. `auto`: `inline`, as in the paper, but `dataflow` for a model that goes
-    through the elements of a list of its own results and waits for no tensor, whose work inline depth would keep apart
-    (`analyses/recurrences.py`). The others say how depths are found: `inline` by counters in the generated code, `dataflow`
-    from each operation's operands as it is recorded, `agenda` not at all: what is ready runs, the unit of the lowest average
-    depth first (DyNet's agenda). `learned`: what is ready runs, and which unit of it, a table says that was learned from sample
-    mini-batches (ED-Batch's finite-state machine; Chen et al., ICML 2023; `codegen/policy.py`)."""
+    """What decides which operations run together. `inline`: depths that the generated code counts (paper). `dataflow`: depths
+    that are found from each operation's operands when it is recorded. `agenda`: of the ready units, the one with the lowest
+    average depth runs next (DyNet). `learned`: a table that was learned from sample mini-batches says which of the ready units
+    runs next (ED-Batch's finite-state machine; Chen et al., ICML 2023; `codegen/policy.py`). `auto`: `inline`, but `dataflow`
+    for a model that waits for no tensor and goes through a list of its own results element by element, whose work inline depth
+    would keep apart (`analyses/recurrences.py`)."""
     memory_planning: bool = False
-    """Results are placed when batches are formed, so that what reads the rows of one batch in their order finds them one after
-    the other, after ED-Batch (`runtime/planning.h`); else where the operation was recorded. It saves copies where operands are
-    gathered explicitly (`gather_fusion` off, `kernels="vendor"`). Kernels that read scattered operands in place gain nothing
-    from it and planning costs time, so it is off. Without effect with inline depth, which forms no batches ahead."""
+    """Memory for results is assigned when batches are formed, so that a later batch often finds its operands one after the
+    other (ED-Batch; `runtime/planning.h`), and not when operations are recorded. It saves copies where operands are gathered
+    explicitly (`gather_fusion` off, `kernels="vendor"`). It is off by default because it costs time, and kernels that read
+    scattered operands in place gain nothing. It has no effect with inline depth, which does not form batches in advance."""
     codegen: Codegen = "aot"
-    """How the host program runs: compiled ahead of time, or as bytecode that a native loop interprets (paper: AOT compilation
-    against the Relay VM). Kernels are compiled either way."""
+    """How the host program runs: compiled ahead of time (`aot`), or as bytecode that a native loop interprets (`vm`; the paper
+    compares AOT compilation with the Relay VM). Kernels are compiled in both cases."""
     kernels: Kernels = "generated"
-    """`vendor`: matrix products are calls of a library's GEMM, on operands copied into contiguous memory; all other operations
-    are generated kernels of their own. A library's kernel takes nothing else in, so this turns `vertical`, `horizontal`,
-    `coarsen` and `gather_fusion` off, whatever they are."""
+    """`vendor`: matrix products are calls of a library's GEMM, on operands copied into contiguous memory; every other operation
+    is a generated kernel. Nothing can be fused into a library's kernel, so this turns `vertical`, `horizontal`, `coarsen` and
+    `gather_fusion` off, whatever they are set to."""
     launch: Launch = "walk"
-    """How a CUDA device is given an execution: `walk`, as one launch that goes over the whole schedule, with barriers of all
-    blocks in between; `launches`, as one launch for each step. Without effect on a processor."""
+    """How a CUDA device runs an execution: `walk`, as one launch that goes through the whole schedule, with barriers of all
+    blocks in between; `launches`, as one launch for each step of it. Without effect on a processor."""
     precision: Precision = "fp32"
-    """What the operands of matrix products may be rounded to on a CUDA device; sums, and all that is no product, are in
-    float32. `fp32`: nothing is rounded. `tf32` (10 bits of fraction) and `bf16` (7): products of many rows run on tensor cores.
-    Products of few rows wait for weights and not for arithmetic: these, and products with vectors, are as with `fp32`. A
-    processor refuses both."""
+    """The format that operands of matrix products are rounded to on a CUDA device; all else, sums too, is in float32.
+    `fp32`: nothing is rounded. `tf32` (10 bits of fraction) and `bf16` (7): products of many rows run on tensor cores. Products
+    of few rows, which are limited by reading weights and not by arithmetic, and products with vectors are as with `fp32`. For
+    a processor both are refused."""
     isa: Isa = "native"
-    """The instruction set that kernels are made for: `native` the widest this processor has, `avx2` vectors of 256 bits also
-    where it has wider ones, `avx512` vectors of 512 bits, refused where it has none. The host program is compiled for any
-    x86-64 processor whatever this is. A vendor's library chooses its own instructions."""
+    """The instruction set of kernels: `native`, the widest that this processor has; `avx2`, vectors of 256 bits even if it has
+    wider ones; `avx512`, vectors of 512 bits, refused if it has none. The host program is always compiled for any x86-64
+    processor, and a vendor's library chooses its own instructions."""
 
     def __post_init__(self) -> None:
         if isinstance(self.wave, bool) or not isinstance(self.wave, int) or not 0 <= self.wave <= 1 << 32:
@@ -101,7 +101,7 @@ class Options:
 
 
 SWITCHES = tuple(f.name for f in fields(Options) if f.type == "bool" and f.default)
-"""The optimisations that are on by default, which an ablation turns off."""
+"""The optimisations that are on by default, and that an ablation turns off."""
 
 F = TypeVar("F", bound=Callable[..., None])
 

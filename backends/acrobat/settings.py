@@ -16,14 +16,14 @@ from backends.acrobat.kernels.interface import Schedules, Variant
 from backends.acrobat.options import Device, Kernels, Options
 
 MEMORY_LIMIT = min(16 << 30, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
-"""Bytes of each arena: where a mini-batch outgrows the machine it gets an error, not the machine."""
+"""The default limit of each arena in bytes. A mini-batch that needs more raises an error before all memory is in use."""
 
 DEFAULT = Options()
 
 Observe: TypeAlias = Callable[[str, Program], None]
-"""Is called after each pass, with the pass's name and its result."""
+"""A function that is called after each pass, with the name of the pass and its result."""
 Emit: TypeAlias = Callable[[Kernel, Mode, Any, Schedules, Kernels], tuple[Variant, ...]]
-"""What makes a kernel for a target with its schedules: `kernels.cpu.emit.variants` and its like, or a test's own."""
+"""A function that makes a kernel for a target, as `kernels.cpu.emit.variants` does; tests have some of their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,44 +31,43 @@ class Settings:
     """The keyword arguments of `compile`. Raises ValueError for invalid ones."""
 
     device: Device = "cpu"
-    """What mini-batches run on: `cpu`, this machine's processor, or `cuda`, the first GPU that the CUDA driver names."""
+    """What mini-batches run on: `cpu`, this machine's processor, or `cuda`, the first GPU that the CUDA driver lists."""
     threads: int = 1
-    """CPU threads that a mini-batch is run by."""
+    """The number of CPU threads that run a mini-batch."""
     options: Options = DEFAULT
     """The switches of the compiler."""
     checked: bool = False
-    """Every run verifies that operands are computed before they are used."""
+    """Checked mode: every launch verifies that its operands have been computed."""
     tune: int = 0
     """How many schedules of kernels are tried beside the default ones, on this machine, at about half a second each (paper:
-    auto-scheduling); what is measured is kept in the cache folder."""
+    auto-scheduling). Measurements are kept in the cache folder."""
     sample: Sequence[Any] | None = None
-    """A mini-batch like those to come. With `Options(executor="learned")` it is what the policy is learned from. Where
-    `forward` has no annotation that says what an instance is, the types of its fields and the shapes of its tensors are read
-    off these: give instances that differ in all that may differ, such as the lengths of lists and tensors. With `tune`, it
-    may guide the trials."""
+    """A typical mini-batch. With `Options(executor="learned")` the policy is learned from it, and with `tune` it may guide the
+    trials. If `forward` has no annotation that says what an instance is, the types of fields and the shapes of tensors are read
+    off these instances: give some that differ in everything that may differ, such as the lengths of lists and tensors."""
     guide: Literal["profile", "static", "even"] | None = None
-    """Which kernels the trials of `tune` are spent on. `profile`: the sample is run first, and trials go to the kernels that
-    take most of its time, at the numbers of rows that they had (paper: profile-guided optimization). `static`: by the loops and
-    recursions around each kernel, at 64 rows (the original's static priorities). `even`: all alike, at 64 rows. By default
-    `profile` where there is a sample, else `even`."""
+    """How the trials of `tune` are shared out among kernels. `profile`: the sample is run first, and trials go to the kernels
+    that take most of its time, at the numbers of rows that they had (paper: profile-guided optimization). `static`: by the
+    loops and recursions around each kernel, at 64 rows (static priorities, as in the original ACRoBat). `even`: equally, at 64
+    rows. The default is `profile` if there is a sample, else `even`."""
     untuned: bool = False
-    """Kernels begin as the plain loops of their templates, and `tune` finds all there is to find, as the paper's auto-scheduler
-    does; by default they begin with schedules that were found by measuring."""
+    """Kernels begin as the plain loops of their templates, so that only `tune` makes them faster, as in the paper; by default
+    they begin with schedules that were found by measuring."""
     policy_trials: int = 1000
-    """With `Options(executor="learned")`: how often learning a policy runs through the graphs of the sample at most, for each
-    way of encoding states. The policy is learned when the model is compiled, from `sample`, or without one in the first call,
-    from its mini-batch; `Executable.learn` learns another from several. It is kept in the cache folder."""
+    """With `Options(executor="learned")`: how often learning runs through the graphs of the sample at most, for each way of
+    encoding states. The policy is learned from `sample` when the model is compiled, or else from the mini-batch of the first
+    call; `Executable.learn` learns a new one from several mini-batches. Policies are kept in the cache folder."""
     policy_seed: int = 0
-    """Of the random choices of these trials: the same sample, trials and seed give the same policy."""
+    """The seed of the random choices in these trials: equal samples, trials and seeds give equal policies."""
     memory_limit: int = MEMORY_LIMIT
-    """Bytes that each arena of a mini-batch may have."""
+    """The largest size of each arena of a mini-batch, in bytes."""
     cache_folder: Path | None = None
-    """Where builds and measurements are kept; by default `$ACROBAT_CACHE`, or `acrobat` in the user's cache folder. What models
-    share, compiled kernels and the runtime, is always kept in the default one."""
+    """The folder for builds and measurements; by default `$ACROBAT_CACHE`, or `acrobat` in the user's cache folder. Compiled
+    kernels and the runtime, which models share, are always in the default folder."""
     observe: Observe | None = None
     """Is called as `observe(name, program)` after each pass."""
     flags: Sequence[str] = ()
-    """Further ones for the C++ compiler (for tests)."""
+    """Additional flags for the C++ compiler (for tests)."""
     emit: Emit | None = None
     """Makes the kernels, in place of the device's own emitter (for tests)."""
 

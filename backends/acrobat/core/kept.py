@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 Entry = tuple[dict[str, Any], bytes]
-"""Facts that survive JSON, and bytes."""
+"""Facts that can be stored as JSON, and bytes."""
 
 
 def read(path: Path) -> Entry | None:

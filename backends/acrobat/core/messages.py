@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 RAISED = re.compile(r"raised((?: [ibf][^ ]*)+)\Z")
-"""What compiled code says of such an error: "raised i3 i17 b1 f0x1p-1" is text 3 with the values 17, True and 0.5."""
+"""How compiled code reports such an error: "raised i3 i17 b1 f0x1p-1" is text 3 with the values 17, True and 0.5."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -440,8 +440,8 @@ OPS: dict[str, OpDef] = {
 
 
 ITEMWISE = {"list_sum": "sum", "list_max": "maximum", "list_min": "minimum"}
-"""Reductions of a list of tensors element by element, and what they give; with the attribute `nonempty` the list must have an
-item."""
+"""Element-wise reductions of a list of tensors, with the words for their results in messages. With the attribute `nonempty` an
+empty list is an error."""
 
 LISTS = frozenset({*ITEMWISE, "list_softmax", "list_attention"})
 """Operations over lists of any length: their list operands are tables of addresses in a kernel."""

@@ -41,8 +41,8 @@ class ListT:
     item: Type
     rows: int | None = None
     kind: str = "list"
-    """While the front end works: whether it stands for a "set", or for a dictionary, whose items are pairs: "dict", or "dict:"
-    and what it has for keys that it has not ("int", "float", "list", "set", "dict", or "count" for a Counter)."""
+    """In the front end what the list represents: a "list", a "set", or a "dict", whose items are pairs; "dict:" is followed by
+    the kind of value for missing keys ("int", "float", "list", "set", "dict", or "count" for a Counter)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Case:
 
 
 IDENTITY = "number_of_object"
-"""The field that stands for `id(x)`: two objects of one instance have the same number only if they are one object."""
+"""The name of the field that represents `id(x)`: two values in an instance have equal numbers only if they are one object."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from backends.acrobat.core.types import TensorT
 
 ALIGN = 16
-"""Elements a result is padded to: one cache line, one AVX-512 vector."""
+"""Results are padded to a multiple of so many 4-byte elements: one cache line, one AVX-512 vector."""
 
 
 class Mode(Enum):
@@ -116,7 +116,7 @@ class Block:
     params: tuple[Param, ...]
     steps: tuple[Step, ...]
     results: tuple[StepResult, ...]
-    """What leaves the block."""
+    """The results of steps that leave the block."""
     groups: tuple[tuple[str, str], ...] = ()
 
     @property

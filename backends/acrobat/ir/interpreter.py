@@ -43,11 +43,11 @@ from backends.acrobat.ir.nodes import (
 )
 
 CALLS = 1 << 20
-"""Calls at the end of functions that follow each other."""
+"""The limit on calls in tail position that follow each other."""
 
 Env = dict[str, Any]
 Path = tuple[Any, ...]
-"""(path of what is around it, ".field" or "[i]"), or () for the instance itself."""
+"""Where a value is in an instance: (path of the structure around it, ".field" or "[i]"); () is the instance itself."""
 X = TypeVar("X")
 
 

@@ -261,9 +261,9 @@ class Program:
     values: Mapping[str, np.ndarray] = field(default_factory=dict, compare=False, repr=False)
     entry: str = "forward"
     boundary: Any = field(default=None, compare=False, repr=False)
-    """What Python's instances and results are, which may differ from the program's (`boundary.Boundary`); None of a program
+    """How instances and results in Python differ from the program's (`frontend.instances.boundary.Boundary`); None in a program
     that was not made by the front end."""
     messages: Messages = field(default_factory=Messages, compare=False, repr=False)
     """The texts of the errors that the model raises itself."""
     known: dict[Any, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """What `analyses.once` has found of the program. A changed copy begins without it."""
+    """Results of analyses that `analyses.once` caches. A changed copy begins without them."""

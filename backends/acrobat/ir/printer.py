@@ -60,8 +60,8 @@ from backends.acrobat.ir.nodes import (
 from backends.acrobat.ir.visitor import lets, walk
 
 WORDS = frozenset(("True", "False", "inf", "nan", "begin", "loop", "groups", "return"))
-"""Words that would be read as something else where a name may stand, so that such names are quoted. Other words of the language
-need no quotes: what follows them shows whether they are names."""
+"""Names that are quoted because the reader would take them for words of the language. Other words of the language need no
+quotes as names: what follows a word shows whether it is a name."""
 TYPES = frozenset(("list", "int", "bool", "float", "f32", "i64"))
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*(\.\w+)*", re.ASCII)
 INDENT = "  "

@@ -75,7 +75,7 @@ OPERANDS: dict[type, Callable[[Any], tuple[Atom, ...]]] = {
     Loop: attrgetter("init"),
     Let: lambda node: (),
 }
-"""By class: passes ask this of every node many times, and a table is several times faster than a `match`."""
+"""`operands` by the class of the node: passes call it very often, and a table is several times faster than a `match`."""
 
 
 def with_operands(expr: Expr, new: Sequence[Atom]) -> Expr:
@@ -117,7 +117,7 @@ BODIES: dict[type, Callable[[Any], tuple[Expr, ...]]] = {
     Loop: lambda node: (node.cond, node.body),
     Let: lambda node: (node.value, node.body),
 }
-"""By class, of those that have any."""
+"""`bodies` by the class of the node, for classes that have bodies."""
 
 
 def with_bodies(expr: Expr, new: Sequence[Expr]) -> Expr:

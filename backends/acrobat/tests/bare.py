@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 
 FOR_CUDA = ("nvidia-cuda-nvrtc", "cuda-bindings")
-"""What PyTorch for CUDA requires and PyTorch for the processor does not."""
+"""Packages that PyTorch for CUDA requires and PyTorch for the processor does not."""
 
 TEXT = '''"""Written by backends/acrobat/tests/bare.py."""
 import sys

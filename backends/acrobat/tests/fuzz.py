@@ -35,9 +35,9 @@ from backends.acrobat.tests.smaller_programs import smaller
 
 BATCH = 100
 DEVICE_BATCH = 10
-"""Of those for another device than the processor, which take seconds each."""
+"""The size of a batch for another device than the processor, where each program takes seconds."""
 DEADLINE_S = 240
-"""For a program alone; a batch has this for its first and `MORE_S` for each further one."""
+"""The time limit of a single program. A batch has this for its first program and `MORE_S` for each other one."""
 MORE_S = 5
 DEVICE_MORE_S = 60
 FORK = multiprocessing.get_context("fork")
@@ -217,7 +217,7 @@ class Progress:
     settings: dict[str, Any]
     checked: set[int] = field(default_factory=set)
     findings: dict[int, str] = field(default_factory=dict)
-    """The kind of what was found, by seed."""
+    """The kind of each finding, by seed."""
 
     def load(self) -> str | None:
         """Reads the file. Gives what is wrong with it, or None."""

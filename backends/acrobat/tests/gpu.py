@@ -41,7 +41,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 BATCH = 64
 SAMPLE_SEED = 7919
-"""Of the mini-batch that says at how many rows tiles are tried."""
+"""The seed of the mini-batch whose profile says at how many rows tiles are tried."""
 ROOT = Path(__file__).resolve().parents[3]
 
 

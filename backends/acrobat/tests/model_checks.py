@@ -24,7 +24,7 @@ class Raised:
     """The right answer is this error, which the model raises for an instance."""
 
     text: str
-    """Stands in the error of the compiled model."""
+    """A text that the error of the compiled model must contain."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ class PlainKernels:
     """An emitter that writes the kernels of one program as plain C++ and keeps their text."""
 
     definitions: dict[str, str] = field(default_factory=dict)
-    """C++ by symbol."""
+    """The C++ text of each kernel, by symbol."""
 
     def __call__(
         self, kernel: Kernel, out_mode: Mode, target: CpuTarget, schedules: Schedules = (), kernels: Kernels = "generated"
@@ -61,7 +61,7 @@ class Member:
 
     generated: Generated
     definitions: Mapping[str, str]
-    """Its plain kernels."""
+    """The C++ text of its plain kernels, by symbol."""
 
 
 def generated(program: Program, options: Options, index: int, plain: bool = False) -> Member:

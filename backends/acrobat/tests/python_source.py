@@ -61,7 +61,7 @@ import torch
 from torch import Tensor, nn
 """
 Destination = Callable[[str], str]
-"""The statement that hands a value on: an assignment or a return."""
+"""Gives the statement that uses the text of a value: an assignment or a return."""
 BINARY = (
     {"add": "+", "sub": "-", "mul": "*", "div": "/", "floordiv": "//", "mod": "%"}
     | {"bitand": "&", "bitor": "|", "bitxor": "^", "shl": "<<", "shr": ">>"}
@@ -116,11 +116,11 @@ def weight_name(name: str) -> str:
 
 
 ACTIVATIONS = {"relu": "nn.ReLU", "tanh": "nn.Tanh", "sigmoid": "nn.Sigmoid"}
-"""Operations that are also modules."""
+"""Operations that PyTorch also has as modules."""
 CHANGES = {"tanh", "sigmoid", "relu", "neg", "exp", "sqrt", "log", "add", "sub", "mul", "div"}
-"""Operations that have a form which changes their first operand in place."""
+"""Operations with a form in PyTorch that overwrites the first operand."""
 MAKERS = CHANGES | {"linear", "matmul", "softmax", "layer_norm", "maximum", "minimum"}
-"""Operations whose result is a tensor of its own, in each of their Python forms."""
+"""Operations whose result is a new tensor in each of their Python forms, not a view."""
 
 
 class _Source:
@@ -132,11 +132,11 @@ class _Source:
         for name, f in program.functions.items():
             self.homes[name] = self._home(f)
         self.methods: dict[str, list[str]] = {"": [], **{name: [] for name, home in self.homes.items() if home == "submodule"}}
-        """The lines of the methods of each class: the model's under "", a submodule's under its function."""
+        """The lines of the methods of each class, by the function that is the class's `forward`, or "" for the model."""
         self.free: list[str] = []
         self.helpers = 0
         self.ints: list[int] = []
-        """The elements of a buffer of int64 that every module has."""
+        """The elements of the int64 buffer `ints`, which every module has."""
 
     def _home(self, f: Function) -> str:
         """Where to write a function. One that uses weights or calls others needs the model or a submodule as `self`."""

@@ -33,10 +33,10 @@ def _axes() -> dict[str, tuple[Any, ...]]:
 
 
 AXES = _axes()
-"""What options are drawn from: the values of each switch (a bool or a `Literal`), small ones of a number; the default first."""
+"""The values that each option is drawn from, its default first: all of a bool or a `Literal`, small ones of a number."""
 INSTANCES = 6
 LARGE_ONES = 5
-"""Of so many programs one is large. Small ones cost a quarter of it, and find most of what large ones find."""
+"""One of so many programs is large. A small one costs a quarter of that, and small ones find most of what large ones find."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +45,15 @@ class Case:
     sample: Sample
     options: Options
     written: bool
-    """Whether the program is written as Python, which the front end reads again."""
+    """Whether the program is printed as Python, which the front end then reads."""
     plain: bool = False
-    """Whether its kernels are those of the plain emitter, which take a tenth of the time to compile."""
+    """Whether it has plain kernels (`native_batches`), which take a tenth of the time to compile."""
     also: tuple[Executor, ...] = ()
-    """Further executors that the build runs with."""
+    """Other executors that the same build is run with."""
     model: Written | None = None
-    """The model, where the text is what was drawn; the sample is then empty."""
+    """The model, if a text was drawn; `sample` is then empty."""
     device: Device = "cpu"
-    """What it is compiled for. Only for the processor many are built at once."""
+    """The device it is compiled for. Only cases for the processor are built many at once."""
 
 
 NOTHING = Sample(Program({}, {}, {}), ())

@@ -33,13 +33,13 @@ FAST = ("-O0", "--param=ggc-min-heapsize=500000")
 """Flags with which the C++ compiler is fastest: it optimises nothing and collects no garbage."""
 BUILD = "C++ compiler"
 REFUSED = "CompileError"
-"""In the kind of a finding: the front end refuses what it says it takes. All else is wrong."""
+"""Is in the kind of a finding if the front end refuses a model that it should take; all other findings are wrong results."""
 EXACT = 1e-9
 MODEL = 1e-6
-"""How far the front end's program may be from a model whose text was drawn: PyTorch has constants of its own in it."""
+"""The tolerance between the front end's program and a drawn text in eager PyTorch, which uses constants of its own."""
 NUMBER = re.compile(r"\d[\d.e+-]*")
 TOLERANCE = 1e-3
-"""The generator's programs move tensors by at most 1e-4 when weights are rounded to float32; what is wrong is so by more."""
+"""Rounding weights to float32 changes results of the generator's programs by at most 1e-4; defects change them by more."""
 X = TypeVar("X")
 
 
@@ -51,7 +51,7 @@ class Wrong(AssertionError):
 class Finding:
     case: Case
     stage: str
-    """Where it went wrong: generator, eager, front end, passes, code generation, C++ compiler, run."""
+    """Where it was found: generator, printing Python, eager, front end, passes, code generation, C++ compiler, run, process."""
     message: str
 
     @property

@@ -443,4 +443,4 @@ IDIOMS: dict[str, Idiom] = {
     "moves": moved,
     **MODULES,
 }
-"""By name."""
+"""All idioms by name."""

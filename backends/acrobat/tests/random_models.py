@@ -17,7 +17,7 @@ from random import Random
 from typing import TypeAlias
 
 Choose: TypeAlias = Callable[[int], int]
-"""Of so many options, which."""
+"""Chooses one of several options: `choose(n)` is in [0, n)."""
 Lines: TypeAlias = list[str]
 
 HEAD = """\
@@ -57,7 +57,7 @@ FIELDS = {
     "table": "{k: rng.randrange(5) for k in rng.sample(range(6), rng.randrange(4))}",
     "pair": "(rng.randrange(3), vector(rng, D))",
 }
-"""What an instance may hold, and how each is drawn."""
+"""The fields that an instance may have, each with the Python expression that draws it."""
 
 TREE = """
 class Node:
@@ -107,7 +107,7 @@ def shape(rng):
 """
 
 SHOWN = 14
-"""Instances from which the types are taken, beside those of the mini-batch."""
+"""How many instances, beside those of the mini-batch, types are read off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Written:
 
     text: str
     idioms: tuple[str, ...] = ()
-    """The names of what was drawn."""
+    """The names of the idioms and forms that were drawn."""
 
 
 @dataclass
@@ -127,7 +127,7 @@ class Maker:
     d: int
     fields: dict[str, None] = field(default_factory=dict)
     top: Lines = field(default_factory=list)
-    """Classes and functions of the module."""
+    """The lines of classes and functions at the top level of the module."""
     init: Lines = field(default_factory=list)
     methods: Lines = field(default_factory=list)
     idioms: list[str] = field(default_factory=list)
@@ -152,7 +152,7 @@ class Maker:
         return self.form == "dictionary"
 
     form: str = "class"
-    """What an instance is: a class, a dataclass or a dictionary."""
+    """What instances are: objects of a "class" or a "dataclass", or a "dictionary"."""
 
     def module(self, text: str, hint: str = "m") -> str:
         """Adds a submodule that the expression `text` constructs; gives the text that names it."""
@@ -179,7 +179,7 @@ class Maker:
 
 
 Idiom: TypeAlias = Callable[[Maker], Lines]
-"""Statements that replace `h`."""
+"""Makes statements that replace `h`."""
 
 
 def indented(lines: Lines) -> Lines:

@@ -74,4 +74,4 @@ MODULES: dict[str, Idiom] = {
     "norms": norms,
     "small modules": small_modules,
 }
-"""By name."""
+"""These idioms by name."""

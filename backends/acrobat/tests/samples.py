@@ -16,7 +16,7 @@ from workloads.tests.named import spec
 from workloads.treelstm import model as treelstm
 
 PAPER = ("berxit", "birnn", "drnn", "mvrnn", "nestedrnn", "stackrnn", "treelstm")
-"""The workloads of the paper: each has control flow of a kind of its own, which the others vary."""
+"""The workloads of the paper. Each has another kind of control flow; the other workloads have variants of these kinds."""
 
 
 def tiny(name: str, dtype: torch.dtype = torch.float32) -> nn.Module:

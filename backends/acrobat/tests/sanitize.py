@@ -34,7 +34,7 @@ FLAGS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit
 TAIL_CALLS = ("-foptimize-sibling-calls",)
 ROOT = Path(__file__).resolve().parents[3]
 FOUND = 99
-"""The exit code of a process in which a sanitizer found something."""
+"""The exit code of a process in which a sanitizer found an error."""
 
 
 def emit_reference(

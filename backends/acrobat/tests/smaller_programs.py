@@ -31,10 +31,10 @@ from backends.acrobat.passes.dead import remove_dead
 
 Fails = Callable[[Sample], bool]
 Rewrite = Callable[[Expr, Sequence[Var], Program], Expr | None]
-"""The expression in place of a binding's value, given the variables in scope; None if there is none."""
+"""Gives the expression that replaces a value, from the value, the variables in scope and the program; None to leave it."""
 WIDTHS = (64, 16, 4, 1)
 NUMBERS = count()
-"""For names that are new in every program."""
+"""Numbers for names that occur in no program yet."""
 
 
 def smaller(sample: Sample, fails: Fails, attempts: int) -> Sample:

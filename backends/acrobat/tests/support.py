@@ -24,10 +24,10 @@ __all__ = [
 
 exhaustive = pytest.mark.exhaustive
 SOME = [name if name in PAPER else pytest.param(name, marks=exhaustive) for name in NAMES]
-"""All workloads, for tests that build each of them once more: those beyond the paper's are left to `scripts/exhaustive`."""
+"""All workloads, for tests that need another build of each: those that are not the paper's only run in `scripts/exhaustive`."""
 
 
 LONG = ("beam", "crf", "ragged", "seq2seq")
-"""Workloads whose programs are several times as long as the others', and so take as much longer to compile."""
+"""Workloads whose programs are several times as long as those of others, and take as much longer to compile."""
 MOST = [pytest.param(name, marks=exhaustive) if name in LONG else name for name in NAMES]
-"""All workloads, for tests that build each of them in a way of its own: the long ones are left to `scripts/exhaustive`."""
+"""All workloads, for tests that need a special build of each: the long ones only run in `scripts/exhaustive`."""

@@ -105,7 +105,7 @@ SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 RARE = ("without a schedule", "single kernels", "steps apart")
-"""These have kernels of their own to be compiled; those of DRNN above share theirs."""
+"""Settings that need kernels of their own to be compiled; those with DRNN share their kernels."""
 
 
 @pytest.mark.parametrize("setting", [pytest.param(s, marks=exhaustive) if s in RARE else s for s in SETTINGS])

@@ -21,7 +21,7 @@ from bench.contract import Target
 
 AVX2 = Options(isa="avx2")
 WIDE = re.compile(r"%zmm|%[xy]mm(1[6-9]|2\d|3[01])\b|%k[0-7]\b")
-"""Registers that only AVX-512 has: those of 512 bits, the upper sixteen, masks."""
+"""Registers that only AVX-512 has: of 512 bits, the upper sixteen of other widths, and masks."""
 
 
 def disassembly(executable: Any) -> str:

@@ -22,10 +22,10 @@ from backends.acrobat.tests.models import Cell
 from backends.acrobat.tests.support import assert_same, eager
 
 ROOM = 4 << 20
-"""Bytes the process may grow by for reasons of its own."""
+"""Bytes by which the process may grow for other reasons."""
 SLACK = 32 << 10
 PER_CALL = 16
-"""Bytes of heap that may be left, and of each call: less than the smallest object takes."""
+"""Bytes of heap that may stay in use in all (`SLACK`) and for each call: less than the smallest object takes."""
 
 
 class Sums(nn.Module):

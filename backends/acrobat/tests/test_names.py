@@ -35,7 +35,7 @@ NAMES = """
     abs floor div mod add eq size data storage int64_t double_t size_t tuple string vector make read build fields waits
     ünïcode 変数
 """.split()  # noqa: SIM905 - a list of strings would fill pages
-"""Some are words of Python too, and cannot be used; they are here so that nobody need think about which."""
+"""Some are keywords of Python, which cannot be used as names; `usable` leaves them out."""
 
 
 SEEN_TO_FAIL = (

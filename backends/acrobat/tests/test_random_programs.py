@@ -39,7 +39,7 @@ from backends.acrobat.tests.smaller_programs import smaller
 PROGRAMS = 300
 CHUNK = 20
 AS_SHIPPED = 5
-"""Of so many chunks one is compiled with the optimisations of real builds."""
+"""One of so many chunks is compiled with the optimisations of real builds."""
 
 
 @pytest.mark.parametrize("chunk", range(PROGRAMS // CHUNK))

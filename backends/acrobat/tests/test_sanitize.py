@@ -46,7 +46,7 @@ MISTAKES = {
 
 
 USED = ("arena.cpp", "coroutine.cpp", "errors.cpp", "memory.cpp", "cpu/pool.cpp")
-"""The parts of the runtime in which the mistakes are made."""
+"""The sources of the runtime that the mistakes need."""
 
 
 @pytest.fixture(scope="module")

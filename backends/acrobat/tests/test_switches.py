@@ -27,7 +27,7 @@ from backends.acrobat.tests.support import LONG, MOST, NAMES, assert_same, draw,
 
 OTHERS = {"aot": {"codegen": "vm"}, "depth": {"executor": "agenda"}}
 COLUMNS = [*SWITCHES, *OTHERS]
-"""What can be off: `aot` and `depth` are when something else takes their place."""
+"""The columns of the covering array: the switches, and `aot` and `depth`, which are off if `OTHERS` replaces them."""
 
 
 def covering() -> list[tuple[bool, ...]]:
@@ -43,7 +43,7 @@ ALONE = [tuple(name != off for name in COLUMNS) for off in COLUMNS]
 OF_PASSES = {
     *("specialise", "tables", "invariants", "constant_work", "fold_sums", "horizontal", "vertical", "coarsen"),
 }
-"""Switches that are done with when the passes have run."""
+"""Switches that only passes read."""
 FAST = ("-O1", "-foptimize-sibling-calls")
 
 

@@ -21,9 +21,9 @@ from backends.acrobat.tests.support import MOST, assert_same, draw, eager, edges
 WIDTH = 512
 BYTES = 4 * WIDTH
 SECOND_LEVEL = 1 << 20
-"""Bytes of the second-level cache that these tests are for, whatever this machine has."""
+"""The size of the second-level cache in bytes that these tests assume, whatever this machine has."""
 FULL = SECOND_LEVEL // 16
-"""Bytes of results after which a wave is full, for each instance of the least number."""
+"""A wave is full after so many bytes of results times the option `wave`."""
 
 
 class Chain(nn.Module):

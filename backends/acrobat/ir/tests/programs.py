@@ -54,7 +54,7 @@ LARGE = 8.0
 ELEMENTS = 64
 ROWS = 5
 EDGES = (0.1, 0.5, -0.3, 0.7, 1 / 3)
-"""Numbers that elements of weights are compared with: most are none of float32, so that they lie between two of it."""
+"""Numbers that elements of weights are compared with. Most lie between two adjacent numbers of float32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Sample:
 
 
 Choose: TypeAlias = Callable[[int], int]
-"""Of so many options, which: `choose(n)` lies in [0, n), and 0 tends to be the plainest."""
+"""Chooses one of several options: `choose(n)` is in [0, n), and 0 tends to be the simplest option."""
 
 
 def sample(choose: Choose, waits: bool = False, instances: int = 3, rounds: bool = True, small: bool = False) -> Sample:

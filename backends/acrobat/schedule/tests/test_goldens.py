@@ -50,7 +50,7 @@ def forward(instance: (list[f32[4]], int, f32[4])) -> (f32[4], list[float])
   result: (f32[4], list[float]) = (last, scores)
   result
 """
-"""Elements that wait, and a `while` loop whose rounds end in a branch."""
+"""A program with a map whose elements wait, and a `while` loop whose rounds end in a branch."""
 
 
 def schedule(name: str) -> s.Schedule:

@@ -23,7 +23,7 @@ TOLERANCE = 1e-4
 
 
 SAMPLE = 12
-"""Instances from which the types are taken."""
+"""The number of instances that types are read off."""
 
 
 def check_program(case: Case) -> Program:

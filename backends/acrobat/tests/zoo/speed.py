@@ -25,9 +25,9 @@ from backends.acrobat.tests.zoo.check import SAMPLE, assert_same
 
 BATCH_SIZE = 64
 ROUNDS = (5, 25)
-"""At least and at most."""
+"""The least and the largest number of rounds."""
 SECONDS = 5.0
-"""After so much time no further round begins, once there are enough."""
+"""After so much time no further round begins, once the least number is done."""
 
 
 @dataclass(frozen=True)

@@ -78,8 +78,8 @@ class Alignment:
 
 
 def alignment(program: Program, graph: CallGraph, static: StaticDepths, waits: Waits, phase: Mapping[str, int]) -> Alignment:
-    """The facts about a finished program, whose tensor work is all in launches. `phase` gives the phase of the entry's
-    bindings; a binding that is missing there is in phase 0."""
+    """The facts about a finished program, whose tensor work is all in launches. `phase` gives the phases of the entry's
+    bindings; one that is missing there is in phase 0."""
     kinds = kinds_of(program, graph)
     ends, later = set(), set()
     for name in waits.functions:

@@ -86,6 +86,7 @@ def phases(program: Program, graph: CallGraph, static: StaticDepths) -> Phases:
 
 
 def is_marker(expr: Expr) -> bool:
+    """Whether the expression is a `phase` marker."""
     return isinstance(expr, Host) and expr.op == "phase"
 
 

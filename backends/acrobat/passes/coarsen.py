@@ -197,7 +197,7 @@ class _LaunchChain(Chain):
 
 
 def _viewing(kernel: Kernel, param: Param, whole: Var, views: Sequence[Op]) -> Kernel:
-    """The kernel with a param for the tensor `whole`, from which it computes what was `param` by `views`, one of the other."""
+    """The kernel with a param for the tensor `whole` in place of `param`, which it now computes by these views in turn."""
     names = Names(value_names(kernel))
     base = Param(param_name(whole, names), cast(TensorT, whole.type), param.mode)
     instrs, below = [], base.name

@@ -1,8 +1,10 @@
-"""Work on weights and literals alone is done once, when the model is loaded: its results become derived weights.
+"""Constant work: operations on weights and literals alone are done once, when the model is loaded, and give derived weights.
 
-wt   = permute(@w, dims=(1, 0))             derive wt = permute(w, dims=(1, 0))
-zero = full(shape=(4,), value=0.0)          derive zero = full(shape=(4,), value=0.0)
-y    = linear(x, wt, zero)                  y = linear(x, @wt, @zero)
+    wt   = permute(@w, dims=(1, 0))             derive wt = permute(w, dims=(1, 0))
+    zero = full(shape=(4,), value=0.0)          derive zero = full(shape=(4,), value=0.0)
+    y    = linear(x, wt, zero)                  y = linear(x, @wt, @zero)
+
+An address, such as a row of a table, is no work and stays.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ LARGE = 1 << 18
 
 
 def run(program: Program) -> Program:
-    """`program` with derived weights for operations on weights and literals. Addresses, as rows of tables, stay."""
+    """`program` with derived weights in place of operations on weights and literals alone."""
     work = _Work(program)
     functions = {name: work.function(f) for name, f in program.functions.items()}
     return remove_dead(replace(program, functions=functions, weights=work.made.weights, derived=work.made.derived))

@@ -285,7 +285,7 @@ def _for_lines(share: object, result: object) -> bool:
 
 
 def _shown(term: Term | None) -> Term | None:
-    """The term without views that show all elements of what they are a view of."""
+    """The term without the views at its top that show all elements of a tensor, in whatever shape."""
     while isinstance(term, Computed) and is_view(term.op) and _size(term.op.args[0]) == _size(term.op):
         term = term.args[0]
     return term

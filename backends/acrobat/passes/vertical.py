@@ -121,7 +121,7 @@ class _OperationChain(Chain):
     def take_parts(self, product: int) -> None:
         """Merges into a product's group the parts that its result is cut into, with as many further moves of these parts as can
         be. All parts are merged at once: with one of them alone, the kernel would have to store the whole for the others."""
-        steps: list[list[int]] = []  # of the moves: the first ones, those of their results, and so on
+        steps: list[list[int]] = []  # the moves of the product's result, the moves of their results, and so on
         last = [product]
         while last := [j for i in last for j in self.users[i] if self.is_move(j)]:
             steps.append(last)

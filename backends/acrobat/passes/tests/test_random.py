@@ -1,4 +1,5 @@
-"""All passes together keep the meaning: of random programs, and of the workloads' models, with switches on and off."""
+"""The passes below, one after the other, keep the meaning of random programs and of the workloads' models, with switches off
+too. (Tables, invariants and segments are not among them: the tests of compiled random programs run all passes.)"""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ SWITCHES = ("hoist", "folds", "horizontal", "constants", "vertical", "coarsen")
 
 
 def passed(program: Program, off: frozenset[str]) -> Program:
-    """The program after all passes but those switched off, verified after each."""
+    """The program after these passes without those that are switched off, verified after each."""
     hoist = "hoist" not in off
     steps = [
         (True, inline.run),

@@ -36,7 +36,7 @@ from backends.acrobat.ir.visitor import binders, bodies, containing, free_vars, 
 from backends.acrobat.ir.work import is_work
 
 LONGEST = 4
-"""Levels of the longest arm that others are padded to (the original's limit)."""
+"""The most levels an arm may have for the others to be padded to it (the limit of ACRoBat's original code)."""
 
 
 @dataclass(frozen=True, slots=True)

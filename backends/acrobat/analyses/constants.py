@@ -33,6 +33,7 @@ class Origin:
 
 
 COMPUTED = Origin(frozenset(), False)
+"""The origin of what comes from no weight: results of work, the instance, literals."""
 
 
 class _OriginLattice:

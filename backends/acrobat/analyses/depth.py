@@ -30,10 +30,11 @@ from backends.acrobat.ir.visitor import walk
 from backends.acrobat.ir.work import is_work
 
 DYNAMIC = 1 << 30
-"""The depth that only a run tells."""
+"""The depth of what has no static depth."""
 UNREACHED = -1
+"""The depth of what no instance ever computes."""
 RISES = 16
-"""A depth that has risen this often around a loop or recursion is taken to grow with it."""
+"""A depth that has risen this often around a loop or recursion is taken to rise in every round: it becomes `DYNAMIC`."""
 
 
 class _DepthLattice:

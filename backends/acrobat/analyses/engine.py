@@ -49,7 +49,7 @@ from backends.acrobat.ir.nodes import (
 V = TypeVar("V")
 Value: TypeAlias = tuple[V, ...]
 Context: TypeAlias = CallSite | None
-"""None: the component of the entry function."""
+"""The call site through which a component was entered; None for the component of the entry function."""
 Place: TypeAlias = tuple[str, str]
 """A function, and the variable in it that an expression is bound to."""
 K = TypeVar("K", bound=Hashable)

@@ -14,7 +14,7 @@ from backends.acrobat.ir.nodes import Call, Expr, Fold, Launch, Loop, Map, Progr
 from backends.acrobat.ir.visitor import bodies, operands
 
 REPEATS = 5.0
-"""The original's multiplier for each level of recursion."""
+"""The multiplier that ACRoBat's original code has for each level of recursion."""
 
 
 def expected_runs(program: Program) -> list[tuple[Launch, float]]:

@@ -60,13 +60,13 @@ class _Component:
 
 
 _Name: TypeAlias = str | _Component
-"""What stands for a value of a function: the variable that holds it, or else the component of another that it is."""
+"""The name of a value: the variable that holds it or, without one, the tuple variable and component that it is."""
 Seen = frozenset[tuple[str, _Name | None]]
-"""(function, list), and (function, None) for a call."""
+"""What is being resolved already, so that recursion ends: (function, list), and (function, None) for a call of it."""
 
 ADVICE = "leave `parallel` out, or compute each from what was there before: what is independent runs side by side without it"
 LONG = 6
-"""Chains with more links are shortened in the middle."""
+"""Chains with more steps are shortened in the middle."""
 
 
 def dependent(program: Program, graph: CallGraph) -> list[Problem]:

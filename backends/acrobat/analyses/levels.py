@@ -15,9 +15,9 @@ from backends.acrobat.ir.nodes import Host, Item, Launch, Lit, Op, Program, Weig
 from backends.acrobat.ir.work import is_work
 
 COUNTED = 1 << 30
-"""The level of what only a run tells."""
+"""The level of a value whose depth is counted at run time."""
 NEVER = -1
-"""The level of what no instance ever makes. Work that needs such a value is never done; a list of such values is empty."""
+"""The level of what no instance ever computes. Work that needs such a value is never done; a list of such values is empty."""
 
 
 def operand_levels(program: Program, static: Mapping[Place, int]) -> Mapping[Place, int]:

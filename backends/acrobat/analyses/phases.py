@@ -54,7 +54,7 @@ def phases(program: Program, graph: CallGraph, static: StaticDepths) -> Phases:
     placed: dict[str, int] = {}
     """Variable -> the phase in which it is bound."""
     ready: dict[str, int] = {}
-    """Variable -> the first phase in which work on it may stand: where it is bound, or later if its depth is dynamic."""
+    """Variable -> the first phase for work that uses it: where it is bound, or later if its depth is dynamic."""
 
     def bind(var: Var, phase: int, dynamic_from: int) -> None:
         placed[var.name] = phase

@@ -55,7 +55,8 @@ from backends.acrobat.ir.visitor import lets
 from backends.acrobat.ir.work import is_work
 
 Leaf: TypeAlias = tuple[str, int]
-"""A variable, and which of its leaves: a tuple's come one after the other, a list's are those of one element."""
+"""A variable and the number of one of its leaves. A tuple has the leaves of its items one after the other, a list those of an
+element; all else is one leaf."""
 Leaves: TypeAlias = Sequence[Leaf]
 
 

@@ -23,7 +23,7 @@ from backends.acrobat.passes.derivations import Derivations
 from backends.acrobat.passes.normal import normalise
 
 LARGE = 1 << 18
-"""Elements of a product that is a table, not a vector or matrix of weights."""
+"""A product with this many elements or more is a table, not a vector or matrix of weights."""
 
 
 def run(program: Program) -> Program:

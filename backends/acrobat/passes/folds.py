@@ -57,7 +57,7 @@ from backends.acrobat.passes.simplify import MAX_LENGTH
 from backends.acrobat.passes.variables import Variables
 
 REDUCTIONS = {"add": ("list_sum", 0.0), "maximum": ("list_max", -math.inf), "minimum": ("list_min", math.inf)}
-"""What a chain of each operation is over a list, and the number that it does not change anything to begin with."""
+"""Operation -> the reduction of a list that a chain of it is, and its neutral value, with which a chain may begin."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.normal import normalise
 
 LARGE = 200
-"""Nodes (atoms and lets aside, callees inlined) above which a function with several call sites stays a function of its own."""
+"""A function with several call sites and more nodes (without atoms and lets, with inlined callees) is not inlined."""
 
 
 def run(program: Program, weights: bool = True) -> Program:

@@ -28,7 +28,7 @@ from backends.acrobat.passes.products import Products, parts, product
 from backends.acrobat.passes.variables import Variables
 
 First: TypeAlias = Mapping[str, int | float | bool]
-"""The carried variables whose value in the first round is known."""
+"""The carried variables whose values in the first round are known, with these values."""
 
 
 def run(program: Program) -> Program:

@@ -29,7 +29,7 @@ from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.normal import normalise
 
 FUNCTIONS = 256
-"""No more clones are made once a program has this many functions; a warning says of which function."""
+"""Once a program has this many functions no more are cloned; a warning names the function concerned."""
 
 
 def run(program: Program, clone: bool = True) -> Program:

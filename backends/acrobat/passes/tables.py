@@ -30,7 +30,7 @@ from backends.acrobat.passes.products import InputPart, Products, parts, product
 from backends.acrobat.passes.variables import Variables
 
 MAX_ELEMENTS = 1 << 26
-"""The largest table that is made: 256 MiB."""
+"""Elements of the largest table that is made: 256 MiB."""
 
 
 def projects(program: Program) -> bool:

@@ -27,7 +27,7 @@ from backends.acrobat.tuning.search import Task, extents, search
 from backends.acrobat.tuning.tune import Guide, Measured
 
 LARGEST_EXTENT = 4096
-"""Rows from which on the time of a kernel grows in proportion: by then all multiprocessors are busy."""
+"""From this many rows on the time of a kernel is proportional to its rows, because all multiprocessors are busy."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,10 +28,10 @@ from backends.acrobat.tuning.search import Timing
 
 THREADS = 256
 TURN_MS = 1.0
-"""A turn of one schedule at one number of rows takes about as long."""
+"""About how many milliseconds one schedule runs in a turn, at one number of rows."""
 MOST_STEPS = 512
 DYNAMIC_SHARED = 8
-"""The number of `CUfunction_attribute`."""
+"""The number of the `CUfunction_attribute` for the largest dynamic shared memory."""
 ALIGN = 256
 
 

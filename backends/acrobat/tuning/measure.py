@@ -29,21 +29,21 @@ from backends.acrobat.tuning.search import Timing
 
 ARGUMENTS = 32
 PARTS_AT = 4
-"""Which argument is the end of the range of parts."""
+"""Position, among a kernel's arguments, of the end of the range of parts that a call computes."""
 WEIGHT_BYTES = 4 << 20
-"""What the copies of the weights come to, at least."""
+"""The least size of all copies of the weights together."""
 MAX_COPIES = 64
 TURN_S = 3e-4
-"""A turn of one schedule at one number of rows."""
+"""About how many seconds one schedule runs in a turn, at one number of rows."""
 LONGEST_TURN_S = 3e-3
-"""To go round all copies of the weights a turn may take this long. Calls that take so much of it that some copies are left out
-read weights for a small part of their time."""
+"""A turn may take up to this many seconds to use each copy of the weights once. If calls are so long that some copies are left
+out, reading the weights is a small part of their time."""
 ROUNDS = 9
 MORE_ROUNDS = 41
 PROMISING = 0.97
-"""A quotient below which it is measured with more rounds."""
+"""A ratio of times below this is measured again, with more rounds."""
 ITEMS = 2
-"""Items of a list operand, for each row."""
+"""Items of a list operand in each row."""
 
 
 class ScheduleWrong(RuntimeError):

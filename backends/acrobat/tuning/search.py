@@ -13,17 +13,17 @@ from typing import Any, Protocol, TypeAlias
 from backends.acrobat.kernels.interface import Schedules
 
 Schedule: TypeAlias = Any
-"""The device's own frozen dataclass; here schedules are only told apart."""
+"""A frozen dataclass of the device's; the search only compares and hashes schedules."""
 
 MARGIN = 0.03
-"""A schedule is taken if it saves this part of the default's time in its range of rows."""
+"""A schedule is taken if it saves at least this part of the default's time in its range of rows."""
 WORTH = 0.01
-"""A further variant is taken if it saves this part of the kernel's time."""
+"""A further variant is taken if it saves more than this part of the kernel's time."""
 MAX_VARIANTS = 3
 MAX_EXTENTS = 8
-"""Numbers of rows that one kernel is measured at."""
+"""The most numbers of rows at which one kernel is measured."""
 LARGEST_EXTENT = 128
-"""On a processor time grows in proportion from here on: the runtime hands kernels blocks of about so many rows."""
+"""From this many rows on, time on a processor is proportional to rows: the runtime gives kernels blocks of about this size."""
 
 
 @dataclass(frozen=True, slots=True)

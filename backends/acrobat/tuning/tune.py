@@ -26,7 +26,7 @@ from backends.acrobat.tuning.measure import Bench
 from backends.acrobat.tuning.search import Task, Timing, extents, search
 
 ESTIMATE = 64
-"""The batch extent where nothing is known (the paper's)."""
+"""The number of rows to tune for where nothing is known (the paper's)."""
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from backends.acrobat.tuning.measure import Bench, ScheduleWrong, calls_of
 from backends.acrobat.tuning.search import Timing
 
 compile = partial(compiler.compile, options=Options(tables=False))
-"""Words are projected by a kernel, which can be tuned."""
+"""Without tables, so that words are projected by a kernel, which can be tuned."""
 
 
 class Layers(nn.Module):

@@ -1,7 +1,7 @@
 """Self-attention over sentences of 5 to 50 words against a dense product, one thread. `scripts/benchmark attention` runs it.
 
-The rate is that of the products alone (four operations for each query, key and element), as a quotient of the rate of a product
-of 64 rows by 256 x 256 weights; a median over rounds in which both take turns, in time of this thread.
+The rate counts the operations of attention's products (four for each query, key and element) and is divided by that of a
+product of 64 rows by 256 x 256 weights: a median over rounds in which both take turns, in time of this thread.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SHAPES = [(64,), (8, 64)]
 
 
 class Sentences:
-    """A kernel of attention with the rows of `count` sentences: queries, keys and values of a word side by side, as one product
+    """An attention kernel with the rows of `count` sentences. Query, key and value of a word lie side by side, as one product
     makes them."""
 
     def __init__(self, shape: tuple[int, ...], count: int, seed: int = 0) -> None:

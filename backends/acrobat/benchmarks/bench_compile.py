@@ -1,7 +1,7 @@
-"""What compiling a model costs, stage by stage: reading the source, passes, kernels, host code, and loading a build from the
-cache. `scripts/benchmark compile` runs it.
+"""Times the stages of compiling a model: front end, passes, kernels, host code, and loading a build from the cache.
+`scripts/benchmark compile` runs it.
 
-Each stage is run alone, on what the stage before has given, without any cache but the compiled runtime.
+Each stage runs alone, on the results of the stage before, and without any cache except the compiled runtime.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def test_kernels(benchmark: BenchmarkFixture, module: Any, monkeypatch: pytest.M
 
 
 def test_host_code(benchmark: BenchmarkFixture, module: Any, tmp_path: Path) -> None:
-    """The C++ compiler and the linker, on what a build has left in its folder."""
+    """The C++ compiler and the linker, run on the files that a build has left in its folder."""
     Build(optimise(build(module), Options()), Options(), CpuTarget.detect()).make(tmp_path)
     source, objects = tmp_path / "model.cpp", sorted(tmp_path.glob("*.o"))
     benchmark.pedantic(compile_model, args=(source, objects, tmp_path / "again.so"), rounds=ROUNDS, warmup_rounds=1)

@@ -1,7 +1,7 @@
-"""Kernels of the workloads as fractions of the FMA peak, one thread. `scripts/benchmark kernels` runs it.
+"""Kernels of the workloads as fractions of the FMA peak, in one thread. `scripts/benchmark kernels` runs it.
 
-The fraction counts the operations of the matrix products only; it is a median over rounds, each beside a measurement of the
-peak, in time of this thread.
+A fraction counts the operations of matrix products only. It is the median over rounds that each measure the peak as well, in
+time of this thread.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What the runtime costs beside the kernels, in nanoseconds of one thread: reading an instance from Python, recording an
-operation, scheduling a batch, resuming a waiting call, handing a result out. `scripts/benchmark runtime` runs it."""
+"""Measures what the runtime costs beside the kernels, in nanoseconds of one thread: reading an instance from Python, recording
+an operation, scheduling a batch, resuming a waiting call, handing out a result. `scripts/benchmark runtime` runs it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROUNDS = 21
 
 
 def nanoseconds(executable: Any, instances: list[Any], activity: str, count: str | float) -> float:
-    """The median over rounds of an activity's time by what was counted, or by a number."""
+    """Nanoseconds of the counter `activity` for each of `count`, a counter or a number: the median over ROUNDS runs."""
     found = []
     for _ in range(ROUNDS):
         executable(instances)
@@ -54,7 +54,7 @@ def test_recording(benchmark: BenchmarkFixture, executor: Executor, codegen: Cod
 
 @pytest.mark.parametrize("codegen", ["aot", "vm"])
 def test_resuming(benchmark: BenchmarkFixture, codegen: Codegen) -> None:
-    """Forked calls that each wait twice: the time has their start, two operations and two decisions in it too."""
+    """Forked calls that each wait twice. The time includes their start, two operations and two decisions."""
     torch.manual_seed(0)
     executable = compile(WideWaits(), options=Options(codegen=codegen))
     report(benchmark, executable, [[i % 7 for i in range(CALLS // 100)]] * 100, "waits", "wait")
@@ -62,7 +62,7 @@ def test_resuming(benchmark: BenchmarkFixture, codegen: Codegen) -> None:
 
 @pytest.fixture(scope="module")
 def trees() -> tuple[Any, list[Any]]:
-    """TreeLSTM at its smallest size and 64 of its trees: little arithmetic, as much of everything else as at any size."""
+    """TreeLSTM at its smallest size with 64 of its trees: little arithmetic, as much of everything else as at any size."""
     workload = Spec()
     return compile(loaded(workload, "tiny", 0)), workload.instances("tiny", 0, 64)
 
@@ -70,7 +70,7 @@ def trees() -> tuple[Any, list[Any]]:
 def test_ingest(benchmark: BenchmarkFixture, trees: tuple[Any, list[Any]]) -> None:
     executable, instances = trees
     executable(instances)
-    nodes = executable.counters()["nodes"] - len(instances)  # each is recorded once, and each tree's classifier beside them
+    nodes = executable.counters()["nodes"] - len(instances)  # each node is recorded once, and so is each tree's classifier
     report(benchmark, executable, instances, nodes, "node of a tree", "ingest_ms")
 
 

@@ -1,11 +1,11 @@
-"""What a mini-batch would take on an H200, estimated without one: `python -m backends.acrobat.benchmarks.cuda_estimate`,
-with names of workloads or for all that have a target.
+"""Estimates the time of a mini-batch on an H200 without one: `python -m backends.acrobat.benchmarks.cuda_estimate`, followed by
+names of workloads; without names, all workloads that have a target.
 
-The launches of a mini-batch are those of a run on the processor, which records and batches alike. Each is looked up as the
-CUDA kernel that would run it, with its tiles. The times are then the constants of `Constants`, which are assumptions, and the
-same rough cycles of a tile that choose the tiles (`kernels/cuda/schedule.py`); other kernels' tiles, those of products of two
-row operands among them, count as equal. So this is a model of the time, to see what dominates; it is no measurement.
-`--registers` compiles the kernels by NVRTC too and tells what the walker needs.
+The launches of a mini-batch are taken from a run on the processor, which records and batches alike. Each is looked up as the
+CUDA kernel that would run it, with its tiles. The times follow from `Constants`, which are assumptions, and from the same rough
+prediction of a tile's cycles that chooses the tiles (`kernels/cuda/schedule.py`). All tiles of other kernels, those of products
+of two row operands among them, count as equal. So this is a model of the time that shows what dominates it; it is no
+measurement. `--registers` also compiles the kernels with NVRTC and prints what the walker needs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ TARGETS = {"treelstm": 0.4, "mvrnn": 0.5, "birnn": 0.6, "drnn": 1.2, "nestedrnn"
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """Assumed, from what others have published of Hopper cards; `kernels/cuda/constants.py` measures the first four."""
+    """Assumed, from what others published of Hopper cards; `kernels/cuda/constants.py` measures some of them."""
 
     barrier_us: float = 1.2
     round_trip_us: float = 13.0
@@ -57,7 +57,7 @@ class Constants:
 
 @dataclass(slots=True)
 class DeviceWork:
-    """Of a mini-batch."""
+    """What the device does for one mini-batch."""
 
     barriers: int = 0
     steps: int = 0
@@ -77,7 +77,7 @@ class DeviceWork:
 
 @dataclass(frozen=True, slots=True)
 class KernelOnDevice:
-    """A kernel of the model: how CUDA runs it, and how many calls of its unit come before it."""
+    """A kernel's variants for CUDA, its plan if it is a GEMM, and how many calls of its unit precede it (`chain`)."""
 
     made: tuple[Variant[CudaCode], ...]
     plan: Gemm | None
@@ -88,7 +88,7 @@ class KernelOnDevice:
 
 
 def kernels_of(module: torch.nn.Module) -> dict[str, KernelOnDevice]:
-    """By the symbol that a processor's schedule names them by."""
+    """The kernels of a module, by the symbols that they have in a schedule of the processor."""
     program, _ = build_with_reads(module)
     units = collect_units(optimise(program, Options().effective()), True)
     cpu = DEVICES["cpu"]
@@ -104,7 +104,7 @@ def kernels_of(module: torch.nn.Module) -> dict[str, KernelOnDevice]:
 
 
 def work_of(launches: Iterable[tuple[int, int, str, str, int]], known: dict[str, KernelOnDevice], c: Constants) -> DeviceWork:
-    """Calls of one level with equal numbers of calls before them share a barrier and the multiprocessors."""
+    """Launches are (phase, depth, name, symbol, rows). Those of one level and `chain` share a barrier and the device."""
     work = DeviceWork()
     for _, level in groupby(launches, key=lambda launch: launch[:2]):
         by_chain: dict[int, list[tuple[str, KernelOnDevice, int]]] = {}

@@ -1,4 +1,4 @@
-"""Runs a kernel in a loop of native code, interleaved with the FMA peak, so that other load on the machine falls on both."""
+"""Times a kernel in a loop of native code, in turns with the FMA peak, so that other load on the machine falls on both."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from backends.acrobat.tuning.measure import Loaded, Operands, Weights, clock
 
 
 class KernelCase:
-    """A kernel with random operands of `rows` rows, results in rows one after the other; its weights stay in the cache."""
+    """A kernel with random operands for `rows` rows, whose results lie row after row. Its weights stay in the cache."""
 
     def __init__(self, kernel: Kernel, rows: int, out_mode: Mode = Mode.GATHERED) -> None:
         emitted = emit(kernel, out_mode, CpuTarget.detect())
@@ -25,15 +25,15 @@ class KernelCase:
 
     @cached_property
     def calls(self) -> int:
-        """Calls that take about 2 ms."""
+        """The number of calls that take about 2 ms."""
         return max(1, int(2e-3 / max(self.seconds(2), 1e-9)))
 
     def peak(self) -> float:
         return float(clock().fma_peak(50_000))
 
     def fraction(self, rounds: int = 31) -> tuple[float, float]:
-        """Medians over rounds: products' operations as a fraction of the peak measured just before, and microseconds for one
-        call."""
+        """The operations of products as a fraction of the peak that is measured just before, and the microseconds of one call;
+        both are medians over rounds."""
         fractions, times = [], []
         for _ in range(rounds):
             peak = self.peak()

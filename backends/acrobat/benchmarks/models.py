@@ -41,7 +41,7 @@ def leaf(h: int, mode: Mode = Mode.GATHERED) -> Kernel:
 
 
 def compose(h: int) -> Kernel:
-    """TreeLSTM's cell at an inner node: its children's states are summed already, their forgotten cells are summed here."""
+    """TreeLSTM's cell at an inner node, from the sum of its children's states and a list of their forgotten cells."""
     params = (
         param("hs", Mode.CONTIGUOUS, h),
         param("fc", Mode.LIST, h),

@@ -1,4 +1,4 @@
-"""Where the elements of a kernel's values come from: traced through moves element by element, on arrays of indices."""
+"""Where the elements of a kernel's values come from: each move is carried out on arrays of element indices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class NotFused(Exception):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Read:
-    """Elements `index` of a param (of every item's and their sum, if it is a list) or of the product."""
+    """The elements with the flat indices `index` of the param or product `name`; of a list param their sums over all items."""
 
     name: str
     index: np.ndarray
@@ -30,7 +30,7 @@ class Constant:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Apply:
-    """An element-wise operation."""
+    """The element-wise operation `op` on other trees."""
 
     op: str
     args: tuple[Tree, ...]
@@ -42,8 +42,8 @@ SOURCE_BITS = 40
 
 
 def origins(kernel: Kernel, name: str) -> tuple[list[Param], np.ndarray]:
-    """For a value that is params in another order: which param each element comes from, times 2**SOURCE_BITS, plus the index
-    in it."""
+    """For a value that moves alone make of params: the params (but for lists), and for each element the number of its param
+    times 2**SOURCE_BITS plus its flat index in that param. Raises NotFused for other values."""
     params = [p for p in kernel.params if p.mode is not Mode.LIST]
 
     def walk(name: str | float) -> np.ndarray:
@@ -73,7 +73,7 @@ class Elements:
         self.memo: dict[tuple[str, bytes], Tree] = {}
 
     def tree(self, name: str | float, index: np.ndarray) -> Tree:
-        """What gives elements `index` (flat) of a value. Raises NotFused where elements differ in how they are computed."""
+        """The expression for elements `index` (flat) of a value. Raises NotFused if they are not all computed alike."""
         if not isinstance(name, str):
             return Constant(float(name))
         key = (name, index.tobytes())

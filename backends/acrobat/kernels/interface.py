@@ -1,4 +1,4 @@
-"""What is asked of a maker of kernels and what it hands back: what every device has alike, and what each has of its own."""
+"""What is asked of a maker of kernels, and what it returns: the code (one class for each device) and the facts about it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ device's own frozen dataclass of the loops that were chosen."""
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A kernel to emit: operand modes as the unit calls it."""
+    """A kernel to emit, whose params have the modes of its operands; `out_mode` is that of its rows of results."""
 
     kernel: Kernel
     out_mode: Mode
@@ -24,7 +24,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class CpuCode:
-    """For the processor. It may be called for any range of rows and of its `parts` (column groups), by several threads."""
+    """For the processor. Threads may call it at once, each for any range of rows and of its `parts` (groups of columns)."""
 
     object_bytes: bytes
     """Empty for a kernel that has a `source`."""
@@ -40,8 +40,8 @@ class CpuCode:
 
 @dataclass(frozen=True, slots=True)
 class CudaCode:
-    """For a CUDA device: how a block of threads computes one tile of the results of a call. A call of so many rows has
-    ceil(rows * product_rows / tile_rows) * tile_columns tiles."""
+    """A kernel's code for a CUDA device: how a block of threads computes one tile of the results of a call. A call of `rows`
+    rows has ceil(rows * product_rows / tile_rows) * tile_columns tiles."""
 
     text: str
     """CUDA C++: the struct of the arguments and the function of one tile."""
@@ -54,7 +54,7 @@ class CudaCode:
     """Of shared memory that a block needs for a tile."""
 
     def tiles(self, rows: int) -> int:
-        """Tiles of a call of so many rows."""
+        """The number of tiles of a call of `rows` rows."""
         return -(-rows * self.product_rows // self.tile_rows) * self.tile_columns
 
 
@@ -80,14 +80,14 @@ class Emitted(Generic[C]):
 
 @dataclass(frozen=True, slots=True)
 class Variant(Generic[C]):
-    """A kernel as it runs launches of `rows` rows and more, up to the next variant's."""
+    """The code of a kernel for launches of `rows` rows and more, up to the `rows` of the kernel's next variant."""
 
     rows: int
     emitted: Emitted[C]
 
 
 def flops(kernel: Kernel) -> int:
-    """Floating-point operations of the products for one row."""
+    """The floating-point operations of the kernel's matrix products for one row; a multiplication and an addition are two."""
     total = 0
     for instr in kernel.body:
         if OPS[instr.op].fusion is Fusion.PRODUCT:

@@ -1,8 +1,8 @@
-"""How a kernel wants its weights: a description that survives JSON, and the function that follows it.
+"""The layouts in which kernels read weights. An emitter describes a layout in a way that survives JSON; `pack` carries it out.
 
 - `plain`: the elements in order.
-- `panels`: columns (rows of a [N, K] weight, elements of an [N] bias) in panels of `lanes` units, each with the same units of
-  all `gates`: [panel][k][gate][lane]. Units are padded with zeros to `panels * lanes`.
+- `panels`: the columns of a product (rows of a [N, K] weight, elements of an [N] bias) in panels of `lanes` units, each with
+  the same units of all `gates`: [panel][k][gate][lane]. The units are padded with zeros to `panels * lanes`.
 """
 
 from __future__ import annotations

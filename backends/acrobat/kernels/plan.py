@@ -1,8 +1,10 @@
-"""What the product templates need to know of a kernel, found without TVM: its gates, operands and element-wise epilogue.
+"""What the product templates need to know about a kernel, found without TVM: its gates, operands and element-wise epilogue.
 
-A product has `rows` rows (per instance) of `gates * units` columns. One *lane* is one row and unit: it has one product
-element for each gate, so a cell's gates meet in one lane and the epilogue is pure lane-wise arithmetic. Lanes are taken in
-vectors along the units.
+A product has `rows` rows for each instance, of `gates * units` columns. A *lane* is one row and one unit. It has one product
+element for each gate, so a cell's gates meet in one lane and the epilogue is arithmetic within lanes. They are computed in
+vectors along the units. One row with 3 gates of 4 units, of which lane 2 has i2, o2 and u2:
+
+    i0 i1 i2 i3 | o0 o1 o2 o3 | u0 u1 u2 u3
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ MIN_SEGMENT = 4
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Element offset of lane `j` of vector `v` in row `t`: rows(t) + vectors(v) + j * stride."""
+    """Where a value's lanes lie: lane `j` of vector `v` in row `t` has the element offset rows(t) + vectors(v) + j * stride."""
 
     rows: Walk
     vectors: Walk
@@ -35,12 +37,14 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
+    """The product elements of gate number `index`."""
+
     index: int
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Lanes of a param; of the sum over all items if it is a list."""
+    """The elements of a param, one for each lane. If the param is a list: their sums over all items."""
 
     param: str
     address: Address
@@ -57,7 +61,7 @@ Lane: TypeAlias = Gate | Load | Constant | Compute
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Result `result` of the kernel."""
+    """The kernel's result number `result`: its value in each lane, and where the lanes are stored."""
 
     result: int
     lane: Lane
@@ -66,6 +70,8 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Epilogue:
+    """All results of a kernel, computed lane by lane from a product of `gates * units` columns."""
+
     gates: int
     units: int
     outputs: tuple[Output, ...]
@@ -73,7 +79,8 @@ class Epilogue:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """`count` stretches of `width` reduction steps, each `step` further on in the same param than the one before."""
+    """A piece of a product's input: `count` stretches of `width` elements of `param`, each `step` elements after the one
+    before. `rows` says where the first one starts in each row."""
 
     param: str
     rows: Walk
@@ -84,7 +91,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Gemm:
-    """`linear` with a weight shared by the batch."""
+    """`linear` with a shared weight: for each instance `rows` rows of `depth` elements, which the segments make up."""
 
     rows: int
     depth: int
@@ -96,7 +103,7 @@ class Gemm:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """Element (head, i, k) of a product's operand: heads(h) + outer(i) + k * stride, `outer` along its rows or columns."""
+    """A product's operand: element k of row (or column) i of matrix h is at heads(h) + outer(i) + k * stride in `param`."""
 
     param: str
     heads: Walk
@@ -106,8 +113,7 @@ class Operand:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """`heads` products of two row operands: [rows, depth] times [depth, columns]; the right one's `outer` is along its
-    columns."""
+    """`heads` products of two row operands for each instance, each of a [rows, depth] and a [depth, columns] matrix."""
 
     heads: int
     rows: int
@@ -119,7 +125,7 @@ class Product:
     epilogue: Epilogue
 
     def along_columns(self, lanes: int) -> bool:
-        """Whether vectors of columns of the right operand lie contiguously."""
+        """Whether each vector of `lanes` columns of the right operand lies contiguously in memory."""
         digits = self.right.outer.digits
         if self.columns == 1:
             return True
@@ -127,7 +133,7 @@ class Product:
 
 
 def only_product(kernel: Kernel) -> Instr:
-    """The one product of the kernel. Raises NotFused."""
+    """The only product of the kernel. Raises NotFused if it has none or several."""
     products = [i for i in kernel.body if OPS[i.op].fusion is Fusion.PRODUCT]
     if len(products) != 1:
         raise NotFused(f"{len(products)} products")
@@ -156,7 +162,7 @@ def plan_gemm(kernel: Kernel, lanes: int) -> Gemm | None:
 
 
 def find_segments(kernel: Kernel, x: str, rows: int, depth: int) -> tuple[Segment, ...]:
-    """The input's columns as stretches of consecutive addresses, equal ones folded."""
+    """The input `x` ([rows, depth]) as stretches of consecutive addresses, equal ones folded. Raises NotFused if that fails."""
     params, found = origins(kernel, x)
     found = found.reshape(rows, depth)
     breaks = np.flatnonzero(np.diff(found[0]) != 1) + 1
@@ -223,7 +229,7 @@ def plan_product(kernel: Kernel, lanes: int) -> Product | None:
 
 
 def find_operand(found: np.ndarray, params: list) -> Operand:
-    """`found` are the origins of its elements as [head, i, k]."""
+    """The Operand whose elements [head, i, k] have the origins `found`. Raises NotFused if they are no plain view."""
     source = int(found[0, 0, 0]) >> SOURCE_BITS
     if np.any(found >> SOURCE_BITS != source):
         raise NotFused("an operand is put together from several values")
@@ -237,7 +243,7 @@ def find_operand(found: np.ndarray, params: list) -> Operand:
 
 
 def find_epilogue(kernel: Kernel, product: str, rows: int, columns: int, lanes: int, gates: int = 0) -> Epilogue:
-    """The lane-wise form of all results, with as few gates as will do (or exactly `gates`). Raises NotFused."""
+    """All results computed in lanes, with as few gates as will do (or exactly `gates`). Raises NotFused if none will."""
     elements = Elements(kernel, product)
     trees: list[Tree] = []
     for name, t in zip(kernel.results, kernel.result_types, strict=True):
@@ -259,8 +265,8 @@ def find_epilogue(kernel: Kernel, product: str, rows: int, columns: int, lanes: 
 def split(
     trees: list[Tree], reads: list[dict[int, Read]], rows: int, columns: int, gates: int, lanes: int
 ) -> tuple[Output, ...]:
-    """The outputs if the columns are `gates` groups. Raises NotFused if this does not bring each result's operands into one
-    lane."""
+    """The outputs for columns in `gates` equal groups. Raises NotFused if an element needs product elements of several
+    lanes."""
     units = columns // gates
     outputs = []
     shared: dict[tuple[int, bytes], Lane] = {}
@@ -292,7 +298,7 @@ def to_lanes(
     products: set[int],
     shared: dict[tuple[int, bytes], Lane],
 ) -> Lane:
-    """The tree with its elements put in the lanes' order. Common subtrees stay common, also between results."""
+    """The tree with its elements in the order of lanes. Common subtrees stay common (`shared`), also between results."""
     if isinstance(tree, Constant):
         return tree
     key = (id(tree), order.tobytes())
@@ -315,7 +321,7 @@ def to_lanes(
 
 
 def address(offsets: np.ndarray, rows: int, lanes: int) -> Address:
-    """The function that gives the offsets of all lanes. Raises NotFused."""
+    """The Address of lanes with these element offsets (flat, row by row). Raises NotFused if they are not regular enough."""
     offsets = offsets.reshape(rows, -1)
     units = offsets.shape[1]
     base = offsets[:, ::lanes]

@@ -1,7 +1,7 @@
-"""The plain emitter: every kernel as nested C++ loops over its definition, one row after another.
+"""The reference emitter: every kernel as nested C++ loops over its definition, one row after another.
 
-It is slow and obviously right. It needs no TVM, so tests of everything around the kernels run on it, and fast kernels are
-compared with it.
+Its kernels are slow and plainly right. They need no TVM, so tests of everything around the kernels run with them, and
+sanitizers see what they do (TVM's kernels are machine code).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SCALAR = {
 
 
 def symbol(kernel: Kernel, out_mode: Mode) -> str:
-    """A C name for the kernel with these operand modes."""
+    """A C name for the kernel with this way of placing its results."""
     text = repr((kernel, out_mode))
     return f"reference_{kernel.name}_{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
@@ -70,12 +70,12 @@ def parameters(kernel: Kernel, out_mode: Mode) -> list[str]:
 
 
 def scratch_size(kernel: Kernel) -> int:
-    """4-byte elements of scratch: every intermediate of one row."""
+    """The scratch that the kernel needs, in 4-byte elements: room for every intermediate of one row."""
     return displacements(tuple(i.type for i in kernel.body))[1]
 
 
 def source(kernel: Kernel, out_mode: Mode) -> str:
-    """The C++ definition."""
+    """The C++ definition of the kernel."""
     lines = [f'extern "C" int32_t {symbol(kernel, out_mode)}({", ".join(parameters(kernel, out_mode))}) {{']
     lines += [
         "    (void)part_begin, (void)part_end, (void)scratch;",
@@ -105,7 +105,7 @@ def source(kernel: Kernel, out_mode: Mode) -> str:
 
 
 def compute(kernel: Kernel, instr: Instr, out: str, names: dict[str, str]) -> list[str]:
-    """Loops that fill `out` with one instruction's result."""
+    """C++ loops that fill `out` with the result of one instruction; `names` has the C++ pointer of each value."""
     attrs = dict(instr.attrs)
     shape = instr.type.shape
     args: list[Operand] = [
@@ -149,7 +149,7 @@ def compute(kernel: Kernel, instr: Instr, out: str, names: dict[str, str]) -> li
 
 
 def over_list(kernel: Kernel, instr: Instr, out: str, names: dict[str, str]) -> list[str]:
-    """Loops over the items of lists."""
+    """The same for an operation on lists: loops over the items of each list."""
     lists = [next((j for j, p in enumerate(kernel.params) if p.name == a), -1) for a in instr.args]
     size = instr.type.size
     if instr.op in ITEMWISE:
@@ -196,7 +196,7 @@ def over_list(kernel: Kernel, instr: Instr, out: str, names: dict[str, str]) -> 
 
 
 def loops(shape: Sequence[int]) -> tuple[list[str], list[str], str]:
-    """Loop heads over `shape`, their variables, and the flat index."""
+    """The heads of nested C++ loops over `shape`, their variables, and the flat index of an element."""
     variables = [f"i{d}" for d in range(len(shape))]
     heads = [f"{'    ' * d}for (int64_t i{d} = 0; i{d} < {n}; ++i{d})" for d, n in enumerate(shape)]
     return heads, variables, flat(variables, shape)
@@ -210,7 +210,7 @@ def flat(indices: Sequence[str], shape: Sequence[int]) -> str:
 
 
 def elementwise(kernel: Kernel, instr: Instr, out: str, args: Sequence[Operand], attrs: dict[str, Any]) -> list[str]:
-    """Operations whose result elements are each computed from one element of every operand."""
+    """Loops for an operation of which each result element is computed, or moved, from one element of every operand."""
     shape = instr.type.shape
     heads, index, at = loops(shape)
     pad = "    " * len(shape)

@@ -1,7 +1,7 @@
-"""Address functions: the shortest sum of strided digits that gives a list of numbers.
+"""Address functions: lists of numbers written as the shortest sum of strided digits of the index.
 
-Moves (reshape, permute, slice, cat) are absorbed into kernels by carrying them out on arrays of addresses and then fitting a
-function to the outcome; nothing needs to know what the moves were.
+Kernels absorb moves (reshape, permute, slice, cat). The compiler carries out the moves on arrays of addresses and then fits an
+address function to the resulting array, so that no template has to know which moves there were.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Digit:
-    """`(i // divisor) % modulus * stride`; modulus 0: no remainder is taken."""
+    """One term of a walk: `(i // divisor) % modulus * stride`, or `(i // divisor) * stride` if the modulus is 0."""
 
     divisor: int
     modulus: int
@@ -22,7 +22,7 @@ class Digit:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """`start` plus the digits of the index."""
+    """A function from an index to an address: `start` plus the digits of the index."""
 
     start: int
     digits: tuple[Digit, ...] = ()
@@ -32,7 +32,7 @@ class Walk:
 
 
 def fit(values: np.ndarray) -> Walk | None:
-    """The walk with `walk(i) == values[i]`, or None if the values have no such regularity."""
+    """The walk with `walk(i) == values[i]`, or None if no sum of digits gives these values."""
     values = np.asarray(values, np.int64)
     digits: list[Digit] = []
     divisor = 1

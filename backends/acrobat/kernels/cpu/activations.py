@@ -1,16 +1,16 @@
-"""Element-wise functions on vectors: polynomials, no calls.
+"""Element-wise functions on vectors, as polynomials without calls.
 
-All functions of exp come from 2**t. On AVX-512, `vreduceps` (t - floor(t)) and `vscalefps` (times 2**floor(t)) make it exact
-at both ends, infinities and NaN included, with no clamping; elsewhere t is clamped to +-126 and the exponent added as an
-integer. The polynomial is the minimax one of degree 5 for the relative error on the interval (7.5e-8).
+All functions of exp are computed from 2**t. With AVX-512, `vreduceps` (t - floor(t)) and `vscalefps` (times 2**floor(t)) make
+2**t right at both ends, infinities and NaN included, without clamping. Elsewhere t is clamped to +-126 and the exponent is
+added as an integer. The polynomial is the minimax one of degree 5 for the relative error on the interval (7.5e-8).
 
 Measured on Zen 5 (cycles for 16 TreeLSTM cells, each 2 sigmoids and 2 tanhs, in bundles of four; an FMA is half a cycle):
- 20  this form: sigmoid(a) * tanh(b) is one quotient, vreduceps, vscalefps, division
+ 20  this form: sigmoid(a) * tanh(b) as one quotient, vreduceps, vscalefps, division
  22  a quotient for each activation
- 23  approximate reciprocal and a Newton step for the quotient (vdivps is 2.3 cycles, and not on the FMA units)
+ 23  approximate reciprocal and a Newton step for the quotient (vdivps takes 2.3 cycles, but not on the FMA units)
  24  t clamped, exponent added as an integer
- 17  2**(j/16) from a table of 16 (vpermps) and degree 2, clamped from one side; 19 from both: three times the error, and
-     0.5 % of a cell's time
+ 17  2**(j/16) from a table of 16 (vpermps) and degree 2, clamped from one side; 19 clamped from both. Not taken: the error is
+     three times as large, and it saves 0.5 % of a cell's time
  18  degree 4: error 2e-6
 Largest errors against float64 over all floats, absolute: sigmoid 1.0e-7, tanh 2.0e-7, their product 1.7e-7, gelu 2.2e-7
 (relative beyond 1); relative: exp 2.2e-7, log 7.5e-8 (absolute below 1).
@@ -85,7 +85,7 @@ def number(value: int, lanes: int) -> Expr:
 
 
 def exp2(t: Bundle) -> Bundle:
-    """2**t. Without AVX-512: for t in [-126, 126], and the value at the nearer end outside."""
+    """2**t. Without AVX-512, t is clamped to [-126, 126]."""
     if wide(t):
         return scale(polynomial(floor_part(t), EXP2_FLOOR), t)
     t = t.at_least(-126.0).at_most(126.0)
@@ -96,10 +96,10 @@ def exp2(t: Bundle) -> Bundle:
 
 
 def exp(x: Bundle) -> Bundle:
-    """To 2 ulp, with overflow to infinity and gradual underflow to zero."""
+    """exp(x) to 2 ulp, with overflow to infinity and gradual underflow to zero."""
     x = x.at_least(-104.0).at_most(89.0)
     t = x * LOG2E
-    rest = x.fma(LOG2E_LOW, x.fma(LOG2E, t * -1.0))  # what t lost in rounding
+    rest = x.fma(LOG2E_LOW, x.fma(LOG2E, t * -1.0))  # the rounding error of t
     if wide(x):
         return scale(polynomial(floor_part(t) + rest, EXP2_FLOOR), t)
     moved = t + ROUNDER
@@ -125,8 +125,8 @@ def tanh(x: Bundle) -> Bundle:
 
 
 def sigmoid_tanh(a: Bundle, b: Bundle) -> Bundle:
-    """sigmoid(a) * tanh(b) = (1 - q) / ((1 + p) (1 + q)) with p = exp(-a), q = exp(-2b). Both are kept below 2**60, so that
-    their product is finite; the value is below 1e-18 there, or sigmoid's alone."""
+    """sigmoid(a) * tanh(b) = (1 - q) / ((1 + p) (1 + q)) with p = exp(-a), q = exp(-2b). Both are limited to 2**60, so that
+    their product is finite. The result is below 1e-18 where p is limited, and -sigmoid(a) where q is."""
     p = exp2((a * -LOG2E).at_most(60.0))
     q = exp2((b * (-2 * LOG2E)).at_most(60.0))
     d = p + 1.0
@@ -146,7 +146,7 @@ def gelu(x: Bundle) -> Bundle:
 
 
 def log(x: Bundle) -> Bundle:
-    """To 2 ulp; -inf at 0, NaN below."""
+    """log(x) to 2 ulp; -inf at 0, NaN below."""
     lanes = x.lanes
     tiny = x.where(lambda v: v < splat(SMALLEST, lanes), x * 8388608.0, x)
     shift = x.where(lambda v: v < splat(SMALLEST, lanes), -150.0, -127.0)
@@ -176,12 +176,12 @@ def sqrt(x: Bundle) -> Bundle:
 
 
 def maximum(a: Bundle, b: Bundle) -> Bundle:
-    """NaN if either is: then neither comparison holds (x == x would be folded to true)."""
+    """The larger of a and b. If either is NaN, no comparison holds and a + b is NaN too. (x == x would be folded to true.)"""
     return a.map(lambda x, y: tirx.Select(x > y, x, tirx.Select(y >= x, y, x + y)), b)
 
 
 def minimum(a: Bundle, b: Bundle) -> Bundle:
-    """NaN if either is."""
+    """The smaller of a and b; NaN if either is."""
     return a.map(lambda x, y: tirx.Select(x < y, x, tirx.Select(y <= x, y, x + y)), b)
 
 

@@ -1,9 +1,9 @@
-"""TensorIR statements built directly (no script parsing), and their way to an object file with plain C symbols.
+"""Builds TensorIR statements directly (without parsing scripts) and compiles them to an object file with plain C symbols.
 
-Vectors are explicit (`Ramp`, `Broadcast`), so none of TVM's passes are needed, only its LLVM code generator: 20 to 300 ms a
-kernel, half of it LLVM's. (LowerTVMBuiltin fails on local buffers; LowerIntrin doubles the time.) An accumulator is a
-"local" buffer indexed by constants: LLVM keeps it in registers. TVM aligns accesses through a parameter by the element
-(4 bytes), so all vector accesses are unaligned ones.
+Vectors are explicit (`Ramp`, `Broadcast`), so that none of TVM's passes are needed, only its LLVM code generator: 20 to 300 ms
+a kernel, half of it LLVM's. (LowerTVMBuiltin fails on local buffers; LowerIntrin doubles the time.) An accumulator is a "local"
+buffer that is indexed by constants; LLVM keeps it in registers. TVM assumes that accesses through a parameter are aligned to an
+element (4 bytes), so all accesses of vectors are unaligned ones.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def plus(a: Expr, b: Expr) -> Expr:
 
 
 class Code:
-    """Statements in the making: a stack of open scopes."""
+    """A function's statements while they are written: a stack of open scopes, each with its statements so far."""
 
     def __init__(self) -> None:
         self.scopes: list[list[Any]] = [[]]
@@ -71,11 +71,11 @@ class Code:
         self.scopes[-1].append(statement)
 
     def let(self, value: Expr, dtype: str = "int64") -> Expr:
-        """A name for the value. Integers of Python stay what they are.
+        """Binds the value to a name, which is returned. Python's integers are returned as they are.
 
-        Only integers are bound to variables. TVM simplifies what a variable is bound to with the variables in it replaced,
-        which takes exponential time where a value is used more than once; a local buffer it leaves alone, and LLVM makes it a
-        register.
+        Only integers are bound to TVM's variables. TVM simplifies the value of a variable with the variables in it replaced,
+        which takes exponential time where a value is used more than once. It leaves local buffers alone, so floats are stored
+        in one, which LLVM makes a register.
         """
         if isinstance(value, int):
             return value
@@ -98,7 +98,7 @@ class Code:
 
     @contextmanager
     def loop(self, extent: Expr, name: str = "i") -> Iterator[Expr]:
-        """A loop from 0 to `extent`; none at all if there is exactly one turn."""
+        """A loop from 0 to `extent`; yields its index. If the extent is the constant 1, there is no loop and the index is 0."""
         if isinstance(extent, int) and extent == 1:
             yield 0
             return
@@ -128,7 +128,7 @@ class Code:
         return buffer
 
     def prefetch(self, buffer: Any, index: Expr) -> None:
-        """Have the cache line of an element fetched, for reading."""
+        """Prefetches the cache line of an element for reading."""
         place = tirx.address_of(tirx.BufferLoad(buffer, [i64(index)]))
         self.add(tirx.Evaluate(tirx.call_llvm_intrin("void", "llvm.prefetch", place, i32(0), i32(3), i32(1))))
 
@@ -163,7 +163,7 @@ def llvm_target(target: CpuTarget) -> Any:
 
 
 def function(symbol: str, params: Sequence[Any], code: Code) -> Any:
-    """`int32_t symbol(params)` in TensorIR. Pointers are taken not to overlap in what the function writes."""
+    """`int32_t symbol(params)` in TensorIR. What it writes through one pointer is taken not to overlap with the others."""
     body = block([*code.scopes[0], tirx.Return(i32(0))])
     made = tirx.PrimFunc(list(params), body, ret_type=ir.PrimType("int32"))
     return made.with_attr("tirx.noalias", True).with_attr("global_symbol", symbol)

@@ -1,4 +1,4 @@
-"""From a kernel to machine code: chooses the template and has TVM and LLVM compile it, or has a library called for it."""
+"""Emits kernels for the processor: as machine code by TVM and LLVM, or as C++ that calls a library."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from backends.acrobat.options import Kernels
 
 @cache
 def emit(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: KernelSchedule | None = None) -> Emitted[CpuCode]:
-    """A kernel compiled for the way its results are placed, by default with the default schedule. The first one that is not on
-    the disk yet imports TVM."""
+    """The compiled kernel, with its results placed by `out_mode`; without a schedule, with the default one. TVM is imported
+    only for a kernel that is not on disk yet."""
     schedule = schedule or KernelSchedule.default(kernel, target)
     name = symbol(kernel, out_mode, target, schedule)
 
@@ -48,7 +48,7 @@ def emit(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: KernelSche
 
 @cache
 def llvm_version() -> str:
-    """The major version of the LLVM that TVM has kernels compiled by."""
+    """The major version of the LLVM within TVM, which compiles kernels."""
 
     def make() -> Entry:
         from backends.acrobat.kernels.cpu import templates
@@ -61,8 +61,8 @@ def llvm_version() -> str:
 def variants(
     kernel: Kernel, out_mode: Mode, target: CpuTarget, schedules: Schedules = (), kernels: Kernels = "generated"
 ) -> tuple[Variant[CpuCode], ...]:
-    """A kernel compiled with each of its schedules, by default with the default one; with `kernels="vendor"`, calls of a
-    library if it is a product."""
+    """The kernel compiled with each of its schedules, or without any with the default one. With `kernels="vendor"` a product
+    becomes calls of a library instead."""
     called = _call(kernel, out_mode, target) if kernels == "vendor" else None
     if called:
         return (Variant(0, called),)
@@ -87,7 +87,7 @@ def _call(kernel: Kernel, out_mode: Mode, target: CpuTarget) -> Emitted[CpuCode]
 
 
 def symbol(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: KernelSchedule | None = None) -> str:
-    """A C name, the same for equal kernels only; without a schedule that of the default one."""
+    """A C name for the kernel, which only equal kernels share. Without a schedule it is the name with the default one."""
     tuned = () if schedule in (None, KernelSchedule.default(kernel, target)) else (schedule,)
     digest = hashlib.sha256(repr((kernel, out_mode, target, *tuned)).encode()).hexdigest()[:16]
     return "k_" + "".join(c if c.isalnum() else "_" for c in kernel.name) + f"_{digest}"

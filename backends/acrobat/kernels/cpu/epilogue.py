@@ -1,4 +1,4 @@
-"""The lane-wise tail of a product, computed on accumulators that are still in registers."""
+"""The epilogue of a product: element-wise work on its lanes, computed while the sums are still in registers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BUNDLE = 4
 
 @dataclass(frozen=True)
 class Site:
-    """Vector `vector` of row `row` of an instance; `gates` its product elements, `mask` its lanes that exist (None: all)."""
+    """Vector `vector` of an instance's row `row`: its product elements `gates`, the `mask` of lanes that exist (None: all)."""
 
     instance: Expr
     row: Expr
@@ -50,8 +50,8 @@ class EpilogueWriter:
             self.loads[id(lane)] = lane
 
     def prefetch(self, sites: Sequence[Site]) -> None:
-        """Have the sites' row operands fetched into the cache. Each line of them is used by one tile only, far apart in time,
-        so the processor's own prefetching does not see it coming. (Result rows too were tried: that only cost time.)"""
+        """Prefetches the sites' row operands. Each cache line is used by one tile only, and tiles are far apart in time, so the
+        processor's own prefetching does not foresee it. (Prefetching rows of results was tried too: it only cost time.)"""
         for site in sites:
             for lane in self.loads.values():
                 offset = self._offset(lane.address, site)
@@ -64,7 +64,7 @@ class EpilogueWriter:
                     self.code.prefetch(buffer, plus(start, offset))
 
     def write(self, sites: Sequence[Site]) -> None:
-        """Compute and store all results of the sites' lanes."""
+        """Computes and stores all results at these sites."""
         for at in range(0, len(sites), BUNDLE):
             self._write(sites[at : at + BUNDLE])
 
@@ -102,7 +102,7 @@ class EpilogueWriter:
         raise AssertionError(lane)
 
     def _times(self, a: Lane, b: Lane, value: Callable[[Lane], Bundle]) -> Bundle:
-        """A product; with a sigmoid that nothing else needs, one quotient."""
+        """The product of a and b. Together with a sigmoid that nothing else uses it becomes one quotient."""
         if self._only_here(b, "sigmoid"):
             a, b = b, a
         if not self._only_here(a, "sigmoid"):
@@ -121,7 +121,7 @@ class EpilogueWriter:
         return load_vector(buffer, plus(start, self._offset(address, site)), self.lanes, site.mask, address.stride)
 
     def _sum(self, param: str, address: Address, site: Site) -> Expr:
-        """The sum over the instance's items of one vector of each."""
+        """The sum of one vector over all items of the instance's list."""
         total = self.code.local(self.lanes)
         store_vector(self.code, total, 0, splat(0.0, self.lanes), self.lanes)
         first, count, items = self.interface.items(param, site.instance)

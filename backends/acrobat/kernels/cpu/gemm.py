@@ -1,15 +1,15 @@
-"""`linear` with a weight that the batch shares: gathers its rows, keeps a tile of the result in registers, ends with the
-epilogue there.
+"""The GEMM template: `linear` with a weight that the batch shares. It gathers the rows of the input, keeps a tile of the result
+in registers and applies the epilogue there.
 
-The weight is packed in panels of one vector of units, all gates of a unit side by side, so a tile holds whole lanes (`plan`).
-Loops: groups of panels (a part of the kernel; they stay in the second-level cache) > tiles of panels > tiles of rows (or the
-other way round) > reduction. A tile of 8 rows and 2 or 3 vectors has 16 to 24 accumulators, enough to cover the latency of
-FMA, and needs few enough loads. The rows that are left over go through one more tile, the smallest that holds them, wider
-instead; where it has more rows than are left, the last row is computed several times over. That costs less than taking the
-rest bit by bit: a pass over the weights for 1 or 2 rows is bound by reading them. All sizes are the schedule's.
+The weight is packed in panels of one vector of units, all gates of a unit side by side, so a tile holds whole lanes
+(`plan.py`). Loops: blocks of rows > groups of panels (a part of the kernel; they stay in the second-level cache) > tiles of
+panels > tiles of rows (or the other way round) > reduction. A tile of 8 rows and 2 or 3 vectors has 16 to 24 accumulators:
+enough to cover the latency of FMA, with few enough loads. The rows left over go through one more tile, the smallest that holds
+them, with more panels instead; if it has more rows than are left, it computes the last row several times. That costs less than
+several smaller tiles: a pass over the weights for 1 or 2 rows is bound by reading them. All sizes are the schedule's.
 
-A single tile of rows has no use for parts, as it needs each weight once: it goes through all panels in one loop. (To find the
-right tile anew for each part took 12 % of NestedRNN at batch 8, whose launches have 1 to 8 rows; 7 % of TreeLSTM.)
+A call whose rows fit one tile needs each weight only once, so it goes through the panels of all parts in one loop. (Choosing
+the tile for each part anew took 12 % of NestedRNN at batch 8, whose launches have 1 to 8 rows, and 7 % of TreeLSTM.)
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class GemmWriter:
                     self._panels(tile, panel, at_once, start, 1, last if tile.rows - smaller > 1 else None)
 
     def _panels(self, tile: Tile, panel: Expr, parts: Expr, first: Expr, count: Expr, last: Expr | None = None) -> None:
-        """`panel` is the first of `parts` parts, `first` that of `count` tiles of rows."""
+        """Loops over `count` tiles of rows from `first` on, and over the panels of `parts` parts from `panel` on."""
         code = self.code
         across = code.let(times(parts, self.schedule.group // tile.panels))
         if self.schedule.order == "rows":
@@ -82,7 +82,7 @@ class GemmWriter:
                 self._tile(tile, code.let(plus(first, times(block, tile.rows))), at, last)
 
     def _tile(self, tile: Tile, row: Expr, panel: Expr, last: Expr | None) -> None:
-        """`last` is the last row there is, where the tile may reach beyond it."""
+        """One tile. `last` is the last row of the call, or None if the tile cannot reach beyond it."""
         code, plan, lanes, gates = self.code, self.plan, self.lanes, self.plan.epilogue.gates
         vectors = [(p, g) for p in range(tile.panels) for g in range(gates)]
         sums = code.local(tile.rows * len(vectors) * lanes)

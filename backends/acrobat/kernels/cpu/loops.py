@@ -18,7 +18,7 @@ Combine = Callable[[Bundle, Bundle], Bundle]
 
 @contextmanager
 def nest(code: Code, shape: Sequence[int]) -> Iterator[list[Expr]]:
-    """Loops over `shape`; gives their indices."""
+    """Nested loops over `shape`; yields their indices."""
     if not shape:
         yield []
         return
@@ -27,7 +27,7 @@ def nest(code: Code, shape: Sequence[int]) -> Iterator[list[Expr]]:
 
 
 def sweep(code: Code, extent: int, lanes: int, body: Callable[[list[Expr], Expr | None], None]) -> None:
-    """Calls body(starts, mask) so that vectors from all starts cover 0..extent: bundles, single vectors, then a masked one."""
+    """Calls body(starts, mask) so that the vectors from all starts cover 0..extent: bundles, single ones, then a masked one."""
     vectors, tail = divmod(extent, lanes)
     bundles, singles = divmod(vectors, BUNDLE)
     if bundles:
@@ -61,7 +61,7 @@ def fill(code: Code, target: Strided, value: Value, lanes: int) -> None:
 
 
 def reduce_line(code: Code, value: Value, index: Index, dim: int, combine: Combine, neutral: float, lanes: int) -> Expr:
-    """All elements along `dim` combined into one; `index` has 0 there."""
+    """All elements along `dim` combined into one number. `index` has the other indices, and 0 at `dim`."""
     if not vectorises(value, dim) or value.shape[dim] < 2:
         total = code.local(1)
         store_vector(code, total, 0, splat(neutral, 1), 1)
@@ -91,7 +91,7 @@ def reduce_line(code: Code, value: Value, index: Index, dim: int, combine: Combi
 
 
 def across(code: Code, vector: Bundle, combine: Combine) -> Expr:
-    """The lanes of a vector combined into one."""
+    """The lanes of a vector combined into one number."""
     while vector.lanes > 1:
         half = vector.lanes // 2
         low, high = (pick(code, vector.items[0], range(s, s + half)) for s in (0, half))

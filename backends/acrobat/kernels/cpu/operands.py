@@ -1,4 +1,4 @@
-"""A kernel's parameters in TensorIR, and where the rows of its operands lie (its C side is `kernels.reference.parameters`)."""
+"""A kernel's parameters in TensorIR (in C: `kernels.reference.parameters`), and where the rows of its operands lie."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from backends.acrobat.kernels.walks import Walk
 
 
 class Interface:
-    """The parameters, declared in `code`. What is written (`out`) is a buffer of its own over the base pointer: a kernel reads
-    nothing that it writes."""
+    """The parameters of a kernel, declared in `code`. Results are written through `out`, a second buffer over the base pointer,
+    which is taken not to overlap with `base`: a kernel reads nothing that it writes."""
 
     def __init__(self, code: Code, kernel: Kernel, out_mode: Mode) -> None:
         self.code = code
@@ -60,7 +60,7 @@ class Interface:
         return self.params[-1]
 
     def operand(self, name: str, instance: Expr) -> tuple[Any, Expr]:
-        """The buffer that holds an operand and where the instance's row of it starts."""
+        """The buffer that has an operand, and the place in it where the instance's row starts."""
         found = self.operands[name]
         match self.modes[name]:
             case Mode.SHARED:
@@ -72,7 +72,7 @@ class Interface:
         raise AssertionError(f"{name} is a list")
 
     def items(self, name: str, instance: Expr) -> tuple[Expr, Expr, Any]:
-        """The first item of the instance's list, the number of items, and the table of their addresses."""
+        """The instance's list: the place of its first item in the table of addresses, the number of items, and that table."""
         starts, items = self.operands[name]
         return load(starts, instance), load(starts, plus(instance, 1)) - load(starts, instance), items
 

@@ -1,9 +1,9 @@
-"""Products of two operands that both differ from row to row of the batch: one instance after another, tiles in registers.
+"""Products of two row operands, which both differ from row to row of the batch: instance after instance, tiles in registers.
 
-Three forms, by how the right operand lies in memory:
-- its columns contiguous: outer products, a broadcast element of the left operand times a vector of columns;
-- its reduction contiguous, few rows (matrix times vector): dot products, as many columns at once as a vector has lanes;
-- its reduction contiguous, more rows: transposed into scratch first (a 16x16 square is 64 shuffles), then outer products.
+There are three forms, by how the right operand lies in memory:
+- columns contiguous: outer products, an element of the left operand (in all lanes) times a vector of columns;
+- reduction contiguous, few rows (matrix times vector): dot products, as many columns at once as a vector has lanes;
+- reduction contiguous, more rows: transposed into scratch first (a 16x16 square is 64 shuffles), then outer products.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class ProductWriter:
         return buffer, self.code.let(plus(start, walk(operand.heads, self.head)))
 
     def _each_vector(self, width: int, body: Any) -> None:
-        """Calls body(first vector, number, mask) for all vectors of columns, `width` at a time; the last may be partial."""
+        """Calls body(first vector, how many, mask) for all columns, `width` vectors at a time; the last may be partial."""
         full, tail = divmod(self.plan.columns, self.lanes)
         if full // width:
             with self.code.loop(full // width, "columns") as c:
@@ -71,7 +71,7 @@ class ProductWriter:
             body(full, 1, first_lanes(tail, self.lanes))
 
     def _rows(self, vector: Expr, width: int, mask: Expr | None) -> None:
-        """Outer products for all rows: tiles of the schedule's rows, then of half as many, and so on, in the rest."""
+        """Outer products for all rows: tiles of the schedule's rows, then of half as many for the rest, and so on."""
         left, tile, done = self.plan.rows, self.schedule.rows, 0
         while left:
             if left >= tile:
@@ -116,7 +116,7 @@ class ProductWriter:
         return self.code.let(item, self.vector_type)
 
     def _dots(self, vector: Expr, width: int, mask: Expr | None) -> None:
-        """One vector of columns for each row: as many dot products at a time as there are lanes."""
+        """Dot products of every row with one vector of columns, as many at a time as there are lanes. `width` is always 1."""
         code, plan, lanes = self.code, self.plan, self.lanes
         first = times(vector, lanes)
         count = lanes if mask is None else plan.columns % lanes
@@ -144,14 +144,14 @@ class ProductWriter:
             self.epilogue.write([Site(self.instance, plus(times(self.head, plan.rows), row), vector, (gate,), mask)])
 
     def _masked(self, buffer: Any, at: Expr, mask: Expr | None) -> Expr:
-        """A vector, zero outside the mask."""
+        """The vector at `at`, with 0 in the lanes outside the mask."""
         item = load_vector(buffer, at, self.lanes, mask)
         if mask is not None:
             item = tirx.Select(mask, item, splat(0.0, self.lanes))
         return self.code.let(item, self.vector_type)
 
     def _transpose(self) -> None:
-        """The right operand into scratch as [depth][padded columns]."""
+        """Copies the right operand to scratch as [depth][padded columns]."""
         code, plan, lanes = self.code, self.plan, self.lanes
 
         def squares(vector: Expr, width: int, mask: Expr | None) -> None:

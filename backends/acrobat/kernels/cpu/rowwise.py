@@ -1,8 +1,8 @@
-"""Any kernel, one row after another: each operation a loop over its elements, vectors along the last dimension where
-addresses allow.
+"""The row-wise template takes any kernel and computes one row after another. Each operation is a loop over its elements, in
+vectors along the last dimension where addresses allow.
 
-Element-wise operations that are used once are computed where they are used; moves of what lies in memory are views;
-everything else goes through scratch. Products are sums of products here: right, not fast.
+Element-wise operations that are used once are computed where they are used. Moves of values in memory are views. Every other
+value goes to scratch. Products are sums of products here: right, not fast.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ class RowWriter:
                 self._row(code.let(first + i))
 
     def _shared_attention(self) -> Instr | None:
-        """The only operation of the kernel, but for other shapes of its operand and its result, if it is attention: then rows
-        that share their lists are computed together."""
+        """The kernel's list attention if it has no other operation but reshapes; else None. Rows that share their lists are
+        then computed together."""
         found = [i for i in self.kernel.body if i.op != "reshape"]
         ours = len(found) == 1 and found[0].op == "list_attention" and len(self.kernel.results) == 1
         params = {p.name for p in self.kernel.params}
@@ -130,10 +130,10 @@ class RowWriter:
         return values, places
 
     def _fetch_ahead(self, row: Expr) -> None:
-        """Have the operands of the row that comes next fetched into the cache. They lie anywhere, which the processor's own
-        prefetching does not see coming. (Measured with 1024 instances, too many for the caches: 12 % off TreeLSTM's leaves.
-        What remains of their cost is the memory's bandwidth. The same for a product's rows won nothing, and the lists that a
-        segment kernel goes through are long, and mostly the same for several rows.)"""
+        """Prefetches the operands of `row`, the next one. They lie anywhere, which the processor's own prefetching does not
+        foresee. (Measured with 1024 instances, too many for the caches: 12 % off TreeLSTM's leaves. What remains of their cost
+        is the memory's bandwidth. The same for a product's rows won nothing. The lists of a segment kernel are left out: they
+        are long, and mostly the same for several rows.)"""
         code, base = self.code, self.interface.base
         segments = any(i.op in LISTS - ITEMWISE.keys() for i in self.kernel.body)
         for p in self.kernel.params:
@@ -156,7 +156,7 @@ class RowWriter:
         return Strided(self.interface.scratch, start, shape)
 
     def _stored(self, value: Value, place: Strided | None = None) -> Strided:
-        """The value in memory: in `place` if given, else where it is or in scratch."""
+        """The value in memory: in `place` if that is given, else where it lies already, else in scratch."""
         if place is None and isinstance(value, Strided):
             return value
         place = place or self._room(value.shape)
@@ -245,7 +245,7 @@ class RowWriter:
         raise AssertionError(instr.op)
 
     def _product(self, instr: Instr, args: list[Strided], place: Strided | None) -> Strided:
-        """Sums over products, along whichever of the reduction and the columns lies contiguously."""
+        """Sums of products, in vectors along the reduction or the columns, whichever lie contiguously."""
         code, lanes = self.code, self.lanes
         a, b = args[:2]
         target = place or self._room(instr.type.shape)
@@ -336,8 +336,8 @@ class RowWriter:
 
 
 class Line(Value):
-    """A function of the elements along one dimension of a tensor; with `highest`, the index of each that equals it (or is
-    NaN) and infinity for the others."""
+    """`function` of the elements along one dimension of a tensor. With `highest`: the index of each element that equals it or
+    is NaN, and infinity for all others."""
 
     def __init__(self, source: Strided, index: Index, function: Function, dim: int = -1, highest: Expr | None = None) -> None:
         self.source, self.index, self.function, self.highest = source, list(index), function, highest

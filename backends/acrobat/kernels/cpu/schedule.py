@@ -1,6 +1,6 @@
-"""Schedules: what a template leaves open, made explicit. One is the default, by rule; the others are what tuning tries.
+"""Schedules of kernels: the sizes and orders of loops that a template leaves open. A rule gives the default; tuning tries more.
 
-No schedule changes what a kernel computes, in which order a sum is taken, or how weights are packed.
+No schedule changes what a kernel computes or how weights are packed; only `dots` changes the order in which a sum is taken.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ Order = Literal["panels", "rows"]
 
 @dataclass(frozen=True, slots=True)
 class KernelSchedule:
-    """The loops of a kernel. `rows` and `panels` are the register tile; of a product of two row operands `panels` counts the
-    vectors of columns."""
+    """The sizes and orders of the loops of a kernel. `rows` and `panels` are the size of the register tile; in a product of two
+    row operands `panels` is the number of vectors of columns."""
 
     template: Literal["gemm", "product", "rowwise"]
     rows: int = 1
@@ -62,16 +62,16 @@ class KernelSchedule:
 
     @staticmethod
     def untuned(kernel: Kernel, target: CpuTarget) -> KernelSchedule:
-        """The plain loops of the kernel's template, without any of what was found by measuring: one row, one panel and one part
-        at a time. What a tuner that is told nothing starts from (paper: the auto-scheduler's own default)."""
+        """The plain loops of the kernel's template: one row, one panel and one part at a time, with no choice that was found by
+        measuring. With `untuned` the search begins here (paper: the auto-scheduler's own default)."""
         gemm = plan_gemm(kernel, target.lanes)
         if gemm:
             return KernelSchedule("gemm", block=block_rows(gemm.depth, 1, target))
         return KernelSchedule("product" if plan_product(kernel, target.lanes) else "rowwise")
 
     def tiles(self, gates: int, target: CpuTarget) -> tuple[Tile, ...]:
-        """GEMM: tiles by falling number of rows. The first is for all rows but the rest, the smallest that holds it for the
-        rest."""
+        """GEMM: the tiles by falling number of rows. The first is used as long as there are enough rows for it; the rows that
+        are then left over go through the smallest tile that holds them."""
         most = target.registers.accumulators
         tiles = [Tile(self.rows, self.panels)]
         for rows in self.rest:
@@ -81,25 +81,23 @@ class KernelSchedule:
 
 
 def panel_count(units: int, lanes: int) -> int:
-    """Panels a weight is packed in, whatever the schedule: from five on an even number, so that groups divide it."""
+    """The panels that a weight is packed in, whatever the schedule: from five on an even number, so that groups divide it."""
     count = -(-units // lanes)
     return count + count % 2 if count > GROUP else count
 
 
 def block_rows(depth: int, rows: int, target: CpuTarget) -> int:
-    """Rows that are taken through all panels before the next ones, by default: as many as half of the second-level cache holds
-    of the input; the rest of it is for panels and results."""
+    """The default number of rows of a block, all of which go through all panels before the next block begins: as many as half
+    of the second-level cache holds of the input, in whole tiles of `rows`. The other half is for panels and results."""
     elements = target.second_level // 2 // 4
     return max(elements // depth, MIN_BLOCK) // rows * rows
 
 
 def rest_rows(rows: int) -> tuple[int, ...]:
-    """The tiles for the rest beside a tile of `rows`: one for each number of rows there can be, up to 6. (Where only one
-    number is left to a tile, LLVM sees it, so 7 rows cost 7 in a tile of 8.)
-
-    Measured against tiles of 4, 2 and 1 rows on Zen 5, kernels of TreeLSTM and NestedRNN, hidden 256, time for 5, 6, 7, 13 and
-    29 rows: 0.67, 0.77, 0.88, 0.81, 0.90; for 3 rows 0.96 to 1.06, where reading the weights takes most of it. A kernel takes
-    0.07 to 0.12 s more to compile."""
+    """The rows of the tiles for what is left over beside a tile of `rows`: one for each number up to 6, and 8. (Where only one
+    number can reach a tile, LLVM knows it, so 7 rows cost 7 in a tile of 8.) Measured against tiles of 4, 2 and 1 rows on Zen
+    5, kernels of TreeLSTM and NestedRNN, hidden 256: 5, 6, 7, 13 and 29 rows take 0.67, 0.77, 0.88, 0.81, 0.90 of the time; 3
+    rows 0.96 to 1.06, where reading the weights takes most of it. A kernel takes 0.07 to 0.12 s more to compile."""
     return tuple(r for r in (8, 6, 5, 4, 3, 2, 1) if r < rows - 1 or r == 1 < rows)
 
 
@@ -124,8 +122,8 @@ def dotted(plan: Product, lanes: int) -> bool:
 
 
 def grid(kernel: Kernel, target: CpuTarget, extents: Mapping[int, float], threads: int = 1) -> list[KernelSchedule]:
-    """The schedules to try beside the default one, the most promising first. `extents`: how often which number of rows
-    occurs. For several threads there must be about as many parts as by default. A kernel of the row-wise template has none."""
+    """The schedules to try beside the default one; those of a GEMM begin with the most promising. `extents`: how often each
+    number of rows occurs. For several threads, none has fewer parts than the default. The row-wise template has no others."""
     gemm = plan_gemm(kernel, target.lanes)
     if gemm:
         return gemm_grid(gemm, target, extents, threads)
@@ -141,7 +139,7 @@ def gemm_grid(plan: Gemm, target: CpuTarget, extents: Mapping[int, float], threa
     found = []
     for rows, panels, group in product(MAIN_ROWS, (1, 2, 4, 8), (1, 2, 4, 8, 16)):
         sums = rows * panels * gates
-        # Beside its sums a tile needs its vectors of weights and one for an element of the input.
+        # Beside its sums a tile needs registers for its vectors of weights and for one element of the input.
         fits = sums + panels * gates < registers.count and (
             sums >= registers.least_sums or (rows, panels) == (usual.rows, usual.panels)
         )
@@ -162,7 +160,7 @@ def gemm_grid(plan: Gemm, target: CpuTarget, extents: Mapping[int, float], threa
 
 
 def gemm_cycles(schedule: KernelSchedule, plan: Gemm, rows: int, target: CpuTarget) -> float:
-    """A rough prediction, to order trials by: two FMAs or two loads a cycle, and four cycles until a sum can be added to."""
+    """Roughly predicted cycles, to order trials by: two FMAs or two loads a cycle, and four cycles of latency for each sum."""
     gates, depth = plan.epilogue.gates, plan.depth
     count = panel_count(plan.epilogue.units, target.lanes)
 

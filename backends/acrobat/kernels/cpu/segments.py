@@ -1,13 +1,13 @@
-"""Softmax-weighted sums over lists of rows, and attention over them: segment kernels, without padding (the idea is CoRa's,
+"""Segment kernels: softmax-weighted sums over lists of rows, and attention over them, without padding (the idea is CoRa's,
 Fegade et al., MLSys 2022).
 
-A row of the batch has a list of any length, which is gone through in chunks. The scores of a chunk stand in scratch; where a
-list has several chunks, what has been summed is scaled down when a later one has a higher score (Milakov and Gimelshein,
+Each row of the batch has a list of any length, which is gone through in chunks. The scores of a chunk are kept in scratch.
+Where a list has several chunks, the sums so far are scaled down whenever a chunk has a higher score (Milakov and Gimelshein,
 "Online normalizer calculation for softmax", 2018).
 
-Rows that share their keys and values, as the words of a sentence do in self-attention, are computed in tiles of four: the keys
-are transposed once for all of them (`shared_attention.py`), keys and values are loaded once for a tile, and the softmax of four
-queries is four independent chains.
+Rows that share their keys and values, such as the words of a sentence in self-attention, are computed in tiles of four: the
+keys are transposed once for all of them (`shared_attention.py`), keys and values are loaded once for a tile, and the softmaxes
+of four queries are four independent chains.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ query whose lanes have the highest score among them. A NaN may be left out: its 
 
 
 class SegmentWriter:
-    """Writes the sums of `queries` rows that have the same list. The score of query q and item k of the chunk is element
-    CHUNK q + k of the scratch."""
+    """Writes the sums of `queries` rows that share a list. Element CHUNK q + k of the scratch is the score of query q, item
+    k."""
 
     def __init__(self, code: Code, lanes: int, scratch: Strided, queries: int = 1) -> None:
         """`scratch` has `room(queries)` elements."""
@@ -91,7 +91,7 @@ class SegmentWriter:
         self._weighted(prod(keys.shape[:-1]), values, place, chunk)
 
     def _products(self, buffer: Expr, query: Expr, keys: Expr, starts: Sequence[Expr], width: int) -> Expr:
-        """The products of a line of the query with the lines of a group of keys, each in a lane of its own."""
+        """The dot products of a line of the query with the lines of a group of keys, one in each lane."""
         code, lanes = self.code, self.lanes
         totals = code.local(GROUP * lanes)
         for i in range(GROUP):
@@ -124,8 +124,8 @@ class SegmentWriter:
                 self.add_chunk(highest, values, times(h, width), [line], first, size, Strided(state, 0, (2 * lanes,)))
 
     def begin(self, state: Strided) -> None:
-        """What is known of the scores before the first chunk: the highest, and the sum of exp(score - highest). A vector each,
-        in which an equal part of the lanes is for each query; those of a sum have to be added up."""
+        """Stores the state before the first chunk: the highest score, and the sum of exp(score - highest). Each is a vector of
+        which an equal part of the lanes belongs to each query; all lanes of a part are equal."""
         store_vector(self.code, state.buffer, state.start, splat(LOWEST, self.lanes), self.lanes)
         store_vector(self.code, state.buffer, plus(state.start, self.lanes), splat(0.0, self.lanes), self.lanes)
 
@@ -140,9 +140,9 @@ class SegmentWriter:
         state: Strided,
         rows: Expr = 1,
     ) -> None:
-        """Add the chunk whose scores are in scratch to the lines, one for each query; `offset` is where a value's line lies
-        within it. The last chunk divides them by the sum of all shares. Of the lines the first `rows` are there, the others are
-        the last of those once more."""
+        """Adds the chunk whose scores are in scratch to `lines`, one for each query. `offset` is where the head's line lies
+        within a value. After the last chunk the lines are divided by the sum of all shares. Only the first `rows` lines are
+        different ones; the others repeat the last of them, and are added to only once."""
         code, lanes = self.code, self.lanes
         down, factor, new = code.local(lanes), code.local(lanes), code.local(lanes)
         before = Bundle(code, (), lanes).with_items([load_vector(state.buffer, state.start, lanes)])
@@ -161,7 +161,7 @@ class SegmentWriter:
         self._add(values, offset, lines, first, size, down, factor, rows)
 
     def _across(self, vectors: Sequence[Expr], combine: Callable[[Expr, Expr], Expr]) -> Expr:
-        """The lanes of each vector combined; the result of vector q is in an equal part of the lanes, the q-th."""
+        """Combines the lanes of each vector. The result of vector q is in all lanes of the q-th of as many equal parts."""
         code, lanes, dtype = self.code, self.lanes, typed("float32", self.lanes)
         vectors = [code.let(v, dtype) for v in vectors]
         even, odd = range(0, 2 * lanes, 2), range(1, 2 * lanes, 2)
@@ -176,12 +176,12 @@ class SegmentWriter:
         return vectors[0]
 
     def of_query(self, buffer: Expr, q: int) -> Expr:
-        """A query's number from a vector with a part for each query, in all lanes."""
+        """The number of query q in all lanes, from a vector in which each query has a part."""
         value = load(buffer, q * (self.lanes // self.queries))
         return self.code.let(splat(value, self.lanes), typed("float32", self.lanes))
 
     def _shares(self, size: Expr, highest: Expr) -> list[Expr]:
-        """Each score of the chunk becomes exp(score - highest). Their sums, lane by lane, for each query."""
+        """Replaces each score of the chunk by exp(score - highest). Returns for each query their sums, lane by lane."""
         code, lanes, queries = self.code, self.lanes, self.queries
         sums = code.local(queries * lanes)
         for q in range(queries):
@@ -209,9 +209,9 @@ class SegmentWriter:
         factor: Expr,
         rows: Expr,
     ) -> None:
-        """line = factor * (line * down + the sum of the lines of the chunk's values, each with its share), without the line for
-        the first chunk. A tile of the lines after the other: a tile's sums stay in registers, several of each where it is
-        short."""
+        """line = factor * (line * down + the sum of share * value over the chunk); the first chunk leaves out the line's old
+        value. The lines are computed tile by tile, with the sums of a tile in registers, and several partial sums of each where
+        a tile is short."""
         code, lanes, queries, (width,) = self.code, self.lanes, self.queries, lines[0].shape
         for tiles, start, vectors, mask in _tiles(width, lanes, GROUP if queries == 1 else lanes // queries):
             many = max(1, GROUP // (vectors * queries))
@@ -260,7 +260,7 @@ class SegmentWriter:
 
 
 def pieces(width: int, lanes: int) -> list[tuple[int, int, Expr | None]]:
-    """A line in vectors: how many, from where on, and the mask of each."""
+    """A line as vectors: pieces of so many vectors, the element at which they begin, and the mask of each vector."""
     whole, tail = divmod(width, lanes)
     return [
         *([(whole, 0, None)] if whole else []),
@@ -269,7 +269,7 @@ def pieces(width: int, lanes: int) -> list[tuple[int, int, Expr | None]]:
 
 
 def _tiles(width: int, lanes: int, most: int) -> list[tuple[int, int, int, Expr | None]]:
-    """A line in tiles of so many vectors and what is left: how many, from where on, the vectors of each, and their mask."""
+    """A line as tiles of `most` vectors and the rest: how many, their first element, the vectors of each, and their mask."""
     out: list[tuple[int, int, int, Expr | None]] = []
     for vectors, start, mask in pieces(width, lanes):
         tiles, rest = divmod(vectors, most)

@@ -1,25 +1,25 @@
-"""Attention of several rows over keys and values that they share, as the words of a sentence have them in self-attention.
+"""Attention of several rows over keys and values that they share, as the words of a sentence do in self-attention.
 
-The keys of a chunk are transposed into scratch, once for all rows of a run; then the scores of a tile of queries are a small
-dense product: accumulators of TILE queries by a block of vectors of keys stay in registers, queries are read as one number for
-all lanes. The sums of the values are such a product too, of the shares with the values (`segments.py`).
+The keys of a chunk are transposed into scratch once for all rows of a run. The scores of a tile of queries are then a small
+dense product: the accumulators of TILE queries by a block of vectors of keys stay in registers, and each element of a query is
+broadcast to all lanes. The weighted sums of the values are such a product too, of the shares with the values (`segments.py`).
 
-The floor is four operations for each query, key and element of its width, over the peak: what a dense product of as many
-operations takes. What lies between, where keys and values are in the first-level cache (lists of 28 rows of 64, Cascade Lake;
-shares of the time of a run):
+The lower bound of the time is four operations for each query, key and element of the width at the processor's peak, as in a
+dense product of as many operations. Where a run spends its time (lists of 28 rows of 64, keys and values in the first-level
+cache, Cascade Lake):
 
     43 %  the two products, at 0.84 of the peak
     18 %  finding which rows share their lists, by comparing their tables of addresses
     14 %  between the shares and the second product: sums across lanes
-     8 %  transposing the keys, which is the less the more queries there are
+     8 %  transposing the keys, a share that falls with the number of queries
      7 %  the highest score of each query, across lanes
      5 %  exp
 
-After that, comparing both tables in one loop and giving short blocks more accumulators took 8 % off. Before, each query was
-computed alone, in 1.7 times the time; tiles of queries without transposed keys have the products' lanes to be added up, which
-took as long as the products themselves. With 64 sentences of 5 to 50 words the gain over single queries is a quarter of the
-time instead of a third: each row has tables of its own, together a megabyte, which exceeds the second-level cache. One table
-for each list would save that and the comparison.
+After that measurement, comparing both tables in one loop and giving short blocks more accumulators took 8 % off. Computing each
+query alone took 1.7 times the time. Tiles of queries without transposed keys would leave the products to be added up across
+lanes, which took as long as the products themselves. With 64 sentences of 5 to 50 words the gain over single queries is a
+quarter of the time instead of a third: each row has tables of its own, together a megabyte, which exceeds the second-level
+cache. One table for each list would save that and the comparison.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Line = Callable[[Expr], tuple[Strided, Strided]]
 
 class SharedAttentionWriter:
     def __init__(self, code: Code, lanes: int, keys: ListItems, scratch: Callable[[tuple[int, ...]], Strided]) -> None:
-        """`scratch(shape)` gives room."""
+        """`keys`: the shared list of keys. `scratch(shape)` reserves scratch for a tensor of this shape."""
         self.code = code
         self.lanes = lanes
         self.keys = keys
@@ -57,7 +57,7 @@ class SharedAttentionWriter:
         self.writer = SegmentWriter(code, lanes, self.scores, TILE)
 
     def attention(self, rows: Expr, line: Line, values: ListItems, scale: float) -> None:
-        """For `rows` rows, at least one and at most MOST: see `SegmentWriter.attention`. The list has an item or more."""
+        """`SegmentWriter.attention` for a run of 1 to MOST rows, which `line` gives by number. The lists are not empty."""
         code, lanes = self.code, self.lanes
         heads = prod(self.keys.shape[:-1])
         out = prod(values.shape) // heads
@@ -76,7 +76,7 @@ class SharedAttentionWriter:
                 self._transpose(times(h, self.width), first, size)
                 with code.loop(tiles, "tile") as t:
                     queries, lines = [], []
-                    for j in range(TILE):  # those that are missing are the last one, once more
+                    for j in range(TILE):  # beyond the last row, the last row again
                         query, place = line(code.let(tirx.Min(plus(times(t, TILE), j), rows - i64(1))))
                         queries.append((query.buffer, code.let(plus(query.start, times(h, self.width)))))
                         lines.append(Strided(place.buffer, code.let(plus(place.start, times(h, out))), (out,)))
@@ -84,8 +84,8 @@ class SharedAttentionWriter:
                     self.writer.add_chunk(highest, values, times(h, out), lines, first, size, state(t), rows - times(t, TILE))
 
     def _transpose(self, offset: Expr, first: Expr, size: Expr) -> None:
-        """Element d of key k of the chunk goes to place (k / lanes) * width * lanes + d * lanes + k % lanes; the last key is
-        there several times where it fills a vector."""
+        """Copies element d of key k of the chunk to place (k / lanes) * width * lanes + d * lanes + k % lanes of the scratch.
+        Where the keys do not fill the last vector, the last key is repeated."""
         code, lanes = self.code, self.lanes
         last = code.let(first + size - i64(1))
         with code.loop(code.let(div(size + i64(lanes - 1), lanes)), "keys") as v:
@@ -104,12 +104,12 @@ class SharedAttentionWriter:
                         )
 
     def _scores(self, queries: Sequence[tuple[Expr, Expr]], size: Expr, scale: float) -> list[Expr]:
-        """The scores of the chunk into scratch; the highest of each query, lane by lane."""
+        """Writes the chunk's scores to scratch. Returns a vector for each query, whose largest lane is its highest score."""
         code, lanes = self.code, self.lanes
         highest = code.local(TILE * lanes)
         for q in range(TILE):
             store_vector(code, highest, q * lanes, splat(LOWEST, lanes), lanes)
-        block = lanes // TILE  # vectors: with as many accumulators for each query as fit in the registers
+        block = lanes // TILE  # vectors: the accumulators of all queries fill half of the registers
         vectors = code.let(div(size + i64(lanes - 1), lanes))
         whole, rest = code.let(div(vectors, block)), code.let(mod(vectors, block))
         with code.loop(whole, "block") as b:
@@ -120,7 +120,7 @@ class SharedAttentionWriter:
         return [load_vector(highest, q * lanes, lanes) for q in range(TILE)]
 
     def _block(self, queries: Sequence[tuple[Expr, Expr]], first: Expr, count: int, scale: float, highest: Expr) -> None:
-        """Scores of `count` vectors of keys, from vector `first` on."""
+        """Writes the scores of all queries with `count` vectors of keys, from vector `first` on."""
         code, lanes, width = self.code, self.lanes, self.width
         many = block_copies(lanes, count, width)
         sums = code.local(many * TILE * count * lanes)
@@ -156,7 +156,7 @@ class SharedAttentionWriter:
 
 
 def block_copies(lanes: int, vectors: int, width: int) -> int:
-    """How many sums of parts of a product are kept, so that a block of few vectors has as many accumulators as one of many."""
+    """How many partial sums are kept of each score, so that a block of few vectors has as many accumulators as one of many."""
     many = max(1, lanes // TILE // vectors)
     while width % many:
         many //= 2

@@ -1,7 +1,7 @@
-"""Which rows of a batch that stand side by side have the same lists: the words of a sentence in self-attention, say.
+"""Finds neighbouring rows of a batch that have the same lists, such as the words of one sentence in self-attention.
 
-What a kernel is handed is a table of addresses for each row. The tables of neighbours are compared, eight addresses at a time;
-rows that differ mostly do so in the first one.
+A kernel is given a table of addresses for each list of each row. The tables of neighbouring rows are compared: first their
+first addresses, in which rows mostly differ already, then all of them, eight addresses at a time.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ ADDRESSES = 8
 
 class SharedLists:
     def __init__(self, code: Code, interface: Interface, names: Sequence[str]) -> None:
-        """`names` are parameters that are lists."""
+        """`names` are the params that are lists."""
         self.code = code
         self.interface = interface
         self.names = names
 
     def runs(self, most: int) -> Iterator[tuple[Expr, Expr]]:
-        """Within a loop over all rows of the call: the first of some rows that share all their lists, and how many there are,
-        at most so many."""
+        """Writes a loop over all rows of the call in runs of at most `most` rows that share all their lists. Yields the first
+        row of a run and the number of its rows; what the caller writes then is the body of the loop."""
         code, interface = self.code, self.interface
         begin, run, going = (code.local(1, "int64") for _ in range(3))
         store(code, begin, interface.row_begin)
@@ -45,7 +45,7 @@ class SharedLists:
             store(code, begin, row + count)
 
     def _same(self, row: Expr, other: Expr) -> Expr:
-        """Whether all lists of two rows are the same. Those of one row are equally long."""
+        """Whether two rows have the same lists. All lists of one row have the same length."""
         code = self.code
         different = code.local(1, "int64")
         tables = [(*(code.let(self.interface.items(name, r)[0]) for r in (row, other)), name) for name in self.names]
@@ -60,7 +60,7 @@ class SharedLists:
         return tirx.EQ(load(different, 0), i64(0))
 
     def _compare(self, pairs: Sequence[tuple[Expr, Expr, Expr]], count: Expr, different: Expr) -> None:
-        """different is not 0 afterwards if one of `count` addresses differs, at least one, in one of the tables."""
+        """Makes `different` other than 0 if one of the first `count` addresses (at least one) differs in any pair of tables."""
         code = self.code
         with code.when(count >= i64(ADDRESSES)):
             found = code.local(ADDRESSES, "int64")

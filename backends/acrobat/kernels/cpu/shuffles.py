@@ -1,4 +1,4 @@
-"""Vectors as rows of a rectangle: transposing a square, and summing each row into one lane."""
+"""Shuffles of vectors that are taken as the rows of a matrix: transposing a square, and adding up each row into one lane."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from backends.acrobat.kernels.cpu.vectors import typed
 
 
 def select(code: Code, a: Expr, b: Expr, lanes: Sequence[int]) -> Expr:
-    """Lanes of `a` and, counted on, of `b`."""
+    """The vector of these lanes of `a` and `b`; the lanes of `b` are numbered after those of `a`."""
     return code.let(tirx.Shuffle([a, b], [i32(v) for v in lanes]), typed("float32", len(lanes)))
 
 
 def transpose(code: Code, rows: Sequence[Expr]) -> list[Expr]:
-    """As many vectors as lanes, transposed: rows half the square apart are interleaved, log2(lanes) times."""
+    """The transpose of as many vectors as lanes: log2(lanes) times, rows that are half the square apart are interleaved."""
     lanes = len(rows)
     low = [v for i in range(lanes // 2) for v in (i, lanes + i)]
     high = [v + lanes // 2 for v in low]
@@ -28,7 +28,7 @@ def transpose(code: Code, rows: Sequence[Expr]) -> list[Expr]:
 
 
 def row_sums(code: Code, rows: Sequence[Expr]) -> Expr:
-    """As many vectors as lanes: lane i of the result is the sum of vector i."""
+    """The sums of as many vectors as each has lanes: lane i of the result is the sum of the lanes of vector i."""
     lanes = len(rows)
     even, odd = range(0, 2 * lanes, 2), range(1, 2 * lanes, 2)
     while len(rows) > 1:
@@ -40,8 +40,8 @@ def row_sums(code: Code, rows: Sequence[Expr]) -> Expr:
 
 
 def lane_sums(code: Code, rows: Sequence[Expr], lanes: int) -> Expr:
-    """At most as many vectors as lanes, both powers of two: lane i of the result, which has as many lanes as there are vectors,
-    is the sum of vector i."""
+    """The sums of vectors of `lanes` lanes, of which there are at most as many (both are powers of two). The result has one
+    lane for each vector, and lane i is the sum of the lanes of vector i."""
     count = len(rows)
     even, odd = range(0, 2 * lanes, 2), range(1, 2 * lanes, 2)
     while len(rows) > 1:

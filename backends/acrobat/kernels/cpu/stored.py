@@ -1,5 +1,5 @@
-"""Compiled kernels on disk, shared by all models: a kernel that any model had before is neither written nor compiled again, and
-TVM, whose import alone takes seconds, is not needed for it.
+"""Compiled kernels on disk, shared by all models. A kernel that was compiled for any model before is neither written nor
+compiled again, and for such kernels TVM, whose import alone takes seconds, is not needed.
 
 One file for each kernel in `kernels` of the cache folder, named by all that its code depends on: the kernel, the target, the
 schedule, the sources of the templates, and TVM with the LLVM in it.
@@ -22,7 +22,7 @@ SOURCES = (Path(__file__).parent.parent, Path(__file__).parent.parent.parent / "
 
 @cache
 def sources_hash() -> str:
-    """A hash of the sources that the code of kernels follows from."""
+    """A hash of the Python sources, comments included, that determine the code of kernels."""
     digest = hashlib.sha256()
     for path in sorted(p for folder in SOURCES for p in folder.rglob("*.py")):
         if "tests" not in path.parts:
@@ -31,8 +31,8 @@ def sources_hash() -> str:
 
 
 def stored(name: str, inputs: str, make: Callable[[], Entry]) -> Entry:
-    """What `make` gives, from the disk if it was made before. `inputs` says all that it depends on beside the sources and TVM;
-    `name` begins the name of the file."""
+    """The entry that `make` gives, read from the disk if it was made before. `inputs` names all that it depends on beside the
+    sources and TVM; the file's name begins with `name`."""
     key = hashlib.sha256("\n".join([inputs, sources_hash(), versions.code_generator()]).encode()).hexdigest()[:32]
     path = cache_folder() / "kernels" / f"{name}-{key}"
     if (found := read(path)) is not None:

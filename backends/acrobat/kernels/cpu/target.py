@@ -1,5 +1,5 @@
-"""The processor that kernels are made for, as the operating system tells it, and what the templates have to know of it: its
-vectors, registers and second-level cache. No TVM is imported, for the target is part of the cache's key."""
+"""The processor that kernels are compiled for, as the operating system describes it, with what the templates have to know: its
+vectors, registers and second-level cache. This imports no TVM, since the target is part of the cache's key."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
 class UnsupportedCpu(Exception):
-    """Kernels need an x86-64 processor with AVX2 and FMA, and with AVX-512 if that is asked for."""
+    """The processor is not an x86-64 one with AVX2 and FMA, or lacks AVX-512 although that is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,8 @@ SECOND_LEVEL = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class CpuTarget:
-    """`mcpu` is LLVM's name (without one, code is several times slower); `lanes` the float32 elements of a vector;
-    `second_level` the bytes of a core's second-level cache."""
+    """A processor. `mcpu` is LLVM's name for it (without a name, code is several times slower), `lanes` the number of float32
+    elements of a vector, `second_level` the bytes of a core's second-level cache."""
 
     mcpu: str
     lanes: int
@@ -82,8 +82,8 @@ class CpuTarget:
 
     @staticmethod
     def detect(isa: Isa = "native") -> CpuTarget:
-        """This machine, used with the instructions of `isa`: all it has, or no wider ones than those named. Raises
-        UnsupportedCpu where it has not those."""
+        """This machine with the instructions `isa` ("native": the widest that it has). Raises UnsupportedCpu if it lacks
+        them."""
         try:
             info = Path("/proc/cpuinfo").read_text()
         except OSError:
@@ -92,7 +92,7 @@ class CpuTarget:
 
 
 def second_level(caches: Path) -> int:
-    """The bytes of the second-level cache that the folder of a processor's caches describes, or `SECOND_LEVEL`."""
+    """The bytes of the second-level cache that a folder like CACHES describes; SECOND_LEVEL if it cannot be read."""
     for index in sorted(caches.glob("index*")):
         try:
             if (index / "level").read_text().strip() == "2":

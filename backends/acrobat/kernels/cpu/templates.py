@@ -1,4 +1,4 @@
-"""The templates, in the order they are tried. Importing this imports TVM."""
+"""Writes kernels by the first template that takes them: GEMM, product of row operands, row-wise. Importing this imports TVM."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from backends.acrobat.kernels.plan import plan_gemm, plan_product
 
 @dataclass(frozen=True, slots=True)
 class WrittenKernel:
-    """A kernel in TensorIR."""
+    """A kernel in TensorIR. The other fields are those of `CpuCode` and `Emitted`."""
 
     function: Any
     parts: int
@@ -56,5 +56,5 @@ def llvm_version() -> str:
 
 
 def compile_kernel(symbol: str, written: WrittenKernel, target: CpuTarget) -> bytes:
-    """The object file."""
+    """The object file's bytes."""
     return object_bytes(lower(symbol, written.function, target))

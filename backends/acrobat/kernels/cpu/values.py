@@ -1,7 +1,7 @@
-"""Tensors of one row while a kernel is written: strided memory, reductions of lists, and formulas over both that are computed
-when needed.
+"""The values of one row while the code of a kernel is written: strided memory, reductions of lists, and formulas over both. A
+formula is computed where its elements are asked for.
 
-An int64 tensor is kept as 4-byte words, with one more dimension of 2 at the end.
+An int64 tensor is represented by 4-byte words, with one more dimension of 2 at the end.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Index = Sequence[Expr]
 
 
 class Value:
-    """`steps(axis)`: how far apart in memory elements are along an axis, over all that is read."""
+    """A tensor of one row. `steps(axis)`: the distances between neighbours along an axis, over all memory that is read."""
 
     shape: tuple[int, ...]
 
@@ -26,7 +26,7 @@ class Value:
         raise NotImplementedError
 
     def vectors(self, code: Code, index: Index, axis: int, starts: Sequence[Expr], lanes: int, mask: Expr | None) -> Bundle:
-        """A vector of elements along `axis` from each of `starts`, the other indices given. Steps along the axis are 0 or 1."""
+        """For each start the vector along `axis` that begins at `index` plus the start. Steps along the axis are 0 or 1."""
         raise NotImplementedError
 
     def scalar(self, code: Code, index: Index) -> Bundle:
@@ -34,6 +34,8 @@ class Value:
 
 
 class Strided(Value):
+    """A tensor in `buffer`: its first element is at `start`, and `strides` are the distances along its dimensions."""
+
     def __init__(self, buffer: Any, start: Expr, shape: Sequence[int], strides: Sequence[int] | None = None) -> None:
         self.buffer = buffer
         self.start = start
@@ -96,7 +98,7 @@ class Strided(Value):
 
 
 class ListItems(Value):
-    """The items of a list operand, each contiguous. What kernels compute with is a reduction of them."""
+    """The items of a row's list; `items[first : first + count]` says where each starts in `base`. Kernels only reduce them."""
 
     def __init__(self, base: Any, first: Expr, count: Expr, items: Any, shape: Sequence[int]) -> None:
         self.base, self.first, self.count, self.items = base, first, count, items
@@ -108,7 +110,7 @@ class ListItems(Value):
 
 
 class ListReduced(Value):
-    """A list's items combined element by element; `neutral` if there are none."""
+    """The items of a list combined element by element; `neutral` is the value if there are none."""
 
     def __init__(self, xs: ListItems, combine: Callable[[Bundle, Bundle], Bundle], neutral: float) -> None:
         self.xs, self.combine, self.neutral = xs, combine, neutral
@@ -131,7 +133,7 @@ class ListReduced(Value):
 
 
 class Formula(Value):
-    """An element-wise operation on values that broadcast to `shape`; a literal is a float."""
+    """An element-wise operation on values that broadcast to `shape`; a float argument is a literal."""
 
     def __init__(self, op: str, args: Sequence[Value | float], shape: Sequence[int]) -> None:
         self.op = op
@@ -139,7 +141,7 @@ class Formula(Value):
         self.shape = tuple(shape)
 
     def _axis(self, arg: Value, axis: int) -> int:
-        """The argument's own number for an axis; -1 if it is the same all along it."""
+        """Which axis of the argument the result's `axis` is; -1 if the argument is the same all along it."""
         own = axis - (len(self.shape) - len(arg.shape))
         return own if axis >= 0 and own >= 0 and arg.shape[own] > 1 else -1
 

@@ -1,8 +1,8 @@
-"""Bundles of float32 vectors that go through the same arithmetic, step by step side by side.
+"""Bundles of several float32 vectors that go through the same arithmetic, interleaved step by step.
 
-One chain of dependent instructions a vector (an activation is some 20) fills the processor's schedulers long before its
-units; several interleaved in program order keep the units busy: a TreeLSTM cell's four activations take 28 cycles a vector
-alone, 20 in bundles of four.
+Each vector needs one chain of dependent instructions (an activation is some 20). A chain alone fills the processor's schedulers
+long before its units are busy; several chains interleaved in program order keep the units busy. The four activations of a
+TreeLSTM cell take 28 cycles a vector alone, 20 in bundles of four.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def typed(dtype: str, lanes: int) -> str:
 
 
 class Bundle:
-    """Equal operations on several vectors; every result is named, so nothing is computed twice."""
+    """Several vectors to which the same is done. Every result is bound to a name, so nothing is computed twice."""
 
     __slots__ = ("code", "items", "lanes")
 
@@ -43,7 +43,7 @@ class Bundle:
         )
 
     def integers(self, function: Callable[..., Expr]) -> list[Expr]:
-        """int32 vectors made from the float vectors."""
+        """int32 vectors that `function` makes of the float vectors."""
         return [self.code.let(function(v), typed("int32", self.lanes)) for v in self.items]
 
     def with_items(self, items: Sequence[Expr]) -> Bundle:
@@ -76,7 +76,7 @@ class Bundle:
         return self.map(lambda a, b, c: tirx.call_llvm_pure_intrin(dtype, "llvm.fma", a, b, c), factor, term)
 
     def at_least(self, bound: float) -> Bundle:
-        """max(self, bound); NaN stays (x86's max gives its second operand then)."""
+        """max(self, bound), where NaN stays NaN: x86's max gives its second operand if either is NaN."""
         return self.map(lambda a, b: tirx.Max(b, a), bound)
 
     def at_most(self, bound: float) -> Bundle:
@@ -92,7 +92,7 @@ def vector_index(start: Expr, lanes: int) -> Expr:
 
 
 def load_vector(buffer: Any, start: Expr, lanes: int, mask: Expr | None = None, stride: int = 1) -> Expr:
-    """`lanes` elements from `start`, or one of them in every lane (stride 0). Lanes outside the mask are not touched."""
+    """`lanes` elements from `start` on, or one of them in all lanes (stride 0). Lanes outside the mask are not read."""
     if stride == 0 or lanes == 1:
         return splat(tirx.BufferLoad(buffer, [i64(start)]), lanes)
     if mask is None:
@@ -108,6 +108,6 @@ def store_vector(code: Code, buffer: Any, start: Expr, value: Expr, lanes: int, 
 
 
 def first_lanes(count: Expr, lanes: int) -> Expr:
-    """The mask of the first `count` lanes (all, none and beyond included)."""
+    """The mask of the first `count` lanes. A negative count gives none, one beyond `lanes` gives all."""
     count = i32(count) if isinstance(count, int) else tirx.Cast("int32", count)
     return tirx.LT(tirx.Ramp(i32(0), i32(1), lanes), tirx.Broadcast(count, lanes))

@@ -1,8 +1,8 @@
-"""The provider of the unfused mode: matrix products as calls of a library's GEMM, in C++ that is compiled with the model.
+"""The mode without fusion (`kernels=vendor`): products as calls of a library's GEMM, in C++ that is compiled with the model.
 
-A product by a shared weight is one GEMM over all rows given, which the scheduler has copied next to each other (explicit
+A product by a shared weight is one GEMM over all rows of the call, which the scheduler has copied next to each other (explicit
 gather); its result rows have to lie next to each other too. Any other product is a GEMM for each row, and for each matrix of a
-stack. A bias is what the result starts from. Everything but products is left to the generated kernels.
+stack. A bias is copied to the result, to which the GEMM adds. Everything but products is left to generated kernels.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COLUMNS = 16
 
 @dataclass(frozen=True, slots=True)
 class LibraryCall:
-    """The C++ of a product: `parts` it can be shared by, and whether it writes rows that lie next to each other."""
+    """The C++ of a product, the parts that threads share it by, and whether it reads and writes rows next to each other."""
 
     source: str
     parts: int
@@ -33,7 +33,7 @@ class LibraryCall:
 
 
 def call(kernel: Kernel, out_mode: Mode, symbol: str) -> LibraryCall | None:
-    """The kernel as calls of the library's GEMM; None if it is not one product of whole operands."""
+    """The kernel as calls of the library's GEMM, or None if it is not a single product of whole operands."""
     if len(kernel.body) != 1 or OPS[kernel.body[0].op].fusion is not Fusion.PRODUCT:
         return None
     if out_mode is not Mode.GATHERED or not {p.mode for p in kernel.params} <= {Mode.SHARED, Mode.GATHERED}:
@@ -70,7 +70,7 @@ class _Writer:
         self.adjacent = self._adjacent(instr)
 
     def _adjacent(self, instr: Instr) -> bool:
-        """Whether the rows of the batch are rows of one matrix: the weight shared, and no padding inside the matrix."""
+        """Whether the rows of the batch make up one matrix: the weight is shared, and there is no padding inside the matrix."""
         (_, x), *weights = self.operands
         if x.mode is not Mode.GATHERED or any(p.mode is not Mode.SHARED for _, p in weights):
             return False
@@ -87,13 +87,13 @@ class _Writer:
         return [*lines, *self._product(f"p{w}", lda, ldc, f"p{self.operands[2][0]}" if self.operands[2:] else "")]
 
     def columns(self) -> list[str]:
-        """Of one row."""
+        """One GEMM of one row of the batch, for the columns of the parts."""
         lines = [*self._span(), f"const int64_t m = {self.inner};"]
         lines += [f"const float* x = {self._row(0)};", "float* y = base + out[row] + first;"]
         return [*lines, *self._product(self._row(1), self.k, self.n, self._row(2) if self.operands[2:] else "")]
 
     def stacked(self) -> tuple[int, list[str]]:
-        """A product of matrices, or of two stacks of them that broadcast, for each row; a part is a matrix of the result."""
+        """Parts and body for matrices or stacks that broadcast: a GEMM for each row and each matrix of the result (a part)."""
         stack = np.broadcast_shapes(self.left[:-2], self.right[:-2])
         m = self.left[-2]
         sizes = (m * self.k, self.k * self.n)
@@ -118,14 +118,14 @@ class _Writer:
         return f"p{i}" if p.mode is Mode.SHARED else f"base + p{i}[row]"
 
     def _span(self) -> list[str]:
-        """The columns of the parts asked for."""
+        """Defines `first` and `columns`, the range of columns of the parts that were asked for."""
         return [
             f"const int64_t first = int64_t{{{COLUMNS}}} * part_begin;",
             f"const int64_t columns = std::min(int64_t{{{self.n}}}, int64_t{{{COLUMNS}}} * part_end) - first;",
         ]
 
     def _product(self, weight: str, lda: int, ldc: int, bias: str) -> list[str]:
-        """y [m, columns] = x [m, k] times those columns of the weight, from the bias on."""
+        """y [m, columns] = bias + x [m, k] times the weight's columns from `first` on."""
         ldb = self.k if self.transposed else self.n
         at = f"{weight} + first * {self.k}" if self.transposed else f"{weight} + first"
         start = (

@@ -1,5 +1,5 @@
-"""Builds a module's text: by NVRTC, which comes with CUDA PyTorch, to a cubin for one architecture; for an emulated device by
-the C++ compiler, to a shared object that stands in for it."""
+"""Compiles a module's text: with NVRTC, which comes with PyTorch for CUDA, to a cubin for one architecture; for an emulated
+device with the C++ compiler, to a shared object that takes the cubin's place."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ EMULATION = "emulate.h"
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one entry of a cubin needs, with the functions that it calls: registers of a thread, bytes of local memory that
-    registers are spilled to (stores and loads), bytes of the stack, and of static shared memory."""
+    """What one entry of a cubin needs, together with the functions that it calls: registers of a thread, bytes of spilled
+    registers stored to and loaded from local memory, bytes of the stack, and bytes of static shared memory."""
 
     registers: int
     spilled: int
@@ -38,12 +38,12 @@ class Image:
 
 
 def cubin(text: str, target: CudaTarget) -> Image:
-    """The module of `text` for the target. Raises BuildError."""
+    """The text compiled for the target. Raises BuildError."""
     return emulated(text) if target.emulated else compiled(text, target.arch)
 
 
 def compiled(text: str, arch: str) -> Image:
-    """By NVRTC, without a device."""
+    """The text compiled with NVRTC for an architecture, which needs no device. Raises BuildError."""
     nvrtc = _nvrtc()
     headers = [(HERE / name).read_bytes() for name in HEADERS]
     names = [name.encode() for name in HEADERS]
@@ -90,7 +90,7 @@ def _checked(nvrtc: Any, outcome: tuple[Any, ...]) -> Any:
 
 
 def usage_of(log: str) -> dict[str, Usage]:
-    """What `--ptxas-options=-v` says of each entry and of the functions that it calls."""
+    """The Usage of each entry, from the log that `--ptxas-options=-v` makes."""
     found = {}
     for part in log.split("Compiling entry function")[1:]:
         name = re.search(r"'(\w+)'", part)
@@ -105,7 +105,7 @@ def usage_of(log: str) -> dict[str, Usage]:
 
 
 def emulated(text: str, flags: Sequence[str] = ("-O1",)) -> Image:
-    """By the C++ compiler, against the emulation."""
+    """The text compiled with the C++ compiler and emulate.h. Raises BuildError."""
     with tempfile.TemporaryDirectory(prefix="acrobat-emulated-") as name:
         folder = Path(name)
         (folder / "kernels.cpp").write_text(text)

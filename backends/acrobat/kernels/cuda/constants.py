@@ -1,8 +1,8 @@
-"""Measures the constants of a CUDA device that the times of a walk are made of, as a program:
+"""Measures the constants of a CUDA device of which the time of a walk consists. This is a program:
 `python -m backends.acrobat.kernels.cuda.constants`.
 
-Each is the difference of two launches that do it more and less often, the best of several, so that what a launch costs drops
-out; all times are in microseconds, the peak in TFLOP/s.
+Most constants are differences of two launches that do a thing more and less often, each the fastest of several, so that the
+cost of a launch drops out. All times are in microseconds, the peak is in TFLOP/s.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class LoadedDevice:
         self.driver("cuCtxSynchronize")
 
     def best(self, work: Callable[[], None], times: int = 20) -> float:
-        """Microseconds until the device has done it."""
+        """The microseconds that `work` takes until the device has done it, the fastest of so many times."""
         found = []
         for _ in range(times):
             self.synchronise()
@@ -88,7 +88,7 @@ class LoadedDevice:
         return min(found) * 1e6
 
     def each(self, name: str, blocks: int, memory: int) -> float:
-        """Microseconds for one of what the kernel does `value` times."""
+        """The microseconds for one turn of a kernel that does as many turns as its argument `value` says."""
         most = self.best(lambda: self.launch(name, blocks, memory, MANY))
         return (most - self.best(lambda: self.launch(name, blocks, memory, FEW))) / (MANY - FEW)
 

@@ -1,8 +1,8 @@
-// The kernels that every module has: copies of rows, and telling the host.
+// The kernels that every module begins with: copying rows, and setting a flag for the host.
 #pragma once
 #include "device.cuh"
 
-// Row i of a table, base + from[i] + by, is copied to `to + i * stride`: `elements` words of 4 bytes. One warp for each row.
+// Copies row i from base + from[i] + by to `to + i * stride`: `elements` words of 4 bytes. One warp for each row.
 struct copy_rows_args {
     float* base;
     int64_t rows;
@@ -24,7 +24,7 @@ ACROBAT_DEVICE void copy_rows_tile(const copy_rows_args& a, int tile, int thread
             reinterpret_cast<float4*>(to)[e] = reinterpret_cast<const float4*>(from)[e];
         done = elements / 4 * 4;
     }
-    // As integers: words of an int64 tensor may look like signalling NaNs.
+    // Copied as integers, since words of an int64 tensor may look like signalling NaNs.
     for (int e = done + lane; e < elements; e += 32)
         reinterpret_cast<uint32_t*>(to)[e] = reinterpret_cast<const uint32_t*>(from)[e];
 }
@@ -36,7 +36,7 @@ ACROBAT_DEVICE void copy_rows_tiles(int arguments, int first, int tiles) {
         copy_rows_tile(a, tile, thread);
 }
 
-// Tells the host that what it waits for is there; to be called after a barrier.
+// Tells the host, by a flag, that the values it waits for are written. A barrier has to come before it.
 struct flag_args {
     int64_t* where;
     int64_t value;

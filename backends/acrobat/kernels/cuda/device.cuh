@@ -1,6 +1,6 @@
-// What kernels may use of the device, and nothing else. On a GPU these are thin names for intrinsics and need no header (NVRTC has
-// none). With ACROBAT_EMULATE defined, g++ compiles the same kernels against the same names on fibres of the processor; see
-// emulate.h.
+// Everything of the device that kernels may use. On a GPU these are thin names for intrinsics and need no header (NVRTC
+// has none). With ACROBAT_EMULATE defined, g++ compiles the same kernels against the same names in emulate.h, where
+// CUDA threads are fibres on the processor.
 #pragma once
 #ifdef ACROBAT_EMULATE
 #include "emulate.h"
@@ -19,24 +19,24 @@ ACROBAT_DEVICE char* shared_memory() {
     return memory;
 }
 
-// The number of this thread in its block. A kernel asks for it once, at its beginning: the compiler cannot see that the answer is
-// always the same, so what is computed from it lives in registers for as long as that kernel runs. With `threadIdx`, the walker
-// would compute it before its loop, for all kernels, and keep it all the time, which took 100 registers and more.
+// The number of this thread in its block. The volatile assembly hides from the compiler that the number never changes, so a value
+// that is computed from it is in a register only while the kernel that asked for the number runs. With `threadIdx` the walker
+// would compute such values of all kernels before its loop and keep them all the time, which took 100 registers and more.
 ACROBAT_DEVICE int thread_index() {
     int index;
     asm volatile("mov.u32 %0, %%tid.x;" : "=r"(index));
     return index;
 }
 
-// All threads of the block have come here, and see what the others wrote before.
+// Waits until all threads of the block have come here. Then each sees what the others wrote before.
 ACROBAT_DEVICE void block_sync() { __syncthreads(); }
 
-// The value that the lane of the warp has whose number differs in the bits `by`. All lanes have to call it.
+// The value of the lane whose number differs from this lane's in the bits `by`. All lanes of the warp have to call it.
 ACROBAT_DEVICE float lane_xor(float value, int by) { return __shfl_xor_sync(0xffffffffu, value, by); }
 ACROBAT_DEVICE int32_t lane_xor(int32_t value, int by) { return __shfl_xor_sync(0xffffffffu, value, by); }
 
-// Copies from global to shared memory that take place in the background (cp.async). They are there after copies_commit, then
-// copies_wait, then a barrier of those who read them. Where not `valid`, zeros are written and nothing is read.
+// Asynchronous copies from global to shared memory (cp.async). The copied data may be read after copies_commit, then copies_wait,
+// then a barrier of the threads that read it. If not `valid`, zeros are written and nothing is read.
 ACROBAT_DEVICE void copy16(void* to, const void* from, bool valid = true) {
     const uint32_t at = (uint32_t)__cvta_generic_to_shared(to);
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(valid ? 16 : 0) : "memory");
@@ -46,19 +46,19 @@ ACROBAT_DEVICE void copy4(void* to, const void* from, bool valid = true) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(at), "l"(from), "r"(valid ? 4 : 0) : "memory");
 }
 ACROBAT_DEVICE void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-// Waits until all committed groups of copies are there but for the `left` newest.
+// Waits for all committed groups of copies except the `left` newest ones.
 template <int left>
 ACROBAT_DEVICE void copies_wait() {
     asm volatile("cp.async.wait_group %0;" ::"n"(left) : "memory");
 }
 
-// Weights never change while a kernel runs, so they may come by the read-only path. Nothing else may: rows of the arena are written
-// by other multiprocessors within the same launch.
+// Weights never change while a kernel runs, so they may be loaded through the read-only path. Nothing else may: within one launch
+// other multiprocessors write rows of the arena.
 ACROBAT_DEVICE float weight(const float* from) { return __ldg(from); }
 ACROBAT_DEVICE float4 weight4(const float* from) { return __ldg(reinterpret_cast<const float4*>(from)); }
 
-// Rounded to the nearest TF32 (ties away from zero), and two numbers to the nearest bfloat16 (ties to even), the first in the lower
-// half of the word.
+// The value rounded to the nearest TF32 (ties away from zero), and two values rounded to the nearest bfloat16 (ties to even), the
+// first of them in the lower half of the word.
 ACROBAT_DEVICE uint32_t to_tf32(float value) {
     uint32_t word;
     asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(word) : "f"(value));
@@ -70,8 +70,8 @@ ACROBAT_DEVICE uint32_t to_bf16(float lower, float upper) {
     return word;
 }
 
-// Adds the product of a 16 x 8 and an 8 x 8 matrix (TF32), or a 16 x 16 and a 16 x 8 one (bfloat16), to the sums of a warp. What
-// each lane has of them is in mma.cuh. All lanes have to call it.
+// Adds the product of a 16 x 8 and an 8 x 8 matrix (TF32), or of a 16 x 16 and a 16 x 8 one (bfloat16), to a warp's sums. mma.cuh
+// says which elements are in which lane. All lanes have to call it.
 ACROBAT_DEVICE void mma_tf32(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
@@ -83,8 +83,8 @@ ACROBAT_DEVICE void mma_bf16(float (&c)[4], const uint32_t (&a)[4], const uint32
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-// All blocks of a cooperative launch have come here, and see what the others wrote before. `bar` is 0 at first; its sign bit
-// turns when the last has come.
+// Waits until all blocks of a cooperative launch have come here. Then each sees what the others wrote before. `*bar` is 0 at
+// first; its sign bit changes when the last block has come.
 ACROBAT_DEVICE void grid_sync(uint32_t* bar) {
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -99,21 +99,21 @@ ACROBAT_DEVICE void grid_sync(uint32_t* bar) {
     __syncthreads();
 }
 
-// Writes a value that the host polls, after everything that this thread has seen.
+// Writes a value that the host polls; the host then also sees everything that this thread has seen.
 ACROBAT_DEVICE void tell_host(int64_t* where, int64_t value) {
     __threadfence_system();
     asm volatile("st.release.sys.global.s64 [%0], %1;" ::"l"(where), "l"(value) : "memory");
 }
 #endif
 
-constexpr int kThreads = 256;  // of every block
+constexpr int kThreads = 256;  // in every block
 constexpr int kWarps = kThreads / 32;
 
 ACROBAT_DEVICE bool aligned16(const void* p) { return reinterpret_cast<uint64_t>(p) % 16 == 0; }
 constexpr ACROBAT_DEVICE int ceil_div(int a, int b) { return (a + b - 1) / b; }
 ACROBAT_DEVICE int smaller(int a, int b) { return a < b ? a : b; }
 
-// V elements that lie next to each other: 1 or 4.
+// Loads or stores V neighbouring elements; V is 1 or 4.
 template <int V>
 ACROBAT_DEVICE void load(float (&to)[V], const float* from) {
     if (V == 4 && aligned16(from)) {
@@ -138,7 +138,7 @@ ACROBAT_DEVICE float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 ACROBAT_DEVICE float gelu(float x) { return 0.5f * x * (1.0f + erff(x * 0.70710678118654752f)); }
 ACROBAT_DEVICE float relu(float x) { return fmaxf(x, 0.0f); }
 
-// Over all lanes of a warp, each lane gets the outcome.
+// Reductions over all lanes of a warp; each lane gets the result.
 ACROBAT_DEVICE float warp_sum(float v) {
 #pragma unroll
     for (int by = 16; by; by /= 2) v += lane_xor(v, by);
@@ -150,9 +150,9 @@ ACROBAT_DEVICE float warp_max(float v) {
     return v;
 }
 
-// The sums over groups of L neighbouring lanes (a power of two) of N values each (another one), by exchanging halves: lane l of a
-// group gets those of the values l * N / L and following, N / L of them, in v[0] and following; or, if N < L, that of the value
-// l / (L / N). This takes about N exchanges, where summing each value for all lanes would take N * log2(L).
+// The sums of N values (a power of two) over groups of L neighbouring lanes (another one), found by exchanging halves. Lane l of
+// a group gets the sums of N / L values, from value l * N / L on, in v[0] and following; if N < L, it gets the sum of value l /
+// (L / N). This takes about N exchanges, where summing each value for all lanes would take N * log2(L).
 template <int L, int N>
 ACROBAT_DEVICE void lane_sums(float (&v)[N], int thread) {
     int left = N;

@@ -1,9 +1,9 @@
-// A product of two row operands with few rows, a matrix times a vector say, so that the right operand is read once. Its neighbours
-// in memory are read by neighbouring lanes: along the reduction (few_dots; each warp takes four columns at a time, and nothing goes
-// through shared memory) or along the columns (few_columns; each warp takes every eighth step of the reduction for 32 columns, and
-// the warps' sums meet in shared memory).
+// A product of two row operands with few rows, such as a matrix times a vector, in which the right operand is read only once.
+// Neighbouring lanes read elements of it that are neighbours in memory: along the reduction (few_dots; each warp takes four
+// columns at a time and needs no shared memory) or along the columns (few_columns; each warp takes every eighth step of the
+// reduction for 32 columns, and the warps' sums are added through shared memory).
 //
-// K is as for both_rows in tiled.cuh. A tile has all R >= kRows rows of one head and 32 columns.
+// K is the same as for both_rows in tiled.cuh. A tile has all R >= kRows rows of one head and 32 columns.
 #pragma once
 #include "device.cuh"
 

@@ -1,4 +1,4 @@
-"""From a kernel to CUDA text: chooses the template, writes the kernel's arguments and the function of one tile."""
+"""Emits kernels as CUDA C++: chooses the template, writes the struct of a kernel's arguments and its function of one tile."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def default_schedules(kernel: Kernel, target: CudaTarget) -> tuple[tuple[int, Cu
 
 @cache
 def emit(kernel: Kernel, out_mode: Mode, target: CudaTarget, schedule: CudaSchedule | None = None) -> Emitted[CudaCode]:
-    """The kernel's text for the way its results are placed, by default with the schedule for the fewest rows."""
+    """The kernel's text, with its results placed by `out_mode`; without a schedule, with the default one for the fewest rows.
+    Raises NotImplementedError if the kernel has too many operands."""
     schedule = schedule or default_schedules(kernel, target)[0][1]
     name = symbol(kernel, out_mode, target, schedule)
     written = _write(kernel, out_mode, name, target, schedule)
@@ -84,8 +85,8 @@ def _write(kernel: Kernel, out_mode: Mode, name: str, target: CudaTarget, schedu
 def variants(
     kernel: Kernel, out_mode: Mode, target: CudaTarget, schedules: Schedules = (), kernels: Kernels = "generated"
 ) -> tuple[Variant[CudaCode], ...]:
-    """A kernel with each of its schedules, by default with those that are predicted to be best for so many rows. All kernels
-    are generated: calls of a library cannot be steps of a walk."""
+    """The kernel with each of its schedules, or without any with those that are predicted to be best for each number of rows.
+    All kernels are generated, since calls of a library cannot be steps of a walk: for other `kernels` it raises ValueError."""
     if kernels != "generated":
         raise ValueError("kernels=vendor is for device=cpu: on a CUDA device all kernels are generated")
     wanted = schedules or default_schedules(kernel, target)
@@ -93,7 +94,7 @@ def variants(
 
 
 def symbol(kernel: Kernel, out_mode: Mode, target: CudaTarget, schedule: CudaSchedule | None = None) -> str:
-    """A C name, the same for equal kernels only; without a schedule that of the default one."""
+    """A C name for the kernel, which only equal kernels share. Without a schedule it is the name with the first default one."""
     schedule = schedule or default_schedules(kernel, target)[0][1]
     digest = hashlib.sha256(repr((kernel, out_mode, target, schedule)).encode()).hexdigest()[:16]
     return "k_" + "".join(c if c.isalnum() else "_" for c in kernel.name) + f"_{digest}"

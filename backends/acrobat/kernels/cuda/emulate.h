@@ -1,10 +1,10 @@
-// CUDA's execution model on one thread of the processor, for tests: every CUDA thread is a fibre, a barrier is where fibres take
-// turns. What a GPU would leave to chance is made to show:
+// CUDA's execution model on one thread of the processor, for tests: every CUDA thread is a fibre, and at a barrier the next fibre
+// goes on. Errors that a GPU would show only by chance always show here:
 // - Between two barriers the warps of a block run one after the other, and so do blocks and the lanes of a warp: forwards (order 1),
-//   backwards (-1) or in a random order (any other number is its seed), so a missing barrier gives other results.
-// - Shared memory starts as NaN, in every block.
-// - Copies in the background take place only when they are waited for.
-// - Threads of one block that stand at different barriers, or lanes of one warp at different exchanges, end the process.
+//   backwards (-1) or in a random order (any other number is its seed), so a missing barrier changes the results.
+// - Shared memory is full of NaN at the beginning of every block.
+// - Asynchronous copies take place only when they are waited for.
+// - The process ends if threads of one block stand at different barriers, or lanes of one warp at different exchanges.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -35,7 +35,7 @@ struct alignas(16) float4 {
 namespace emulate {
 
 extern "C" void acrobat_switch(void** from, void* to);
-// Keeps what a call has to keep, on the stack that is left, and goes on with the other one (System V, x86-64).
+// Saves the callee-saved registers, stores the stack's top in *from and goes on with the stack `to` (System V, x86-64).
 asm(R"(
 .pushsection .text
 .weak acrobat_switch
@@ -74,9 +74,9 @@ struct Fibre {
     void* stack = nullptr;
     std::unique_ptr<char[]> memory;
     At at = At::Start;
-    int64_t given[2] = {};  // in turns, so that nobody overwrites what others have still to read
+    int64_t given[2] = {};  // used in turns, so that no lane overwrites a value that others have still to read
     int turn = 0;
-    uint32_t operands[2][6] = {};  // of a product on tensor cores, in turns too
+    uint32_t operands[2][6] = {};  // of a product on tensor cores, also used in turns
     std::vector<Copy> copies;
     int group = 0;
 };
@@ -126,8 +126,8 @@ inline Value exchange(Value value, int by) {
     return got;
 }
 
-// The product that a warp computes together, the words of whose operands lie with its lanes as PTX says: `Depth` steps, each word
-// having Depth / 8 of them; `value(word, i)` is number i of a word. Each lane computes its own four sums.
+// The matrix product of a warp, with `Depth` steps of the reduction. The words of the operands are in the lanes that PTX names,
+// and each word packs Depth / 8 numbers, of which `value(word, i)` is number i. Each lane computes its own four sums.
 template <int Depth, class Value>
 inline void mma(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2], Value&& value) {
     constexpr int kPacked = Depth / 8;
@@ -167,8 +167,8 @@ inline void resume(Grid& g, int fibre, int first_block) {
     acrobat_switch(&g.scheduler, g.fibres[size_t(fibre)].stack);
 }
 
-// Runs the threads of one block, the first of which is `of`, until all stand at the same barrier: warp by warp, so that one has
-// come as far as it can before the next begins.
+// Runs the threads of one block, whose first fibre is `of`, until all stand at the same barrier. Warp by warp: each runs as far
+// as it can before the next one begins.
 inline void run_block(Grid& g, int of, int first_block, std::mt19937& random) {
     const std::vector<int> lanes = turns(32, random);
     for (int warp : turns(g.threads / 32, random)) {
@@ -185,11 +185,11 @@ inline void run_block(Grid& g, int of, int first_block, std::mt19937& random) {
         if (g.fibres[size_t(of + t)].at != g.fibres[size_t(of)].at) fail("threads of one block stand at different barriers");
 }
 
-// Runs a grid to its end. Blocks of a cooperative one run together, others one after the other.
+// Runs a grid to its end. The blocks of a cooperative grid run together, those of others one after the other.
 template <class Body>
 void launch(int blocks, int threads, size_t shared_bytes, bool cooperative, Body&& body) {
     if (threads % 32) fail("a block is no whole number of warps");
-    static Grid kept;  // with its stacks, from launch to launch
+    static Grid kept;  // from launch to launch, for its stacks
     Grid& g = kept;
     std::mt19937 random{unsigned(order)};
     const int together = cooperative ? blocks : 1;
@@ -212,7 +212,7 @@ void launch(int blocks, int threads, size_t shared_bytes, bool cooperative, Body
             Fibre& f = g.fibres[size_t(i)];
             if (!f.memory) f.memory.reset(new char[kStack]);
             auto* top = reinterpret_cast<uintptr_t*>((reinterpret_cast<uintptr_t>(f.memory.get()) + kStack) & ~uintptr_t(15));
-            *--top = 0;  // where a call would have left its return address: keeps the stack aligned
+            *--top = 0;  // in place of a call's return address: keeps the stack aligned
             *--top = reinterpret_cast<uintptr_t>(entry);
             for (int r = 0; r < 6; ++r) *--top = 0;
             f.stack = top;

@@ -1,4 +1,4 @@
-"""The element-wise tail of a product, from the sums of one row and unit to the stores, as a C++ function."""
+"""Writes the epilogue of a product as a C++ function: from the sums of one row and unit to the stores of the results."""
 
 from __future__ import annotations
 

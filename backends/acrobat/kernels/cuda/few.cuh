@@ -1,10 +1,10 @@
-// A product with a shared weight for few rows: the reduction is divided among lanes and warps, so that there are many small tiles,
-// each multiprocessor reads little of the weight, and what is left to each thread is short.
+// A product with a shared weight for few rows. The reduction is divided among lanes and warps, so that there are many small
+// tiles, each multiprocessor reads little of the weight, and each thread has little work.
 //
-// A tile has R rows and WP * 32 / L panels of four units (each with all gates). L lanes of a warp share a panel, each takes every
-// L-th element of the reduction (times the number of warps that share it), for all R rows. Reads of the weight
-// ([panel][k][gate][4]) are coalesced, those of the input (in shared memory) free of conflicts. The lanes' sums meet by exchanges
-// within the warp, the warps' through shared memory.
+// A tile has R rows and WP * 32 / L panels of four units (each with all gates). The L lanes of a warp that share a panel take
+// every L-th element of the reduction each (times the number of warps that share it), for all R rows. Reads of the weight
+// ([panel][k][gate][4]) are coalesced, reads of the input (in shared memory) are free of bank conflicts. The sums of lanes are
+// added by exchanges within the warp, those of warps through shared memory.
 //
 // K describes the kernel: kRows (product rows of an instance), kDepth, kGates, kUnits, kLanes, Args, and
 //   weights(a)             the packed weight
@@ -21,16 +21,16 @@ struct Few {
     static constexpr int kWidth = WP * kSide * 4;  // units of a tile
     static constexpr int kColumns = (K::kUnits + kWidth - 1) / kWidth;
     static constexpr int kPanels = (K::kUnits + 3) / 4;
-    static constexpr int kChunk = K::kDepth * R <= 16384 ? K::kDepth : 16384 / R / 32 * 32;  // of the input, in shared memory
+    static constexpr int kChunk = K::kDepth * R <= 16384 ? K::kDepth : 16384 / R / 32 * 32;  // elements of a row in shared memory
     static constexpr int kStride = (kChunk + 3) / 4 * 4;
     static constexpr int kStep = L * kSlices;
     static constexpr int kValues = R * 4;                                                // sums of a lane for one gate
-    static constexpr int kHeld = kValues > L ? kValues / L : 1;                          // sums that a lane has in the end
-    static constexpr int kHolders = kValues > L ? 1 : L / kValues;                       // lanes that have the same
+    static constexpr int kHeld = kValues > L ? kValues / L : 1;                          // sums that a lane has after the exchange
+    static constexpr int kHolders = kValues > L ? 1 : L / kValues;                       // lanes that have the same sums
     static constexpr int kSteps = (kChunk + kStep - 1) / kStep;
     static constexpr int kReady = K::kGates > 8 ? 1 : 8 / K::kGates;
-    static constexpr int kAhead = kSteps < kReady ? kSteps : kReady;  // steps whose weights are on their way at any time
-    // Whether all lanes have the same number of steps, and whether they come out even.
+    static constexpr int kAhead = kSteps < kReady ? kSteps : kReady;  // steps whose weights are being read at any time
+    // Whether all lanes have the same number of steps, and whether that number is also a multiple of kAhead.
     static constexpr bool kEven = K::kDepth == kChunk && kChunk % kStep == 0, kWhole = kEven && kSteps % kAhead == 0;
     static constexpr int kSharedBytes = 4 * (R * kStride + (kSlices > 1 ? kSlices * K::kGates * R * kWidth : 0));
     static_assert(kValues <= 32 && kWarps % WP == 0 && 32 % L == 0);
@@ -46,7 +46,7 @@ ACROBAT_DEVICE void few_rows(const typename K::Args& a, int tile, char* shared, 
     const int total = int(a.rows) * K::kRows, row0 = tile / F::kColumns * R;
     const int panel_in_tile = warp % WP * F::kSide + thread % 32 / L;
     const int panel = tile % F::kColumns * (WP * F::kSide) + panel_in_tile;
-    // Beyond the last panel: the last, and its outcome is dropped.
+    // Lanes beyond the last panel compute the last one again; their results are dropped.
     const float* const column = K::weights(a) + int64_t(smaller(panel, F::kPanels - 1)) * (K::kDepth * G * 4);
     float acc[G][F::kValues] = {};
     const auto add = [&](int k, const float4(&w)[G]) {  // k within the chunk
@@ -84,8 +84,8 @@ ACROBAT_DEVICE void few_rows(const typename K::Args& a, int tile, char* shared, 
             }
         });
         copies_commit();
-        // The lane's steps: k0, k0 + kStep, ... Each step's weights are read kAhead steps before it, the first ones while the input
-        // is on its way.
+        // The lane's steps: k0, k0 + kStep, ... The weights of a step are read kAhead steps before it, those of the first steps
+        // while the input is being copied.
         const int k0 = begin + slice * L + lane;
         const auto mine = [&](int step) {
             return F::kEven ? step < F::kSteps : k0 + step * F::kStep < end;
@@ -108,7 +108,7 @@ ACROBAT_DEVICE void few_rows(const typename K::Args& a, int tile, char* shared, 
     }
 #pragma unroll
     for (int g = 0; g < G; ++g) lane_sums<L>(acc[g], thread);
-    const int value = F::kValues > L ? lane * F::kHeld : lane / F::kHolders;  // the first that this lane has: [row][unit of four]
+    const int value = F::kValues > L ? lane * F::kHeld : lane / F::kHolders;  // its first sum, counted as [row][unit of four]
     const int in_row = value / 4, in_panel = value % 4;
     if constexpr (F::kSlices == 1) {
         const int row = row0 + in_row, unit = panel * 4 + in_panel;

@@ -1,5 +1,4 @@
-"""Products with a shared weight: the description of a kernel that the templates `few_rows` and `many_rows` are instantiated
-with."""
+"""Products with a shared weight: the struct that describes a kernel to `few_rows` (few.cuh) and `many_rows` (tiled.cuh)."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from backends.acrobat.options import Precision
 
 @dataclass(frozen=True, slots=True)
 class WrittenText:
-    """A kernel's text, definitions and the body of its tile function, and the shape of its tiles as CudaCode explains it."""
+    """A kernel's definitions, the body of its tile function, and the sizes of its tiles, which `CudaCode` explains."""
 
     definitions: list[str]
     body: list[str]
@@ -31,7 +30,7 @@ class WrittenText:
 
 
 def plan_of(kernel: Kernel) -> tuple[Gemm, int] | None:
-    """The plan for vectors of four units, or else of one; and which."""
+    """The plan and the number of lanes that it is for: vectors of four units if they are possible, else of one."""
     for lanes in (LANES, 1):
         plan = plan_gemm(kernel, lanes)
         if plan:
@@ -46,6 +45,7 @@ def packs(kernel: Kernel, plan: Gemm) -> dict[str, Packing]:
 
 
 def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, precision: Precision) -> WrittenText:
+    """The kernel's text. Static assertions in it check that sizes computed here are those of the headers."""
     found = plan_of(kernel)
     assert found
     plan, lanes = found
@@ -88,7 +88,7 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, p
 
 
 def few_shared(plan: Gemm, schedule: CudaSchedule) -> int:
-    """Few::kSharedBytes of few.cuh."""
+    """The same number of bytes as Few::kSharedBytes in few.cuh."""
     chunk = plan.depth if plan.depth * schedule.rows <= 16384 else 16384 // schedule.rows // 32 * 32
     slices = 8 // schedule.panels
     width = schedule.panels * 32 // schedule.lanes * LANES
@@ -103,7 +103,7 @@ STEP_PAD = {2: 12, 4: 4}
 
 
 def ring_bytes(schedule: CudaSchedule, gates: int, precision: Precision) -> int:
-    """Tiled::kRingBytes of tiled.cuh."""
+    """The same number of bytes as Tiled::kRingBytes in tiled.cuh."""
     rows, columns = 16 * schedule.rows, 64 * schedule.panels
     pad = 0 if precision == "fp32" else STEP_PAD.get(gates, 0)
     ring = 3 * 16 * (rows + 4 + gates * (columns + 4) + pad)

@@ -1,11 +1,11 @@
-// Products of small matrices on tensor cores: a warp multiplies 16 rows and 8 columns by one instruction. The operands of the
-// products are rounded to fewer bits, sums are float32.
+// Products of small matrices on tensor cores: one instruction multiplies 16 rows by 8 columns for a warp. The operands are
+// rounded to fewer bits; sums are float32.
 //
-// Each lane has some elements of both operands and of the sums (PTX ISA, "Matrix Fragments for mma.m16n8k8 and .m16n8k16"). With
+// Each lane holds some elements of both operands and of the sums (PTX ISA, "Matrix Fragments for mma.m16n8k8 and .m16n8k16"). With
 // group = lane / 4 and member = lane % 4 it has of the sums rows group and group + 8 of columns 2 * member and 2 * member + 1; of
 // the left operand the words {row group, half 0}, {row group + 8, half 0}, {group, half 1}, {group + 8, half 1}; of the right one
-// those of column `group`, halves 0 and 1. `word` says which steps of the reduction are in a word. For TF32 these are not the ones
-// that PTX names: any order will do if both operands have the same, and this one is read from shared memory without conflicts.
+// the words of column `group`, halves 0 and 1. `word` says which steps of the reduction a word has. For TF32 they differ from PTX's:
+// any order is right if both operands have the same one, and this one is read from shared memory without bank conflicts.
 #pragma once
 #include "device.cuh"
 
@@ -17,7 +17,7 @@ struct Exact {
 struct Tf32 {  // 10 bits of fraction
     static constexpr bool kExact = false;
     static constexpr int kSteps = 8;
-    // A lane's word, of an operand that lies in shared memory with `stride` elements from one step of the reduction to the next.
+    // One word of a lane; the operand lies in shared memory with `stride` elements from one step of the reduction to the next.
     static ACROBAT_DEVICE uint32_t word(const float* from, int stride, int member, int half) {
         return to_tf32(from[(member * 2 + half) * stride]);
     }

@@ -1,5 +1,5 @@
-"""The one translation unit of a model's kernels: all of them, the kernel that walks a flat schedule of their calls in one
-cooperative launch, and for each a kernel that is launched on its own."""
+"""The text of a model's CUDA module: all its kernels, the kernel `walk`, which goes through a flat schedule of calls in one
+cooperative launch, and for each kernel an entry that launches it on its own."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def names(codes: Iterable[Emitted[CudaCode]]) -> list[str]:
 
 
 def kernel_index(i: int) -> int:
-    """The number in a Step of kernel `i` of those that `module_text` was given."""
+    """The number by which a Step names kernel `i` of those that `module_text` was given."""
     return BUILT_INS + i
 
 
@@ -49,10 +49,10 @@ MODES = ("walk", "launches")
 
 
 def module_text(codes: Sequence[Emitted[CudaCode]], modes: Sequence[str] = MODES) -> str:
-    """The text. Its entries are `walk(const Step* steps, int64_t count, uint32_t* bar)` and, for each kernel S, the built-in
-    ones among them, `launch_S(const S_args* args, int64_t tiles)`; for an emulated device `emulated_E(blocks, threads, shared,
-    parameters)` for each entry E, which runs it with parameters as the driver takes them. `modes` says which of the two ways
-    to run kernels there are entries for: each takes its time to compile."""
+    """The module as CUDA C++. Its entries are `walk(const Step* steps, int64_t count, uint32_t* bar)` and, for each kernel S,
+    the built-in ones included, `launch_S(const S_args* args, int64_t tiles)`. For an emulated device there is also
+    `emulated_E(blocks, threads, shared, parameters)` for each entry E, which runs E with parameters as the driver takes them.
+    `modes` says which of the two ways of running kernels gets entries, since each takes its time to compile."""
     kernels = names(codes)
     entries: list[tuple[str, tuple[str, ...], bool]] = []
     if "walk" in modes:
@@ -75,9 +75,9 @@ def module_text(codes: Sequence[Emitted[CudaCode]], modes: Sequence[str] = MODES
 
 
 def _walk(kernels: Sequence[str]) -> str:
-    """A step's arguments are fetched to shared memory while the step before it runs, and steps two ahead, so that a step begins
-    with its tables. The kernels are part of the walker, no functions that it calls: a call would have each of them save the
-    registers that a caller may use, up to 200 bytes of every thread and step, though the walker keeps hardly any."""
+    """The kernel `walk`. While a step runs, the arguments of the next and the step two ahead are fetched to shared memory.
+    Kernels are inlined: if the walker called them, each would save the registers that a caller may use, up to 200 bytes of
+    every thread and step, though the walker keeps hardly any."""
     words, cases = [], []
     for i, name in enumerate(kernels):
         words += [
@@ -130,7 +130,7 @@ def _walk(kernels: Sequence[str]) -> str:
 
 
 def _launch(name: str) -> str:
-    """The arguments go through shared memory, where a walk has them."""
+    """An entry that runs one kernel on its own. It puts the arguments in shared memory, where a kernel finds them in a walk."""
     return "\n".join(
         [
             f"ACROBAT_KERNEL void __launch_bounds__(kThreads, 1) launch_{name}(const {name}_args* args, int64_t tiles) {{",
@@ -146,7 +146,7 @@ def _launch(name: str) -> str:
 
 
 def _launch_built_in(name: str) -> str:
-    """These need no shared memory."""
+    """An entry for a built-in kernel, which needs no shared memory."""
     return "\n".join(
         [
             f"ACROBAT_KERNEL void __launch_bounds__(kThreads, 1) launch_{name}(const {name}_args* args, int64_t tiles) {{",

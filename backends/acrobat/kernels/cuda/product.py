@@ -1,5 +1,4 @@
-"""Products of two row operands: the description of a kernel that the templates `both_rows`, `few_dots` and `few_columns` are
-instantiated with."""
+"""Products of two row operands: the struct that describes a kernel to the templates in tiled.cuh (`both_rows`) and dots.cuh."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from backends.acrobat.options import Precision
 
 
 def plan_of(kernel: Kernel) -> tuple[Product, int] | None:
-    """The plan for vectors of four columns, or else of one; and which."""
+    """The plan and the number of lanes that it is for: vectors of four columns if they are possible, else of one."""
     for lanes in (LANES, 1):
         plan = plan_product(kernel, lanes)
         if plan:

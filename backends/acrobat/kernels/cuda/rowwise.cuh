@@ -1,5 +1,5 @@
-// What the row-wise templates use: reductions by a group of W threads, a warp (32) or the whole block (256). All threads of the
-// group have to call them, and each gets the outcome. `words` is shared memory, 2 * kWarps words of it, for whole blocks.
+// Reductions for the row-wise templates, by a group of W threads: a warp (32) or the whole block (256). All threads of the group
+// have to call them, and each gets the result. `words` are 2 * kWarps words of shared memory, used only by whole blocks.
 #pragma once
 #include "device.cuh"
 
@@ -31,7 +31,7 @@ ACROBAT_DEVICE float group_max(float v, float* words, int thread) {
     return v;
 }
 
-// Whether value a at index i comes before b at j as the largest: NaN before all, of equals the first.
+// Whether value a at index i precedes b at index j in the search for the largest: NaN precedes all, and of equals the first.
 ACROBAT_DEVICE bool leads(float a, int i, float b, int j) {
     const bool a_nan = a != a, b_nan = b != b;
     if (a_nan || b_nan) return a_nan && (!b_nan || i < j);

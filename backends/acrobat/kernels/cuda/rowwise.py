@@ -1,9 +1,9 @@
-"""Kernels without a product that a template takes, in three forms, each for what the one before leaves:
+"""Kernels without a product that a template takes. There are three forms; each is for what the ones before do not take:
 
-- elements: no reduction, one thread for each element of the results;
-- slices: reductions along the last dimension, and what is element-wise around them: one warp or block for each slice, its
-  elements in registers;
-- general: one block for each row, its intermediates in shared memory, or in the device's memory if they do not fit.
+- elements: no reduction. One thread for each element of the results.
+- slices: reductions along the last dimension, with element-wise work around them. One warp or block for each slice, whose
+  elements are in registers.
+- general: anything. One block for each row, with the intermediates in shared memory, or in the device's if they do not fit.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def schedule_of(kernel: Kernel) -> CudaSchedule:
 
 
 def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, shared: int, blocks: int) -> WrittenText:
-    """`shared`: bytes of shared memory that a tile may take; `blocks`: how many there are at most at once."""
+    """`shared`: bytes of shared memory that a tile may take; `blocks`: how many blocks run at once at most."""
     packs = {p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED}
     match schedule.template:
         case "elements":
@@ -45,7 +45,7 @@ def write(kernel: Kernel, out_mode: Mode, symbol: str, schedule: CudaSchedule, s
 
 
 def write_elements(kernel: Kernel, out_mode: Mode) -> tuple[list[str], int, int]:
-    """The body, rows of a tile, and tiles side by side."""
+    """The body of the tile function, the rows of a tile, and the number of tiles that cover the elements of a row."""
     addresses = Addresses(kernel, out_mode)
     values = Values(kernel, addresses)
     most = max(t.size for t in kernel.result_types)

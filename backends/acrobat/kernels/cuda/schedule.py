@@ -1,4 +1,4 @@
-"""Schedules: which template a kernel is an instance of, and the sizes of its tiles, by the number of rows."""
+"""Schedules of CUDA kernels: the template and the sizes of its tiles, which depend on the number of rows of a launch."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ Template = Literal["few", "many", "both", "dots", "columns", "elements", "slices
 
 @dataclass(frozen=True, slots=True)
 class CudaSchedule:
-    """`rows`, `panels` and `lanes` are the sizes that the template's header explains: few (R, WP, L), many and both (RT, PT),
-    dots and columns (R)."""
+    """A template with its sizes, which its header calls: `few` R, WP, L (`rows`, `panels`, `lanes`); `many` and `both` RT, PT
+    (`rows`, `panels`); `dots` and `columns` R (`rows`)."""
 
     template: Template
     rows: int = 1
@@ -46,7 +46,7 @@ def panel_count(units: int) -> int:
 
 
 def gemm_schedules(plan: Gemm) -> Iterator[CudaSchedule]:
-    """All that a product with a shared weight may run by."""
+    """All schedules of a product with a shared weight."""
     gates = plan.epilogue.gates
     for rows in (1, 2, 4, 8):
         if rows * LANES * gates <= FEW_VALUES:
@@ -59,7 +59,7 @@ def gemm_schedules(plan: Gemm) -> Iterator[CudaSchedule]:
 
 
 def gemm_tile(schedule: CudaSchedule, units: int) -> tuple[int, int]:
-    """Rows of a tile, and tiles side by side."""
+    """The product rows of a tile, and the number of tiles that cover the columns."""
     if schedule.template == "few":
         width = schedule.panels * 32 // schedule.lanes
         return schedule.rows, ceil(panel_count(units) / width)
@@ -67,10 +67,10 @@ def gemm_tile(schedule: CudaSchedule, units: int) -> tuple[int, int]:
 
 
 def gemm_cycles(schedule: CudaSchedule, plan: Gemm, rows: int, sms: int, precision: Precision = "fp32") -> float:
-    """A rough prediction of the cycles for `rows` product rows, to choose by; not measured on any device yet. Of each tile: a
-    fixed time for its tables, the latency of its operands and its stores; its multiplications at 128 a cycle, at a share of
-    that which the template can keep up; its share of the weight and the input at 64 bytes a cycle; and the exchanges of
-    sums."""
+    """A rough prediction of the cycles for `rows` product rows, by which schedules are chosen; not measured on any device yet.
+    A tile takes a fixed time for its tables, the latency of its operands and its stores; its multiplications at 128 a cycle,
+    times the share of that which the template keeps up; its part of the weight and the input at 64 bytes a cycle; and the
+    exchanges of sums."""
     gates, depth = plan.epilogue.gates, plan.depth
     height, across = gemm_tile(schedule, plan.epilogue.units)
     tiles = ceil(rows / height) * across
@@ -79,7 +79,7 @@ def gemm_cycles(schedule: CudaSchedule, plan: Gemm, rows: int, sms: int, precisi
         values = schedule.rows * LANES
         exchanges = gates * (max(values - 1, 0) + max(schedule.lanes.bit_length() - values.bit_length(), 0)) * WARPS
         slices = WARPS // schedule.panels
-        # A thread reads one element of the input from shared memory for each row and step: four products for each gate.
+        # For each row and step a thread reads one element of the input from shared memory, for four products of each gate.
         work = max(height * width * depth / 128 / 0.8, height * (width / LANES / gates) * depth / 32)
         each = 1000 + work + exchanges + (100 if slices > 1 else 0)
     else:
@@ -95,8 +95,8 @@ ROWS = (1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 10
 
 
 def gemm_variants(plan: Gemm, sms: int, precision: Precision = "fp32") -> tuple[tuple[int, CudaSchedule], ...]:
-    """The schedules by the number of instances from which on each is used, the first from 0. Of all sets of so few schedules
-    the one is looked for, one schedule after another, that loses least to the best schedule for each number of rows."""
+    """The schedules, each with the number of instances from which on it is used; the first begins at 0. They are chosen one
+    after another, VARIANTS at most: each time the one that lowers the predicted times most on average over ROWS."""
     candidates = list(gemm_schedules(plan))
     times = {s: [gemm_cycles(s, plan, n * plan.rows, sms, precision) for n in ROWS] for s in candidates}
     chosen: list[CudaSchedule] = []
@@ -120,7 +120,7 @@ def gemm_variants(plan: Gemm, sms: int, precision: Precision = "fp32") -> tuple[
 
 
 def product_schedule(plan: Product, sms: int) -> CudaSchedule:
-    """Tiles of a product of two row operands: as large as the operands fill, but for few rows."""
+    """The schedule of a product of two row operands: a template for few rows, or tiles that are larger for larger operands."""
     if plan.rows <= 8:
         rows = next(r for r in (1, 2, 4, 8) if r >= plan.rows)
         return CudaSchedule("dots" if plan.right.stride == 1 else "columns", rows)

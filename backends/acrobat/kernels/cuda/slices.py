@@ -1,5 +1,5 @@
-"""Kernels that reduce along the last dimension only: softmax, layer norm, sums and the like, with what is element-wise around
-them. Each slice is the work of one warp, or of one block if it is long, and lies in its registers."""
+"""The template for kernels that reduce along the last dimension only: softmax, layer norm, sums and the like, with element-wise
+work around them. One warp, or one block if a slice is long, computes each slice and has it in registers."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def plan_slices(kernel: Kernel) -> SlicePlan | None:
 
 
 def _kind(instr: Instr, kernel: Kernel, kinds: dict[str, str], leading: tuple[int, ...], length: int) -> str | None:
-    """The kind of a value that is not pure, or None if it cannot be computed slice by slice."""
+    """The kind of a value that is a reduction or depends on one, or None if it cannot be computed slice by slice."""
     along = reduced_along(instr, kernel)
     if along is not None:
         first = str(instr.args[0])
@@ -127,7 +127,7 @@ class Slices:
         return self.lines
 
     def _each(self, text: object) -> None:
-        """A loop over a thread's elements of the slice: element i of its own, j of the slice. `text` makes the last line."""
+        """A loop over a thread's elements, i of its own, j of the slice. `text` is called within it and gives its last line."""
         p = self.plan
         inner = self.values.begin()
         last = text()  # type: ignore[operator]
@@ -141,7 +141,7 @@ class Slices:
         ]
 
     def _at(self, name: str | float, shape: tuple[int, ...] | None = None) -> str:
-        """Element j of the slice of a value; for values that are pure, spread to the result's `shape`."""
+        """Element j of a value's slice. A pure value is broadcast to `shape` first (by default the shape of all slices)."""
         p = self.plan
         if not isinstance(name, str):
             return number(float(name))

@@ -1,5 +1,5 @@
-"""The general form: one block computes one row, instruction by instruction, with the values that have to be kept in shared
-memory (or, if they do not fit, in memory of the device that belongs to the block)."""
+"""The general template: one block computes one row, instruction by instruction. Values that have to be kept lie in shared
+memory or, if they do not fit, in memory of the device that belongs to the block."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from backends.acrobat.kernels.cuda.values import Index, Values, c_type, is_pure
 
 
 def write_general(kernel: Kernel, out_mode: Mode, symbol: str, shared: int, blocks: int) -> tuple[list[str], list[str], int]:
-    """Definitions, the body of the tile function, and the bytes of shared memory that it needs; `shared` are there at most."""
+    """Definitions, the tile function's body, and the bytes of shared memory that it takes, at most `shared`."""
     addresses = Addresses(kernel, out_mode)
     values = Values(kernel, addresses)
     kept = to_keep(kernel)
@@ -47,7 +47,7 @@ def write_general(kernel: Kernel, out_mode: Mode, symbol: str, shared: int, bloc
 
 
 def to_keep(kernel: Kernel) -> list[Instr]:
-    """What is computed once and kept: reductions, products, and element-wise work that is not used just once."""
+    """What is computed once and kept: reductions, products, and element-wise work that these read or that has several uses."""
     uses = Counter(a for i in kernel.body for a in i.args if isinstance(a, str))
     feeds_many = {a for i in kernel.body if not is_pure(i) for a in i.args if isinstance(a, str)}
     return [i for i in kernel.body if not is_pure(i) or i.name in feeds_many or uses[i.name] > 1]
@@ -58,7 +58,7 @@ def each(size: int) -> list[str]:
 
 
 def stage(kernel: Kernel, instr: Instr, out: str, values: Values) -> list[str]:
-    """Fills `out` with the result of one instruction."""
+    """Lines that fill `out` with the result of one instruction."""
     t = instr.type
     shapes = [kernel.type_of(a).shape for a in instr.args if isinstance(a, str)]
     lines = values.begin()
@@ -81,8 +81,8 @@ def stage(kernel: Kernel, instr: Instr, out: str, values: Values) -> list[str]:
 
 
 def _over_lists(kernel: Kernel, instr: Instr, out: str, values: Values) -> list[str]:
-    """The sum of the values of a list, each with its score's share of a softmax: one warp for each score of an item (each head
-    of an attention), whose lanes share its values. Scores are computed twice, for their maximum first."""
+    """Softmax-weighted sums of a list's values. One warp computes each score of an item (each head of an attention), and its
+    lanes share the elements of the values. Scores are computed twice, the first time for their maximum."""
     number_of = values.addresses.number
     scores, items = (number_of[str(a)] for a in instr.args[-2:])
     shape = kernel.params[scores].type.shape
@@ -152,7 +152,7 @@ def _matmul(
 
 
 def _reduction(instr: Instr, shapes: list[tuple[int, ...]], out: str, values: Values) -> list[str]:
-    """One warp for each slice; neighbouring lanes take neighbouring elements of it."""
+    """A reduction by one warp for each slice, in which neighbouring lanes take neighbouring elements."""
     shape = shapes[0]
     dim = len(shape) - 1 if instr.op == "layer_norm" else int(dict(instr.attrs)["dim"])
     length, inner = shape[dim], prod(shape[dim + 1 :])

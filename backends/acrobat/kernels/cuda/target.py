@@ -1,5 +1,4 @@
-"""The CUDA device that kernels are made for, as its driver tells it. No toolkit and nothing of PyTorch is needed to ask: the
-driver is a library of the system."""
+"""The CUDA device that kernels are compiled for, as its driver describes it; neither a toolkit nor PyTorch is needed."""
 
 from __future__ import annotations
 
@@ -43,7 +42,7 @@ class CudaTarget:
 
     @property
     def lanes(self) -> int:
-        """Neighbouring columns are computed by threads, not by vectors."""
+        """1, since threads, and not vectors, compute neighbouring columns."""
         return 1
 
     @property
@@ -52,7 +51,7 @@ class CudaTarget:
 
     @staticmethod
     def detect(ordinal: int = 0) -> CudaTarget:
-        """The device that the driver gives this number. Raises UnsupportedCuda."""
+        """The device with the driver's number `ordinal`. Raises UnsupportedCuda if there is none that can be used."""
         driver = Driver()
         count, device = ctypes.c_int(), ctypes.c_int()
         driver("cuDeviceGetCount", ctypes.byref(count))
@@ -84,7 +83,7 @@ def choose(name: str, capability: tuple[int, int], cooperative: bool, sms: int, 
             f"kernels need a device of compute capability {OLDEST[0]}.{OLDEST[1]} or newer; {name} has "
             f"{capability[0]}.{capability[1]}{'' if cooperative else ' without cooperative launches'}: use device=cpu"
         )
-    # The suffix allows the instructions that only this very architecture has.
+    # The suffix "a" allows the instructions that only this architecture has.
     arch = EMULATED if name.startswith(EMULATED) else f"sm_{capability[0]}{capability[1]}{'a' if capability >= (9, 0) else ''}"
     return CudaTarget(name, arch, sms, shared, second_level)
 

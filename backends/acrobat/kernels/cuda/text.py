@@ -42,7 +42,7 @@ OVER_LISTS = {
 
 
 def members(kernel: Kernel, out_mode: Mode) -> list[str]:
-    """The members of the kernel's arguments, declarations of 8 bytes each, in order."""
+    """The members of the struct of a kernel's arguments, in order: declarations of 8 bytes each."""
     out = ["float* base", "int64_t rows"]
     for i, p in enumerate(kernel.params):
         match p.mode:
@@ -70,7 +70,7 @@ class Addresses:
         self.modes = {p.name: p.mode for p in kernel.params}
 
     def offset(self, param: str, instance: str) -> str:
-        """How far from the base the row operand of one instance begins."""
+        """Where the row operand of an instance begins, in elements from the base."""
         i = self.number[param]
         if self.modes[param] is Mode.GATHERED:
             return f"a.p{i}[{instance}] + a.p{i}_by"
@@ -78,26 +78,26 @@ class Addresses:
         return f"a.p{i}_start + {instance} * a.p{i}_stride"
 
     def operand(self, param: str, instance: str) -> str:
-        """The operand of one instance: a pointer."""
+        """A pointer to the operand of an instance."""
         if self.modes[param] is Mode.SHARED:
             return f"a.p{self.number[param]}"
         return f"a.base + {self.offset(param, instance)}"
 
     def items(self, param: str, instance: str, item: str = "item") -> tuple[str, str]:
-        """The head of a loop over an instance's items of a list, and a pointer to the item within it."""
+        """The head of a loop over the items of an instance's list, and a pointer to the item for use in the loop."""
         i = self.number[param]
         head = f"for (int64_t {item} = a.p{i}_starts[{instance}]; {item} < a.p{i}_starts[{instance} + 1]; ++{item})"
         return head, f"a.base + a.p{i}_items[{item}] + a.p{i}_by"
 
     def result(self, instance: str) -> str:
-        """Where the results of one instance begin: a pointer."""
+        """A pointer to the results of an instance."""
         if self.out_mode is Mode.GATHERED:
             return f"a.base + a.out[{instance}] + a.out_by"
         return f"a.base + a.out_start + {instance} * a.out_stride"
 
 
 def walk(w: Walk, index: str) -> str:
-    """The value of a walk for an index, an expression that can be part of a product or a quotient."""
+    """The walk's value for `index`, which has to be an expression that can stand in a product or a quotient."""
     terms = [str(w.start)] if w.start else []
     for d in w.digits:
         term = index if d.divisor == 1 else f"{index} / {d.divisor}"

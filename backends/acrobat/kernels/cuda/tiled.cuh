@@ -1,11 +1,11 @@
-// Products in tiles of 16 * RT rows and 64 * PT columns (of each gate): every thread has RT rows and PT groups of four columns in
-// registers; both operands come through shared memory, kDepthStep steps of the reduction at a time, in a ring of kStages, so that
-// the next ones are on their way while this one is multiplied.
+// Products in tiles of 16 * RT rows and 64 * PT columns (of each gate). Every thread keeps RT rows of PT groups of four columns
+// in registers. Both operands are copied to shared memory, kDepthStep steps of the reduction at a time, into a ring of kStages
+// stages, so that the copies of the next steps run while this one is multiplied.
 //
-// In shared memory both operands lie with the reduction outermost, so a thread reads four rows or columns at once. The strides
-// are 4 modulo 32, which keeps the copies' writes free of bank conflicts.
+// In shared memory the reduction is the outermost dimension of both operands, so that a thread reads four rows or columns at
+// once. The strides are 4 modulo 32, which keeps the writes of the copies free of bank conflicts.
 //
-// P says how they are multiplied: Exact, in float32, or on tensor cores (mma.cuh).
+// P is the way of multiplying: Exact (in float32), or on tensor cores (mma.cuh).
 #pragma once
 #include "mma.cuh"
 
@@ -17,8 +17,8 @@ struct Tiled {
     static constexpr bool kExact = P::kExact;
     static constexpr int kRows = 16 * RT, kColumns = 64 * PT;
     static constexpr int kLeftStride = kRows + 4, kRightStride = kColumns + 4;
-    // Lanes on tensor cores read two steps of the reduction that lie 2 * G strides apart: with so much more between steps they
-    // meet different banks too.
+    // On tensor cores, lanes read two steps of the reduction at once, which lie 2 * G strides apart. This padding between
+    // steps gives them different banks too.
     static constexpr int kStepPad = kExact ? 0 : G == 2 ? 12 : G == 4 ? 4 : 0;
     static constexpr int kRightStep = G * kRightStride + kStepPad;
     static constexpr int kLeft = kDepthStep * kLeftStride, kRight = kDepthStep * kRightStep;
@@ -29,8 +29,8 @@ struct Tiled {
     static_assert(PT * G <= 4, "the sums would not fit the registers");
 };
 
-// The place of a thread within a tile: four times eight threads to a warp, so that its reads of either operand are one to two
-// wavefronts.
+// The place of a thread within a tile. A warp has four times eight threads, so that its reads of
+// either operand take one to two wavefronts.
 struct Place {
     int row, column;
 
@@ -64,9 +64,9 @@ ACROBAT_DEVICE void finish_four(const typename K::Args& a, int row, int unit, fl
     }
 }
 
-// The sums of a tile in the registers of its threads: they take part in the multiplication of each step of the ring, and hand their
-// sums out in the end, four neighbouring columns at a time, as finish(row, four, gates): `row` within the tile, `four` counts its
-// columns in fours. All go through shared memory, so that the epilogue's code is there once and not for each of them.
+// The sums of a tile, in its threads' registers. `multiply` adds the products of one stage of the ring. `finish_all` calls
+// finish(row, four, gates) for every four neighbouring columns: `row` within the tile, `four` counts its columns in fours. The
+// sums go through shared memory, so that the epilogue's code is there once and not for each sum of a thread.
 template <class P, int RT, int PT, int G>
 struct Sums;
 
@@ -134,8 +134,8 @@ struct Sums<Exact, RT, PT, G> {
     }
 };
 
-// On tensor cores. Warps are two below each other and four side by side: each has RT / 2 times 16 rows and 2 * PT times 8 columns,
-// of all gates.
+// On tensor cores. The warps are two rows of four: each has RT / 2 times 16 rows and
+// 2 * PT times 8 columns, of all gates.
 template <class P, int RT, int PT, int G>
 struct Sums {
     using T = Tiled<P, RT, PT, G>;
@@ -202,7 +202,7 @@ struct Sums {
     }
 };
 
-// The ring: fetch(step, left, right) starts the copies of one step.
+// Runs the reduction through the ring; fetch(step, left, right) starts the copies of one step.
 template <class P, int RT, int PT, int G, class Fetch>
 ACROBAT_DEVICE void reduce(int steps, float* ring, Sums<P, RT, PT, G>& sums, Fetch&& fetch) {
     using T = Tiled<P, RT, PT, G>;
@@ -215,13 +215,13 @@ ACROBAT_DEVICE void reduce(int steps, float* ring, Sums<P, RT, PT, G>& sums, Fet
 #pragma unroll 1
     for (int s = 0; s < steps; ++s) {
         copies_wait<kStages - 2>();
-        block_sync();  // this step is there for all, and all are done with the one before, whose place the next copies take
+        block_sync();  // this step is there for all threads, and they are done with the one before, which the next copies replace
         if (s + kStages - 1 < steps) fetch(s + kStages - 1, stage(s + kStages - 1), stage(s + kStages - 1) + T::kLeft);
         copies_commit();
         sums.multiply(stage(s), stage(s) + T::kLeft);
     }
     copies_wait<0>();
-    block_sync();  // from here on the ring's memory may be used for other things
+    block_sync();  // from here on the ring's memory may be used for other data
 }
 
 // A product with a shared weight. K: kRows, kDepth, kGates, kUnits, kSegments, kLanes, Args, and
@@ -291,8 +291,8 @@ struct Both {
     static constexpr int kSharedBytes = T::kRingBytes + 8 * (T::kRows + T::kColumns);
 };
 
-// One operand's elements of a step. Neighbouring threads read neighbouring addresses: along the reduction if it is contiguous,
-// else along the rows (or columns), of which there are Count.
+// Copies one operand's elements of a step. Neighbouring threads read neighbouring addresses: along the reduction if that is
+// contiguous, else along the rows (or columns), of which there are Count.
 template <int Count, int Stride, int Step, int Depth>
 ACROBAT_DEVICE void fetch_operand(int step, float* to, const float* const* from, int thread) {
     if constexpr (Step == 1) {

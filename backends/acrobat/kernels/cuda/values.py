@@ -1,5 +1,5 @@
-"""Elements of a kernel's values as C++ expressions: element-wise operations and moves are computed where an element is asked
-for, in registers, from operands and from what has been computed before."""
+"""Writes elements of a kernel's values as C++ expressions. Element-wise operations and moves are computed in registers where an
+element is asked for, from operands and from values that are stored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from backends.acrobat.kernels.cuda.text import ELEMENTWISE, OVER_LISTS, Addresse
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An element of a value of `shape`: `flat`, or one expression per dimension."""
+    """The place of an element in a value of `shape`, as C++: its flat index, or one expression for each dimension."""
 
     shape: tuple[int, ...]
     flat: str = ""
@@ -23,7 +23,7 @@ class Index:
 
     @property
     def position(self) -> str:
-        """Its place in memory, as an expression in brackets or a name."""
+        """The flat index, as a name or an expression in brackets."""
         if self.flat:
             return self.flat
         text = ""
@@ -57,7 +57,7 @@ def is_pure(instr: Instr) -> bool:
 
 
 class Values:
-    """Writes what is needed for the elements that are asked for as lines of C++."""
+    """Writes the lines of C++ that compute the elements that are asked for. `instance` is the C++ name of the row."""
 
     def __init__(self, kernel: Kernel, addresses: Addresses, instance: str = "row") -> None:
         self.kernel = kernel
@@ -71,7 +71,7 @@ class Values:
         self.count = 0
 
     def begin(self, known: Mapping[tuple[str, str], str] | None = None) -> list[str]:
-        """Begins a new scope, whose lines are handed out; `known` are elements that have a name in it."""
+        """Begins a scope and returns the list of its lines, to be filled. `known`: elements that already have a name in it."""
         self.lines = []
         self.known = dict(known or {})
         return self.lines
@@ -81,7 +81,7 @@ class Values:
         return f"{mark}{self.count}"
 
     def element(self, name: str | float, index: Index) -> str:
-        """A name (or literal) for one element of a value. `index` has the value's own shape."""
+        """The name (or literal) of one element of a value; its lines join the scope. `index` has the value's own shape."""
         if not isinstance(name, str):
             return number(float(name))
         index = self._named(index)
@@ -142,7 +142,7 @@ class Values:
         raise AssertionError(instr)
 
     def broadcast(self, arg: str | float, index: Index) -> Index:
-        """The index of an operand of an element-wise operation for that of the result."""
+        """The index of an operand's element for that of an element-wise operation's result."""
         if not isinstance(arg, str):
             return index
         shape = self.kernel.type_of(arg).shape
@@ -178,7 +178,7 @@ class Values:
         raise AssertionError(instr)
 
     def _piece(self, instr: Instr, index: Index, shapes: Sequence[tuple[int, ...]], d: int, extents: Sequence[int]) -> str:
-        """The element of that operand which the index along dimension `d` points into."""
+        """The element of a concatenation: of the operand into whose `extents` along dimension `d` the index falls."""
         out, at = self.fresh(), index.indices[d]
         outer, outer_known = self.lines, self.known
         outer.append(f"{c_type(instr.type)} {out};")

@@ -1,4 +1,4 @@
-"""Packing, targets, address functions, and what importing costs."""
+"""Packing, targets, address functions, and that TVM is imported only to compile a kernel."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-// The functions by which Python prepares a model that runs on CUDA: between `acrobat_create`, with null as its base, and the first
-// run. Each gives 0, or -1 (an address: 0) where a Python exception is set.
+// How Python prepares a model for CUDA: after `acrobat_create` with a null base by `open` and `hold`, before any run by `stream`
+// and `refill`. Each returns 0, or -1 if a Python exception is set; `hold` returns an address, or 0.
 #include "../model.h"
 #include "../python/side.h"
 #include "executor.h"
@@ -14,7 +14,7 @@ ACROBAT_EXPORT int acrobat_cuda_open(Session* s, int ordinal, int walk, const vo
     });
 }
 
-// Memory of the device with these bytes, kept until the session is destroyed; the first is what addresses count from.
+// A copy of these bytes on the device, kept until the session is destroyed. The first one is the base of all addresses.
 ACROBAT_EXPORT uint64_t acrobat_cuda_hold(Session* s, const void* bytes, uint64_t size) {
     uint64_t held = 0;
     guarded(*s->python, [&] {

@@ -39,7 +39,7 @@ Primary::Primary(int device) : ordinal(device) {
     const Driver& driver = Driver::get();
     Ordinal handle;
     driver.check(driver.cuDeviceGet(&handle, ordinal), "finding the device");
-    driver.check(driver.cuDevicePrimaryCtxRetain(&context, handle), "taking the device's context");  // never given back: PyTorch's too
+    driver.check(driver.cuDevicePrimaryCtxRetain(&context, handle), "taking the device's context");  // never released: PyTorch's too
     driver.check(driver.cuDeviceGetAttribute(&multiprocessors, kMultiprocessors, handle), "asking for the multiprocessors");
     int cooperative = 0;
     driver.check(driver.cuDeviceGetAttribute(&cooperative, kCooperativeLaunch, handle), "asking for cooperative launches");

@@ -1,7 +1,7 @@
-// The functions of CUDA's driver that the runtime calls, found at run time: nothing of CUDA is needed to build it.
-// $ACROBAT_CUDA_DRIVER names another library that has these functions, such as the emulated driver of the tests.
+// The functions of CUDA's driver that the runtime calls. They are looked up at run time, so nothing of CUDA is needed to build
+// it. $ACROBAT_CUDA_DRIVER names another library that has these functions, such as the emulated driver of the tests.
 //
-// Everything happens in the primary context of a device, which is PyTorch's: pointers and streams are the same for both.
+// All work is done in the primary context of a device. PyTorch uses the same one, so pointers and streams are valid for both.
 #pragma once
 
 #include <cstddef>
@@ -70,11 +70,11 @@ class Driver {
     ACROBAT_CUDA_DRIVER(ACROBAT_FUNCTION)
 #undef ACROBAT_FUNCTION
 
-    // The process's one, found at the first call. Throws DeviceError if there is none, or one that is too old.
+    // The driver of this process, loaded at the first call. Throws DeviceError if there is none, or if it is too old.
     static const Driver& get();
 
-    // Throws DeviceError, which says what was tried and the driver's own text, unless `result` is success; ResourceError, with how
-    // much memory is left, where the device has too little.
+    // Throws unless `result` is success: ResourceError, with the memory that is left, if the device has too little of it, else
+    // DeviceError. The message says what was tried (`what`) and has the driver's own text.
     void check(Result result, const char* what) const {
         if (result) [[unlikely]]
             fail(result, what);
@@ -85,7 +85,7 @@ class Driver {
     [[noreturn]] void fail(Result result, const char* what) const;
 };
 
-// The context of a device, and that it is the thread's current one for a while.
+// The primary context of a device. The constructor throws DeviceError if the device cannot be used.
 class Primary {
    public:
     explicit Primary(int ordinal);
@@ -95,7 +95,7 @@ class Primary {
     int multiprocessors = 0;
 };
 
-// Where that fails, so does what is called within it, which says more.
+// Makes the context current for this thread. A failure is not reported here: later calls fail too, and say more.
 class Current {
    public:
     explicit Current(const Primary& primary) : entered_(Driver::get().cuCtxPushCurrent_v2(primary.context) == 0) {}
@@ -113,7 +113,7 @@ class Current {
 // Memory of a device, for arenas.
 class DeviceMemory final : public Memory {
    public:
-    // `emulated`: AddressSanitizer knows its addresses.
+    // `emulated`: the memory is this process's, so AddressSanitizer can check it.
     DeviceMemory(const Primary& primary, bool emulated) : primary_(primary), emulated_(emulated) {}
 
     void* map(size_t bytes) override;
@@ -126,7 +126,7 @@ class DeviceMemory final : public Memory {
     bool emulated_;
 };
 
-// As much of the current device's memory as is free and as it has, for messages.
+// For messages: how much memory the current device has, and how much of it is free.
 std::string memory_left();
 
 }  // namespace acrobat::cuda

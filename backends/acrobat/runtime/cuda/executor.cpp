@@ -11,7 +11,7 @@ namespace {
 
 constexpr unsigned kThreads = 256;  // of a block
 constexpr unsigned kUntimed = 2;    // flag of an event
-constexpr int kTurns = 256;         // looks at the flag between two at the stream
+constexpr int kTurns = 256;         // how often the flag is read before the stream is asked
 
 }  // namespace
 
@@ -50,7 +50,7 @@ CudaDevice::~CudaDevice() {
     const Driver& driver = Driver::get();
     const Current current(*primary_);
     driver.cuCtxSynchronize();
-    cx_.tensors.move_to(host_memory());  // gives its blocks back while their memory is there
+    cx_.tensors.move_to(host_memory());  // gives its blocks back before `memory_` is destroyed
     if (barrier_) driver.cuMemFree_v2(barrier_);
     timed_.clear();
     uploaded_ = Owned<Mark>();
@@ -73,7 +73,7 @@ void CudaDevice::open(int ordinal, bool walk, const Image& image, bool emulated)
     if (walk) {
         walker_ = function("walk", image.walk_shared);
         walk_shared_ = unsigned(image.walk_shared);
-        int blocks = 0;  // that a multiprocessor has room for: all of the walk's run together
+        int blocks = 0;  // that fit a multiprocessor: all blocks of a walk run together
         check(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, walker_, int(kThreads), walk_shared_), "placing the kernel walk");
         if (blocks < 1) throw DeviceError("CUDA: a block of the kernel walk does not fit a multiprocessor; run the model with launches");
     }
@@ -166,7 +166,7 @@ void CudaDevice::await() {
     for (const Required& r : required_) total += (r.elements + 1) / 2 * 2;
     mailbox_->reserve(total);
     plan_->next_level();
-    // Those of one size are copied by one call.
+    // Tensors of one size are copied by one call.
     int64_t at = 0;
     for (size_t done = 0; done < required_.size();) {
         const int64_t elements = required_[done].elements, stride = (elements + 1) / 2 * 2;
@@ -255,7 +255,7 @@ void CudaDevice::submit() {
         check(driver.cuEventRecord(submitted_->get(), stream_), "an event");
         submissions_ += 1;
     }
-    // What was written for intermediates is free again in the stream's order, of which AddressSanitizer knows nothing.
+    // The memory of intermediates is free again in the stream's order, which AddressSanitizer does not know.
     if (kGap && emulated_) check(Driver::get().cuCtxSynchronize(), "running the kernels");
     plan_->clear();
     begun_ = false;

@@ -1,10 +1,10 @@
-// Runs work on a CUDA device. Units are planned into a flat schedule while the host goes through the levels; when something has to
-// be there, or the wave ends, one upload takes over what was written since the last, and one cooperative launch walks the schedule
-// (or, for comparison, one launch runs each step). Nothing inside of a mini-batch waits for the stream: what an instance waits for
-// comes back by memory of the host that the device writes, and then a flag beside it, which the host looks at.
+// Runs work on a CUDA device. While the host goes through the levels, units add their calls to a flat schedule. When a value has
+// to be there, or the wave ends, one upload copies what was written since the last one, and one cooperative launch walks the
+// schedule (or, for comparison, one launch runs each step). Within a mini-batch nothing waits for the stream: the device writes
+// the values that instances wait for to memory of the host, and then a flag beside them, which the host polls.
 //
-// A wave's results are copied by its last launch, and a call returns before they are there: like all work of PyTorch they are in
-// the stream's order. The emulated driver's results are tensors of the host, so there it waits.
+// The last launch of a wave copies its results, and a call returns before that: as with all work of PyTorch, results are there in
+// the stream's order. Results of the emulated driver are tensors of the host, so a call waits for them.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@
 
 namespace acrobat::cuda {
 
-// What the device's code is, of a build.
+// The code of a build for the device.
 struct Image {
     const void* module;                // cubin
-    int walk_shared;                   // bytes of shared memory of the kernel `walk`, of a build that has it
-    std::vector<const char*> kernels;  // of one that has none: those that run one step each, in the order of the steps' numbers
-    std::vector<int> shared;           // bytes of each
+    int walk_shared;                   // bytes of shared memory of the kernel `walk`, if the build has it
+    std::vector<const char*> kernels;  // if not: the kernels that run one step each, in the order of their numbers in steps
+    std::vector<int> shared;           // their bytes of shared memory
 };
 
-// Words of the host that the device writes and a flag that it sets after them.
+// Memory of the host that the device writes to: words, and a flag that it sets after them.
 class Mailbox {
    public:
     explicit Mailbox(const Primary& primary) : primary_(primary) {}
@@ -34,7 +34,7 @@ class Mailbox {
     Mailbox& operator=(const Mailbox&) = delete;
     ~Mailbox() { release(); }
 
-    // Room for so many elements. Nothing may be on its way.
+    // Makes room for so many elements. The device must not be writing any.
     void reserve(int64_t elements);
     const float* words() const { return reinterpret_cast<const float*>(host_ + kWords); }
     float* device_words() const { return reinterpret_cast<float*>(device_ + kWords); }
@@ -51,7 +51,7 @@ class Mailbox {
     int64_t capacity_ = 0;
 };
 
-// An event of the driver; those that measure have a time.
+// An event of the driver. A `timed` one knows when it happened.
 class Mark {
    public:
     explicit Mark(bool timed);
@@ -77,10 +77,10 @@ class CudaDevice final : public Device {
     // Loads the code of a model to a device. `walk`: one launch for a schedule; else one for each step. Throws DeviceError,
     // ResourceError.
     void open(int ordinal, bool walk, const Image& image, bool emulated);
-    // Memory of the device with these bytes, until this object ends. Throws DeviceError, ResourceError.
+    // A copy of these bytes in the device's memory, as long as this object lives. Throws DeviceError, ResourceError.
     Pointer hold(const void* bytes, size_t size);
     void refill(Pointer held, const void* bytes, size_t size);
-    // The stream of the work to come. It comes after what was submitted to another.
+    // Sets the stream of further work, which comes after all work that was submitted to the stream before.
     void use(Stream stream);
 
     Plan& plan() { return *plan_; }
@@ -108,10 +108,10 @@ class CudaDevice final : public Device {
         Mark from{true}, to{true};
     };
 
-    // A kernel of the module, that may have so many bytes of shared memory.
+    // The module's kernel of this name, allowed to use so many bytes of shared memory.
     Function function(const char* kernel, int shared);
     void next_level(Place place);
-    // Has the device do all that is planned, after what was submitted before.
+    // Submits all that is planned; the device does it after what was submitted before.
     void submit();
     void launch(const std::vector<Step>& steps);
     void wait_for_flag(int64_t value);
@@ -132,7 +132,7 @@ class CudaDevice final : public Device {
     unsigned walk_shared_ = 0;
     std::vector<Function> kernels_;
     std::vector<unsigned> shared_;
-    Pointer barrier_ = 0;  // the word that the walk's blocks meet at
+    Pointer barrier_ = 0;  // the word for the barriers of the walk's blocks
     Stream stream_ = nullptr;
     Owned<Mark> uploaded_, submitted_;  // the last upload and launch
     bool in_use_ = false;               // whether these have been recorded

@@ -57,7 +57,7 @@ void Plan::add(int kernel, int chain, int64_t tiles, Pointer args) {
 }
 
 void Plan::next_level() {
-    // By insertion: there are few, and almost in order.
+    // An insertion sort by `chain`: a level has few steps, almost in order.
     for (size_t i = 1; i < chains_.size(); ++i) {
         const int chain = chains_[i];
         const Step step = steps_[level_ + i];

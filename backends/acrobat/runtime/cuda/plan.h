@@ -1,5 +1,5 @@
-// The flat schedule of an execution. Units put their kernel calls into it, level by level, and everything that these read beside
-// tensors into staging memory; the executor then has the device walk it.
+// The flat schedule of an execution. Level by level, units add their kernel calls to it, and put into staging memory whatever
+// these calls read beside tensors. The executor then has the device walk the schedule.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace acrobat::cuda {
 
-// The first kernels of every model's module.
+// The numbers of the kernels that every model's module begins with.
 constexpr int kCopyRows = 0, kFlag = 1;
 
-// Row i of a table of addresses goes to `to + i * stride`.
+// Arguments of kCopyRows, which copies row i from base + from[i] + by to `to + i * stride`.
 struct CopyRows {
     float* base;
     int64_t rows;
@@ -27,22 +27,22 @@ struct CopyRows {
 
     static int64_t tiles(int64_t rows) { return (rows + 7) / 8; }
 };
-// Tells the host that all before it has been done.
+// Arguments of kFlag, which tells the host that everything before it is done.
 struct Flag {
     int64_t* where;
     int64_t value;
 };
 
-// A kernel call, as the device walks over them.
+// A kernel call in the form in which the device reads it.
 struct Step {
     int32_t kernel;
-    int32_t barrier;  // whether all blocks meet after it
+    int32_t barrier;  // whether all blocks wait for each other after it
     int32_t first;    // the block that takes its first tile
     int32_t tiles;
     int64_t args;     // on the device
 };
 
-// Addresses of rows, that the host knows: of row i, column[i] + start, or start + i * stride if there is no column.
+// The addresses of rows, known to the host: row i is at column[i] + start, or at start + i * stride if `column` is null.
 struct Rows {
     const int64_t* column;
     int64_t start, stride;
@@ -55,25 +55,25 @@ class Plan {
     Plan(Context& cx, Device& device, Staging& staging, int grid, bool gather_fusion)
         : base(cx.base), packed(device.packed), cx_(cx), device_(device), staging_(staging), grid_(grid), gather_fusion_(gather_fusion) {}
 
-    float*& base;                       // every address counts from here
-    std::vector<const float*>& packed;  // on the device
+    float*& base;                       // all addresses are relative to it
+    std::vector<const float*>& packed;  // weights, on the device
 
-    // ---- tables. Columns lie on the host; what is given back lies on the device.
+    // ---- tables of addresses. Columns are read on the host; the tables that are returned lie on the device.
     const int64_t* table(const int64_t* column, int64_t n);
     const int64_t* steps(int64_t start, int64_t stride, int64_t n);
-    // n rows of each part, one after the other.
+    // The addresses of n rows of each part, one part after the other.
     const int64_t* joined(std::initializer_list<Rows> parts, int64_t n);
-    // Row r's address for each of its items, from starts[r] to starts[r + 1].
+    // The address of each row r, repeated for each of its items starts[r] .. starts[r + 1].
     const int64_t* spread(const Rows& rows, const int64_t* starts, int64_t n);
-    // The column of an operand, on the host: the same, or with explicit gather where its rows are copied to before the unit's first
-    // call, next to each other and each from a cache line of its own.
+    // The column by which a unit reads an operand: with gather fusion `column` itself; with explicit gather that of copies, which
+    // are made before the unit's first call and lie next to each other, each from a cache line of its own.
     const int64_t* operand(const int64_t* column, int64_t n, int64_t elements);
 
-    // Room for intermediates until the execution has ended.
+    // Memory for intermediates until the execution has ended.
     Tensor rows(int64_t elements);
 
     // ---- calls
-    // Calls of one level wait only for those of a lower `chain` number, so many calls of their unit come before them.
+    // Adds a kernel call. Within a level it waits only for calls with a lower `chain`: how many calls of its unit precede it.
     template <class Args>
     void call(int kernel, int chain, int64_t tiles, const Args& args) {
         static_assert(sizeof(Args) % 8 == 0 && alignof(Args) <= 8);
@@ -90,16 +90,16 @@ class Plan {
     }
 
     // ---- for the executor
-    // What is called from here on comes after everything before it.
+    // Ends a level: calls that are added later run after all earlier ones.
     void next_level();
-    // The schedule; its last step needs no barrier.
+    // Ends the last level and returns the schedule. Its last step has no barrier.
     const std::vector<Step>& close();
     int64_t barriers() const { return barriers_; }
     // Forgets the schedule and gives the intermediates back.
     void clear();
 
    private:
-    // A table in staging memory, to be filled: on the host and on the device.
+    // A table in staging memory that is to be filled: its address on the host and on the device.
     struct Table {
         int64_t* host;
         const int64_t* device;
@@ -121,7 +121,7 @@ class Plan {
     bool marked_ = false;
 };
 
-// The device of a model whose units are for CUDA, and what these plan with.
+// A new device for a model whose units are for CUDA, and the plan that units add their calls to.
 Device* cuda_device(Context& cx, const Settings& settings);
 Plan& plan_of(Device& device);
 

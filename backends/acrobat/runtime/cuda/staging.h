@@ -1,7 +1,7 @@
-// Memory of the host that has a mirror on the device, laid out alike: whatever the host writes while it records and plans (scalars,
-// tensors of instances, tables, arguments, steps) has its address on the device at once, and one copy takes all that is new over.
+// Memory of the host with a mirror on the device. What the host writes while it records and plans (scalars, tensors of instances,
+// tables, arguments, steps) has an address on the device from the beginning, and one copy uploads all that is new.
 //
-// Nothing is used again before the wave ends, so the host goes on writing while earlier parts are on their way.
+// No piece is used again before the wave ends, so the host can write on while earlier pieces are being copied.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class Staging {
         char* host;
         Pointer device;
     };
-    // Throws ResourceError.
+    // A piece of memory that is valid until `reset`. Throws ResourceError.
     Piece take(size_t bytes) {
         bytes = (bytes + kAlign - 1) / kAlign * kAlign;
         if (blocks_.empty() || bytes > blocks_.back().size - blocks_.back().used) [[unlikely]]
@@ -37,9 +37,9 @@ class Staging {
         return piece;
     }
 
-    // Enqueues the copies of all that was taken since the last upload: one, unless a new block was opened. Gives their bytes.
+    // Enqueues the copies of all that was taken since the last upload: one, unless a new block was opened. Returns their bytes.
     size_t upload(Stream stream);
-    // All that was taken is given back; the device has read it.
+    // Gives all pieces back. The device must have read them.
     void reset();
 
    private:

@@ -1,4 +1,4 @@
-"""Runs an emitted kernel on rows scattered over memory, and the meaning of its operations in float64."""
+"""Runs an emitted kernel on rows that are scattered over memory, and computes what its operations mean in float64."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Builder:
 @cache
 def compiled(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: KernelSchedule | None = None) -> tuple[Emitted, Any]:
     emitted = emit(kernel, out_mode, target, schedule)
-    with tempfile.TemporaryDirectory(prefix="acrobat-kernel-") as name:  # what is loaded needs its file no more
+    with tempfile.TemporaryDirectory(prefix="acrobat-kernel-") as name:  # a library that is loaded does not need its file
         folder = Path(name)
         (folder / "k.o").write_bytes(emitted.code.object_bytes)
         subprocess.run([compiler(), "-shared", "-o", str(folder / "k.so"), str(folder / "k.o")], check=True)
@@ -67,8 +67,8 @@ def compiled(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: Kernel
 
 @dataclass
 class Run:
-    """Operands of `rows` rows: `weights` by name, and for every row operand the arrays of each row (a list of arrays for a
-    list)."""
+    """A kernel with operands for `rows` rows: `weights` by name, for each row operand an array (or list of arrays) for each
+    row."""
 
     kernel: Kernel
     rows: int
@@ -115,11 +115,11 @@ def execute(
     pieces: Sequence[tuple[int, int, int, int]] | None = None,
     schedule: KernelSchedule | None = None,
 ) -> list[list[np.ndarray]]:
-    """Results of each row. `pieces` are the calls (row_begin, row_end, part_begin, part_end) made, by default one for
+    """The results of each row. `pieces` are the calls (row_begin, row_end, part_begin, part_end) to make, by default one for
     everything.
 
     Operands lie shuffled before and after the base pointer, which is aligned to 4 bytes only; rows that are one object share
-    their place. Checks that nothing outside the result rows is written, nor between results beyond their padding.
+    their place. Checks that nothing is written outside the rows of results, nor between results beyond their padding.
     """
     kernel, rows = run.kernel, run.rows
     emitted, function = compiled(kernel, out_mode, target, schedule)

@@ -47,7 +47,7 @@ def test_absolute_error(op: str, target):
         want[x == -np.inf] = 0.0
     finite = np.isfinite(want)
     with np.errstate(all="ignore"):
-        # Beyond 1 the result's own rounding is on top.
+        # Beyond 1 the rounding of the result is added, so the error is relative there.
         error = (np.abs(got - want) / np.maximum(1.0, np.abs(want)))[finite]
     assert np.max(error) <= ABSOLUTE[op]
     np.testing.assert_array_equal(got[~finite], want[~finite])
@@ -64,7 +64,7 @@ def test_relative_error(op: str, target):
         np.testing.assert_array_equal(got[np.isinf(rounded)], rounded[np.isinf(rounded)])
         ordinary = np.isfinite(rounded) & (np.abs(want) > 1.2e-38)
         error = np.abs(got - want)[ordinary] / np.abs(want)[ordinary]
-        # Near log(1) = 0 the error counts against 1.
+        # Near log(1) = 0 the absolute error counts.
         if op == "log":
             error *= np.minimum(1.0, np.abs(want)[ordinary])
     assert np.max(error) <= RELATIVE[op]

@@ -28,7 +28,7 @@ def plain(inputs: int, outputs: int, bias: bool = True) -> Kernel:
 
 
 def gated(count: int, width: int, inputs: int = 19) -> Kernel:
-    """Every gate through its own function, all multiplied; each gate also a result."""
+    """Each gate goes through a function of its own. The results are the product of all gates, and all of them but the first."""
     b = Builder(param("x", C, inputs), param("w", S, count * width, inputs), param("b", S, count * width))
     p = b("linear", "x", "w", "b")
     pieces = [b("slice", p, dim=0, start=i * width, stop=(i + 1) * width) for i in range(count)]

@@ -36,7 +36,7 @@ def test_a_schedule_has_a_symbol_of_its_own() -> None:
 
 
 def covering(schedules: list[KernelSchedule]) -> list[KernelSchedule]:
-    """Enough of them for every tile, every group, and both orders, prefetching or not, with every height of tile."""
+    """Enough of the schedules for every tile, every group, prefetching or not, and both orders with low and with high tiles."""
     seen: set[Any] = set()
     out = []
     for s in schedules:
@@ -87,7 +87,7 @@ def test_the_grid_fits_the_registers_and_one_packing(gates: int, target: CpuTarg
 
 @pytest.mark.parametrize("target", [WIDE, NARROW], ids=lambda t: t.mcpu)
 def test_a_block_of_rows_is_half_of_the_second_level_cache(target: CpuTarget) -> None:
-    """Twice the cache has twice the rows, in whole tiles, and small ones do not fall below the least block."""
+    """Twice the cache gives twice the rows, in whole tiles; with a small cache a block keeps its least number of rows."""
     kernel = plain(1024, 64)
     for second_level in (1 << 19, 1 << 20, 1 << 21):
         schedule = KernelSchedule.default(kernel, replace(target, second_level=second_level))

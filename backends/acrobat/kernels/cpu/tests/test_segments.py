@@ -42,7 +42,7 @@ KERNELS = {
 
 
 def filled(kernel: Kernel, seed: int = 0) -> Run:
-    """One row for each of the lengths."""
+    """A run with one row for each of LENGTHS, whose lists have that length."""
     run = random_run(kernel, len(LENGTHS), seed)
     rng = np.random.default_rng(seed)
     for p in kernel.params:

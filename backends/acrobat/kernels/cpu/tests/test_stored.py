@@ -1,4 +1,4 @@
-"""Kernels on disk: taken from there by other processes, made again when damaged, never needed."""
+"""Kernels on disk: other processes take them from there, damaged ones are made again, and emission works without them."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ ADDRESS = np.int64
 
 
 class Module:
-    """Kernels built together."""
+    """Kernels that were built together and are loaded for the emulated device."""
 
     def __init__(
         self,
@@ -39,13 +39,13 @@ class Module:
         flags: Sequence[str] = ("-O1",),
         modes: Sequence[str] = MODES,
     ) -> None:
-        """`replaced`: faults to plant in the text, each a piece that has to be there and what is put in its place."""
+        """`replaced`: faults to plant into the text, as pieces that must occur in it and what replaces them."""
         self.kernels = list({e.symbol: e for e in kernels}.values())
         text = module_text(self.kernels, modes)
         for old, new in replaced:
             assert old in text
             text = text.replace(old, new)
-        with tempfile.TemporaryDirectory(prefix="acrobat-kernels-") as name:  # what is loaded needs its file no more
+        with tempfile.TemporaryDirectory(prefix="acrobat-kernels-") as name:  # a library that is loaded does not need its file
             path = Path(name) / "kernels.so"
             path.write_bytes(emulated(text, flags).content)
             self.library = ctypes.CDLL(str(path))
@@ -66,7 +66,7 @@ class Module:
             self.launch(f"launch_{emitted.symbol}", grid, emitted.code.shared_bytes, arguments.ctypes.data, tiles)
 
     def walk(self, steps: Sequence[tuple[Emitted[CudaCode], np.ndarray, int, bool]], blocks: int) -> None:
-        """A launch that walks calls: kernel, arguments, rows, whether a barrier follows."""
+        """One launch that walks through calls, each given as kernel, arguments, rows, and whether a barrier follows."""
         out = np.zeros((len(steps), 3), np.int64)
         halves = out.view(np.int32).reshape(len(steps), 6)
         first = 0
@@ -84,7 +84,7 @@ LIBC = ctypes.CDLL(None)
 
 
 def guarded(array: np.ndarray) -> np.ndarray:
-    """A copy that ends where memory ends: to read on is a fault."""
+    """A copy of the array that ends where accessible memory ends, so that reading beyond it is a fault."""
     pages = -(-array.nbytes // mmap.PAGESIZE) * mmap.PAGESIZE
     memory = mmap.mmap(-1, pages + mmap.PAGESIZE)
     start = np.frombuffer(memory, np.uint8).ctypes.data
@@ -98,12 +98,12 @@ def guarded(array: np.ndarray) -> np.ndarray:
 class Operands:
     """A run's operands and results in memory, as a call of the kernel takes them.
 
-    They lie shuffled before and after the base, which is aligned to 16 bytes; most operands are not. Rows that are one object
-    share their place; tables and weights end where memory ends. All that is no operand is NaN, and has to stay so.
+    They lie shuffled before and after the base, which is aligned to 16 bytes; most operands are not. Rows that are one Python
+    object share their place; tables and weights end where accessible memory ends. All else is NaN, and has to stay so.
     """
 
     def __init__(self, run: Run, emitted: Emitted[CudaCode], out_mode: Mode, odd: int = 3) -> None:
-        """`odd`: how many elements lie between neighbouring operands at most."""
+        """`odd`: the largest number of elements between neighbouring operands."""
         kernel, rows = run.kernel, run.rows
         self.run = run
         rng = np.random.default_rng(rows)
@@ -124,7 +124,7 @@ class Operands:
             self.base[end : end + array.size] = array.reshape(-1)
             end += array.size + int(rng.integers(0, odd + 1))
         words: list[int] = [self.base.ctypes.data + 4 * self.origin, rows]
-        by = 5  # tables say less by so much, as if they were of a larger value
+        by = 5  # addresses in tables are smaller by this, and the arguments say so, as for a part of a larger value
         for p in kernel.params:
             if p.mode is Mode.SHARED:
                 words.append(self._address(pack(emitted.packs[p.name], run.weights[p.name])))
@@ -180,7 +180,7 @@ def emitted_for(
 def execute(
     module: Module, run: Run, emitted: Emitted[CudaCode], out_mode: Mode, blocks: int = 4, order: int = 1, odd: int = 3
 ) -> list[list[np.ndarray]]:
-    """Results of each row of one launch."""
+    """The results of each row after one launch."""
     operands = Operands(run, emitted, out_mode, odd)
     module.order(order)
     module.call(emitted, operands.arguments, run.rows, blocks)

@@ -1,4 +1,4 @@
-"""What the emulation is for: each of these faults, planted into the text, has to show."""
+"""The emulation exists to find faults: each of these, planted into the text, has to show."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def attempt(fault: str) -> None:
     schedule, old, new = {**FAULTS, **MORE_FAULTS}.get(fault, (FEW, "", ""))
     kernel = models.birnn(32)
     emitted = emitted_for(kernel, Mode.GATHERED, schedule)
-    # The headers in place of what includes them, so that faults can be planted in them too.
+    # The text of the headers replaces their includes, so that faults can be planted in them too.
     texts = [(f'#include "{name}"', (HERE / name).read_text().replace("#pragma once", "")) for name in HEADERS]
-    once = [(f'#include "{name}"', "") for name in ("mma.cuh", "device.cuh")]  # what headers include again
+    once = [(f'#include "{name}"', "") for name in ("mma.cuh", "device.cuh")]  # the headers' own includes
     built = Module([emitted], [*texts, *once, *([(old, new)] if old else [])], modes=("launches",))
     run = random_run(kernel, 13)
     run.weights = {n: w / np.float32(w.shape[-1] ** 0.5) for n, w in run.weights.items()}
@@ -57,7 +57,7 @@ def attempt(fault: str) -> None:
 
 
 def outcome(fault: str) -> str:
-    """What a process of its own says: a fault may well end it."""
+    """Whether `attempt` is right or wrong by its results, or has ended: its process is its own, as a fault may end it."""
     lines = [
         f"from {__name__} import attempt",
         "try:",

@@ -23,7 +23,7 @@ G, S, C, L = Mode.GATHERED, Mode.SHARED, Mode.CONTIGUOUS, Mode.LIST
 
 
 def deep() -> Kernel:
-    """An input that is longer than what few rows hold of it at once."""
+    """An input of which a tile of the template `few` cannot hold everything at once."""
     b = Builder(param("x", G, 2500), param("y", C, 2503), param("w", S, 9, 5003), param("b", S, 9))
     return b.kernel(b("tanh", b("linear", b("cat", "x", "y", dim=0), "w", "b")))
 
@@ -37,7 +37,7 @@ def long_slices() -> Kernel:
 
 
 def reductions_of_inner() -> Kernel:
-    """Along a dimension that is not the last, of what is computed twice."""
+    """Reductions along a dimension that is not the last, of a value that several of them use."""
     b = Builder(param("x", G, 7, 5, 3), param("w", S, 5, 1))
     y = b("mul", b("exp", "x"), "w")
     moved = b("permute", y, dims=(2, 0, 1))
@@ -64,7 +64,7 @@ ROWWISE = {
 
 
 def schedules(kernel: Kernel, number: int) -> list[CudaSchedule]:
-    """Three of the kernel's possible schedules: over the kernels all are among them."""
+    """Up to three of the kernel's possible schedules, such that all kernels together have every schedule."""
     plan = gemm.plan_of(kernel)
     if plan:
         possible = list(gemm_schedules(plan[0]))
@@ -130,7 +130,7 @@ def test_reductions_softmax_and_attention_over_lists() -> None:
 
 
 def test_every_operation_has_its_text() -> None:
-    """What has none would be found out only when a model uses it."""
+    """Without this test, a missing text would show only when a model uses the operation."""
     assert set(ELEMENTWISE) == {name for name, op in OPS.items() if op.fusion is Fusion.ELEMENTWISE}
     assert set(OVER_LISTS) == set(ITEMWISE)
     reductions = {name for name, op in OPS.items() if op.fusion is Fusion.REDUCTION}
@@ -145,7 +145,7 @@ def test_intermediates_that_do_not_fit_lie_in_memory_of_the_block() -> None:
 
 
 def test_argmax_takes_the_first_of_equals_and_the_first_nan() -> None:
-    """By warps and by blocks."""
+    """In slices that a warp reduces, and in longer ones that a block does."""
     kernels = [test_rowwise.one("argmax", (width,), dim=0) for width in (5, 1400)]
     emitted = [emitted_for(kernel, G) for kernel in kernels]
     built = Module(emitted, modes=("launches",))
@@ -164,8 +164,8 @@ WORDS = {S: 1, G: 2, C: 2, L: 3}
 
 
 def test_a_walk_runs_steps_in_order() -> None:
-    """Levels of a chain: the state of each row is made of that of the level before, by two calls that share a barrier. Without
-    barriers the answer differs."""
+    """The levels of a chain: the state of each row is computed from that of the level before, by two calls that share a
+    barrier. Without barriers the results are wrong."""
     rows, width, levels = 9, 32, 4
     kernel = models.birnn(width)
     emitted = emitted_for(kernel, G)

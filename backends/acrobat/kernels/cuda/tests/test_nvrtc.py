@@ -1,4 +1,4 @@
-"""The kernels of all workloads compiled for a GPU, without one: that NVRTC takes the text, and what the kernels need."""
+"""Compiles the kernels of all workloads for a GPU, without one: whether NVRTC takes the text, and what the kernels need."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def nvrtc() -> None:
 
 
 def check(name: str, size: str) -> None:
-    """All of a workload's kernels are one function with the walker, so what one of them lacks of registers shows in it."""
+    """All kernels of a workload are inlined into the walker, so a kernel that lacks registers shows in the walker's usage."""
     emitted = kernels_of(name, size, H200)
     assert emitted
     usage = compiled(module_text(emitted, ("walk",)), H200.arch).usage
@@ -61,7 +61,7 @@ def test_a_large_workload_compiles(name: str) -> None:
 
 
 def test_all_templates_compile_for_launches() -> None:
-    """On the smallest sizes, whose text is as good as any: one kernel of each template, by themselves."""
+    """One kernel of each template with an entry of its own, at the smallest sizes: the text is much the same at all sizes."""
     by_template: dict[str, Emitted[CudaCode]] = {}
     for name in CHEAP:
         for emitted in kernels_of(name, "tiny", H200):

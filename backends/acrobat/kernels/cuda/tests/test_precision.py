@@ -1,4 +1,4 @@
-"""Products on tensor cores, which the emulation has too: whether every element meets its partner, and what is rounded."""
+"""Products on tensor cores, which the emulation has too: whether the right elements are multiplied, what is rounded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FRACTION: dict[Precision, int] = {"tf32": 10, "bf16": 7}
 
 
 def rounded(values: np.ndarray, precision: Precision) -> np.ndarray:
-    """To the nearest number with so many bits. Ties are as good as never there."""
+    """The nearest numbers with so few bits. How ties are rounded does not matter: random numbers have hardly any."""
     lost = np.uint32(23 - FRACTION[precision])
     bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
     return ((bits + (np.uint32(1) << (lost - np.uint32(1)))) >> lost << lost).view(np.float32)

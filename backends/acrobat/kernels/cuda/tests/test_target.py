@@ -1,4 +1,4 @@
-"""The CUDA device as a target: which architecture it is compiled for, and what is said of one that cannot be used."""
+"""The CUDA device as a target: the architecture to compile for, and the messages for a device that cannot be used."""
 
 from __future__ import annotations
 

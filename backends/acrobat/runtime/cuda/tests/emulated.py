@@ -32,7 +32,7 @@ def library(flags: tuple[str, ...] = ()) -> Path:
 
 
 class Emulated:
-    """What a test sets and asks of the driver that this process has loaded."""
+    """The emulated driver that this process has loaded, as tests control and question it."""
 
     def __init__(self) -> None:
         self._lib = ctypes.CDLL(str(library()))
@@ -40,8 +40,8 @@ class Emulated:
         self._lib.emulated_memory.argtypes = [ctypes.c_uint64]
 
     def fail(self, function: str, code: int, after: int = 0) -> None:
-        """The call of a function of the driver that comes after so many others of it fails with this code. Where it is "run",
-        which is what a launch does on the device, all later calls of the driver fail as well."""
+        """Makes a call of one of the driver's functions fail with this code, after so many others of it. The function "run" is
+        the work of a launch on the device: after it has failed, all later calls of the driver fail as well."""
         self._lib.emulated_fail(function.encode(), after, code)
 
     def attribute(self, number: int, value: int) -> None:
@@ -53,7 +53,7 @@ class Emulated:
         self._lib.emulated_version(value)
 
     def memory(self, size: int) -> None:
-        """The device has this many bytes."""
+        """Sets how many bytes of memory the device has."""
         self._lib.emulated_memory(size)
 
     def calls(self, function: str) -> int:
@@ -62,14 +62,14 @@ class Emulated:
         return count
 
     def reset(self) -> None:
-        """The driver is as new, but for what is allocated."""
+        """Resets the driver, except for what is allocated."""
         self._lib.emulated_reset()
 
 
 @contextmanager
 def emulated() -> Iterator[Emulated]:
-    """The emulated driver in place of the machine's, for executables that are made within. A process keeps the driver that it
-    has used first."""
+    """The emulated driver in place of the machine's, for executables made within. A process keeps the first driver it has
+    used."""
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = str(library())
     driver = Emulated()

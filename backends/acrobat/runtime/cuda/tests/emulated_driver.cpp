@@ -1,11 +1,11 @@
-// CUDA's driver on the processor, for machines without a GPU: the functions of driver.h and those that Python asks for a device's
-// kind. It is as unhelpful as a driver may be, so that what only happens to work on a device fails here:
+// CUDA's driver on the processor, for machines without a GPU: the functions of driver.h, and those by which Python asks for a
+// device's properties. It is as strict as a driver may be, so that code which works on a device only by luck fails here:
 //
-// - memory of the device cannot be touched by the host; it can only while work of a stream is being done;
-// - a stream does nothing until somebody waits for it, or asks how far it is, which each time does the next piece of work;
-// - streams know of each other only by events;
-// - copies from pinned memory read it when they are done, not when they are asked for;
-// - new memory is full of NaN; memory that is freed while work is pending ends the process.
+// - the host cannot touch memory of the device, which is accessible only while work of a stream is being done;
+// - a stream does nothing until the host waits for it or asks whether it is done; each such question does one piece of its work;
+// - streams wait for each other only by events;
+// - a copy from pinned memory reads it when the copy runs, not when it is requested;
+// - new memory is full of NaN; freeing memory while work is pending ends the process.
 //
 // A module is a shared object of emulated kernels, given by its bytes: for a kernel K it has
 // `emulated_K(blocks, threads, shared bytes, parameters)`.
@@ -54,17 +54,17 @@ constexpr size_t kMemory = size_t{4} << 30;
 
 struct Region {
     size_t bytes;
-    bool mapped;  // of pinned memory: whether the device has an address of it
+    bool mapped;  // of pinned memory: whether the device has an address for it
 };
 struct Kernel {
     void (*run)(int blocks, int threads, size_t shared, void** parameters);
     std::string name;
-    int shared = 48 << 10;  // the most it may be launched with
+    int shared = 48 << 10;  // bytes that a launch may ask for at most
     size_t parameters() const { return name == "walk" ? 3 : 2; }
 };
 struct Event {
     void* stream = nullptr;
-    int64_t asked = 0, done = 0;  // how often it was recorded
+    int64_t asked = 0, done = 0;  // how often a record was requested, and done
     Clock::time_point at;
 };
 struct Failure {
@@ -80,7 +80,7 @@ std::map<int, int> attributes = kAttributes;
 std::vector<std::unique_ptr<Kernel>> kernels;
 size_t memory = kMemory;
 int version = kVersion;
-int sticky = kSuccess;  // what the context fails with from now on
+int sticky = kSuccess;  // the error of all later calls, after a launch has failed
 thread_local int contexts = 0;
 
 [[noreturn]] void stop(const char* what) {
@@ -107,7 +107,7 @@ void protect(int how) {
     for (const auto& [at, region] : device) mprotect(reinterpret_cast<void*>(at), region.bytes, how);
 }
 
-// The next piece of a stream's work.
+// Does the next piece of a stream's work.
 void step(void* stream) {
     const Work work = std::move(streams[stream].front());
     streams[stream].pop_front();
@@ -153,7 +153,7 @@ const Region* within(const std::map<uintptr_t, Region>& regions, const void* p, 
 int launch(void* function, unsigned blocks, unsigned threads, unsigned shared, void* stream, void** parameters) {
     const Kernel& kernel = *static_cast<Kernel*>(function);
     if (!blocks || !threads || int(shared) > kernel.shared) return kInvalidValue;
-    // What a launch is given is copied when it is asked for, as the driver does it.
+    // The parameters are copied when a launch is requested, as the driver does it.
     std::vector<uint64_t> given(kernel.parameters());
     for (size_t i = 0; i < given.size(); ++i) std::memcpy(&given[i], parameters[i], 8);
     enqueue(stream, on_device([&kernel, blocks, threads, shared, given]() mutable {
@@ -177,13 +177,13 @@ extern "C" {
 
 // ---- for tests
 
-// The call of `name` after so many others of it fails with this code; "run" is what a launch does, after which all calls fail.
+// Makes a call of `name` fail with this code, after so many others. "run" is a launch's work, after which all calls fail.
 void emulated_fail(const char* name, int after, int code) { failures[name] = {after, code}; }
 void emulated_attribute(int attribute, int value) { attributes[attribute] = value; }
 void emulated_version(int value) { version = value; }
 void emulated_memory(uint64_t bytes) { memory = bytes; }
 int64_t emulated_calls(const char* name) { return calls[name]; }
-// As new, but for what is allocated.
+// Resets everything but allocations.
 void emulated_reset() {
     failures.clear();
     calls.clear();
@@ -251,18 +251,18 @@ int cuModuleLoadData(void** module, const void* image) {
     ENTER("cuModuleLoadData");
     if (std::memcmp(image, ELFMAG, SELFMAG) != 0) return kInvalidImage;
     const auto* head = static_cast<const Elf64_Ehdr*>(image);
-    const size_t size = head->e_shoff + size_t(head->e_shnum) * head->e_shentsize;  // the table of sections is the last
+    const size_t size = head->e_shoff + size_t(head->e_shnum) * head->e_shentsize;  // the section table ends the file
     const int file = memfd_create("module", MFD_CLOEXEC);
     if (file < 0 || write(file, image, size) != ssize_t(size)) return kInvalidImage;
     *module = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!*module) std::fprintf(stderr, "emulated CUDA driver: %s\n", dlerror());
-    // The file stays open: dlopen takes a path that it has had before for the same object, whatever is there now.
+    // The file stays open: for a path that it has had before, dlopen returns the old object, whatever the path is now.
     return *module ? kSuccess : kInvalidImage;
 }
 int cuModuleUnload(void*) {
     ENTER("cuModuleUnload");
     if (pending()) stop("a module is unloaded while work is pending");
-    return kSuccess;  // the shared object stays: sanitizers name its functions at the end
+    return kSuccess;  // the shared object stays loaded: sanitizers name its functions when the process ends
 }
 int cuModuleGetFunction(void** function, void* module, const char* name) {
     ENTER("cuModuleGetFunction");
@@ -403,7 +403,7 @@ int cuStreamWaitEvent(void* stream, void* handle, unsigned) {
     ENTER("cuStreamWaitEvent");
     Event* event = static_cast<Event*>(handle);
     const int64_t number = event->asked;
-    void* const other = event->stream;  // it may be recorded in another one later
+    void* const other = event->stream;  // the event may be recorded in another stream later
     enqueue(stream, [event, number, other] {
         while (event->done < number) step(other);
     });

@@ -1,6 +1,6 @@
-// The executor without Python and without a compiled model: instances are chains of additions of different lengths, recorded as
-// generated code does it, some of which wait for values on the way. Usage: host MODULE CASE walk|launches. Ends with 0 if all
-// results are right, else says what is wrong.
+// Tests the executor without Python and without a compiled model. Instances are chains of additions of different lengths,
+// recorded as generated code does it; some of them wait for values on the way. Usage: host MODULE CASE walk|launches. Exits with
+// 0 if all results are right, else says what is wrong.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -30,7 +30,7 @@ struct Add {
     int64_t out_start, out_stride;
 };
 
-// result = (a + b) + b, in two calls of which the second reads what the first has left.
+// result = (a + b) + b, in two calls, of which the second reads the first's result. It is added first: `chain` gives the order.
 void plan_twice(Device& device, Bucket& bucket) {
     cuda::Plan& plan = cuda::plan_of(device);
     const int64_t n = bucket.rows;
@@ -102,15 +102,15 @@ struct Program {
         device.begin();
     }
 
-    // Chain i has `length(i)` links, each of which adds the weight twice. With `waits`, it looks at its value after every fourth and
-    // adds a tensor of its own if that is even.
+    // Chain i has `length(i)` links, each of which adds the weight twice. With `waits`, the chain waits for its value after every
+    // fourth link and adds a tensor of its own if the value is even.
     static int64_t length(int64_t i) { return 1 + i * 7 % 23; }
     std::vector<float> run(int64_t chains, float start, bool waits, void (*poll)() = [] {}) {
         cx.counters = {};
         cx.poll = poll;
         device.start();
         begin();
-        Policy policy;  // nobody asks it: depths are given
+        Policy policy;  // not used, since depths are given
         Execution execution(cx, device, policy, kUnits, 1, true);
         std::vector<Tensor> state(static_cast<size_t>(chains));
         std::vector<int64_t> done(size_t(chains), 0), depth(size_t(chains), 0);
@@ -219,7 +219,7 @@ void run(const std::string& module, const std::string& which, bool walk) {
             expect(driver.calls("cuStreamSynchronize") == 1, "no synchronisation but at the end");
         }
     } else if (which == "behind") {
-        // Nobody waits between mini-batches, which differ: what the host writes for one must not meet the one before.
+        // Nothing waits between mini-batches, which differ: what the host writes for one must leave the one before intact.
         Program p(module, walk, false);
         std::vector<std::vector<float>> results;
         for (int i = 0; i < 5; ++i) results.push_back(p.run(30, float(10 * i), i % 2 == 1));

@@ -1,6 +1,6 @@
-// A module for the emulated driver, by hand and without the kernels' headers: what the runtime and a walker agree on, written down a
-// second time. Between two barriers it does the steps backwards, and a step's tiles too: what should have had a barrier comes out
-// wrong.
+// A module for the emulated driver, written by hand without the kernels' headers: it states a second time what the runtime
+// and a walker agree on. Between two barriers it runs the steps, and the tiles of a step, in reverse order, so that a
+// missing barrier makes the results wrong.
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -23,7 +23,7 @@ struct Flag {
     int64_t* where;
     int64_t value;
 };
-// out[i] = a[i] + b[i], of 8 rows a tile. `a` are addresses, or follow each other from `start` on; so are the results.
+// out[i] = a[i] + b[i], in tiles of 8 rows. Rows of `a` and `out` are in a table or, if that is null, at start + i * stride.
 struct Add {
     float* base;
     int64_t rows;

@@ -1,5 +1,5 @@
-"""The CUDA executor on the emulated driver, without Python and without generated kernels: chains of additions by a module that
-was made by hand. Each mistake that is planted in the executor makes one of the cases fail."""
+"""The CUDA executor on the emulated driver, without Python and without generated kernels: `host.cpp` runs chains of additions
+with the hand-written `module.cpp`. Each mistake that is planted in the executor has to make one of its cases fail."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CUDA = ("driver", "executor", "plan", "staging")
 
 
 def built(folder: Path, text: str, include: Path, *options: str) -> Path:
-    """One source, in a file of its own beside which nothing is, as an object."""
+    """Compiles a source text, in a folder without headers (so only those of `include` are found), to an object."""
     path = folder / f"{abs(hash((text, options)))}.cpp"
     path.write_text(text)
     command = [compiler(), "-std=c++20", "-O0", "-g", *options, "-fPIC", f"-I{include}", f"-I{include.parent}", "-c", str(path)]
@@ -47,7 +47,7 @@ def linked(folder: Path, name: str, objects: list[Path], *options: str) -> Path:
 
 
 class Parts:
-    """The objects of the program, of which one source may be another text."""
+    """The objects of the test program, in which other texts may replace single sources."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -38,7 +38,7 @@ from workloads.spec import loaded
 
 H200 = CudaTarget("NVIDIA H200", "sm_90a", 132, 227 << 10, 50 << 20)
 TARGETS = {"treelstm": 0.4, "mvrnn": 0.5, "birnn": 0.6, "drnn": 1.2, "nestedrnn": 7.0, "stackrnn": 7.0, "berxit": 25.0}
-"""Milliseconds that a mini-batch may take, end to end."""
+"""The milliseconds that a mini-batch of 64 small instances may take, end to end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,12 @@ class Constants:
 
     barrier_us: float = 1.2
     round_trip_us: float = 13.0
-    """From the device's flag over the host to the device's next launch."""
+    """From the flag that the device sets, by way of the host, to the start of the next launch."""
     start_us: float = 10.0
-    """Upload and launch of the first execution."""
+    """The upload and the launch of the first execution."""
     clock_ghz: float = 1.755
     rowwise_cycles: float = 1000.0
-    """Of a tile without a product: its tables, its operands, its stores, one after the other."""
+    """The cycles of a tile without a product: its tables, operands and stores, one after the other."""
 
 
 @dataclass(slots=True)
@@ -64,12 +64,12 @@ class DeviceWork:
     tiles: int = 0
     flops: float = 0.0
     weights: float = 0.0
-    """Bytes of weights that tiles read."""
+    """The bytes of weights that all tiles read."""
     barrier_us: float = 0.0
     tile_us: float = 0.0
     executions: int = 0
     by_kernel: dict[str, float] = field(default_factory=dict)
-    """Microseconds of tiles, by the name of the kernel."""
+    """The microseconds of tiles between two barriers, by the name of the slowest kernel there."""
 
     def total_ms(self, c: Constants) -> float:
         return (self.barrier_us + self.tile_us + c.start_us + (self.executions - 1) * c.round_trip_us) / 1e3

@@ -63,7 +63,7 @@ def instruction(kernel: Kernel, name: str | float) -> Instr | None:
 
 
 class Elements:
-    """Expression trees over the elements of params and of the value `product`."""
+    """Writes elements of a kernel's values as expression trees over the elements of its params and of the value `product`."""
 
     def __init__(self, kernel: Kernel, product: str) -> None:
         self.kernel = kernel

@@ -6,7 +6,7 @@ from backends.acrobat.core.units import Kernel
 from backends.acrobat.kernels.plan import plan_gemm, plan_product
 
 LANES = 16
-"""The widest vectors: a kernel that fits these fits narrower ones."""
+"""The lanes of the widest vectors. A kernel that has a plan for these has one for narrower vectors."""
 
 
 def is_gemm(kernel: Kernel) -> bool:

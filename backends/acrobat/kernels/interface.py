@@ -10,8 +10,8 @@ from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.packing import Packing
 
 Schedules: TypeAlias = tuple[tuple[int, Any], ...]
-"""The schedules of a kernel's variants, each with the number of rows it begins at; the first begins at 0. A schedule is the
-device's own frozen dataclass of the loops that were chosen."""
+"""The schedules of a kernel's variants, each with the number of rows from which on it is used; the first begins at 0. The class
+of a schedule is the device's own: `KernelSchedule` (cpu) or `CudaSchedule`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +30,12 @@ class CpuCode:
     """Empty for a kernel that has a `source`."""
     parts: int
     scratch_size: int
-    """4-byte elements of scratch for each thread, as the last argument."""
+    """The 4-byte elements of scratch that each thread passes as the last argument."""
     declaration: str
     source: str = ""
-    """The C++ definition of a kernel that calls a library; it takes the library before all other arguments."""
+    """The C++ definition of a kernel that calls a library, which is its first argument; else empty."""
     adjacent: bool = False
-    """Whether such a kernel wants its operands' and its results' rows next to each other."""
+    """Whether such a kernel needs the rows of its operands and of its results next to each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,14 @@ class CudaCode:
     rows has ceil(rows * product_rows / tile_rows) * tile_columns tiles."""
 
     text: str
-    """CUDA C++: the struct of the arguments and the function of one tile."""
+    """CUDA C++: the struct of the kernel's arguments, and the function that computes one tile."""
     tile_rows: int
     tile_columns: int
-    """Tiles that cover the columns of a row."""
+    """How many tiles cover the columns of a row."""
     product_rows: int
-    """Rows of the matrix product that one row of the call stands for."""
+    """The rows of the matrix product that one row of the call has."""
     shared_bytes: int
-    """Of shared memory that a block needs for a tile."""
+    """The bytes of shared memory that a block needs for a tile."""
 
     def tiles(self, rows: int) -> int:
         """The number of tiles of a call of `rows` rows."""
@@ -67,15 +67,15 @@ class Emitted(Generic[C]):
 
     symbol: str
     kernel: str
-    """The symbol that the kernel has with its default schedule: names it whatever its schedule."""
+    """The kernel's symbol with its default schedule, which identifies the kernel whatever its schedule is."""
     schedule: Any
-    """The device's own dataclass of the loops that were chosen."""
+    """The schedule of the code, as in `Schedules`."""
     packs: dict[str, Packing]
-    """How each shared operand is packed, by name."""
+    """The layout of each shared operand, by its name."""
     flops_per_row: int
-    """Of its matrix products (a multiplication and an addition count as two); 0 if it has none."""
+    """The floating-point operations of its matrix products, as `flops` counts them; 0 if it has none."""
     code: C
-    """For the device that it was emitted for."""
+    """The code for the device that the kernel was emitted for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from backends.acrobat.core.ops import ITEMWISE
 from backends.acrobat.core.units import Instr, Kernel, Mode, displacements
 
 Operand: TypeAlias = tuple[str, Any]
-"""A C++ pointer and its shape, or a literal and None."""
+"""An operand in C++: the name of a pointer and its shape, or a literal and None."""
 
 SCALAR = {
     "add": "{0} + {1}",

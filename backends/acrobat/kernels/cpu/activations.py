@@ -34,9 +34,9 @@ LARGEST = 3.4028234663852886e38
 SMALLEST = 1.1754943508222875e-38
 
 EXP2_FLOOR = (1.877576677e-03, 8.989340172e-03, 5.582631789e-02, 2.401536171e-01, 6.931530732e-01, 9.999999251e-01)
-"""2**f on [0, 1), highest power first."""
+"""The polynomial for 2**f on [0, 1), highest power first."""
 EXP2_ROUND = (1.327647200e-03, 9.675541395e-03, 5.550713274e-02, 2.402211972e-01, 6.931469671e-01, 1.000000072e00)
-"""2**f on [-1/2, 1/2]."""
+"""The polynomial for 2**f on [-1/2, 1/2], highest power first."""
 ERFC = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
 """Abramowitz and Stegun 7.1.26: erfc(z) = exp(-z*z) * t * ERFC(t) with t = 1 / (1 + 0.3275911 z), error 1.5e-7."""
 LOG = (

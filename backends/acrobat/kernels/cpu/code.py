@@ -24,7 +24,7 @@ Expr: TypeAlias = Any
 """A TVM expression, or a Python number."""
 
 EXTENT = 1 << 40
-"""Declared size of buffers over pointers: offsets are not checked."""
+"""The declared size of buffers over pointers. Nothing checks offsets against it."""
 
 
 def i64(value: Expr) -> Expr:

@@ -30,7 +30,7 @@ INFINITY = float("inf")
 LINE = 16
 """Elements of a cache line."""
 AHEAD = 64
-"""So many lines of an operand's next row are fetched ahead, at most."""
+"""The most cache lines of an operand's next row that are prefetched."""
 
 Function = Callable[[Bundle], Bundle]
 
@@ -44,7 +44,7 @@ REDUCTIONS: dict[str, tuple[Combine, float]] = {
     "list_max": (maximum, -INFINITY),
     "list_min": (minimum, INFINITY),
 }
-"""How a list's items are combined, and what there is for none."""
+"""How the items of a list are combined, and the result for a list without items."""
 
 
 def words(t: Any) -> tuple[int, ...]:
@@ -150,7 +150,7 @@ class RowWriter:
                         code.prefetch(base, plus(start, times(line, LINE)))
 
     def _room(self, shape: Sequence[int]) -> Strided:
-        """Scratch for a tensor."""
+        """Reserves scratch for a tensor of this shape."""
         start = self.scratch_size
         self.scratch_size += -(-prod(shape) // 16) * 16
         return Strided(self.interface.scratch, start, shape)

@@ -16,16 +16,16 @@ from backends.acrobat.kernels.cpu.target import CpuTarget, Tile
 from backends.acrobat.kernels.plan import Gemm, Product, plan_gemm, plan_product
 
 GROUP = 4
-"""Panels in a part by default, at most."""
+"""The most panels of a part by default."""
 MIN_BLOCK = 48
 DOT_ROWS = 3
-"""Up to so many rows, transposing costs more than it saves."""
+"""Up to so many rows of the left operand, transposing the right one costs more than it saves."""
 MAIN_ROWS = (8, 6, 4, 7, 5, 3, 2, 1, 10, 12, 14)
 PREFETCH = 8
 PREFETCH_ROWS = 3
-"""Tiles of more rows have enough to do while weights come."""
+"""Tiles of more rows need no prefetching: they compute enough while weights are loaded."""
 PREDICTABLE = 0.05
-"""Predictions that are nearer together than this (natural logarithm) count as equal."""
+"""Predicted times whose natural logarithms differ by less than about this count as equal."""
 
 Order = Literal["panels", "rows"]
 
@@ -43,7 +43,7 @@ class KernelSchedule:
     block: int = 0
     """GEMM: rows of a block, a multiple of `rows`."""
     rest: tuple[int, ...] = ()
-    """GEMM: rows of the tiles for rows that are left over, falling to 1; their panels follow from the registers."""
+    """GEMM: rows of the tiles for rows that are left over, falling to 1. The registers determine their panels."""
     order: Order = "panels"
     """GEMM: which of the tile loops is the outer one within a part."""
     prefetch: int = 0

@@ -25,16 +25,16 @@ from backends.acrobat.kernels.cpu.values import Formula, ListItems, Strided
 from backends.acrobat.kernels.cpu.vectors import Bundle, first_lanes, load_vector, splat, store_vector, typed
 
 CHUNK = 64
-"""Items whose scores are kept at once."""
+"""The items of a list whose scores are in scratch at once."""
 GROUP = 8
-"""Items whose scores are computed side by side for one query, and accumulators of a weighted sum: so many independent chains of
-fused multiplications and additions keep the units busy."""
+"""How many scores of one query are computed side by side, and how many accumulators a weighted sum has: so many independent
+chains of fused multiplications and additions keep the units busy."""
 LOWEST = -3.4028234663852886e38
-"""Taken from scores in place of minus infinity, so that a masked item has the share 0, and a list of none but such NaN."""
+"""The first highest score, in place of minus infinity: a masked item (-inf) gets the share 0, a list of such items NaN."""
 
 Scores = Callable[[Expr, Expr, Expr], Sequence[Expr]]
-"""Puts the scores of a chunk into scratch: those of head `h`, of `size` items from item `first` on. Gives a vector for each
-query whose lanes have the highest score among them. A NaN may be left out: its share is NaN whatever is taken from it."""
+"""Called with (h, first, size), writes the scores of head `h` of `size` items from item `first` on to scratch. Returns a vector
+for each query, whose largest lane is its highest score. NaN need not count: its share is NaN whatever is subtracted."""
 
 
 class SegmentWriter:

@@ -38,10 +38,10 @@ from backends.acrobat.kernels.cpu.vectors import Bundle, load_vector, splat, sto
 TILE = 4
 """Queries that are computed together."""
 FEWEST, MOST = 4, 64
-"""Rows of a run. Fewer are computed one by one: transposing the keys would cost more than it saves."""
+"""The rows of a run. Fewer rows are computed one by one, since transposing the keys would cost more than it saves."""
 
 Line = Callable[[Expr], tuple[Strided, Strided]]
-"""The query and the place of the result of a row of the run."""
+"""Gives the query and the place of the result of a row, by its number in the run."""
 
 
 class SharedAttentionWriter:

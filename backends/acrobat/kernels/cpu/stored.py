@@ -17,7 +17,7 @@ from backends.acrobat.core.folders import cache_folder
 from backends.acrobat.core.kept import Entry, read, write
 
 SOURCES = (Path(__file__).parent.parent, Path(__file__).parent.parent.parent / "core")
-"""The folders of the templates and of what they are written with."""
+"""The folders of the templates, and of the modules that they are written with."""
 
 
 @cache

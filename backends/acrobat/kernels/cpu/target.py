@@ -33,13 +33,13 @@ class Registers:
 
     count: int
     accumulators: int
-    """How many of them a tile for the rows that are left over may take for its sums."""
+    """How many registers the sums of a tile for left-over rows may take."""
     least_sums: int
-    """Tiles with fewer sums wait for their additions."""
+    """Tiles with fewer sums would wait for the latency of their additions, so tuning leaves them out."""
     product_rows: int
-    """Rows of the tile of a product of two row operands."""
+    """The rows of a tile of a product of two row operands."""
     tiles: tuple[Tile, ...]
-    """The default tile of a product with a weight, by the number of gates, from 1."""
+    """The default tiles of products with a shared weight, for 1, 2, 3, ... gates."""
 
 
 AVX512_REGISTERS = Registers(
@@ -57,7 +57,7 @@ AVX2_REGISTERS = Registers(
     tiles=(Tile(6, 2), Tile(6, 1), Tile(4, 1), Tile(3, 1), Tile(2, 1), Tile(2, 1), Tile(1, 1), Tile(1, 1)),
 )
 SECOND_LEVEL = 1 << 20
-"""Bytes of a second-level cache where the system does not tell them."""
+"""The bytes of the second-level cache that are assumed if the system does not tell them."""
 
 
 @dataclass(frozen=True, slots=True)

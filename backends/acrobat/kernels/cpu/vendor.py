@@ -19,7 +19,7 @@ from backends.acrobat.kernels.packing import PLAIN, Packing
 from backends.acrobat.kernels.reference import parameters
 
 COLUMNS = 16
-"""Columns of a part: threads share a product by parts where it has few rows."""
+"""The columns of a part. Threads share a product of few rows by its parts."""
 
 
 @dataclass(frozen=True, slots=True)

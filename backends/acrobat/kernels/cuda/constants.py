@@ -17,9 +17,9 @@ from backends.acrobat.kernels.cuda.target import CudaTarget, Driver
 
 THREADS = 256
 FEW, MANY = 100, 2100
-"""How often the two launches do it."""
+"""How often the two launches do what is measured."""
 SUMS = 16
-"""Independent sums of a thread, so that multiply-adds do not wait for each other."""
+"""The independent sums of a thread: so many that multiply-adds do not wait for each other."""
 
 TEXT = f"""
 #include "device.cuh"

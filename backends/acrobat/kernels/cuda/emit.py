@@ -15,9 +15,9 @@ from backends.acrobat.kernels.interface import CudaCode, Emitted, Schedules, Var
 from backends.acrobat.options import Kernels
 
 SHARED_HEADER = 1024
-"""Bytes of shared memory before what the kernels use: the arguments of two steps, and three steps."""
+"""The bytes of shared memory that the walker uses, before those of kernels: arguments of two steps, and three steps."""
 MOST_ARGUMENTS = 58
-"""Members that a kernel's arguments may have."""
+"""The most members that the struct of a kernel's arguments may have."""
 
 
 @cache

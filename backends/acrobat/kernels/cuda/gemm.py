@@ -26,7 +26,7 @@ class WrittenText:
     shared_bytes: int
     packs: dict[str, Packing]
     blocks: int = 0x7FFFFFFF
-    """Blocks that may compute tiles at once: fewer if each has memory of its own."""
+    """The most blocks that may compute tiles at once; limited if each block has memory of its own."""
 
 
 def plan_of(kernel: Kernel) -> tuple[Gemm, int] | None:
@@ -97,7 +97,7 @@ def few_shared(plan: Gemm, schedule: CudaSchedule) -> int:
 
 
 POLICY: Mapping[Precision, str] = {"fp32": "Exact", "tf32": "Tf32", "bf16": "Bf16"}
-"""How tiles are multiplied, by the name of a class in mma.cuh."""
+"""The struct in mma.cuh by which a precision multiplies tiles."""
 STEP_PAD = {2: 12, 4: 4}
 """Tiled::kStepPad of tiled.cuh, by the number of gates."""
 

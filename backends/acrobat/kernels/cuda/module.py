@@ -9,11 +9,11 @@ from backends.acrobat.kernels.cuda.emit import MOST_ARGUMENTS, SHARED_HEADER
 from backends.acrobat.kernels.interface import CudaCode, Emitted
 
 BUILT_IN = ("copy_rows", "flag")
-"""The kernels that every module begins with."""
+"""The built-in kernels, with which every module begins (copies.cuh)."""
 BUILT_INS = len(BUILT_IN)
 
 HEADERS = ("device.cuh", "few.cuh", "mma.cuh", "tiled.cuh", "dots.cuh", "rowwise.cuh", "copies.cuh")
-"""What the text includes, beside this module's file."""
+"""The headers that a module's text includes. They lie beside this file."""
 
 STEP = f"""
 // One call of a kernel, within a schedule. `args` is the device's address of the kernel's arguments, `barrier` whether all

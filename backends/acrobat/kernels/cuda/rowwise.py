@@ -18,7 +18,7 @@ from backends.acrobat.kernels.cuda.values import Index, Values, is_pure
 from backends.acrobat.kernels.packing import PLAIN
 
 ELEMENTS_EACH = 2
-"""Elements of a thread, where a row has many."""
+"""How many elements each thread computes if a row has many."""
 
 
 def schedule_of(kernel: Kernel) -> CudaSchedule:

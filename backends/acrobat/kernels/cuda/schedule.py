@@ -13,19 +13,19 @@ from backends.acrobat.options import Precision
 THREADS = 256
 WARPS = 8
 LANES = 4
-"""Units of a panel: what one load of four weights brings."""
+"""The units of a panel, since one load reads four weights."""
 FEW_VALUES = 64
-"""Sums of a thread at most, in registers."""
+"""The most sums that a thread keeps in registers with the template `few`."""
 VARIANTS = 3
-"""At most so many tile shapes of one kernel: each is code of its own in the walker."""
+"""The most tile shapes of one kernel, since each adds code to the walker."""
 WORTH = 0.05
 """What a further variant must save on average over all numbers of rows (natural logarithm of the time)."""
 
 KEPT_UP = {2: 0.35, 4: 0.55, 8: 0.75}
-"""Of 128 multiply-adds a cycle, what the tiled template keeps up by its number of rows (RT); not measured on any device yet."""
+"""The share of 128 multiply-adds a cycle that the tiled templates reach, by their rows (RT); not measured on any device yet."""
 ON_TENSOR_CORES = {2: 1.6, 4: 2.4, 8: 3.2}
-"""The same for TF32 and bfloat16. These are bounded by reads of the operands from shared memory, 16 to 20 words of a lane for
-each 8 instructions, and far from what tensor cores can do."""
+"""The same for TF32 and bfloat16. It is bounded by reads of the operands from shared memory (a lane reads 16 to 20 words for 8
+instructions) and far below what tensor cores can do."""
 
 Template = Literal["few", "many", "both", "dots", "columns", "elements", "slices", "general"]
 

@@ -13,20 +13,20 @@ from backends.acrobat.kernels.cuda.text import ELEMENTWISE, Addresses, indented,
 from backends.acrobat.kernels.cuda.values import Index, Values, is_pure
 
 EACH = 32
-"""Elements of a slice that a thread has at most."""
+"""The most elements of a slice that a thread keeps in registers."""
 ALONG = ("softmax", "layer_norm", "sum", "mean", "max", "argmax")
-"""The reductions that this template and the general one know."""
+"""The reductions along a dimension, which this template and the general one can write."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlicePlan:
     leading: tuple[int, ...]
-    """The dimensions that the slices are numbered by."""
+    """The extents of all dimensions but the last: the slices are numbered by them."""
     length: int
     width: int
-    """Threads for each slice."""
+    """The threads that compute a slice: 32 or 256."""
     kinds: dict[str, str]
-    """Of each value that is not pure: "vector" (an element of the slice to each) or "scalar" (one for the slice)."""
+    """For reductions and what depends on them: "vector" (a value for each element of a slice) or "scalar" (one for all)."""
 
     @property
     def outer(self) -> int:
@@ -46,7 +46,7 @@ def reduced_along(instr: Instr, kernel: Kernel) -> int | None:
 
 
 def plan_slices(kernel: Kernel) -> SlicePlan | None:
-    """The plan, or None if the kernel is of another form."""
+    """How to compute the kernel slice by slice, or None if it has another form."""
     reductions = [i for i in kernel.body if i.op in ALONG]
     if not reductions:
         return None

@@ -13,9 +13,9 @@ LIBRARY = "libcuda.so.1"
 DRIVER = "ACROBAT_CUDA_DRIVER"
 """The environment variable that names another driver's library, such as the emulated one of the tests."""
 EMULATED = "emulated"
-"""The architecture of a device whose driver runs kernels on the processor; the device's name begins with it."""
+"""The architecture of a device whose driver runs kernels on the processor. The name of such a device begins with it."""
 OLDEST = (8, 0)
-"""The compute capability that kernels need: asynchronous copies to shared memory, and a grid-wide launch."""
+"""The oldest compute capability with what kernels need: asynchronous copies to shared memory, cooperative launches."""
 
 CAPABILITY_MAJOR, CAPABILITY_MINOR, MULTIPROCESSORS, SHARED_MEMORY, SECOND_LEVEL, COOPERATIVE = 75, 76, 16, 97, 38, 95
 """Numbers of `CUdevice_attribute`, as NVIDIA's reference of the driver API lists them."""
@@ -36,7 +36,7 @@ class CudaTarget:
     shared: int
     second_level: int
     precision: Precision = "fp32"
-    """What products of many rows may round their operands to: part of the target, since kernels differ by it."""
+    """The precision that products of many rows may round operands to. It is part of the target since kernels depend on it."""
 
     device: ClassVar[str] = "cuda"
 

@@ -31,14 +31,14 @@ ELEMENTWISE = {
     "equal": "float({0} == {1})",
     "where": "{0} != 0.0f ? {1} : {2}",
 }
-"""C++ for the element-wise operations, in float32, of expressions in brackets."""
+"""The element-wise operations in C++, in float32. Operands are put in as names or expressions in brackets."""
 
 OVER_LISTS = {
     "list_sum": ("0.0f", "{0} + {1}"),
     "list_max": ("-INFINITY", "{1} > {0} || {1} != {1} ? {1} : {0}"),
     "list_min": ("INFINITY", "{1} < {0} || {1} != {1} ? {1} : {0}"),
 }
-"""The operations that make one tensor of a list of tensors, element by element: what they begin with, and how an item joins."""
+"""The operations that combine the tensors of a list element by element: the initial value, and how an item is added to it."""
 
 
 def members(kernel: Kernel, out_mode: Mode) -> list[str]:

@@ -65,7 +65,7 @@ class Values:
         self.instance = instance
         self.instrs = {i.name: i for i in kernel.body}
         self.stored: dict[str, str] = {}
-        """Values that are in memory: a pointer to their elements."""
+        """The C++ name of a pointer to the elements of each value that is in memory."""
         self.lines: list[str] = []
         self.known: dict[tuple[str, str], str] = {}
         self.count = 0

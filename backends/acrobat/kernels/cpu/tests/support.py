@@ -24,7 +24,7 @@ from backends.acrobat.kernels.interface import Emitted
 from backends.acrobat.kernels.packing import pack
 
 UNTOUCHED = np.float32("nan")
-"""What lies between operands: NaN, so that reading it shows."""
+"""The value of memory between operands: NaN, so that a wrong read shows in the results."""
 HERE = CpuTarget.detect()
 NARROW = CpuTarget("x86-64-v3", 8)
 TARGETS = [HERE, NARROW] if HERE.lanes == 16 else [HERE]

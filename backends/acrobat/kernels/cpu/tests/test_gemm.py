@@ -40,7 +40,7 @@ def gated(count: int, width: int, inputs: int = 19) -> Kernel:
 
 
 def sliced_after() -> Kernel:
-    """Element-wise work before the gates are taken apart."""
+    """Element-wise work on a whole product, of which the results are slices."""
     b = Builder(param("x", G, 20), param("h", G, 20), param("w", S, 48, 40), param("u", S, 48))
     y = b("sigmoid", b("add", b("linear", b("cat", "x", "h", dim=0), "w"), "u"))
     return b.kernel(*(b("slice", y, dim=0, start=24 * i, stop=24 * i + 24) for i in range(2)))

@@ -72,7 +72,7 @@ def test_scores_that_are_masked_large_or_no_numbers() -> None:
 
 
 SHARED = ((1, 9), (FEWEST - 1, 20), (FEWEST, 3), (2 * TILE + 1, 17), (FEWEST + 1, 0), (TILE + 2, CHUNK + 5), (MOST + 6, 30))
-"""Rows that share their lists, and how long these are."""
+"""Pairs of a number of rows that share their lists, and the length of these lists."""
 
 
 def with_shared_lists(kernel: Kernel) -> Run:

@@ -1,4 +1,4 @@
-"""What an estimate of the time counts."""
+"""The estimate of a mini-batch's time: which barriers, steps, tiles and operations it counts."""
 
 from __future__ import annotations
 

@@ -160,7 +160,7 @@ def test_argmax_takes_the_first_of_equals_and_the_first_nan() -> None:
 
 
 WORDS = {S: 1, G: 2, C: 2, L: 3}
-"""Members of the arguments for a parameter of a mode."""
+"""How many members of the arguments a param of each mode has."""
 
 
 def test_a_walk_runs_steps_in_order() -> None:

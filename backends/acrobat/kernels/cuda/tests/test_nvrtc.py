@@ -20,7 +20,7 @@ from workloads.spec import loaded
 from workloads.tests.conftest import NAMES, spec
 
 CHEAP = ("treelstm", "mvrnn", "drnn", "berxit")
-"""Between them they have all templates."""
+"""Workloads that need all templates between them."""
 
 
 def kernels_of(name: str, size: str, target: CudaTarget) -> list[Emitted[CudaCode]]:

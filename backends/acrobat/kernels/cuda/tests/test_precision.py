@@ -15,7 +15,7 @@ from backends.acrobat.kernels.interface import CudaCode, Emitted
 from backends.acrobat.options import Precision
 
 FRACTION: dict[Precision, int] = {"tf32": 10, "bf16": 7}
-"""Bits that are left of float32's 23."""
+"""The bits of fraction that each precision keeps of float32's 23."""
 
 
 def rounded(values: np.ndarray, precision: Precision) -> np.ndarray:
@@ -26,7 +26,7 @@ def rounded(values: np.ndarray, precision: Precision) -> np.ndarray:
 
 
 def in_place(run: Run, precision: Precision) -> None:
-    """Rounds all operands, so that nothing is left to round."""
+    """Rounds all operands in place, so that kernels have nothing left to round."""
     run.weights = {name: rounded(w, precision) for name, w in run.weights.items()}
     for values in run.operands.values():
         for value in values:

@@ -1,4 +1,4 @@
-"""The emulated CUDA driver, built when it is first wanted."""
+"""The emulated CUDA driver, which is built when it is first needed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Emulated:
         self._lib.emulated_attribute(number, value)
 
     def version(self, value: int) -> None:
-        """The driver's version: 13000 is CUDA 13.0."""
+        """Sets the driver's version: 13000 is CUDA 13.0."""
         self._lib.emulated_version(value)
 
     def memory(self, size: int) -> None:

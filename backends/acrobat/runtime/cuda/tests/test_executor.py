@@ -103,7 +103,7 @@ MISTAKES = {
         *("plan", "return cx_.place(elements);", "cx_.tensors.release_to(mark_); return cx_.place(elements);", "explicit"),
     ),
 }
-"""What is wrong: the part, its text, what stands there instead, the case that then fails."""
+"""For each mistake: the part, the text that is replaced in it, the replacement, and the case that then fails."""
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

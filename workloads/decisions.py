@@ -1,8 +1,8 @@
-"""Simulated tensor-dependent decisions that every system and every schedule takes alike (architecture: 4.3).
+"""Simulated tensor-dependent decisions, the same in every system and in every order of execution.
 
-A real model's decision depends on trained weights; with random weights it would be degenerate. So a model waits on the real
-tensor value, as it must, and then takes a choice hashed from `key`, an explicit host integer that it splits along its own
-calls as JAX's keys are. Nothing is drawn in schedule order. `real=True` takes the value's own choice instead.
+Real decisions need trained weights; with random weights nearly all would be alike. So a model waits for the tensor's value, as
+it must, but then takes a choice hashed from `key`, an integer of the instance. It splits the key along its calls, as JAX
+programs do, so that no choice depends on the order of the calls. With `real=True` the value itself decides.
 
 All of it is plain integer arithmetic that stays inside 63 bits, so a compiler with 64-bit integers gives the same numbers.
 """
@@ -21,7 +21,7 @@ def mix(x: int) -> int:
 
 
 def split(key: int, branch: int) -> int:
-    """The key of child `branch` of `key`: distinct calls get distinct keys whatever order they run in."""
+    """The key of child `branch` of `key`. Different calls get different keys (but for hash collisions), in whatever order."""
     return mix(key ^ mix(branch + 0x51ED27))
 
 
@@ -31,7 +31,7 @@ def choose(key: int, low: int, high: int) -> int:
 
 
 def decide(score: Tensor, low: int, high: int, key: int, real: bool) -> int:
-    """Wait for `score`, a probability in a tensor of one element, then choose an integer in [low, high] (both included)."""
+    """Wait for `score`, a probability in one element; then an integer from `low` to `high`, by it if `real`, else by `key`."""
     value = score.item()
     if real:
         return low + min(int(value * (high - low + 1)), high - low) if high > low else low

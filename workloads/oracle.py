@@ -16,9 +16,9 @@ from workloads.structures import arrays, map_tensors
 
 
 def answers(workload: Workload, size: str, seed: int, instances: Sequence[Any], within_s: float | None = None) -> list[Answer]:
-    """Of each instance the output in float64, the scores behind it where the output is an index, and how far the same model in
-    float32 is off; of lists of choices how near these were. `seed` draws the parameters. After `within_s` seconds the remaining
-    instances are left out, but never the first."""
+    """One answer for each instance, from the model with the parameters of `seed`: the output in float64, the scores behind it
+    if it is an index, the error of the same model in float32 (`bench.verify.rms`), and the margins of the choices if it is a
+    list of choices. After `within_s` seconds the remaining instances are left out, but never the first."""
     exact, usual = loaded(workload, size, seed, torch.float64), loaded(workload, size, seed, torch.float32)
     found: list[Answer] = []
     until = None if within_s is None else monotonic() + within_s

@@ -1,4 +1,4 @@
-"""Model parameters drawn from a seed, each from a stream of its own name: adding one parameter changes no other."""
+"""Random model parameters. Each has its own stream of numbers, made from the seed and its name: a new one changes no other."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def stream(seed: int, name: str) -> np.random.Generator:
 
 
 def draw(model: nn.Module, seed: int, gains: Mapping[str, float]) -> dict[str, np.ndarray]:
-    """A state dict for `model` (its own values are not read, so it may lie on the meta device).
+    """A random state dict for `model`, whose values are not read, so that it may lie on the meta device.
 
-    Normal around zero: the weights of a Linear with standard deviation gain / sqrt(inputs), so that unit inputs give outputs of
-    size `gain`, embeddings with `gain`, biases with 0.1 of it, other vectors with it; a LayerNorm's weight is around one, with
-    0.1. `gains` holds what is not 1, by the name of the module or of the bare parameter.
+    Values are normal around 0, with a standard deviation of gain / sqrt(inputs) for the weight of a Linear (so that inputs of
+    size 1 give outputs of size gain), of 0.1 gain for a bias, and of gain for other parameters. The weight of a LayerNorm is
+    normal around 1 with 0.1. `gains`: the gains that are not 1, by path of the module or name of the model's own parameter.
     """
     from torch import nn
 

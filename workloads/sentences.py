@@ -19,17 +19,15 @@ MEAN_LENGTH, SPREAD_LENGTH, MIN_LENGTH, MAX_LENGTH = 23.0, 13.1, 1, 144
 
 
 def take(data: str | Shuffled | None, random: np.random.Generator, vocabulary: int, n: int) -> list[list[int]]:
-    """`n` sentences of the file `data`; without one, generated sentences."""
+    """`n` sentences of the file `data`; if it is None, generated sentences. A sentence is a list of word ids."""
     if data is None:
         return list(islice(generate(random, vocabulary), n))
     return read(data, vocabulary, n)
 
 
 def read(path: str | Path | Shuffled, vocabulary: int, n: int) -> list[list[int]]:
-    """The first `n` sentences of the file, one a line, starting over where there are fewer.
-
-    Tokens stand between blanks; of `word|tag` only the word counts. Empty lines are left out.
-    """
+    """The first `n` sentences of the file, one a line, beginning again if it has fewer. Blanks separate tokens; of `word|tag`
+    only the word counts. Blank lines are left out. Raises DataError."""
     sentences = [
         [word_id(token.rpartition("|")[0] or token, vocabulary, path) for token in line.split()] for _, line in lines(path)[:n]
     ]
@@ -43,7 +41,7 @@ def check(path: str | Path) -> None:
 
 
 def generate(random: np.random.Generator, vocabulary: int) -> Iterator[list[int]]:
-    """Sentences without end. Words by Zipf's law; lengths log-normal, cut to WikiNER's range."""
+    """Endlessly many random sentences. Words follow Zipf's law; lengths are log-normal, cut to WikiNER's range."""
     spread = np.log1p((SPREAD_LENGTH / MEAN_LENGTH) ** 2)
     while True:
         length = np.rint(random.lognormal(np.log(MEAN_LENGTH) - spread / 2, spread**0.5))

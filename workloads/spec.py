@@ -1,7 +1,7 @@
 """What the workloads' specifications share: everything of `bench.contract.Workload` that follows from a table of sizes.
 
-The harness's own process imports the specifications to check what it was asked for, and torch takes a second to import: so
-torch and the models are imported where they are used.
+The harness's own process imports the specifications to check its arguments, and importing torch takes a second, so torch and
+the models are imported inside the functions that use them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ Decisions = Literal["simulated", "real"]
 
 
 class ModelSpec(ABC):
-    """A workload whose sizes are rows of the model's constructor arguments. The size `tiny` is for tests."""
+    """A workload whose sizes are sets of arguments (`shapes`) of the model's constructor. The size `tiny` is for tests. `gains`
+    are the sizes of parameters that are not 1 (`workloads.parameters.draw`)."""
 
     name: str
     sizes: Sequence[str] = ("tiny", "small", "large")
@@ -42,7 +43,7 @@ class ModelSpec(ABC):
         return draw(self.made(size, device="meta"), seed, self.gains)
 
     def made(self, size: str, device: str) -> nn.Module:
-        """The model with parameters that have shapes and no values."""
+        """The model on `device`, its parameters not initialised."""
         import torch
 
         from workloads.uninitialised import Uninitialised
@@ -51,7 +52,7 @@ class ModelSpec(ABC):
             return self.build(**self.shape(size))
 
     def load(self) -> None:
-        """Import torch and the model now, so that it is not taken for a part of compiling it."""
+        """Import torch and the model's module, so that their import does not count as compile time."""
         importlib.import_module(f"{type(self).__module__.rpartition('.')[0]}.model")
 
     def check(self) -> None:  # noqa: B027  most have nothing to check
@@ -61,7 +62,7 @@ class ModelSpec(ABC):
         return self.samples(self.shape(size), stream(seed, f"{self.name} instances"), n)
 
     def unseen(self, size: str, seed: int, n: int) -> list[Any]:
-        """As `instances`, and of a data file its lines in an order drawn from `seed`, with other words."""
+        """As `instances`; but the lines of a data file come in an order drawn from `seed`, and each word has another id."""
         other: Any = copy.copy(self)
         data = getattr(self, "data", None)
         if data is not None:
@@ -70,11 +71,11 @@ class ModelSpec(ABC):
         return found
 
     def margins(self, model: Any, instance: Any) -> list[float] | None:
-        """Few models answer with lists of choices."""
+        """None: only workloads whose outputs are lists of choices override this (`bench.contract.Workload`)."""
         return None
 
     def scores(self, model: Any, instance: Any) -> Any:
-        """None: the output is compared as it is. Models that answer with indices override this."""
+        """None: outputs are compared as they are. Workloads whose outputs are indices override this."""
         return None
 
     def shape(self, size: str) -> Mapping[str, int]:
@@ -84,7 +85,7 @@ class ModelSpec(ABC):
 
     @abstractmethod
     def build(self, **shape: int) -> nn.Module:
-        """The model, on whatever device is the default."""
+        """The model with these constructor arguments, on torch's default device."""
 
     @abstractmethod
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Instances and outputs are nested structures (dataclasses, lists, tuples) with tensors in them: maps over those."""
+"""Functions on instances and outputs, which are nested structures (dataclasses, lists, tuples) with tensors in them."""
 
 from __future__ import annotations
 

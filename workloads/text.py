@@ -22,7 +22,7 @@ class DataError(ValueError):
 
 @dataclass(frozen=True)
 class Shuffled:
-    """A data file of which nobody has seen the instances: its lines in an order drawn from `seed`, its words others."""
+    """A data file as new instances: its lines in an order drawn from `seed`, and each word with another id."""
 
     path: str
     seed: int
@@ -32,7 +32,8 @@ class Shuffled:
 
 
 def lines(path: str | Path | Shuffled) -> list[tuple[int, str]]:
-    """The lines with something on them, with their numbers. There is at least one. A byte order mark is no part of them."""
+    """The lines that are not blank, each with its number from 1 on; a byte order mark is dropped. Raises DataError if there are
+    none or the file cannot be read as UTF-8."""
     if isinstance(path, Shuffled):
         found = lines(path.path)
         return [found[i] for i in np.random.default_rng(path.seed).permutation(len(found))]
@@ -56,7 +57,7 @@ def lines(path: str | Path | Shuffled) -> list[tuple[int, str]]:
 
 
 def check_words(words: Iterable[tuple[str, int]], where: str) -> None:
-    """Refuse a line that is too long to be one sentence. `words`: each with the position in the line where it starts."""
+    """Raises DataError for a line that is too long to be one sentence. `words` are (word, position in the line from 0 on)."""
     for count, (word, at) in enumerate(words, 1):
         if len(word) > MAX_LETTERS:
             raise DataError(f"{where}:{at + 1}: a word of {len(word)} letters; {MAX_LETTERS} are the most")
@@ -65,11 +66,11 @@ def check_words(words: Iterable[tuple[str, int]], where: str) -> None:
 
 
 def word_id(word: str, vocabulary: int, source: object = None) -> int:
-    """The row of a word: a hash that is the same in every process and every file, apart from those that are shuffled."""
+    """The id of a word, from 0 to `vocabulary` - 1: a hash, the same in every process. A `Shuffled` source gives other ids."""
     renamed = f"{source.seed} {word}" if isinstance(source, Shuffled) else word
     return crc32(renamed.encode()) % vocabulary
 
 
 def draw_words(random: np.random.Generator, n: int, vocabulary: int) -> list[int]:
-    """`n` ids of which the one of rank r is drawn in proportion to about 1 / r, as words are (Zipf)."""
+    """`n` random ids by Zipf's law: the probability of id k is about proportional to 1 / (k + 1)."""
     return [int((vocabulary + 1) ** u) - 1 for u in random.random(n)]

@@ -19,7 +19,7 @@ from workloads.text import DataError, Shuffled, check_words, draw_words, lines, 
 
 @dataclass(frozen=True)
 class Lengths:
-    """Words of generated sentences: normal with `mean` and `spread`, cut to between `least` and `most`."""
+    """How long generated sentences are, in words: normal with `mean` and standard deviation `spread`, cut to [least, most]."""
 
     mean: float
     spread: float
@@ -50,25 +50,24 @@ def take(
     n: int,
     lengths: Lengths = TREEBANK,
 ) -> list[Any]:
-    """`n` trees of the file `data`; without one, generated trees over sentences of such `lengths`."""
+    """`n` trees of the file `data`; if it is None, generated trees over sentences of such `lengths`. `leaf` makes a leaf from a
+    word id, `node` an inner node from its two subtrees, as in all functions below."""
     if data is None:
         return list(islice(generate(random, vocabulary, leaf, node, lengths), n))
     return read(data, vocabulary, leaf, node, n)
 
 
 def read(path: str | Path | Shuffled, vocabulary: int, leaf: Leaf, node: Node, n: int) -> list[Any]:
-    """The first `n` trees of the file, one a line, starting over where there are fewer. Labels are dropped.
-
-    `(3 (2 good) (2 film))`: every bracket has a label, then a word or two trees.
-    """
+    """The first `n` trees of the file, one a line, beginning again if it has fewer. Labels are dropped. In a line such as
+    `(3 (2 good) (2 film))` every bracket has a label, then a word or two trees. Raises DataError."""
     trees = [parse(line, f"{path}:{number}", vocabulary, leaf, node, source=path) for number, line in lines(path)[:n]]
     return list(islice(cycle(trees), n))
 
 
 def check(path: str | Path, pairs: bool = False) -> None:
-    """Read the whole file. Raises DataError with the place of what is wrong: brackets that do not match, a node with other
-    parts than a word or two trees, a number as a label that is no class, a tree too large or too deep for a sentence. `pairs`:
-    also a last tree without a partner."""
+    """Read the whole file. Raises DataError with the place of brackets that do not match, of a node that has neither a word nor
+    two trees, of a label that is a number but no class, of a tree too large or too deep for a sentence, and, with `pairs`, of a
+    last tree without a partner."""
     found = lines(path)
     if pairs and len(found) % 2:
         raise DataError(f"{path}:{found[-1][0]}: the last of {len(found)} trees has no partner: every two lines are a pair")
@@ -84,8 +83,8 @@ def check(path: str | Path, pairs: bool = False) -> None:
 def parse(
     line: str, where: str, vocabulary: int, leaf: Leaf, node: Node, labels: int | None = None, source: object = None
 ) -> Any:
-    """The tree of one line, built without recursion. `labels`: labels that are numbers must be below it; None takes any.
-    `source`: the file that the line is of, which may rename its words."""
+    """The tree of one line, built without recursion. Labels that are numbers must be below `labels`, unless it is None. `where`
+    names the line in the DataErrors raised; `source` is the file, which may give its words other ids (`word_id`)."""
 
     def fail(position: int, why: str) -> DataError:
         return DataError(f"{where}:{position + 1}: {why}")
@@ -125,14 +124,14 @@ def parse(
 def generate(
     random: np.random.Generator, vocabulary: int, leaf: Leaf, node: Node, lengths: Lengths = TREEBANK
 ) -> Iterator[Any]:
-    """Trees without end. Words by Zipf's law."""
+    """Endlessly many random trees; their words follow Zipf's law."""
     while True:
         leaves = int(np.clip(np.rint(random.normal(lengths.mean, lengths.spread)), lengths.least, lengths.most))
         yield bracket(random, [leaf(word) for word in draw_words(random, leaves, vocabulary)], node)
 
 
 def bracket(random: np.random.Generator, leaves: Sequence[Any], node: Node) -> Any:
-    """A binary tree over `leaves`, most spans of which split off one word or a few at one end."""
+    """A random binary tree over `leaves`, in their order. Most spans split off one word or a few at one end."""
     if len(leaves) == 1:
         return leaves[0]
     split = 1 + int((len(leaves) - 1) * random.random() ** SKEW)

@@ -1,7 +1,7 @@
-"""Modules made without drawing their first parameter values, which nobody would read.
+"""Creating modules without drawing the initial values of their parameters, which are overwritten anyway.
 
-On the meta device drawing them costs a second and a half all the same: there `normal_` is implemented in Python, by a part of
-torch that imports its compiler and sympy.
+Drawing them costs a second and a half even on the meta device: there `normal_` is implemented in Python, by a part of torch
+that imports its compiler and sympy.
 """
 
 from __future__ import annotations

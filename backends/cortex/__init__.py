@@ -1,29 +1,31 @@
-"""Cortex: a compiler for recursive models (Fegade, Chen, Gibbons and Mowry, MLSys 2021), written anew for CPUs.
+"""Cortex: a compiler for recursive models (Fegade, Chen, Gibbons and Mowry, MLSys 2021), implemented here for CPUs.
 
 **What a user writes.** One text for each model, `backends/cortex/<workload>.py`: a leaf case and an inner case over the
 children's states, and what is computed at the roots or at every element (`recursion.py`). Control flow depends on the
 structure only.
 
-**Ahead of time.** The cases are run once on symbols and become expressions. Zeros that stand for missing words or children
-are propagated, products that no child enters are hoisted, products of children's states can be moved into the children
-(`transforms.py`); the rest is grouped into kernels (`grouping.py`) and the recursion becomes one loop nest over wavefronts,
-with a loop of its own for the leaves (`lowering.py`), in C++ (`codegen.py`). Kernels come from ACRoBat's emitters and run on
-its thread pool, so what differs from ACRoBat is the method. Weights are packed when the model is loaded.
+**Ahead of time.** The cases are run once on symbols and become expressions. Zeros that stand for missing words or children are
+propagated, products that use no child's state are hoisted, products of children's states can be moved into the children
+(`transforms.py`). Then operations are grouped into kernels (`grouping.py`) and the recursion becomes one loop nest over
+wavefronts, the sets of nodes of equal height, with a separate loop for the leaves (`lowering.py`), in C++ (`codegen.py`).
+Kernels come from ACRoBat's emitters and run on its thread pool, so the two systems differ in the method only. Weights are
+packed when the model is loaded.
 
 **At run time.** Native code reads the Python objects into flat arrays (`native/structures.h`, counted as `ingest_ms`) and
-numbers the nodes (`native/linearise.h`, `schedule_ms`): those of one height next to each other, leaves after all others, so
+numbers the nodes (`native/linearise.h`, `schedule_ms`): nodes of one height get neighbouring numbers, leaves the last ones, so
 that a wavefront is a range, the check for a leaf is a comparison, and children are found in tables of addresses. Then the
 loop nest runs: no dataflow graph is built, nothing is recorded, and no kernel is looked up.
 
 **What it cannot do.** Control flow that depends on a tensor's value, since the structure is linearised before anything is
-computed: DRNN, NestedRNN, StackRNN and BERxiT are `unsupported`. All states of a node lie in one row found by its number, so a
-leaf whose state is a row of a table has to be copied there (MV-RNN's matrices, TreeFC's vectors): `copied_bytes` and `copy_ms`
-count it. It does no work on the vocabulary at load time, so it is to be compared with ACRoBat's `tables=false`.
+computed: beam, berxit, drnn, nestedrnn, seq2seq and stackrnn are `unsupported`. For crf, lattice, ragged and simtree no
+recursion is written. All states of a node lie in one row found by its number, so a leaf whose state is a row of a table has to
+be copied there (MV-RNN's matrices, TreeFC's vectors): `copied_bytes` and `copy_ms` count it. Nothing is computed on the
+vocabulary at load time, so ACRoBat's `tables=false` is the fair comparison.
 
 **Switches** (`options.py`): `batching`, `specialise`, `propagate`, `hoist`, `fusion`, `dense`, `refactor`, `unroll`, `persist`.
-`refactor` and `unroll` are off by default: they halve the barriers between wavefronts, which is what counts on a GPU, and cost
+`refactor` and `unroll` are off by default: they halve the barriers between wavefronts, which helps most on a GPU, and cost
 products at the leaves or narrower batches. `barriers` and `launches` count what they save.
 
-**Not as in the paper.** The original is built on TVM's lowering and tunes its loops; on GPUs one kernel runs the whole loop
+**Differs from the paper.** The original is built on TVM's lowering and tunes its loops; on GPUs one kernel runs the whole loop
 nest and keeps weights in registers. Here a wavefront is one call of each kernel, and persistence means packing once.
 """

@@ -20,8 +20,8 @@ DECIDED_BY_TENSORS = ("beam", "berxit", "drnn", "nestedrnn", "seq2seq", "stackrn
 
 
 class Cortex:
-    """The switches of `Options` are keywords (backends/cortex/options.py). `isa` is as for ACRoBat. `precision`: only `fp32`;
-    others are refused."""
+    """The switches are those of `Options` (backends/cortex/options.py). `isa`: the instruction set of the kernels, as for
+    ACRoBat. `precision`: only `fp32` is supported."""
 
     name = "cortex"
     packages = ("apache-tvm", "apache-tvm-ffi")

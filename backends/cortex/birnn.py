@@ -1,4 +1,4 @@
-"""BiRNN: two recursions over a sentence, whose leaf is the state before its first and after its last word."""
+"""BiRNN: two recursions over a sentence. The leaf case is the state before the first word, or, backwards, after the last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lowered program as C++: what it is made of (`set_up`), a function for each body, and the loop nest (`run_loops`)."""
+"""Prints a lowered program as C++: `set_up`, which fills the session; a function for each body; the loop nest `run_loops`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KINDS = {Tree: "tree", Chain: "chain", Grid: "grid"}
 
 @dataclass(frozen=True)
 class Shared:
-    """A constant as one kernel wants it."""
+    """A constant, packed as the kernel `symbol` needs it for its parameter `param`; plain, for a copy, if both are empty."""
 
     constant: int
     symbol: str
@@ -24,7 +24,8 @@ class Shared:
 
 @dataclass
 class Tables:
-    """Which tables of addresses the bodies of a recursion read, in the order of their numbers."""
+    """The tables of addresses that the bodies of a recursion read; an entry's index is its number in the C++. `child`: the slot
+    and the start of the state in its row; `each`: the start of the state; `word`: the number of the table of words."""
 
     child: list[tuple[int, int]] = field(default_factory=list)
     each: list[int] = field(default_factory=list)
@@ -32,7 +33,7 @@ class Tables:
 
 
 class Generator:
-    """`emitted` are the kernels of the calls. `source()` also fills `shared`, the weights in the order of `s.weights`."""
+    """`emitted`: the kernel of each call. `source()` gives the C++ and fills `shared`, the weights in `s.weights`' order."""
 
     def __init__(self, program: Program, emitted: Mapping[Call, Emitted[CpuCode]]) -> None:
         self.program = program
@@ -121,7 +122,7 @@ class Generator:
     def _operand(
         self, place: Place, recursion: Lowered | None, number: int, sizes: Sequence[tuple[int, bool]]
     ) -> tuple[str, str]:
-        """Start and stride of rows that lie in order; or the table of addresses, and ""."""
+        """C++ for the start and the stride of an operand's rows; or, if they are scattered, the table of addresses, and ""."""
         match place.kind:
             case "zero":
                 return "s.at(s.zeros)", "int64_t{0}"

@@ -1,4 +1,4 @@
-"""DAG-RNN: a recursion over the cells of a grid, outside of which states are zero."""
+"""DAG-RNN: a recursion over the cells of a grid. The leaf case, the state outside of the grid, is zero."""
 
 from __future__ import annotations
 

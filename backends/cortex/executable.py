@@ -1,4 +1,4 @@
-"""A model built and loaded: kernels by ACRoBat's emitters, the loop nest by the C++ compiler, both kept in ACRoBat's cache."""
+"""Builds and loads a model: kernels by ACRoBat's emitters, the loop nest by the C++ compiler, all kept in ACRoBat's cache."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SHARED_OBJECT, MANIFEST, SOURCE = "model.so", "manifest.json", "model.cpp"
 
 
 def build(program: Program, target: CpuTarget, folder: Path | None = None) -> Path:
-    """The folder with the shared object, its C++ and its manifest. Raises BuildError."""
+    """The folder with the shared object, its C++ and its manifest, from the cache or newly built. Raises BuildError."""
     parts = [
         program.describe(),
         repr(target),
@@ -55,7 +55,7 @@ def build(program: Program, target: CpuTarget, folder: Path | None = None) -> Pa
 
 @cache
 def source_hash() -> str:
-    """Of all that decides what is built beside the program."""
+    """A hash of all sources of this project that decide what is built from a program."""
     here = Path(__file__).parent
     emitters = [here.parent / "acrobat" / name for name in ("core", "kernels")]
     files = [*here.glob("*.py"), *NATIVE.glob("*.h"), *POOL]
@@ -90,7 +90,7 @@ def make(program: Program, target: CpuTarget, folder: Path) -> None:
 
 
 def evaluate(value: Value, weights: Mapping[str, np.ndarray], memo: dict[int, np.ndarray]) -> np.ndarray:
-    """A constant, in float64."""
+    """The value of a constant expression, computed in float64. `memo` has the values that are known, by id."""
     if id(value) not in memo:
         if value.op == "weight":
             found = np.asarray(weights[str(value.attributes["name"])], np.float64)
@@ -102,7 +102,7 @@ def evaluate(value: Value, weights: Mapping[str, np.ndarray], memo: dict[int, np
 
 
 class Executable:
-    """`run(instances)` gives one output for each: a tensor, or for sequences and grids lists of them."""
+    """A loaded model. An output is a tensor, or for sequences and grids lists of tensors."""
 
     def __init__(self, program: Program, folder: Path, weights: Mapping[str, np.ndarray], threads: int) -> None:
         import torch
@@ -159,7 +159,7 @@ class Executable:
             self._lib.cortex_add_packing(self._session, self._address(array), target, rows, columns, *layout)
 
     def run(self, instances: Sequence[Any]) -> list[Any]:
-        """Raises ValueError that names the instance which does not fit."""
+        """One output for each instance. Raises ValueError, which names the instance, if one does not fit the structure."""
         if self._session is None:
             raise RuntimeError("this executable was closed; compile the model again")
         if not instances:
@@ -185,14 +185,14 @@ class Executable:
         return {name: values[i] for i, name in enumerate(COUNTERS)}
 
     def close(self) -> None:
-        """Give the memory back; a second time does nothing."""
+        """Free the session's memory and threads; a second call does nothing."""
         if self._session is not None:
             self._lib.cortex_destroy(self._session)
             self._session = None
 
 
 def library(path: Path) -> SimpleNamespace:
-    """The shared object's functions with their types declared."""
+    """The functions of a shared object (native/interface.h), with their types declared."""
     lib = ctypes.PyDLL(str(path))
     void, obj, text, number = ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p, ctypes.c_int64
     declare = {

@@ -1,8 +1,8 @@
 """Fusion: the operations of one loop body become kernels, each with at most one product.
 
-A product opens a kernel. Element-wise operations join the kernel of the operands that are computed last, at its end. Those
-whose operands all lie in memory wait: they join whatever uses them element by element, or become a kernel of their own where
-a product or a sum needs them.
+A product opens a kernel. An element-wise operation joins, at its end, the last kernel that computes one of its operands. If
+all its operands lie in memory, it is first left without a group: it is then computed inside each kernel that uses it element
+by element, and becomes a kernel only where a product or a sum over children needs it in memory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from backends.cortex.transforms import per_child
 
 @dataclass(eq=False)
 class Group:
-    """One kernel. `needs` are the groups whose results it reads, `per_child` says that it has a row for each child."""
+    """One kernel. `needs` are the groups whose results it reads; `per_child` says that it has a row for each child."""
 
     per_child: bool
     members: list[Value] = field(default_factory=list)
@@ -28,7 +28,8 @@ class Group:
 
 
 class Grouping:
-    """`in_memory(value)`: it is an operand as it is. `groups` then are the kernels in an order in which they can run."""
+    """Groups the operations that `results` are made of. `in_memory(value)` says that a value lies in memory, where kernels read
+    it. `groups` has the kernels in an order in which they can run. Without `fusion` each operation is a kernel."""
 
     def __init__(self, results: Sequence[Value], in_memory: Callable[[Value], bool], fusion: bool) -> None:
         self.in_memory = in_memory
@@ -48,7 +49,7 @@ class Grouping:
             self._append(group)
 
     def _order(self, values: Sequence[Value]) -> list[Value]:
-        """What has to be computed; what lies in memory is not looked into."""
+        """All that has to be computed for `values`, operands first; nothing that lies in memory, nor its operands."""
         found: dict[Value, None] = {}
 
         def visit(value: Value) -> None:
@@ -84,7 +85,7 @@ class Grouping:
             self._join(value)
 
     def _materialise(self, value: Value) -> None:
-        """A product reads its operands from memory; side by side, each of them."""
+        """Makes a group compute `value`, because a product reads it from memory; for a `cat`, each of its parts."""
         if value in self.home or self.in_memory(value):
             return
         if value.op == "cat":
@@ -113,7 +114,7 @@ class Grouping:
             self.home[value] = group
 
     def _sources(self, values: Sequence[Value]) -> list[Group]:
-        """The groups whose results these read, also through operations that no group has."""
+        """The groups whose results these values read, directly or through values without a group."""
         found: dict[Group, None] = {}
 
         def visit(value: Value) -> None:
@@ -138,7 +139,7 @@ class Grouping:
     # ---- what a group looks like
 
     def body(self, group: Group) -> list[Value]:
-        """The operations of a group, operands first, with those that no group has."""
+        """All operations that a group computes, operands first, including values without a group."""
         found: dict[Value, None] = {}
 
         def visit(value: Value) -> None:
@@ -155,7 +156,7 @@ class Grouping:
         return list(found)
 
     def results(self, group: Group, wanted: Sequence[Value]) -> list[Value]:
-        """What others read of a group, or is wanted."""
+        """The members of a group that other groups read or that are in `wanted`."""
         read: set[Value] = {v for v in wanted if self.home.get(v) is group}
         for other in self.groups:
             if other is not group:

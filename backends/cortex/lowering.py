@@ -1,7 +1,7 @@
-"""The recursion becomes one loop nest over wavefronts: bodies of kernels, and where each operand and each result lies.
+"""Lowers recursions to one loop nest over wavefronts: bodies of kernels, and where each operand and each result lies.
 
-A node's states lie in one row, the rows in the order of the nodes' numbers. So what a wavefront computes lies together,
-children are found through tables of addresses, and a leaf is told by its number.
+A node's states lie in one row, and rows in the order of the nodes' numbers. So the results of a wavefront lie together,
+children are found through tables of addresses, and leaves are recognised by their numbers.
 """
 
 from __future__ import annotations
@@ -29,8 +29,11 @@ from backends.cortex.transforms import (
 
 @dataclass(frozen=True)
 class Place:
-    """Where a tensor lies. `kind`: shared (constant number `a`), zero, word (table `a`), child (slot `a`), each (of the
-    children), own (of recursion `a`), state, hoisted, temporary, or out; `at`, where it starts in its row."""
+    """Where a tensor lies: from element `at` on in a row, which depends on `kind`.
+
+    shared: constant number `a`; zero: zeros; word: the row of table `a` that the node's word names; child: the states of the
+    child in slot `a`; each: those of every child; own: those of the node in recursion `a` (for outputs); state, hoisted and
+    out: the node's row of states, hoisted values and outputs; temporary: intermediate number `a` of the body."""
 
     kind: str
     a: int = 0
@@ -49,7 +52,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Copy:
-    """Rows as they are."""
+    """A copy of rows of `elements` 4-byte elements."""
 
     source: Place
     out: Place
@@ -64,7 +67,7 @@ class Body:
 
     @property
     def row_bytes(self) -> int:
-        """Of operands, intermediates and results of one node."""
+        """The bytes of operands, intermediates and results for one node."""
         kernels = [s.kernel for s in self.steps if isinstance(s, Call)]
         operands = [row_size(p.type) for k in kernels for p in k.params if p.mode is not Mode.SHARED]
         return 4 * (sum(operands) + sum(k.row_size for k in kernels))
@@ -72,7 +75,8 @@ class Body:
 
 @dataclass(frozen=True)
 class Lowered:
-    """One recursion. `outside`: what stands for missing children, each state's constant and where it starts."""
+    """One recursion. `row`, `hoisted_row`: the 4-byte elements of a node's row of states and of hoisted values. `outside`: the
+    states of missing children, each as the number of its constant and its start in the row."""
 
     leaf: Body
     inner: Body
@@ -84,7 +88,7 @@ class Lowered:
 
 @dataclass(frozen=True)
 class Program:
-    """`constants` are known when weights are; `tables` names the parameters whose rows words name."""
+    """`constants`: expressions of weights, computed at load; `tables`: names of the parameters whose rows words select."""
 
     structure: Structure
     recursions: tuple[Lowered, ...]
@@ -95,7 +99,7 @@ class Program:
     options: Options
 
     def describe(self) -> str:
-        """All that decides what is built, as text."""
+        """All of the program that decides what is built, as text."""
         constants = "\n".join(map(text, self.constants))
         structure = type(self.structure).__name__ + str(self.structure.slots) + str(getattr(self.structure, "node_word", ""))
         parts = (self.recursions, self.output, self.result, self.tables, self.options)
@@ -103,7 +107,7 @@ class Program:
 
 
 def words(t: TensorT) -> int:
-    """4-byte elements of a tensor."""
+    """The size of a tensor in 4-byte elements."""
     return t.size * (2 if t.dtype == "int64" else 1)
 
 
@@ -112,7 +116,7 @@ def row_size(t: TensorT) -> int:
 
 
 def lower(traced: Traced, options: Options) -> Program:
-    """Raises ValueError for what cannot be laid out."""
+    """Transforms a model as `options` says and lowers it. Raises ValueError if states cannot be laid out in rows."""
     if options.propagate:
         traced = propagate(traced)
     if options.hoist:
@@ -126,7 +130,7 @@ def lower(traced: Traced, options: Options) -> Program:
 
 @dataclass
 class Rows:
-    """Where results that are kept lie in a node's row."""
+    """The layout of a node's row: where each result starts, and the size, in 4-byte elements."""
 
     at: dict[str, int] = field(default_factory=dict)
     size: int = 0
@@ -171,7 +175,7 @@ class Lowering:
 
             before = self._body(named, {}, keep, {})
             hoisted = {v: Place("hoisted", 0, hoisted_rows.at[name]) for name, v in named.items()}
-        # The inner case decides in which order states lie in a row: what one kernel computes is written as one piece.
+        # The inner case decides the order of states in a row: a kernel writes all states that it computes as one piece.
         inner_names = self._pieces(cases.inner, hoisted)
         for names in inner_names:
             for name in names:
@@ -207,7 +211,7 @@ class Lowering:
         return check
 
     def _shared(self, value: Value) -> bool:
-        """Known when the weights are. Without constant propagation only pieces of weights are."""
+        """Whether a value is computed from weights at load time. Without `propagate` only pieces of weights are."""
         if not is_constant(value):
             return False
         if self.options.propagate:
@@ -221,7 +225,7 @@ class Lowering:
         return values, Grouping(list(values.values()), self._in_memory(hoisted), self.options.fusion)
 
     def _pieces(self, values: dict[str, Value], hoisted: dict[Value, Place]) -> list[list[str]]:
-        """Which states are written together."""
+        """The names of the states, grouped by the kernel that writes them."""
         values, grouping = self._grouped(values, hoisted)
         pieces = [[n for n, v in values.items() if grouping.home.get(v) is group] for group in grouping.groups]
         alone = [[n] for n, v in values.items() if v not in grouping.home]
@@ -230,7 +234,8 @@ class Lowering:
     def _body(
         self, values: dict[str, Value], hoisted: dict[Value, Place], place: Callable[[Sequence[str]], Place], at: dict[str, int]
     ) -> Body:
-        """The kernels that compute `values`; `place` is told which of them one kernel writes."""
+        """The kernels and copies that compute `values`. `hoisted` values lie in memory. `place(names)` says where the values
+        that one kernel writes lie; `at` has the starts of states in their row, if their order is fixed."""
         values, grouping = self._grouped(values, hoisted)
         names: dict[Value, list[str]] = {}
         for name, v in values.items():
@@ -315,7 +320,7 @@ class Lowering:
         raise AssertionError(value.op)
 
     def _at(self, value: Value) -> int:
-        """Where a child's state starts in its row: the recursion is the one that is being lowered."""
+        """Where a child's state starts in the child's row, which belongs to the recursion that is being lowered."""
         return self.rows[self.current].at[str(value.attributes["state"])]
 
     def _constant(self, value: Value) -> int:

@@ -1,5 +1,5 @@
-"""MV-RNN: a leaf's vector and matrix are rows of tables, which have to be copied to where states lie, since the children of a
-node are found by their numbers, in one array of states."""
+"""MV-RNN. The vector and matrix of a leaf are rows of tables. They have to be copied into the array of states, since that is
+where a node finds its children, by their numbers."""
 
 from __future__ import annotations
 

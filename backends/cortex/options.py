@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What each does is said in the card of the package. Sections are those of Fegade et al. (MLSys 2021)."""
+    """Switches of optimisations. Sections are those of Fegade et al. (MLSys 2021)."""
 
     batching: bool = True
     """Nodes of one height run together (section 4.1); without it each node by itself."""

@@ -2,8 +2,8 @@
 
 A model is one or more recursions over the nodes of a structure (a tree, a sequence, a grid). Each has a leaf case and an inner
 case, functions from a node to its state, a dictionary of tensors; the inner case reads the states of the node's children. The
-text is run once, on symbols, and what it computes becomes expressions (`Value`). So control flow can depend on the structure
-only: a text that asks a tensor for its value gets a TypeError.
+cases are run once, on symbols, and what they compute becomes expressions (`Value`). So control flow can depend on the structure
+only: a case that asks for the truth value of a tensor gets a TypeError.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ place; the state of each of any number of children; the state of the node itself
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A tensor of one node: an operation of `backends.acrobat.core.ops` or one of `LEAVES`. Equal ones are one object."""
+    """A tensor of one node: an operation of `backends.acrobat.core.ops` or one of `LEAVES`. Equal values are one object."""
 
     op: str
     args: tuple[Operand, ...]
@@ -57,7 +57,7 @@ _made: dict[tuple[Any, ...], Value] = {}
 
 
 def make(op: str, args: tuple[Operand, ...], attrs: Attrs, type: TensorT) -> Value:
-    """The one Value of this kind."""
+    """The Value with these fields; the same object for equal ones."""
     key = (op, tuple(id(a) if isinstance(a, Value) else a for a in args), attrs, type)
     if key not in _made:
         _made[key] = Value(op, args, attrs, type)
@@ -65,7 +65,7 @@ def make(op: str, args: tuple[Operand, ...], attrs: Attrs, type: TensorT) -> Val
 
 
 def operation(op: str, *args: Operand, **attrs: Any) -> Value:
-    """Raises `ShapeError` for operands that do not fit."""
+    """The result of an operator. Raises `ShapeError` for operands that do not fit."""
     types: list[Type] = [a.type if isinstance(a, Value) else FLOAT for a in args]
     if op == "list_sum":
         types = [ListT(args[0].type)] if isinstance(args[0], Value) else types
@@ -120,7 +120,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class Node:
-    """A node as a case sees it. `types` are those of each recursion's states, which an inner case or an output may read."""
+    """A node as a case sees it. `types`: for each recursion the types of its states, which inner cases and outputs may read."""
 
     weights: Weights
     types: tuple[Mapping[str, TensorT], ...] = ()
@@ -136,7 +136,7 @@ class Node:
         return self._state("child", (("slot", slot),), self.recursion)
 
     def sum(self, term: Callable[[dict[str, Value]], Value]) -> Value:
-        """The sum over all children of what `term` makes of a child's state."""
+        """The sum of `term` over the states of all children."""
         return operation("list_sum", term(self._state("each", (), self.recursion)))
 
     def state(self, recursion: int = 0) -> dict[str, Value]:
@@ -166,15 +166,15 @@ class Tree:
 
 @dataclass(frozen=True)
 class Chain:
-    """Lists of words. The first recursion goes forwards, the second, where there is one, backwards; child 0 is the element
-    that it came from."""
+    """Lists of words. The first recursion goes forwards, the second, if there is one, backwards; child 0 is the element
+    before in that direction."""
 
     slots: int = 1
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Lists of rows of words, all of a length. Child 0 is the upper neighbour, child 1 the left one."""
+    """Lists of rows of words, all rows of one length. Child 0 is the upper neighbour, child 1 the left one."""
 
     slots: int = 2
 
@@ -184,8 +184,8 @@ Structure: TypeAlias = Tree | Chain | Grid
 
 @dataclass(frozen=True)
 class Recursion:
-    """`leaf(node)` is the state of a leaf; of sequences and grids the state outside of them, which no word enters.
-    `inner(node)` is the state of every other node; its states have the leaf's names and shapes."""
+    """`leaf(node)` is the state of a leaf; for sequences and grids it is the state outside of them, where there is no word.
+    `inner(node)` is the state of every other node, with the same names and shapes."""
 
     leaf: Callable[[Node], State]
     inner: Callable[[Node], State]
@@ -219,7 +219,7 @@ class Traced:
 
 
 def trace(model: Model, weights: Weights) -> Traced:
-    """Run the cases on symbols. Raises ValueError where an inner state is not like the leaf's."""
+    """Run the cases on symbols. Raises ValueError if the two cases give different states, or there are too many recursions."""
     most = 2 if isinstance(model.structure, Chain) else 1
     if len(model.recursions) > most:
         raise ValueError(f"a {type(model.structure).__name__} has {most} recursion{'s' if most > 1 else ''} at most")

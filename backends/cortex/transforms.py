@@ -1,4 +1,4 @@
-"""From the cases as they were written to the cases as they are computed: expressions to expressions."""
+"""Transforms the expressions of the cases: constant propagation, hoisting, refactoring, and packing of products."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from backends.cortex.recursion import LEAVES, Cases, Operand, Traced, Value, is_
 
 
 def rebuild(value: Value, rule: Callable[[Value], Value], memo: dict[int, Value] | None = None) -> Value:
-    """`rule` applied to each operation, operands first."""
+    """The expression with `rule` applied to each operation, operands first."""
     memo = {} if memo is None else memo
     if id(value) not in memo:
         args = tuple(rebuild(a, rule, memo) if isinstance(a, Value) else a for a in value.args)
@@ -20,7 +20,7 @@ def rebuild(value: Value, rule: Callable[[Value], Value], memo: dict[int, Value]
 
 
 def below(values: Iterable[Value]) -> list[Value]:
-    """All values that these are made of and themselves, operands before what uses them."""
+    """These values and all that they are made of, operands first."""
     found: dict[int, Value] = {}
 
     def visit(value: Value) -> None:
@@ -36,22 +36,22 @@ def below(values: Iterable[Value]) -> list[Value]:
 
 
 def starts(value: Value) -> set[str]:
-    """The kinds of leaves that a value is made of."""
+    """The kinds of `LEAVES` that a value is made of."""
     return {v.op for v in below([value]) if v.op in LEAVES}
 
 
 def is_constant(value: Value) -> bool:
-    """The same for every node."""
+    """Whether a value is the same for every node."""
     return starts(value) <= {"weight"}
 
 
 def recursive(value: Value) -> bool:
-    """Made of the states of children."""
+    """Whether a value is made of states of children."""
     return bool(starts(value) & {"child", "each"})
 
 
 def per_child(value: Value) -> bool:
-    """Computed once for each of any number of children."""
+    """Whether a value is computed once for each child, of any number of children."""
     if value.op == "list_sum":
         return False
     return value.op == "each" or any(per_child(a) for a in value.args if isinstance(a, Value))
@@ -61,7 +61,7 @@ def per_child(value: Value) -> bool:
 
 
 def propagated(value: Value) -> Value:
-    """What remains of an operation whose operands are zeros or constants."""
+    """The operation, simplified if operands are zeros or constants."""
     zero = [is_zero(a) for a in value.args]
     a: Operand = value.args[0] if value.args else 0.0
     b: Operand = value.args[1] if len(value.args) > 1 else 0.0
@@ -112,7 +112,7 @@ def propagate(traced: Traced) -> Traced:
 
 
 def divided(value: Value) -> Value:
-    """A product of operands side by side, some of which come from children and some not, as a sum of two products."""
+    """A product of a concatenation, some parts of which come from children and some not, as a sum of two products."""
     if value.op != "linear" or not isinstance(x := value.args[0], Value) or x.op != "cat":
         return value
     parts = [a for a in x.args if isinstance(a, Value)]
@@ -138,13 +138,13 @@ def divided(value: Value) -> Value:
 
 
 def divide(traced: Traced) -> Traced:
-    """Inner cases in which what can be hoisted stands by itself."""
+    """Applies `divided` to the inner cases, so that products that can be hoisted are separate operations."""
     recursions = tuple(Cases(c.leaf, {n: rebuild(v, divided) for n, v in c.inner.items()}) for c in traced.recursions)
     return replace(traced, recursions=recursions)
 
 
 def hoistable(values: Iterable[Value]) -> list[Value]:
-    """The largest expressions with a product in them that no child's state enters."""
+    """The largest expressions that contain a product and use no child's state."""
     found: list[Value] = []
     seen: set[int] = set()
 
@@ -169,8 +169,8 @@ def hoistable(values: Iterable[Value]) -> list[Value]:
 
 
 def refactor(traced: Traced) -> Traced:
-    """Each product of children's states with a weight is moved to where the child's state is computed, and kept there as a
-    further state: a product of a sum is the sum of the products. The parent has fewer kernels that wait for one another."""
+    """Each product of children's states with a weight is moved to the children, where it becomes one more state; the product of
+    a sum becomes the sum of the children's products. So fewer kernels of the parent have to wait for one another."""
     return replace(traced, recursions=tuple(map(_refactored, traced.recursions)))
 
 
@@ -216,7 +216,7 @@ def _refactored(cases: Cases) -> Cases:
 
 
 def packed(values: Mapping[str, Value]) -> dict[str, Value]:
-    """Products of one operand with weights of one shape become one product, the gates of a cell for example."""
+    """Products of one operand with weights of one shape become one product: the gates of a cell, for example."""
     groups: dict[tuple[int, tuple[int, ...]], list[Value]] = {}
     for v in below(values.values()):
         if v.op == "linear" and not is_constant(v) and isinstance(w := v.args[1], Value) and is_constant(w):
@@ -252,7 +252,7 @@ def packed(values: Mapping[str, Value]) -> dict[str, Value]:
 
 
 def text(value: Operand) -> str:
-    """An expression as one line, to name constants by."""
+    """An expression as one line of text: equal lines are equal constants (`Program.describe`)."""
     if not isinstance(value, Value):
         return repr(value)
     inside = ", ".join([*map(text, value.args), *(f"{k}={v}" for k, v in value.attrs)])

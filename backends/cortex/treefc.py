@@ -1,4 +1,4 @@
-"""TreeFC: a leaf's state is its vector, which has to be copied to where states lie."""
+"""TreeFC: a leaf's state is its vector, which has to be copied into the array of states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TreeRNN: a node's word and the sum of its children; a leaf has none."""
+"""TreeRNN: one cell for both cases, on the node's word and the sum of its children's states, which is zero for a leaf."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BiRNN: a sentence is a chain, once forwards and once backwards, and a word is sent its neighbour's state."""
+"""BiRNN: a sentence is two chains, one forwards and one backwards, in which each word receives its neighbour's state."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Program:
         return [[next(labels) for _ in sentence] for sentence in minibatch]
 
     def states(self, sentences: Sequence[list[int]], cell: nn.Linear, start: Tensor, backwards: bool, counts: Counts) -> Tensor:
-        """Of every word, sentence after sentence."""
+        """The states of all words, sentence after sentence: [words, hidden]."""
         of_word, of_state = cell.weight.chunk(2, dim=1)
         graph = chains(sentences, backwards, counts)
 

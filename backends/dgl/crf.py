@@ -1,5 +1,5 @@
-"""BiLSTM-CRF: a sentence is a chain, once forwards and once backwards, as in `birnn`; then the scores of the best paths are
-sent along it forwards. The best paths are read off backwards on the host."""
+"""BiLSTM-CRF: a sentence is two chains, one forwards and one backwards, as in `birnn`; then the scores of the best paths are
+sent along a third one, forwards. The best paths are read off backwards on the host."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Program:
 
         fields = {
             "emission": emissions,
-            "best": emissions + model.first,  # of a sentence's first word; the others' come along the chain
+            "best": emissions + model.first,  # right for the first word of a sentence; the other words' values are computed
             "pointer": torch.zeros(emissions.shape, dtype=torch.int64),
         }
         found = graph.propagate(fields, reduce, None, counts)
@@ -50,7 +50,7 @@ class Program:
         return read_off(pointers, last, lengths)
 
     def states(self, sentences: Sequence[list[int]], gates: Sequence[Tensor], backwards: bool, counts: Counts) -> Tensor:
-        """Of every word, sentence after sentence."""
+        """The states of all words, sentence after sentence: [words, hidden]."""
         of_word, of_state, bias = gates
         graph = chains(sentences, backwards, counts)
 
@@ -69,14 +69,14 @@ class Program:
 
 
 def _gates(cell: LSTM) -> tuple[Tensor, Tensor, Tensor]:
-    """The weights of words and of states, and the biases, of all gates."""
+    """The concatenated gates: the weights of words, the weights of states, and the biases."""
     gates = (cell.input, cell.forget, cell.output, cell.candidate)
     of_word, of_state = torch.cat([gate.weight for gate in gates]).chunk(2, dim=1)
     return of_word, of_state, torch.cat([gate.bias for gate in gates])
 
 
 def _cell(sums: Tensor, c: Tensor | None) -> Fields:
-    """`sums`: of the gates; `c`: the cells before, None where they are zero."""
+    """The next states and cells. `sums`: the sums of all gates; `c`: the cells before, None where they are zero."""
     i, f, o, u = sums.chunk(4, dim=1)
     made = torch.sigmoid(i) * torch.tanh(u)
     c = made if c is None else torch.sigmoid(f) * c + made

@@ -1,4 +1,4 @@
-"""DAG-RNN: a cell is sent the states of its upper and its left neighbour, and has its own word's product from the start."""
+"""DAG-RNN: a cell receives the states of its upper and its left neighbour; the products of all words are computed before."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Program:
         self.model = model
 
     def run(self, minibatch: Sequence[list[list[int]]], counts: Counts) -> list[Tensor]:
-        """For every grid its scores, shape [rows, columns, classes]."""
+        """The scores of every grid, each of shape [rows, columns, classes]."""
         model = self.model
         graph = grids(minibatch, counts)
 

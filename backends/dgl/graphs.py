@@ -1,4 +1,4 @@
-"""Mini-batches as one graph of DGL, and messages along it, frontier by frontier."""
+"""Makes one DGL graph of a mini-batch, and sends messages along it, frontier by frontier."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ Fields = dict[str, Tensor]
 
 @dataclass
 class Graph:
-    """Edges run from a node to those that are computed from it. `words`: of the nodes in their order; of the `leaves` alone,
-    which come first, where others have none. `roots`: a node for each instance; of a grid, all its cells."""
+    """A graph whose edges run from a node to those that are computed from it. `leaves` is the number of nodes without
+    predecessors; in trees they come first. `words`: the words of the nodes in their order, or of the leaves where other nodes
+    have none. `roots`: the root of each tree, all cells of a grid, or the nodes where chains begin."""
 
     graph: Any
     words: Tensor
@@ -36,9 +37,9 @@ class Graph:
         apply: Callable[[Any], Fields] | None,
         counts: Counts,
     ) -> Any:
-        """All fields of the nodes, by name, once every node has been computed. `fields` are those before, of all nodes, and
-        those of nodes without predecessors are complete. `reduce` is given the messages of nodes of equal degree: the fields
-        of their predecessors that it was marked to need. `apply` is then given all nodes of a frontier."""
+        """Computes every node and returns all fields, by name. `fields` are the fields before, with a row for every node; those
+        of nodes without predecessors have their final values. `reduce` gets nodes of equal degree with their messages: the
+        fields of their predecessors that `needs` names. `apply` then gets all nodes of a frontier."""
         graph = self.graph
         names: Sequence[str] = reduce.needs  # type: ignore[attr-defined]
         graph.ndata.update(fields)
@@ -51,7 +52,7 @@ class Graph:
 
 
 def needs(*names: str) -> Callable[[Callable[[Any], Fields]], Callable[[Any], Fields]]:
-    """Which fields of its predecessors a reducing function needs."""
+    """A decorator that says which fields of the predecessors a function for `Graph.propagate` needs."""
 
     def mark(function: Callable[[Any], Fields]) -> Callable[[Any], Fields]:
         function.needs = names  # type: ignore[attr-defined]
@@ -67,11 +68,11 @@ def trees(
     counts: Counts,
     heads: bool = False,
 ) -> Graph:
-    """`leaf`: the class of leaves, which have a `word`; `children`: gives those of any other node. `heads`: other nodes have a
-    `word`, too."""
+    """The graph of trees. `leaf` is the class of leaves, which have a `word`; `children` gives the children of any other node;
+    `heads` says that these have a `word`, too."""
     words: list[int] = []
     headed: list[int] = []
-    sources: list[int] = []  # leaves count from 0 on; other nodes from -1 down, until it is known how many leaves there are
+    sources: list[int] = []  # leaves are 0, 1, ...; other nodes are -1, -2, ... until the number of leaves is known
     targets: list[int] = []
     inner = 0
 
@@ -100,7 +101,7 @@ def trees(
 
 
 def grids(instances: Sequence[list[list[int]]], counts: Counts) -> Graph:
-    """A node for every cell, row by row; `leaves` are the upper left corners, which do not come first."""
+    """The graph of grids: a node for every cell, row by row. `leaves`, the upper left corners, do not come first."""
     with counts.ingesting():
         heights, widths = (np.array(sizes) for sizes in ([len(g) for g in instances], [len(g[0]) for g in instances]))
         sizes = heights * widths
@@ -116,8 +117,8 @@ def grids(instances: Sequence[list[list[int]]], counts: Counts) -> Graph:
 
 
 def chains(instances: Sequence[Sequence[int]], backwards: bool, counts: Counts) -> Graph:
-    """A node for every word, sentence after sentence, with an edge to the next one, or to the one before; `roots` are those
-    that no edge leads to. There is at least one word."""
+    """The graph of sentences: a node for every word, sentence after sentence, with an edge to the next word, or, `backwards`,
+    to the one before. `roots` are the nodes that no edge leads to. There must be at least one word."""
     with counts.ingesting():
         lengths = np.array([len(sentence) for sentence in instances])
         words = np.fromiter(chain.from_iterable(instances), np.int64, int(lengths.sum()))
@@ -132,7 +133,7 @@ def chains(instances: Sequence[Sequence[int]], backwards: bool, counts: Counts) 
 
 
 def full(leaves: Tensor, nodes: int) -> Tensor:
-    """The field of all nodes of which the first ones' is known."""
+    """A field with `nodes` rows, of which only the first, the rows of `leaves`, have values."""
     field = leaves.new_empty(nodes, *leaves.shape[1:])
     field[: len(leaves)] = leaves
     return field

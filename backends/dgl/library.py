@@ -14,9 +14,9 @@ GRAPHBOLT = "dgl.graphbolt"
 def load() -> Any:
     """The module `dgl`. Raises ImportError.
 
-    Its part for loading large graphs looks for a library that was built for the very release of PyTorch, so an empty module
-    stands in its place while DGL is imported. Without being told which framework to use DGL would write a file into the user's
-    home, so it is told, as long as it asks."""
+    `dgl.graphbolt` looks for a library that was built for the very release of PyTorch, so an empty module takes its place while
+    DGL is imported. If the environment names no framework, DGL writes a file into the user's home, so a variable is set during
+    the import."""
     if "dgl" in sys.modules:
         return sys.modules["dgl"]
     told, before = "DGLBACKEND" in os.environ, sys.modules.get(GRAPHBOLT)

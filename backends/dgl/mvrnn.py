@@ -1,4 +1,4 @@
-"""MV-RNN: a node is sent its children's vectors and matrices, the left one's first."""
+"""MV-RNN: a node receives its children's vectors and matrices, the left child's first."""
 
 from __future__ import annotations
 

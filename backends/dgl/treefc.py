@@ -1,4 +1,4 @@
-"""TreeFC: a node is sent its children's states, the left one's first."""
+"""TreeFC: a node receives its children's states, the left child's first."""
 
 from __future__ import annotations
 

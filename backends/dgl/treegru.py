@@ -1,4 +1,4 @@
-"""TreeGRU: a node is sent its children's states. Update and reset gate are one product."""
+"""TreeGRU: a node receives its children's states. Update and reset gate are one product."""
 
 from __future__ import annotations
 

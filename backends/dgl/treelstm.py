@@ -1,4 +1,4 @@
-"""TreeLSTM: a node is sent its children's states and cells. The gates i, o and u are one product."""
+"""TreeLSTM: a node receives its children's states and cells. The gates i, o and u are one product."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Program:
         return list(self.model.classifier(self.encode(minibatch, counts)))
 
     def encode(self, instances: Sequence[Tree], counts: Counts) -> Tensor:
-        """The states of the roots."""
+        """The states of the roots: [instances, hidden]."""
         model = self.model
         graph = trees(instances, Leaf, lambda node: node.children, counts)
         leaves = self.cell(linear(model.embedding(graph.words), self.W, self.bias), None)

@@ -1,4 +1,4 @@
-"""TreeRNN: a node is sent its children's states, and has its own word's product from the start."""
+"""TreeRNN: a node receives its children's states; the products of all words are computed before."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """DyNet with its autobatching, behind the harness's contract.
 
-Counters. `construct_ms` is `renew_ms`, dropping the graph before, and `build_ms`, making this one and deciding on
-values. `forward_ms` is DyNet's own work; of it `kernel_ms` is the part that its profiler found in operators, gathering their
-operands included, and `schedule_ms` the rest; where that part is unknown, `kernel_ms` is all of it. `fetch_ms` is reading
-values that control flow or an argmax waits for. Batches and what ran unbatched are counted in an extra pass over a mini-batch,
-when its counters are first asked for.
+Counters. `construct_ms` is the sum of `renew_ms`, freeing the graph of the mini-batch before, and `build_ms`, building the new
+graph and taking decisions. `forward_ms` is the time in DyNet: `kernel_ms` is the share of operators and of gathering their
+operands, which DyNet's profiler measures, and `schedule_ms` the rest; where the profiler does not work, `kernel_ms` is all of
+`forward_ms`. `fetch_ms` is reading values for control flow or an argmax. The first call of `counters` after a mini-batch runs
+it once more to count batches and the operators that ran unbatched.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ HAS_CUDA = "import dynet_config; dynet_config.set(mem='4'); import dynet; raise 
 
 class Program(Protocol):
     """A workload's model in DyNet, made from the PyTorch module (for its settings) and the parameters. A class variable
-    `unsupported` has reasons by the `autobatch` that it cannot run with."""
+    `unsupported` maps each `autobatch` that the program cannot run with to the reason."""
 
     def run(self, minibatch: Sequence[Instance], graph: engine.Graph) -> Outputs:
-        """Build it for all instances and evaluate it: nested lists and tuples of expressions or host values."""
+        """Build the graph of all instances and evaluate it. Returns nested lists and tuples of expressions or host values."""
         ...
 
 
@@ -43,12 +43,12 @@ class DyNet:
     """`autobatch`: 0 none, 1 by agenda, 2 by depth, 3 by agenda that waits for others of the same depth; best is the fastest
     of 1, 2 and 3. `mem`: DyNet's `--dynet-mem`, in MB; by default it grows to what the mini-batches need.
 
-    `formulation`: best, programs in the forms that DyNet's heuristics batch well, or naive, what a user writes first
-    (backends/dynet/naive); the latter with the strategies that DyNet's paper has, 1 and 2, and without tables.
+    `formulation`: best, programs in forms that DyNet's heuristics batch well, or naive, what a user writes first
+    (backends/dynet/naive), which runs only with the strategies of DyNet's paper, 1 and 2 (or with 0), and without tables.
 
-    `tables`: the vocabulary is projected by the weights that are applied to words when the model is loaded, and the projections
-    are looked up; `both` measures with and without. `path`: a folder with a DyNet of one's own build, its modules `dynet` and
-    `_dynet`, to be used in place of the installed one. `precision`: only `fp32`, others are refused."""
+    `tables`: the products of the vocabulary with the weights that are applied to words are computed at load time and looked up;
+    `both` measures with and without. `path`: a folder with a DyNet of one's own build (the modules `dynet` and `_dynet`), to be
+    used in place of the installed one. `precision`: only `fp32` is supported."""
 
     name = "dynet"
     packages = ("dyNET38",)
@@ -163,9 +163,9 @@ class Compiled:
         return fetched
 
     def counters(self) -> Mapping[str, Any]:
-        """Asked after the clock has stopped and the outputs are fetched: so the first time, this is where the pools grow and
-        the mini-batch is run once more to be profiled. Neither is done on instances that nobody asked to run: with
-        autobatch=3 DyNet crashes on some."""
+        """The harness asks for counters after the clock has stopped and the outputs are fetched, so the first call also makes
+        the memory pools grow and runs the mini-batch again with the profiler. Both use only instances that were run before:
+        with autobatch=3 DyNet crashes on some."""
         graph = self.graph
         build_ns = self.run_ns - graph.renew_ns - graph.forward_ns - graph.fetch_ns
         found: dict[str, Any] = {
@@ -206,8 +206,8 @@ class Compiled:
         self.graph.renew()
 
     def _profile(self, minibatch: Sequence[Instance]) -> tuple[Profile | None, float | None]:
-        """Of the mini-batch that was run last, from extra passes the first time, as long as there is time for such; and the
-        share of its time in operators."""
+        """The profile of the mini-batch that was run last, and the share of operators in the time of `forward`; either may be
+        None. The first call for a mini-batch makes extra passes, unless PROFILING_S is used up."""
         if not minibatch:
             return None, None
         key = id(minibatch[0])
@@ -219,8 +219,9 @@ class Compiled:
         return self.profiles.get(key, (None, None))
 
     def _kernel_share(self, minibatch: Sequence[Instance], profile: Profile, profiler: Profiler) -> float | None:
-        """Of the time in `forward`, by the fastest of a few passes with the profiler and without: it adds to what is around
-        the operators. For long passes that does not count."""
+        """The share of operators in the time of `forward`. The profiler slows what is around the operators, so the operators'
+        time comes from the fastest of a few passes with it and the whole time from the fastest without it. Long passes are not
+        repeated: there the difference is small."""
         executing, forward = profile.executing_ms, self.graph.forward_ns / 1e6
         if executing is None or not forward:
             return None

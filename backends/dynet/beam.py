@@ -1,5 +1,5 @@
-"""Beam search. All hypotheses of all sentences step side by side; their scores are read as one matrix, and which of them stay
-is decided by numpy and Python."""
+"""Beam search. All hypotheses of all sentences take their steps side by side; their scores are read as one matrix, and numpy
+and Python choose the hypotheses that stay."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Program:
             found[place] = best_of(ended or beam)
 
         def read(wanted: list[list[Any]]) -> list[Any]:
-            """For each hypothesis of each task its best continuations: their values and words."""
+            """For each hypothesis of each task the values and words of its `width` best continuations."""
             if not wanted:
                 return []
             table = graph.columns([scores for each in wanted for scores in each])

@@ -1,7 +1,7 @@
-"""BiLSTM-CRF. The scores of all words' tags are read as one matrix, and the best paths are found by numpy, for all sentences at
-once: an addition along the columns of a matrix and its largest elements are operators that DyNet never batches.
+"""BiLSTM-CRF. The scores of all words' tags are read as one matrix, and numpy finds the best paths for all sentences at once,
+since DyNet never batches the operators that Viterbi's algorithm needs: adding a vector to columns, and maxima.
 
-The time that numpy takes counts as the graph's construction.
+The time of numpy is part of `construct_ms`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class LSTM:
         self.shares = [parameters.projection(words, f"{name}.{gate}", 2) for gate in tables]
 
     def states(self, table: Any, start: Expression) -> Callable[[Sequence[int]], list[Expression]]:
-        """In the graph there is now: from words to the states after each."""
+        """A function, for the current graph, from a sequence of words to the state after each of them."""
         lookup, affine, sigmoid, tanh, times = dy.lookup, dy.affine_transform, dy.logistic, dy.tanh, dy.cmult
         (b_i, W_i, U_i), (b_f, W_f, U_f), (b_o, W_o, U_o), (b_u, W_u, U_u) = (expressions(*gate) for gate in self.gates)
 
@@ -75,13 +75,13 @@ class Program:
 
 
 class Tags:
-    """The scores of tags at the start, of pairs [to, from], and at the end."""
+    """Viterbi's algorithm in numpy, with the scores of tags at the start, of pairs [to, from], and at the end."""
 
     def __init__(self, first: np.ndarray, transitions: np.ndarray, last: np.ndarray) -> None:
         self.first, self.transitions, self.last = first, transitions, last
 
     def best(self, emissions: np.ndarray, lengths: Sequence[int]) -> list[list[int]]:
-        """The best path of each sentence (Viterbi 1967). `emissions`: of all words, sentence after sentence."""
+        """The best path of each sentence (Viterbi 1967). `emissions`: [words, tags] of all words, sentence after sentence."""
         sizes = np.array(lengths)
         order = np.argsort(-sizes, kind="stable")  # the longest first, so that those that go on come first
         starts, sizes = (np.cumsum(sizes) - sizes)[order], sizes[order]

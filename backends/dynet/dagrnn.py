@@ -1,4 +1,4 @@
-"""DAG-RNN. Missing neighbours are left out of the sums; the first cell has none, and no product of states."""
+"""DAG-RNN. Missing neighbours are left out of the sums, and the first cell, which has none, has no product with `W`."""
 
 from __future__ import annotations
 

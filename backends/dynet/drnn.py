@@ -1,4 +1,4 @@
-"""DRNN. Each list of siblings is a task; the children of a node start as soon as it is known to have some."""
+"""DRNN. Each list of siblings is a task of `interleave.py`; a node's children start once it is decided that it has some."""
 
 from __future__ import annotations
 

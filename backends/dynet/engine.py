@@ -1,6 +1,6 @@
-"""The process's DyNet: started once, by settings that then hold for the whole process; and its graph, one at a time.
+"""The one DyNet of a process, whose settings hold for the whole process once it is started; its parameters, and its graph.
 
-`import dynet` already starts it, so only modules that are imported after `start` may do that at their top.
+`import dynet` already starts it, so only modules that are imported after `start` may import it at their top.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from bench.instructions import compiled_for
 
 SCRATCH_MB = 16
 
-# Its agenda looks at the depth of one ready node per signature only. If that one waits for others of its depth, so do all
-# behind it, among them some that the others need.
+# With autobatch=3 the agenda looks at the depth of only one ready node per signature. While that node waits for others of its
+# depth, the nodes queued behind it wait too, and among them may be some that the others need.
 DEADLOCK = "DyNet crashes: with autobatch=3 signatures can all wait for one another, and here they do"
 
 Expression = Any
@@ -56,7 +56,7 @@ def find(path: str | None) -> None:
 
 
 def environment(path: str | None) -> dict[str, str]:
-    """For a process that is to import the same DyNet."""
+    """The environment variables for a child process that is to import the same DyNet."""
     if path is None:
         return dict(os.environ)
     folders = os.pathsep.join(filter(None, [str(Path(path).resolve()), os.environ.get("PYTHONPATH", "")]))
@@ -64,7 +64,8 @@ def environment(path: str | None) -> dict[str, str]:
 
 
 def start(autobatch: int, pool_mb: int, parameters_mb: int, device: str, path: str | None = None) -> None:
-    """Import DyNet. A second call may differ only in the sizes of the pools, which then stay as they are."""
+    """Import and so start DyNet. A second call with other pool sizes has no effect; with another `autobatch` or `device` it
+    raises RuntimeError."""
     find(path)
     settings = {"autobatch": autobatch, "device": device}
     if _started:
@@ -77,7 +78,7 @@ def start(autobatch: int, pool_mb: int, parameters_mb: int, device: str, path: s
     dynet_config.set(mem=f"{pool_mb},1,{parameters_mb},{SCRATCH_MB}", autobatch=autobatch, random_seed=1)
     if device == "cuda":
         dynet_config.set_gpu()
-    arguments, sys.argv = sys.argv, sys.argv[:1]  # it would take the harness's for its own
+    arguments, sys.argv = sys.argv, sys.argv[:1]  # DyNet reads its options from the command line
     try:
         import dynet  # noqa: F401
     finally:
@@ -87,7 +88,7 @@ def start(autobatch: int, pool_mb: int, parameters_mb: int, device: str, path: s
 
 @cache
 def library() -> str:
-    """What DyNet computes with, and whose build it is: as in "Eigen in dyNET38 2.2"."""
+    """The library that DyNet computes with and the build of DyNet, as in "Eigen in dyNET38 2.2"."""
     import _dynet
 
     products = "MKL" if _needs("libmkl") else "Eigen"
@@ -102,23 +103,23 @@ def library() -> str:
 
 @cache
 def instruction_set() -> str:
-    """What DyNet's library was compiled for. Reading all of its instructions takes a third of a second."""
+    """The instruction set that DyNet's library was compiled for. Reading all of its instructions takes a third of a second."""
     return compiled_for(Path(loaded_library("libdynet")).read_bytes())
 
 
 def threads(asked: int) -> int:
-    """How many DyNet computes on: it has no threads of its own, but its products have those of a library it was built with."""
+    """How many threads DyNet uses if `asked` are allowed: it has none, but a library it was built with may use several."""
     return asked if any(map(_needs, ("libgomp", "libomp", "libiomp", "libmkl"))) else 1
 
 
 @cache
 def _needs(name: str) -> bool:
-    """Does DyNet's library ask for one whose name begins so? The names stand in its table of strings."""
+    """Whether DyNet's library needs a library whose name begins so: the names of those stand in its table of strings."""
     return name.encode() in Path(loaded_library("libdynet")).read_bytes()
 
 
 def loaded_library(name: str) -> str:
-    """The path of a library of this process."""
+    """The path of a library that this process has loaded, by the beginning of its file name. Raises OSError."""
     for line in Path("/proc/self/maps").read_text().splitlines():
         path = line.split(maxsplit=5)[-1]
         if Path(path).name.startswith(name):
@@ -128,7 +129,7 @@ def loaded_library(name: str) -> str:
 
 @dataclass(frozen=True)
 class Input:
-    """A tensor of an instance, which lies in DyNet's memory as a row of a table."""
+    """A tensor of an instance that was copied into DyNet's memory, as row `row` of the lookup table number `table`."""
 
     array: np.ndarray
     table: int
@@ -138,7 +139,7 @@ class Input:
 class Parameters:
     """The workload's state dict, given to DyNet in the pieces that a program wants; and the tensors of the instances.
 
-    `tables`: programs are to look up the products of words with weights, which `projection` makes. `projected`: they did."""
+    `tables` tells programs to look up products of words with weights (`projection`); `projected` says that one was made."""
 
     def __init__(self, arrays: dict[str, np.ndarray], tables: bool = False) -> None:
         import dynet
@@ -156,18 +157,18 @@ class Parameters:
         return self.collection.parameters_from_numpy(np.ascontiguousarray(array))
 
     def table(self, array: np.ndarray) -> Any:
-        """Rows to look up. One that is a matrix comes out transposed: DyNet reads it row after row and keeps it by columns."""
+        """A table whose rows can be looked up. A row that is a matrix comes out transposed, since DyNet stores by columns."""
         return self.collection.lookup_parameters_from_numpy(array)
 
     def projection(self, words: str, name: str, operands: int = 1, operand: int = 0) -> Any:
-        """A table with what `linear` makes of every word when it is the operand of that number, the bias included."""
+        """A table of what `linear(name, operands)` computes of every word as operand number `operand`, the bias included."""
         weight = np.split(self[f"{name}.weight"], operands, axis=1)[operand]
         bias = self.arrays.get(f"{name}.bias")
         self.projected = True
         return self.table(self[words] @ weight.T + (0 if bias is None else bias))
 
     def place(self, arrays: Sequence[np.ndarray]) -> list[Input]:
-        """Copies them into DyNet's memory: before the clock starts, the instances of every system lie where it wants them."""
+        """Copies the instances' tensors into DyNet's memory, one table for each shape. Not timed (`Compiled.place`)."""
         shapes: dict[tuple[int, ...], list[np.ndarray]] = {}
         placed = []
         for array in arrays:
@@ -175,20 +176,20 @@ class Parameters:
             placed.append(Input(array, len(self.inputs) + list(shapes).index(array.shape), len(alike)))
             alike.append(array)
         for shape, alike in shapes.items():
-            # DyNet keeps the columns of a matrix one after the other, and it is to be the transposed one: these are the rows.
+            # DyNet stores matrices by columns, so these numbers, read in their order, are the transposed matrix.
             stacked = np.stack(alike).astype(np.float32).reshape(len(alike), *shape[::-1])
             self.inputs.append(self.collection.lookup_parameters_from_numpy(stacked))
         return placed
 
     def input(self, placed: Any) -> Expression:
-        """A node with a tensor that was placed (an `Input`); of a matrix the transposed."""
+        """A node with a placed tensor (an `Input`). A matrix is transposed."""
         import dynet
 
         return dynet.lookup(self.inputs[placed.table], placed.row, False)
 
     def linear(self, name: str, operands: int = 1) -> list[Any]:
-        """The bias, and the weights of each of the concatenated operands: as `affine_transform` wants them. Without a bias a
-        bias of zeros, because one affine transform is cheaper than a sum of products."""
+        """The bias and then, for each of the `operands` that are concatenated, its part of the weights, as `affine_transform`
+        wants them. A missing bias becomes zeros, because one affine transform is cheaper than a sum of products."""
         weight = self[f"{name}.weight"]
         bias = self.arrays.get(f"{name}.bias")
         zeros = np.zeros(len(weight), np.float32)
@@ -196,12 +197,12 @@ class Parameters:
 
 
 def expressions(*parameters: Any) -> list[Expression]:
-    """One node per parameter and graph: DyNet batches by the identity of the weights' nodes."""
+    """A node for each parameter. Call this once per graph: DyNet batches only operations whose weights are the same node."""
     return [parameter.expr(True) for parameter in parameters]
 
 
 class Graph:
-    """DyNet's graph during one run, and the time its parts took."""
+    """DyNet's current graph, with the nanoseconds that its parts took in the last run."""
 
     def __init__(self, device: str) -> None:
         self.device = device
@@ -209,7 +210,7 @@ class Graph:
         self.evaluated: list[list[Expression]] = []
 
     def renew(self) -> None:
-        """Also frees the graph before, so it belongs to the cost of a mini-batch."""
+        """Begin a new graph. This frees the graph before, so its time belongs to the cost of a mini-batch."""
         import dynet
 
         self.forward_ns = self.fetch_ns = 0
@@ -219,7 +220,7 @@ class Graph:
         self.renew_ns = perf_counter_ns() - start
 
     def forward(self, wanted: list[Expression]) -> None:
-        """Evaluate these, and with them all that was built before the last of them."""
+        """Evaluate these expressions, and with them all that was built before the last of them."""
         if not wanted:
             return
         import dynet
@@ -228,11 +229,11 @@ class Graph:
         start = perf_counter_ns()
         dynet.forward(wanted)
         if self.device == "cuda":
-            wanted[-1].value()  # the kernels run on behind `forward`
+            wanted[-1].value()  # `forward` returns before its kernels have ended; this waits for them
         self.forward_ns += perf_counter_ns() - start
 
     def values(self, wanted: list[Expression], also: Sequence[Expression] = ()) -> list[Any]:
-        """Evaluate these and read them: a number for each, or a list of numbers if they are vectors. Evaluate others, too."""
+        """Evaluate expressions and read `wanted`: a number for each, or a list for a vector. `also` is evaluated, not read."""
         if not wanted:
             return []
         import dynet
@@ -261,5 +262,5 @@ class Graph:
         return read
 
     def nodes(self) -> int:
-        """How many have been evaluated. An expression prints as `expression <index>/<graph>`."""
+        """How many nodes have been evaluated. An expression prints as `expression <index>/<graph>`."""
         return max((int(str(e).split()[1].split("/")[0]) for wanted in self.evaluated for e in wanted), default=-1) + 1

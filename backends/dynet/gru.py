@@ -1,4 +1,4 @@
-"""A gated recurrent unit, its input and its state multiplied with their own parts of the weights."""
+"""A gated recurrent unit whose input and state are multiplied with their parts of the weights, instead of concatenated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GATES = ("update", "reset", "candidate")
 
 
 class GRU:
-    """`name`: of the module. `words`: the parameter whose rows are its inputs; with tables, their products are looked up."""
+    """The GRU of the module `name`. Its inputs are rows of the parameter `words`; with tables, their products are looked up."""
 
     def __init__(self, parameters: Parameters, name: str, words: str) -> None:
         self.gates = [parameters.linear(f"{name}.{gate}", 2) for gate in GATES]
@@ -21,7 +21,7 @@ class GRU:
         self.shares = [parameters.projection(words, f"{name}.{gate}", 2) for gate in tables]
 
     def step(self) -> Callable[[int, Expression], Expression]:
-        """In the graph there is now: from a word and the state to the next state."""
+        """A function, for the current graph, from a word and the state to the next state."""
         lookup, affine, sigmoid, tanh, times = dy.lookup, dy.affine_transform, dy.logistic, dy.tanh, dy.cmult
         (b_z, W_z, U_z), (b_r, W_r, U_r), (b_c, W_c, U_c) = (expressions(*gate) for gate in self.gates)
 

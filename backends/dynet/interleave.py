@@ -1,7 +1,7 @@
-"""Instances whose control flow waits for tensors, side by side, so that DyNet has all their work to batch.
+"""Runs instances whose control flow waits for tensors side by side, so that DyNet can batch the work of all of them.
 
 Reading a value evaluates what has been built by then. So each instance is a generator that yields the expression it waits
-for; once all of them wait, everything built is evaluated together, and everyone is resumed with its value.
+for; once all of them wait, everything built is evaluated together, and each generator is resumed with its value.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Task = Generator[Any, Any, None]
 
 
 class Interleaving:
-    """Tasks leave what they compute where their maker can find it."""
+    """Tasks that wait together. A task has no result: it writes what it computes into an object that its caller gave it."""
 
     def __init__(self) -> None:
         self.ready: list[tuple[Task, Any]] = []
@@ -27,11 +27,11 @@ class Interleaving:
         """To be evaluated at the next wait although built after what the last task waits for."""
 
     def start(self, task: Task) -> None:
-        """Also for tasks: what they fork reaches its first wait together with their next."""
+        """Add a task. A running task may call this too; the new one then reaches its first wait with the others' next wait."""
         self.ready.append((task, None))
 
     def run(self, graph: Graph, read: Callable[[list[Any]], list[Any]] | None = None) -> None:
-        """`read`: from all that tasks wait for to what each of them is resumed with, in place of the expressions' values."""
+        """Run all tasks. `read`: from all that tasks wait for to what they are resumed with, by default expressions' values."""
         while self.ready:
             waiting: list[Task] = []
             wanted: list[Any] = []

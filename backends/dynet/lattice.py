@@ -1,6 +1,6 @@
-"""Lattice LSTM. The inputs of a gate and the state are multiplied with their parts of the weights in one affine transform, as
-a concatenation would be copied. There is a sum at every character, also where only one arc ends: without it the depths of
-instances drift apart, and depth batches worse.
+"""Lattice LSTM. The inputs of a gate and the state are multiplied with their parts of the weights in one affine transform,
+since their concatenation would be copied. There is a sum at every character, also where only one arc ends: without it equal
+work of different instances has different depths, and batching by depth finds less of it together.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Program:
         return outputs
 
     def arc(self, kind: int) -> Arc:
-        """In the current graph: an LSTM cell for characters (0) or words (1)."""
+        """A function, for the current graph: the LSTM cell for characters (0) or words (1)."""
         affine, lookup, sigmoid, tanh, times = dy.affine_transform, dy.lookup, dy.logistic, dy.tanh, dy.cmult
         table, gates = self.tables[kind], [expressions(*gate) for gate in self.gates[kind]]
         shares = self.shares[kind] if self.shares else None

@@ -1,9 +1,9 @@
 """MV-RNN. Matrices are kept transposed, which turns `W_m` on both matrices side by side into an affine transform with the
 weights on the left, as DyNet must have them to batch.
 
-The products of a node's matrix with its sibling's vector have another left operand each, so they run one by one: DyNet
-batches a product only over a left operand that is one and the same node. As rows times the transposed matrices they need no
-transposed copies.
+The products of a node's matrix with its sibling's vector have a different left operand each, so they run one by one: DyNet
+batches products only if their left operand is the same node. Written as rows times the transposed matrices, they need no
+transposed copies of matrices.
 """
 
 from __future__ import annotations

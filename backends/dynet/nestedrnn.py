@@ -1,5 +1,5 @@
-"""NestedRNN. The instances wait together for their trip counts. The share of its input in an edge's step is the same for the
-whole loop, so it is computed once: half the work of the step."""
+"""NestedRNN. The instances wait together for their trip counts. The product of the input is the same in all steps of an edge
+loop, so it is computed once: half the work of a step."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""How large DyNet's memory pools are.
+"""The sizes of DyNet's memory pools.
 
-DyNet frees nothing within a graph: what counts are all nodes' values and the copies of scattered operands, which nobody knows
-before it has run. A pool that is full grows by a block; at the next graph the blocks become one, which it keeps. So it starts
-small and is made to grow before anything is timed, by a mini-batch larger than the others. Start-up writes to every page of
-a pool, so starting with far too much would be no better.
+DyNet frees nothing within a graph: a pool must hold the values of all nodes and the copies of scattered operands, and how much
+that is shows only when the graph runs. A full pool grows by a block; at the next graph its blocks become one, which it keeps.
+So the pool starts small, and before anything is timed a mini-batch larger than the others makes it grow. Starting with a very
+large pool would be no better, since start-up writes to every page.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ MARGIN_MB = 8
 
 
 def larger(instances: Sequence[T], batch_size: int) -> list[T]:
-    """A mini-batch of so many more instances that hardly one of `batch_size` needs more memory: the sums of few instances vary
-    more than those of many."""
+    """A mini-batch with so many more instances that hardly any mini-batch of `batch_size` needs more memory. The smaller the
+    batch size, the larger the margin, since sums over few instances vary more."""
     return list(islice(cycle(instances), int(np.ceil(batch_size * (1 + batch_size**-0.5)))))
 
 
 def parameters_mb(arrays: Mapping[str, np.ndarray]) -> int:
-    """For the parameters and their gradients, which DyNet allocates though nothing is trained."""
+    """The megabytes for the parameters and their gradients, which DyNet allocates though nothing is trained."""
     return int(2.2 * sum(array.nbytes for array in arrays.values()) / 2**20) + MARGIN_MB

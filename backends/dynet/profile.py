@@ -1,7 +1,7 @@
-"""What DyNet's engine did: counted and timed by its own profiler in passes of their own, because that slows a run.
+"""What DyNet's engine did: its own profiler counts and times batches, in extra passes, because that slows a run.
 
-The profiler writes to standard output. It is switched on and off by a global variable of the library (its option, which
-holds from start-up on, sets the same variable).
+The profiler writes to standard output. A global variable of the library switches it on and off; the library's command-line
+option sets the same variable at start-up.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ WHY = (
 class Profile:
     batches: int
     nodes: int
-    unbatched: dict[str, str]  # operator -> how often alone, and why
-    executing_ms: float | None  # in operators, with the gathering of their operands
+    unbatched: dict[str, str]  # operator -> how often it ran alone, and why
+    executing_ms: float | None  # time in operators and in gathering their operands
 
     @property
     def mean_batch_width(self) -> float:
@@ -47,7 +47,7 @@ class Profile:
 
 
 class Profiler:
-    """Of the DyNet that this process has loaded."""
+    """The profiler of the DyNet that this process has loaded."""
 
     def __init__(self) -> None:
         self.library = ctypes.CDLL(loaded_library("libdynet"))
@@ -59,7 +59,7 @@ class Profiler:
 
     @classmethod
     def find(cls) -> Profiler | None:
-        """None where the library is linked so that its variables cannot be reached."""
+        """The profiler, or None if the library does not export its variables."""
         try:
             return cls()
         except (OSError, ValueError, AttributeError):
@@ -77,7 +77,7 @@ class Profiler:
         sizes = [(int(size), ADDRESS.sub("", operator)) for size, operator in BATCH.findall(text)]
         total = TOTAL.search(text)
         executing_ms = None
-        if total is not None:  # of all passes so far
+        if total is not None:  # the profiler's total is that of all passes so far
             executing_ms = float(total[1]) - self.before_ms
             self.before_ms = float(total[1])
         alone = Counter(operator for size, operator in sizes if size == 1)
@@ -91,7 +91,7 @@ def _why(operator: str) -> str:
 
 @contextmanager
 def _standard_output() -> Iterator[Callable[[], str]]:
-    """Catch what C++ writes; the function that is given reads it."""
+    """Redirects standard output, C++'s too, to a file; the context's value is a function that reads what was written."""
     c = ctypes.CDLL(None)
     sys.stdout.flush()
     c.fflush(None)

@@ -1,5 +1,5 @@
-"""Ragged. A sentence is a matrix with a column per word (`backends/dynet/transformer.py`), so nothing is padded; what DyNet
-batches are sentences of one length."""
+"""Ragged. A sentence is a matrix with a column per word (`backends/dynet/transformer.py`), so nothing is padded; DyNet batches
+sentences of equal length."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from backends.dynet.transformer import Layer
 
 
 class Rows:
-    """The rows of a matrix that DyNet keeps by its columns: the same numbers in the same order, so no copy is needed."""
+    """An output whose rows are the columns of a DyNet matrix. DyNet stores by columns, so reading rows needs no copy."""
 
     def __init__(self, columns: Expression) -> None:
         self.columns = columns
@@ -31,7 +31,7 @@ class Program:
         self.layers = [Layer(layer, parameters, f"layers.{i}.") for i, layer in enumerate(model.layers)]
 
     def run(self, minibatch: Sequence[list[int]], graph: Graph) -> list[Rows]:
-        """For every sentence a row per word."""
+        """The output of every sentence, a row for each word."""
         lookup = dy.lookup
         layers = [layer.expression() for layer in self.layers]
         outputs = []

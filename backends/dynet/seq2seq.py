@@ -1,8 +1,8 @@
 """Seq2Seq. The sentences are read side by side and then wait together, each for its next word.
 
-The states of a sentence are the columns of a matrix. Its products with a query and with the weights of attention are of an
-instance's own matrix, which DyNet never batches; written with vectors, which it does batch, they would be three nodes for
-every word, and several times as slow. The scores are read as one matrix: DyNet's `argmax` is never batched.
+The states of a sentence are the columns of a matrix. DyNet never batches its products with a query and with the weights of
+attention, since each instance has its own matrix; products of vectors, which DyNet does batch, would need three nodes for every
+word and be several times as slow. The scores are read as one matrix, because DyNet's `argmax` is never batched.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workloads.seq2seq.model import END
 
 
 class Translator:
-    """What a sentence is read with, and what scores the next word: for greedy decoding and for beam search."""
+    """The encoder, the decoder and the scores of the next word, for greedy decoding and for beam search."""
 
     def __init__(self, model: Any, parameters: Parameters) -> None:
         self.longest = model.longest
@@ -31,7 +31,7 @@ class Translator:
         self.output = parameters.linear("output")
 
     def encode(self) -> Callable[[Sequence[int]], list[Expression]]:
-        """In the graph there is now: from a sentence to its states."""
+        """A function, for the current graph, from a sentence to the encoder's state after each word."""
         step = self.encoder.step()
         (start,) = expressions(self.start)
 
@@ -44,8 +44,8 @@ class Translator:
         return encode
 
     def scores(self) -> Callable[[Expression, Expression, Expression], Expression]:
-        """In the graph there is now: from a sentence's states as columns and as rows and the decoder's state to the scores of
-        all words."""
+        """A function, for the current graph, from a sentence's states as columns, the same as rows, and the decoder's state to
+        the scores of all target words."""
         affine = dy.affine_transform
         (W_q,) = expressions(self.query)
         b_c, W_c, U_c = expressions(*self.combine)

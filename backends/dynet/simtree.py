@@ -1,4 +1,4 @@
-"""SimTree: TreeLSTM's program reads both trees, and a layer of its own compares them."""
+"""SimTree: TreeLSTM's program reads both trees, and one more layer compares their states."""
 
 from __future__ import annotations
 

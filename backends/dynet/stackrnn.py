@@ -1,6 +1,6 @@
-"""StackRNN. The sentences wait together, each for its next choice between its two actions.
+"""StackRNN. The sentences wait together, each for its next choice between the two actions.
 
-The share of either action in the step of the actions' RNN is always the same, so it is computed once and serves as the bias.
+Each action's product in the step of the actions' RNN is always the same, so it is computed once and serves as the bias.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from backends.dynet.interleave import Interleaving, Task, decide
 from workloads.decisions import split
 from workloads.stackrnn.model import Sentence
 
-Stack = tuple[Expression, Expression, Any]  # value, state, below; None is the empty one
+Stack = tuple[Expression, Expression, Any]  # value, state, stack below; None is the empty stack
 
 
 class Program:

@@ -1,10 +1,10 @@
 """A layer of a transformer's encoder. A sequence is a matrix with a column per token.
 
 Layer norm is written as products with constant rows and columns and element-wise operations: DyNet's own `layer_norm`, and its
-means along a dimension, take 20 times as long. A head is a range of rows; splitting and joining them by `reshape` and
-`transpose` of three dimensions is slower, and wrong under autobatching, where transposes of equal arguments share a
-signature whatever their order of dimensions. Likewise only rows are picked: ranges of rows and of columns of square matrices
-share a signature.
+means along a dimension, take 20 times as long. A head is a range of rows: splitting and joining heads by `reshape` and
+`transpose` of three dimensions is slower, and wrong under autobatching, since all transposes of equal arguments share a
+signature, whatever their order of dimensions. For a similar reason only rows are picked: a range of rows and a range of columns
+of a square matrix share a signature.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from backends.dynet.engine import Expression, Parameters, expressions
 
 
 class Layer:
-    """`model`: the module whose parameters begin with `prefix`; it names its parts as those of `workloads.berxit` do."""
+    """A layer with the parameters whose names begin with `prefix`. Their module `model` names its parts as Berxit does."""
 
     def __init__(self, model: Any, parameters: Parameters, prefix: str = "") -> None:
         hidden = len(parameters[f"{prefix}query.weight"])
@@ -40,7 +40,7 @@ class Layer:
         ]
 
     def expression(self) -> Callable[[Expression], Expression]:
-        """In the graph there is now: from a sequence to the next layer's."""
+        """A function, for the current graph, from a sequence to the sequence after the layer, both [hidden, tokens]."""
         affine, transpose, pick_range, softmax = dy.affine_transform, dy.transpose, dy.pick_range, dy.softmax
         (b_q, W_q), (b_k, W_k), (b_v, W_v) = (expressions(*part) for part in self.qkv)
         b_a, W_a = expressions(*self.attended)

@@ -1,4 +1,4 @@
-"""TreeGRU. Each gate has an affine transform of its own: the slices of a common one would have to be copied."""
+"""TreeGRU. Each gate has its own affine transform, since the slices of a common one would have to be copied."""
 
 from __future__ import annotations
 

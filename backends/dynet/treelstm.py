@@ -1,4 +1,4 @@
-"""TreeLSTM. Each gate has an affine transform of its own: the slices of a common one would have to be copied."""
+"""TreeLSTM. Each gate has its own affine transform, since the slices of a common one would have to be copied."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Program:
         return outputs
 
     def encoder(self) -> Callable[[Tree], tuple[Expression, Expression]]:
-        """In the current graph: from a tree to the states h and c of its root."""
+        """A function, for the current graph, from a tree to the states h and c of its root."""
         lookup, affine, sigmoid, tanh, times = dy.lookup, dy.affine_transform, dy.logistic, dy.tanh, dy.cmult
         words, shares = self.words, self.shares
         (b_i, W_i), (b_o, W_o), (b_u, W_u) = (expressions(*gate) for gate in self.inputs)

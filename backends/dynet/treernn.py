@@ -1,4 +1,4 @@
-"""TreeRNN. All words are multiplied with their weights before any state is computed, which makes of them one batch."""
+"""TreeRNN. All words are multiplied with their weights before any state is computed, so that these products are one batch."""
 
 from __future__ import annotations
 

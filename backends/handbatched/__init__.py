@@ -1,4 +1,4 @@
-"""What an expert writes in PyTorch for one model when latency counts: the upper reference of a table, without any system.
+"""What an expert writes in PyTorch for one model when latency counts: no system, but what a system has to be compared with.
 
 At run time the Python objects of a mini-batch are turned into index tensors, once (`ingest_ms`); then a few large operators of
 PyTorch run over all instances, without a graph, a scheduler or a search for batches:
@@ -14,17 +14,17 @@ PyTorch run over all instances, without a graph, a scheduler or a search for bat
   masked, and as nested tensors (`sequences`).
 - *berxit*: one tensor of those sequences that still go on; the certainties of all are read at once after each layer.
 
-Ahead of it, when the model is loaded: the weights of gates are concatenated, and transposed or packed. The words' products are
-one product over all words of the mini-batch; with `tables=true` they are looked up, since the whole vocabulary is then
-projected by the weights when the model is loaded.
+Ahead of run time, when the model is loaded: the weights of gates are concatenated, and transposed or packed. The words'
+products are one product over all words of the mini-batch; with `tables=true` they are looked up, since the products of the
+whole vocabulary with the weights are then computed when the model is loaded.
 
-Which library computes the products is an option (`library`), and the faster one represents this backend, as `autobatch` does
-for DyNet. `torch.compile` was tried on the element-wise operators between the products: where the number of rows is open, its
-kernels took one and a half to two and a half times as long as PyTorch's own operators in place, so it is no variant.
+The library that computes the products is an option (`library`), and the faster one represents this backend, as the best
+`autobatch` represents DyNet. `torch.compile` was tried on the element-wise operators between the products: with any number of
+rows its kernels took one and a half to two and a half times as long as PyTorch's in-place operators, so it is no variant.
 
-What it cannot do: run any other model. Every model here is a program of its own, written and tested by hand; there is none for
-drnn, nestedrnn and stackrnn, whose instances wait for tensors at places of their own, where an expert would begin to write a
-scheduler.
+What it cannot do: run any other model. Each program is written and tested by hand. There is none for lattice, drnn, nestedrnn
+and stackrnn; in the last three each instance waits for tensors at different places, so that batching them by hand would mean
+writing a scheduler.
 
 Sources: levels of trees are batched as in TensorFlow Fold (Looks et al., ICLR 2017) and Cavs (Xu et al., ATC 2018), by hand.
 """

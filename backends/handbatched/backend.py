@@ -23,8 +23,8 @@ SEVERAL_WAYS = ("ragged",)
 class HandBatched:
     """`library`: what computes products with weights, blas or onednn (backends/handbatched/products.py); best is the faster.
 
-    `tables`: the vocabulary is projected by the weights that are applied to words when the model is loaded, and the projections
-    are looked up; `both` measures with and without.
+    `tables`: the products of the vocabulary with the weights that are applied to words are computed when the model is loaded,
+    and looked up; `both` measures with and without.
 
     `sequences`: how sentences of different lengths lie in memory, for the workload that has all three ways (`ragged`): packed,
     padded to the longest and masked, or as PyTorch's nested tensors; all measures each.
@@ -67,7 +67,7 @@ class HandBatched:
         import backends.pytorch.batched  # noqa: F401
 
     def variants(self) -> Sequence[Mapping[str, Any]]:
-        exact = self.precision == "fp32"  # packed weights are
+        exact = self.precision == "fp32"  # oneDNN's packed weights are float32 only
         names = ("blas", "onednn") if self.target.device == "cpu" and exact else ("blas",)
         libraries: list[dict[str, Any]] = [{"library": name} for name in names] if self.library == "best" else [{}]
         tables: list[dict[str, Any]] = [{"tables": value} for value in (False, True)] if self.tables == "both" else [{}]

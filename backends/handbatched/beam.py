@@ -1,7 +1,7 @@
-"""Beam search: all hypotheses of all sentences in one step, in as many rows for each sentence as the beam is wide.
+"""Beam search: all hypotheses of all sentences take a step together, with as many rows for each sentence as the beam is wide.
 
-Where a beam has become narrower its other rows are computed and not looked at. The best continuations of every row are taken by
-`topk`; which of a sentence's are the best is decided in Python, of which each sentence has at most `width` squared.
+Where a beam has become narrower, its other rows are computed and ignored. `topk` takes the best continuations of every row;
+Python then chooses among those of a sentence, of which there are at most `width` squared.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from workloads.seq2seq.model import END
 
 
 class Hypothesis(NamedTuple):
-    """Its words after what the decoder reads first, the sum of their logarithmic probabilities, and the row of its state."""
+    """The words without the first `END`, the sum of their log probabilities, and the row of the decoder's state."""
 
     words: tuple[int, ...]
     score: float
@@ -28,7 +28,7 @@ class Hypothesis(NamedTuple):
 
 
 class Search:
-    """The beam of one sentence, whose rows begin at `first`."""
+    """The beam of one sentence. `first` is its first row among those of all sentences."""
 
     def __init__(self, width: int, first: int) -> None:
         self.width = width
@@ -36,7 +36,7 @@ class Search:
         self.ended: list[Hypothesis] = []
 
     def grow(self, values: Sequence[Sequence[float]], words: Sequence[Sequence[int]]) -> None:
-        """`values`, `words`: of each row the best continuations."""
+        """Take one step. `values` and `words` have, for each row of all sentences, the best continuations."""
         grown = [
             Hypothesis((*h.words, word), h.score + value, h.row)
             for h in self.beam
@@ -67,7 +67,7 @@ class Program:
         counts.nodes, counts.batches = len(packed.words), len(packed.steps)
         state = state.repeat_interleave(width, dim=0)
         searches = [Search(width, first * width) for first in range(len(minibatch))]  # in the order of lengths
-        rows = [*searches]  # those that go on, in the order of their rows
+        rows = [*searches]  # the searches that still have rows, in the order of these
         last = [END] * len(state)
         for _ in range(translator.longest):
             counts.nodes, counts.batches = counts.nodes + sum(len(each.beam) for each in rows), counts.batches + 1

@@ -1,8 +1,8 @@
 """BiRNN on packed sequences: sentences in order of their length, the longest first, word by word.
 
-The words' products with their part of a cell's weights come first, all in one; a step adds the product of the states of those
-sentences that are not at their end, in place, so that the shares become the states. The backward RNN takes the same steps on
-reversed sentences; its states are classified where they are, and only their scores are brought to their words.
+The words' products with their part of a cell's weights are computed first, in one product. A step adds to them, in place, the
+products of the states of those sentences that have not ended, so the tensor of the words' products becomes that of the states.
+The backward RNN takes the same steps on reversed sentences; only the scores of its states are reordered to match the words.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Direction:
         self.add_share_of = accumulation(setting.library, of_state)
 
     def states(self, words: Tensor, steps: Sequence[int]) -> Tensor:
-        """[words, hidden], from words in the order of steps."""
+        """The states [words, hidden] of words that are in the order of steps."""
         found = self.words.index_select(0, words)
         if self.inputs:
             found = self.inputs(found)

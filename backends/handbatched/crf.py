@@ -1,5 +1,5 @@
-"""BiLSTM-CRF on packed sequences, as `birnn`; then Viterbi's algorithm on them, all sentences step by step. The best paths are
-read off backwards by numpy, from the pointers of all steps.
+"""BiLSTM-CRF on packed sequences, as `birnn`; then Viterbi's algorithm on them, step by step for all sentences. numpy reads off
+the best paths backwards, from the pointers of all steps.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Direction:
         self.add_share_of = accumulation(setting.library, of_state)
 
     def states(self, words: Tensor, steps: Sequence[int], start: Tensor) -> Tensor:
-        """[words, hidden], from words in the order of steps."""
+        """The states [words, hidden] of words that are in the order of steps."""
         shares = self.words.index_select(0, words)
         if self.inputs:
             shares = self.inputs(shares)
@@ -63,7 +63,7 @@ class Program:
             return [[] for _ in minibatch]
         with counts.ingesting():
             packed = pack(minibatch, self.device)
-        # Two LSTMs and the scores of tags; then all words but the first are steps of Viterbi's algorithm.
+        # Each word is a node of both LSTMs and of the scores of tags, and, but for the first, of Viterbi's algorithm.
         counts.nodes = 4 * len(packed.words) - packed.steps[0]
         counts.batches = 3 * len(packed.steps)
         ahead = self.emit_ahead(self.ahead.states(packed.words, packed.steps, self.start))

@@ -1,6 +1,6 @@
 """DAG-RNN: all cells on one diagonal, from the upper right to the lower left, are computed together, over all grids.
 
-The products of all words come first, and become the states in place; the scores of all cells are one product.
+The products of all words are computed first and become the states in place; the scores of all cells are one product.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ Grid = list[list[int]]
 
 
 class Diagonals(NamedTuple):
-    """Cells diagonal by diagonal: their `words`; the `inner` diagonals, all but the corners where grids begin, with the cells'
-    neighbours above and to the left as their children; `places`: for the cells grid by grid and row by row, where they are."""
+    """The cells of all grids, diagonal by diagonal: their `words`; the `inner` diagonals, which are all but the upper left
+    corners, with each cell's upper and left neighbours as its children; and `places`, the position in the order of diagonals
+    for each cell in the order of grids and rows."""
 
     words: Tensor
     inner: list[Level]
@@ -43,7 +44,7 @@ def diagonals(grids: Sequence[Grid], device: str) -> Diagonals:
     order = np.argsort(diagonal, kind="stable")
     places = np.empty_like(order)
     places[order] = np.arange(len(order))
-    # Two columns with every cell's neighbours, of which some are outside.
+    # Each cell's upper and left neighbour, in two columns. Numbers of neighbours outside are wrong; `there` drops them.
     neighbours = np.stack((places[np.maximum(np.arange(len(words)) - width, 0)], np.roll(places, 1)), axis=1)[order]
     there = np.stack((row > 0, column > 0), axis=1)[order]
     ends = np.cumsum(np.bincount(diagonal)).tolist()
@@ -68,7 +69,7 @@ class Program:
         self.projected = setting.tables
 
     def run(self, minibatch: Sequence[Grid], counts: Counts) -> list[Tensor]:
-        """For every grid its scores, shape [rows, columns, classes]."""
+        """The scores of every grid, each of shape [rows, columns, classes]."""
         with counts.ingesting():
             found = diagonals(minibatch, self.device)
         states = self.words.index_select(0, found.words)

@@ -1,5 +1,5 @@
-"""A gated recurrent unit on rows: the products of its inputs come all at once, or are looked up; two products a step are
-left."""
+"""A gated recurrent unit on many rows. The products of all inputs are computed at once, or looked up, which leaves two products
+for each step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workloads.seq2seq.model import GRU
 
 
 class Steps:
-    """`words`: the table with a row for each word that the unit can read."""
+    """The unit `cell`. `words` is the table with a row for each word that the unit can read."""
 
     def __init__(self, cell: GRU, words: Tensor, setting: Setting) -> None:
         self.hidden = words.shape[1]
@@ -29,7 +29,7 @@ class Steps:
         self.candidate = product(setting.library, c_state)
 
     def shares(self, words: Tensor) -> Tensor:
-        """What the words add to the sums of the three gates: [words, 3 hidden]."""
+        """The words' products with the weights of the three gates, biases included: [words, 3 hidden]."""
         found = self.words.index_select(0, words)
         return self.inputs(found) if self.inputs else found
 
@@ -41,8 +41,8 @@ class Steps:
         return torch.lerp(state, candidate, z)
 
     def read(self, words: Tensor, steps: Sequence[int], start: Tensor) -> tuple[Tensor, Tensor]:
-        """All states of packed sentences, padded with zeros [sentences, steps, hidden], and the last of each [sentences,
-        hidden]. The longest sentence is the first."""
+        """All states of packed sentences, padded with zeros, [sentences, steps, hidden], and the last state of each,
+        [sentences, hidden]. The longest sentence comes first."""
         found = start.new_zeros(steps[0], len(steps), self.hidden)
         state = start.repeat(steps[0], 1)
         for number, share in enumerate(self.shares(words).split(list(steps))):

@@ -1,7 +1,7 @@
-"""MV-RNN, level by level. A leaf needs neither work nor a copy: the nodes' rows begin behind those of the vocabulary.
+"""MV-RNN, level by level. A leaf needs neither work nor a copy: inner nodes are further rows of the tables of the vocabulary.
 
 Matrices are kept transposed. Then the children's matrices, gathered in pairs, lie below one another as one product with `W_m`
-wants them, and a vector times its sibling's matrix is a product of a row, which takes a third of the time of one of a column.
+needs them, and the product of a matrix with a vector becomes a row times a matrix, which takes a third of the time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from workloads.mvrnn.model import MVRNN, Leaf, Node, Tree
 
 
 class Program:
-    projected = False  # its words are multiplied with nothing
+    projected = False  # words are not multiplied with weights
 
     def __init__(self, model: MVRNN, setting: Setting) -> None:
         self.hidden = hidden = model.hidden
@@ -42,7 +42,7 @@ class Program:
         return list(self.classifier(self.vectors.index_select(0, found.roots)))
 
     def make_room(self, rows: int) -> None:
-        """Behind the vocabulary, once for the largest mini-batch."""
+        """Makes the tables long enough for `rows` rows, the vocabulary first. They grow once, for the largest mini-batch."""
         if rows > len(self.vectors):
             more = rows - self.vocabulary
             self.vectors = torch.cat((self.vectors[: self.vocabulary], self.vectors.new_empty(more, self.hidden)))
@@ -51,7 +51,7 @@ class Program:
             self.matrices = matrices
 
     def compose(self, pair: Tensor, rows: slice) -> None:
-        """The nodes of a level, whose children are the rows `pair`, left and right in turn."""
+        """Computes the nodes of a level into `rows`. Their children are the rows `pair`, left and right in turn."""
         hidden = self.hidden
         vectors = self.vectors.index_select(0, pair).view(-1, 2, 1, hidden)
         matrices = self.matrices.index_select(0, pair).view(-1, 2, hidden, hidden)

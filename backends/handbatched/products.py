@@ -1,9 +1,9 @@
-"""Products with weights, by the libraries that PyTorch comes with. Which is faster depends on the processor and the rows.
+"""Products with weights, by the libraries that PyTorch comes with. The processor and the number of rows decide which is faster.
 
 `blas`: the library of `torch.addmm`, on weights that were transposed once: with few rows it takes half as long as `nn.Linear`,
 which transposes inside the product. `onednn`: oneDNN on weights packed once, which is what torch.compile makes of a frozen
-`nn.Linear`. oneDNN writes its kernels for the processor it finds, where oneMKL takes an older path on processors that
-are not Intel's.
+`nn.Linear`. oneDNN generates kernels for the processor it finds, while oneMKL takes an older path on processors that are not
+Intel's.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ def product(library: Library, weight: Tensor, bias: Tensor | None = None) -> Pro
         return lambda rows: torch.addmm(bias, rows, transposed)
     packed = torch.ops.mkldnn._reorder_linear_weight(weight.contiguous(), None)
     linear = torch.ops.mkldnn._linear_pointwise
-    # Of no rows oneDNN makes no product.
+    # oneDNN does not accept a product without rows.
     return lambda rows: linear(rows, packed, bias, "none", [], "") if len(rows) else rows.new_empty(0, len(weight))
 
 
 def accumulation(library: Library, weight: Tensor) -> Callable[[Tensor, Tensor], object]:
-    """The function that adds rows @ weight.T to what it is given first, in place."""
+    """The function (sums, rows) that adds rows @ weight.T to `sums` in place."""
     if library == "blas":
         transposed = weight.t().contiguous()
         return lambda sums, rows: sums.addmm_(rows, transposed)

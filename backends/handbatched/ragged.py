@@ -1,9 +1,9 @@
 """Ragged: a transformer encoder over sentences of different lengths, in the three ways that PyTorch has (`Setting.sequences`).
 
-- *packed*: the words of all sentences are rows of one matrix, without padding, and every product with weights is one for all of
-  them. Sentences lie in the order of their lengths, so attention takes those of one length at a time, as views.
-- *padded*: what is written first: all sentences are as long as the longest, and attention is masked.
-- *nested*: nested tensors of PyTorch (`torch.nested`, jagged), which the operators take as they are.
+- *packed*: the words of all sentences are rows of one matrix, without padding, and each product with weights is computed once
+  for all of them. Sentences lie in the order of their lengths, so attention takes those of one length at a time, as views.
+- *padded*: the usual way: all sentences are padded to the longest, and attention is masked.
+- *nested*: nested tensors of PyTorch (`torch.nested`, jagged), which its attention takes directly.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from workloads.ragged.model import Ragged
 
 
 class Words(NamedTuple):
-    """The words of all sentences, sentence after sentence, and their positions. `order`: the sentences' numbers as they lie
-    there; `lengths`: of each as it lies there."""
+    """The words of all sentences, sentence after sentence, and their positions in their sentences. `order`: the sentences'
+    numbers in the mini-batch, in the order in which they lie here; `lengths`: their lengths, in the same order."""
 
     words: Tensor
     positions: Tensor
@@ -41,7 +41,7 @@ def laid_out(sentences: Sequence[Sequence[int]], order: Sequence[int], device: s
 
 
 class Layer:
-    """On rows [..., hidden]; what differs between the three ways is attention alone, which is given."""
+    """A layer on rows [words, hidden], without attention, which is all that differs between the three ways."""
 
     def __init__(self, model: Any, setting: Setting) -> None:
         self.heads, self.head_size = model.heads, model.head_size
@@ -56,14 +56,14 @@ class Layer:
         ]
 
     def finish(self, x: Tensor, context: Tensor) -> Tensor:
-        """All of the layer that comes after attention. Both are [words, hidden]."""
+        """All that follows attention, from the layer's input and attention's result, both [words, hidden]."""
         first, second = self.norms
         attended = layer_norm(self.attended(context).add_(x), *first)
         return layer_norm(self.contract(self.expand(attended).relu_()).add_(attended), *second)
 
 
 class Program:
-    projected = False  # its words are multiplied with nothing before they are normed
+    projected = False  # words are added to positions before they are multiplied, so their products cannot be looked up
 
     def __init__(self, model: Ragged, setting: Setting) -> None:
         self.device = setting.device
@@ -86,7 +86,7 @@ class Program:
 
 
 def by_length(layers: Sequence[Layer], x: Tensor, lengths: Sequence[int]) -> Tensor:
-    """`x`: [words, hidden], the sentences in the order of their lengths."""
+    """All layers in the way *packed*. `x`: [words, hidden], the sentences in the order of their lengths."""
     groups = [(length, len(list(same))) for length, same in groupby(lengths)]
     sizes = [length * count for length, count in groups]
     for layer in layers:
@@ -100,7 +100,7 @@ def by_length(layers: Sequence[Layer], x: Tensor, lengths: Sequence[int]) -> Ten
 
 
 def masked(layers: Sequence[Layer], x: Tensor, lengths: Sequence[int]) -> Tensor:
-    """What stands in the places of padding is computed and never looked at."""
+    """All layers in the way *padded*. Rows of padding are computed and ignored. `x`: [words, hidden]."""
     there = torch.arange(max(lengths), device=x.device) < torch.tensor(lengths, device=x.device)[:, None]
     padded = x.new_zeros(*there.shape, x.shape[1])
     padded[there] = x
@@ -115,7 +115,7 @@ def masked(layers: Sequence[Layer], x: Tensor, lengths: Sequence[int]) -> Tensor
 
 
 def nested(layers: Sequence[Layer], x: Tensor, lengths: Sequence[int]) -> Tensor:
-    """Attention on jagged tensors; all else on the rows that they lie in."""
+    """All layers in the way *nested*: attention on jagged tensors, all else on the rows of words. `x`: [words, hidden]."""
     offsets = torch.tensor([0, *lengths], device=x.device).cumsum(0)
     for layer in layers:
         parts = layer.qkv(x).view(len(x), 3, layer.heads, layer.head_size).unbind(1)

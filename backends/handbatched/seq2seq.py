@@ -1,7 +1,7 @@
 """Seq2Seq: packed sentences are read step by step, and decoded together with a mask over their padded states.
 
-Decoding keeps a row for every sentence. Those that have ended are dropped when a quarter of the rows have, because that copies
-the states of all that are left; until then they are decoded further and what they say is not listened to.
+Decoding keeps a row for every sentence. Dropping the rows of sentences that have ended copies the states of all others, so it
+is done only when more than a quarter of the rows have ended; until then these rows are computed and their words ignored.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from backends.handbatched.setting import Setting
 from backends.pytorch.batched import Counts
 from workloads.seq2seq.model import END, Seq2Seq
 
-KEPT = 0.75  # the share of rows that still go on below which the others are dropped
+KEPT = 0.75  # the other rows are dropped when less than this share of the rows still goes on
 
 
 class Translator:
-    """What sentences are read with, and what scores their next words: for greedy decoding and for beam search."""
+    """The encoder, the decoder and the scores of the next words, for greedy decoding and for beam search."""
 
     def __init__(self, model: Seq2Seq, setting: Setting) -> None:
         library = setting.library
@@ -34,8 +34,8 @@ class Translator:
         self.output = product(library, model.output.weight, model.output.bias)
 
     def read(self, packed: Packed) -> tuple[Tensor, Tensor, Tensor]:
-        """For the sentences in the order of lengths: their states, padded, [sentences, words, hidden]; what is added to the
-        scores of attention, minus infinity where there is no word, [sentences, 1, words]; and the last states."""
+        """For the sentences in the order of lengths: the states of their words, padded, [sentences, words, hidden]; a mask to
+        add to the scores of attention, minus infinity where there is no word, [sentences, 1, words]; and the last states."""
         memory, state = self.encoder.read(packed.words, packed.steps, self.start)
         going = torch.tensor(packed.steps, device=memory.device)
         absent = torch.arange(len(memory), device=memory.device)[:, None] >= going
@@ -43,7 +43,7 @@ class Translator:
         return memory, mask[:, None], state
 
     def scores(self, memory: Tensor, mask: Tensor, state: Tensor) -> Tensor:
-        """Of all words, [rows, targets]. `state`: [rows, hidden], with equally many rows for each sentence."""
+        """The scores of all target words, [rows, targets]. `state`: [rows, hidden], equally many rows for each sentence."""
         query = self.query(state).view(len(memory), -1, state.shape[1])
         weights = torch.softmax(torch.baddbmm(mask, query, memory.transpose(1, 2)), dim=2)
         context = torch.bmm(weights, memory).view_as(state)
@@ -63,7 +63,7 @@ class Program:
         memory, mask, state = translator.read(packed)
         counts.nodes, counts.batches = len(packed.words), len(packed.steps)
         found: list[list[int]] = [[] for _ in minibatch]  # in the order of lengths
-        rows: list[list[int] | None] = [*found]  # what each row writes to; None when its sentence has ended
+        rows: list[list[int] | None] = [*found]  # the list that each row appends its words to; None: its sentence has ended
         words = torch.full((len(rows),), END, device=memory.device)
         for _ in range(translator.longest):
             state = translator.decoder.step(translator.decoder.shares(words), state)

@@ -13,11 +13,12 @@ from torch import Tensor
 
 
 class Packed(NamedTuple):
-    """The words of all sentences step by step: at each step those of the sentences that have so many, the longest first.
+    """The words of all sentences step by step: step t has word t of every sentence that is longer than t, longest first.
 
-    `words`, `reversed`: the words of sentences read forwards, and backwards. `steps`: how many sentences have a word at each
-    step. `mirrored`: for the word in each place forwards its place backwards. `places`: for every word, one sentence after the
-    other as they were given, its place forwards. `ranks`: of every sentence its number in the order of lengths."""
+    `words` and `reversed`: the words of the sentences read forwards, and read backwards. `steps`: how many sentences have a
+    word at each step. `mirrored`: for each place in `words`, the place of the same word in `reversed`. `places`: for every word
+    in the order given, sentence after sentence, its place in `words`. `ranks`: for every sentence its number in the order of
+    lengths."""
 
     words: Tensor
     reversed: Tensor
@@ -30,9 +31,9 @@ class Packed(NamedTuple):
 def pack(sentences: Sequence[Sequence[int]], device: str) -> Packed:
     lengths = np.array([len(sentence) for sentence in sentences])
     flat = np.fromiter(chain.from_iterable(sentences), np.int64, int(lengths.sum()))
-    ranks = np.empty(len(lengths), np.int64)  # of each sentence in the order of lengths
+    ranks = np.empty(len(lengths), np.int64)
     ranks[np.argsort(-lengths, kind="stable")] = np.arange(len(lengths))
-    steps = len(lengths) - np.cumsum(np.bincount(lengths, minlength=1))[:-1]  # with a word at step t: longer than t
+    steps = len(lengths) - np.cumsum(np.bincount(lengths, minlength=1))[:-1]  # at t: the sentences longer than t
     begins = np.cumsum(steps) - steps
     starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
     step = np.arange(len(flat)) - starts

@@ -12,8 +12,8 @@ Sequences = Literal["packed", "padded", "nested"]
 
 @dataclass(frozen=True)
 class Setting:
-    """`device`: where; `library`: what computes products with weights; `tables`: is the vocabulary projected when the program
-    is made? `sequences`: how sentences of different lengths lie in memory, where a program has several ways."""
+    """`device`: where a program runs; `library`: what computes products with weights; `tables`: whether the vocabulary's
+    products are computed at load; `sequences`: how sentences of different lengths lie in memory, if there are several ways."""
 
     device: str
     library: Library

@@ -1,4 +1,4 @@
-"""SimTree: both trees of all pairs are one mini-batch of the TreeLSTM's, and all pairs of roots are compared at once."""
+"""SimTree: both trees of all pairs are one mini-batch of the TreeLSTM, and all pairs of roots are compared at once."""
 
 from __future__ import annotations
 

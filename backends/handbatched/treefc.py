@@ -1,6 +1,6 @@
-"""TreeFC, level by level. A leaf needs neither work nor a copy: the nodes' rows begin behind those of the vocabulary.
+"""TreeFC, level by level. A leaf needs neither work nor a copy: inner nodes are further rows of the table of the vocabulary.
 
-The states of two children, gathered in pairs, are side by side as the layer wants them.
+The states of two children, gathered in pairs, lie side by side as the layer needs them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workloads.treefc.model import Leaf, Node, Tree, TreeFC
 
 
 class Program:
-    projected = False  # words are multiplied only where they are a node's children
+    projected = False  # words are multiplied only as children of a node, like all states
 
     def __init__(self, model: TreeFC, setting: Setting) -> None:
         self.device = setting.device

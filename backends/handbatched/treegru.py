@@ -1,4 +1,4 @@
-"""TreeGRU, level by level. The update and the reset gate are one product; so are a leaf's gate and candidate."""
+"""TreeGRU, level by level. Update and reset gate are one product, and so are the gate and the candidate of a leaf."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """TreeLSTM, level by level.
 
-The leaves' gates are one product of all words with the three weights of `W` below one another; a level's are one product of the
-sums of its children's states with those of `U`. The forget gate belongs to the child alone, so it is computed where the child
-is, on neighbouring rows, and a node's row is its state beside its forgotten cell: one sum over the children's rows is what
-both the gates and the cell of their parent need.
+The leaves' gates are one product of all words with the three concatenated weights `W`; a level's gates are one product of the
+sums of its children's states with the weights `U`. The forget gate of a child depends on that child alone, so it is computed
+with the child's level, on neighbouring rows. The row of a node is its state beside its cell times its forget gate: one sum over
+the children's rows is what both the gates and the cell of their parent need.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Program:
         return list(self.classifier(self.encode(minibatch, counts)))
 
     def encode(self, trees: Sequence[Tree], counts: Counts) -> Tensor:
-        """The states of the roots."""
+        """The states of the roots: [instances, hidden]."""
         with counts.ingesting():
             found = levels(trees, Leaf, children, self.device)
         counts.batches, counts.nodes = found.batches, found.nodes
@@ -53,7 +53,7 @@ class Program:
         return states.index_select(0, found.roots)[:, :hidden]
 
     def cells(self, gates: Tensor, kept: Tensor | None, states: Tensor) -> None:
-        """From the sums of products with i, o and u, and what the children's cells leave, to rows of `states`."""
+        """Computes rows of `states` from the sums of the gates i, o, u and (not for leaves) the children's forgotten cells."""
         hidden = self.hidden
         i_and_o, u = gates[:, : 2 * hidden].sigmoid_(), gates[:, 2 * hidden :].tanh_()
         i, o = i_and_o[:, :hidden], i_and_o[:, hidden:]

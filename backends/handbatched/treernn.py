@@ -1,4 +1,4 @@
-"""TreeRNN, level by level. The products of all nodes' words come first, and become the states in place."""
+"""TreeRNN, level by level. The products of all nodes' words are computed first and become the states in place."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A mini-batch of trees as levels: all nodes of one height, over all instances, are computed together.
 
 The nodes are numbered level after level, the leaves first, so that each level's results are neighbouring rows of one tensor
-and the children of a level are rows further up. A leaf has height 0, and a node is one higher than its highest child.
+and the children of a level are rows before it. A leaf has height 0, and a node is one higher than its highest child.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-HEIGHT = 32  # while heights are found, a node is its height shifted by so many bits plus its place among those of its height
+HEIGHT = 32  # while trees are walked, the code of a node is (height << HEIGHT) + its place among the nodes of that height
 PLACE = (1 << HEIGHT) - 1
 
 
 class Level(NamedTuple):
-    """The inner nodes of one height. `children`: their children's rows, one node's after the other's; node i's begin at
-    `starts[i]`. `size`: how many nodes, `first`: the row of the first of them."""
+    """The inner nodes of one height: `size` nodes in rows from `first` on. `children`: the rows of their children, node after
+    node; the children of node i begin at `starts[i]`."""
 
     first: int
     size: int
@@ -28,8 +28,9 @@ class Level(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """`words`: those of the nodes in the order of rows; of the `leaves` alone, which come first, where inner nodes have none.
-    `roots`: a row for each instance. `nodes`: how many rows there are."""
+    """The levels of a mini-batch. `leaves`: the number of leaves, whose rows come first. `words`: the words of the nodes in the
+    order of rows, or of the leaves only, if inner nodes have none. `roots`: the row of each instance's root. `nodes`: how many
+    rows there are."""
 
     words: Tensor
     leaves: int
@@ -39,12 +40,12 @@ class Levels(NamedTuple):
 
     @property
     def batches(self) -> int:
-        """How many levels there are, that of the leaves included."""
+        """How many levels there are, including that of the leaves."""
         return len(self.inner) + (self.leaves > 0)
 
     def behind(self, vocabulary: int) -> Levels:
-        """The same for models whose leaves are their words' rows in a table of so many: rows are counted in a table in which
-        the inner nodes come behind the vocabulary."""
+        """The same levels with rows counted in a table that has the vocabulary first and then the inner nodes: for models whose
+        leaves are the rows of their words."""
         count = torch.arange(vocabulary, vocabulary + self.nodes - self.leaves, device=self.words.device)
         rows = torch.cat((self.words, count))
         shift = vocabulary - self.leaves
@@ -60,12 +61,12 @@ class Levels(NamedTuple):
 def levels(
     trees: Sequence[Any], leaf: type[Any], children: Callable[[Any], Sequence[Any]], device: str, heads: bool = False
 ) -> Levels:
-    """`leaf`: the class of leaves, which have a `word`; `children`: gives those of any other node. `heads`: other nodes have a
-    `word`, too."""
+    """The levels of `trees`. `leaf` is the class of leaves, which have a `word`; `children` gives the children of any other
+    node; `heads` says that these have a `word`, too."""
     words: list[int] = []
-    headed: list[list[int]] = []  # by height, from 1 on: the words of inner nodes
-    codes: list[list[int]] = []  # by height, from 1 on: the children's codes
-    arities: list[list[int]] = []  # and how many each node has
+    headed: list[list[int]] = []  # for each height from 1 on: the words of inner nodes
+    codes: list[list[int]] = []  # for each height from 1 on: the codes of the nodes' children
+    arities: list[list[int]] = []  # for each height from 1 on: how many children each node has
 
     def visit(tree: Any) -> int:
         if type(tree) is leaf:
@@ -94,7 +95,7 @@ def levels(
         # A node's children begin where those of the node before it in the same level end.
         arity = np.array([n for level in arities for n in level], np.int64)
         begins = np.cumsum(arity) - arity
-        at = ends[:-1] - sizes[0]  # of each level's first node among the inner ones
+        at = ends[:-1] - sizes[0]  # the number of each level's first node among the inner nodes
         begins -= np.repeat(begins[at], sizes[1:])
         starts = torch.from_numpy(begins).to(device).split(sizes[1:].tolist())
         parts = rows.split([*map(len, codes), len(roots)])

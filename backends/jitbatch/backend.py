@@ -16,10 +16,10 @@ GRANULARITIES = ("operator", "cell", "subtree")
 
 
 class JitBatch:
-    """`granularity`: what is deferred as a whole: an operation of torch; a cell, which is one of the methods that the workload
+    """`granularity`: what one deferred call is: an operation of torch; a cell, which is one of the methods that the workload
     names as straight-line code; or a subtree, a recursive call on a structure that occurs more than once in the mini-batch (the
-    rest as cells). `best` measures all three. `cache`: whether the grouping of a mini-batch is kept for the next one whose
-    calls are the same. `precision`: what the operands of products may be rounded to (backends/pytorch/precision.py)."""
+    rest as cells). `best` measures all three. `cache`: whether the analysis of a mini-batch is kept for later ones with the
+    same calls. `precision`: what the operands of products may be rounded to (backends/pytorch/precision.py)."""
 
     name = "jitbatch"
     packages = ("torch", "greenlet")

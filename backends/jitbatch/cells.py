@@ -1,8 +1,7 @@
-"""Cells: methods of a model that are straight-line code over tensors, deferred as wholes.
+"""Cells: methods of a model that are straight-line code over tensors, each deferred as one call.
 
-The first call of each signature is traced: the method runs once on deferred tensors of its own, and the record of its
-operations becomes a kind. A batch of cells runs that record once, each operation on all instances; no index is needed between
-its operations.
+The first call of each signature is traced: the method runs once on new deferred tensors, and the record of its operations
+becomes a kind. A batch of cells runs that record once, each operation on all instances; nothing is gathered between them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,8 @@ MOST_SIGNATURES = 64
 
 
 class Cell(Kind):
-    """The record of a method, one operation after the other."""
+    """The record of a method: a batch of its calls runs one operation after the other. `trace` is the recorder that recorded
+    the method on placeholders, `operands` are the sorts of these, `result` is what the method returned."""
 
     def __init__(self, number: int, name: str, trace: Recorder, operands: Sequence[Sort], result: Any) -> None:
         kept: list[int] = []
@@ -49,7 +49,7 @@ class Cell(Kind):
         self.dead = self._dead()
 
     def _dead(self) -> list[list[int]]:
-        """After each operation, the results that nobody uses any more."""
+        """For each operation the results that no later operation uses, so that their memory can be freed."""
         last: dict[int, int] = {}
         for at, (kind, operands, first, _) in enumerate(self.program):
             for i in (*operands, *range(first, first + len(kind.sorts))):
@@ -73,7 +73,8 @@ class Cell(Kind):
 
 
 class DeferredCell:
-    """Stands in a model for one of its methods."""
+    """Takes the place of a method in a model and defers its calls as cells. If the method turns out not to be straight-line
+    tensor code, its name is added to `refused` with the reason, and its calls then run operation by operation."""
 
     def __init__(self, name: str, method: Callable[..., Any], refused: dict[str, str]) -> None:
         self.name = name
@@ -142,7 +143,7 @@ def _signature(value: Any, operands: list[int]) -> Any:
 
 
 def _placeholders(value: Any, inner: Recorder) -> Any:
-    """The arguments with deferred tensors of the trace."""
+    """The arguments with new deferred tensors, which belong to the trace, in place of deferred ones."""
     if type(value) is Lazy:
         lazy = Lazy(inner.count, value.sort)
         inner.count += 1
@@ -156,7 +157,7 @@ def _placeholders(value: Any, inner: Recorder) -> Any:
 
 
 def numbered(result: Any, kept: list[int]) -> Any:
-    """The structure of results with their places among `kept`."""
+    """The structure of a result with positions in `kept` in place of tensors; adds their indices to it. Raises CannotDefer."""
     if type(result) is Lazy:
         if result.index not in kept:
             kept.append(result.index)

@@ -1,4 +1,4 @@
-"""Runs plans: gathers operands, computes batches, keeps results in pools."""
+"""Runs plans: gathers operands, computes batches, stores results in pools."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Source = Whole | tuple[Sort, int, int] | tuple[Sort, Tensor]
 
 
 class Ready:
-    """A plan for `copies` structures that are alike, side by side: everything of the plan that was number p of n is there for
-    copy j at p * copies + j. Its index vectors lie on the device."""
+    """A plan made ready to run on `device`, where its index vectors lie. It runs `copies` equal structures side by side: what
+    has number p in the plan (a row, an int, an input) has number p * copies + j for copy j."""
 
     def __init__(self, plan: Plan, copies: int, device: torch.device) -> None:
         self.plan = plan
@@ -70,14 +70,14 @@ def _indices(rows: np.ndarray, device: torch.device) -> Tensor:
 
 
 class Pools:
-    """Of each sort a tensor with a row for each result that is kept. They are kept between mini-batches."""
+    """For each sort a tensor with a row for each stored result. The tensors are kept between mini-batches."""
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
         self.tensors: dict[Sort, Tensor] = {}
 
     def reserve(self, tops: Mapping[Sort, int], used: Mapping[Sort, int]) -> None:
-        """Room for `tops` rows of each sort; the first `used` keep their values."""
+        """Makes room for `tops` rows of each sort; the first `used` rows keep their values."""
         for sort, top in tops.items():
             pool = self.tensors.get(sort)
             if pool is None or len(pool) < top:
@@ -91,7 +91,7 @@ class Pools:
 
 
 def execute(ready: Ready, pools: Pools, ints: Tensor | None, inputs: Sequence[Tensor], meter: Meter) -> None:
-    """Compute all batches of a plan. `ints`: the ints of its record; `inputs`: its tensors."""
+    """Compute all batches of a plan. `ints` and `inputs`: the ints and the tensors of its record. `meter` counts and times."""
     results: dict[int, Sequence[Tensor]] = {}
     tensors = pools.tensors
     clock = perf_counter_ns
@@ -125,7 +125,7 @@ def execute(ready: Ready, pools: Pools, ints: Tensor | None, inputs: Sequence[Te
         gathered = clock()
         outputs = kind.run(operands, own, step.n)
         computed = clock()
-        inside = meter.copy_ns + meter.kernel_ns - inside  # of a plan that is run within this one
+        inside = meter.copy_ns + meter.kernel_ns - inside  # the time of the plan that a subtree has run within this one
         for output, begin, sort in zip(outputs, step.stored, kind.sorts, strict=True):
             if begin is not None:
                 tensors[sort][begin : begin + step.n] = output

@@ -1,4 +1,4 @@
-"""Instances and outputs are nested structures with tensors in them: these become deferred, and deferred ones tensors again."""
+"""Makes the tensors in instances, which are nested structures, deferred, and those in outputs tensors again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HOST = frozenset({int, float, bool, str, bytes, type(None)})
 
 
 def has_tensors(cls: type) -> bool:
-    """Whether objects of a dataclass can hold tensors, by the annotations of its fields and of those they name."""
+    """Whether objects of a dataclass can hold tensors, by the annotations of its fields and of dataclasses named there."""
     if cls not in _has_tensors:
         _has_tensors[cls] = _finds_tensor(cls, set())
     return _has_tensors[cls]
@@ -39,7 +39,7 @@ def _finds_tensor(hint: Any, seen: set[Any]) -> bool:
 
 
 def deferred(value: Any, defer: Callable[[Tensor], Any]) -> Any:
-    """The instance with `defer` applied to its tensors; parts without tensors are the very same objects."""
+    """The instance with `defer` applied to its tensors. Parts without tensors are the same objects as before, not copies."""
     kind = type(value)
     if kind in HOST:
         return value

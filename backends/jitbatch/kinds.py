@@ -1,7 +1,7 @@
 """Kinds of deferred calls: calls of one kind can be computed as one batch.
 
-The signature of a kind is the function, its constants, the identity of the shared tensors among its arguments, and the shapes
-and dtypes of the instance's own. There is one `Kind` for each signature, found by it in a table.
+The signature of a call is the function, its constants, the identity of the shared tensors among its arguments, and the shapes
+and dtypes of the instance's tensors among them. There is one `Kind` for each signature; `Kinds` is the table of them.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from backends.jitbatch.operators import Call, Slot, batched
 
 
 class CannotDefer(Exception):
-    """The code that was to be deferred as a whole does what needs values; the message says what."""
+    """Code that was to be deferred as one call does something that needs values; the message says what."""
 
 
 class NeedsNumber(CannotDefer):
-    """The code that was to be deferred for all structures that are alike uses a number in which they differ."""
+    """Code that was to be deferred for all equal structures uses a number in which they differ."""
 
     def __init__(self) -> None:
         super().__init__("an int of the instance is used for more than the index of a row")
@@ -31,8 +31,8 @@ class NeedsNumber(CannotDefer):
 class Kind:
     """What a batch of deferred calls computes.
 
-    Operands of the sorts `operands` go in, with the axis of instances first; `ints` integers of each call go in beside them,
-    and `inputs` (0 or 1) tensors of instances. `sorts` are those of the results, one for each."""
+    `operands` and `sorts` are the sorts of a call's operands and results; in a batch they have the axis of instances first. A
+    call also takes `ints` integers and `inputs` (0 or 1) tensors of its instance."""
 
     def __init__(
         self, number: int, name: str, operands: Sequence[Sort], sorts: Sequence[Sort], ints: int = 0, inputs: int = 0
@@ -46,10 +46,10 @@ class Kind:
         self.result: Any = None  # the structure of the results, numbers in place of tensors; None: one tensor
         self.launches = 1
         self.unbatched: str | None = None
-        self.nested = False  # whether it runs a plan of its own
+        self.nested = False  # whether it runs a plan (a subtree does)
 
     def run(self, operands: Sequence[Tensor], ints: Tensor | None, n: int) -> Sequence[Tensor]:
-        """The results for `n` calls. `ints`: those of call j at j, n + j, 2n + j, ..."""
+        """The results for `n` calls, each with the axis of instances first. The ints of call j are at j, n + j, 2n + j, ..."""
         raise NotImplementedError
 
 
@@ -67,7 +67,7 @@ class Operation(Kind):
 
 
 class Row(Kind):
-    """A row of a shared tensor by an int that the host knows: word vectors."""
+    """A row of a shared tensor, selected by an int of the instance: a word vector."""
 
     def __init__(self, number: int, table: Tensor) -> None:
         super().__init__(number, "row", [], [Sort.of(table[0])], ints=1)
@@ -79,7 +79,7 @@ class Row(Kind):
 
 
 class Input(Kind):
-    """A tensor of an instance, or one that its code made of nothing deferred."""
+    """A tensor of an instance, or one that the model's code computed without deferred tensors."""
 
     def __init__(self, number: int, sort: Sort) -> None:
         super().__init__(number, "input", [], [sort], inputs=1)
@@ -89,7 +89,7 @@ class Input(Kind):
 
 
 class Kinds:
-    """The table of signatures."""
+    """All kinds, by number and by signature."""
 
     def __init__(self, device: torch.device) -> None:
         self.device = device
@@ -117,7 +117,8 @@ class Kinds:
         return kind
 
     def operation(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Kind:
-        """That of a call met for the first time: it is made once on zeros, which tells the shapes of its results."""
+        """A new kind for a call with a new signature. The function is called once on zeros, which gives the sorts of its
+        results. Raises CannotDefer if it does not return tensors."""
         sorts: list[Sort] = []
 
         def slot(x: Lazy) -> Slot:
@@ -143,7 +144,7 @@ class Kinds:
 
 
 def template(value: Any, slot: Callable[[Lazy], Slot]) -> Any:
-    """Arguments with slots for deferred tensors and the tensors themselves for shared ones."""
+    """Arguments with slots in place of deferred tensors, and with the tensors themselves in place of shared ones."""
     if type(value) is Lazy:
         return slot(value)
     if type(value) is Shared:

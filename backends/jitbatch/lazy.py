@@ -1,9 +1,9 @@
 """Deferred tensors: what the one-instance code of a model sees in place of tensors.
 
-An operation on one computes nothing. It is told to the current recorder (`backends.jitbatch.recorder`), which gives back
-another deferred tensor. Any function of torch takes them, because they have `__torch_function__`; the most frequent operators
-and methods go to the recorder directly. What asks for a value (`item`, `bool`, `int`, `float`, `tolist`) makes the instance
-wait.
+An operation on a deferred tensor computes nothing: the current recorder (`backends.jitbatch.recorder`) records it and returns
+another deferred tensor. Any function of torch takes deferred tensors, because they have `__torch_function__`; the most frequent
+operators and methods go to the recorder directly. Asking for a value (`item`, `bool`, `int`, `float`, `tolist`) makes the
+instance wait.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch import Tensor
 
 
 class Sort:
-    """A shape with a dtype. There is one object for each, so that sorts are compared by identity."""
+    """A shape with a dtype. Equal sorts are the same object, so they are compared by identity."""
 
     __slots__ = ("dtype", "shape")
     known: dict[tuple[tuple[int, ...], torch.dtype], Sort] = {}  # noqa: RUF012
@@ -42,13 +42,13 @@ class Sort:
 
 
 class Recording:
-    """The recorder that deferred tensors tell their operations to. One mini-batch is recorded at a time in a process."""
+    """The current recorder of the process, which records the operations on deferred tensors; one mini-batch at a time."""
 
     recorder: Any = None
 
 
 class Deferred:
-    """What an instance's own tensors and shared ones have in common."""
+    """The common base of the tensors of instances (`Lazy`) and of shared tensors (`Shared`)."""
 
     __slots__ = ("sort",)
     sort: Sort
@@ -58,7 +58,7 @@ class Deferred:
         cls, function: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         recorder = Recording.recorder
-        if len(args) == 1 and not kwargs and type(args[0]) is Lazy:  # most are functions of one tensor
+        if len(args) == 1 and not kwargs and type(args[0]) is Lazy:  # a shorter way, since most functions take one tensor
             x = args[0]
             kind = recorder.kinds.by_key.get((function, x.sort))
             if kind is not None and kind.result is None:
@@ -116,7 +116,7 @@ class Deferred:
         return iter(Recording.recorder.call(torch.unbind, (self,), {}))
 
     def value(self) -> Tensor:
-        """The tensor itself."""
+        """The tensor itself; for a `Lazy` the instance waits until it has been computed."""
         raise NotImplementedError
 
     def item(self) -> Any:
@@ -211,7 +211,7 @@ class Deferred:
 
 
 class Lazy(Deferred):
-    """A tensor of one instance. `index`: its number among the results that the recorder knows."""
+    """A tensor of one instance. `index`: its number among all results of the mini-batch."""
 
     __slots__ = ("index",)
 
@@ -225,13 +225,13 @@ class Lazy(Deferred):
 
 
 class Shared(Deferred):
-    """A parameter or buffer, or what is computed from such alone: the same tensor for every instance and mini-batch."""
+    """A parameter or buffer, or a tensor computed from these alone: the same for every instance and mini-batch."""
 
     __slots__ = ("key", "tensor")
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor
-        self.key = object()  # its identity in signatures: deferred tensors themselves are compared by their elements
+        self.key = object()  # stands for it in signatures: `==` on deferred tensors compares elements
         self.sort = Sort.of(tensor)
 
     def value(self) -> Tensor:

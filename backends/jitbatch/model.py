@@ -1,4 +1,4 @@
-"""A model behind the harness's contract: mini-batches recorded, grouped and computed."""
+"""A model behind the harness's contract: it records, analyses and computes mini-batches."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ UNREFERENCED = next(map(getrefcount, [object()]))
 
 
 class Plans:
-    """Plans by what they are functions of: the plan that ran before in the same mini-batch, the code, and which results are
-    still referred to when it has been recorded."""
+    """The cache of plans. The key is all that a plan depends on: the number of the plan that ran before it in the same
+    mini-batch, the recorded code, and which of the code's results are still referred to. Without `keep` nothing is kept."""
 
     def __init__(self, keep: bool) -> None:
         self.keep = keep
@@ -59,7 +59,7 @@ class Plans:
 
 
 class Run:
-    """One mini-batch on its way: what its instances have computed so far."""
+    """One mini-batch while it runs: the results computed so far (`rows`: the row of each in its pool), and counters."""
 
     def __init__(self, recorder: Recorder, plans: Plans, pools: Pools) -> None:
         self.recorder = recorder
@@ -74,7 +74,7 @@ class Run:
         self.hits = self.misses = self.recorded = self.flushes = 0
 
     def flush(self) -> None:
-        """Compute all that is recorded."""
+        """Compute all recorded calls, by a plan from the cache or a new one."""
         recorder = self.recorder
         if not recorder.code:
             return
@@ -105,7 +105,7 @@ class Run:
         recorder.begin()
 
     def values(self, lazies: Sequence[Lazy]) -> list[Tensor]:
-        """New tensors with the values of computed results, read with one gather for each sort."""
+        """New tensors with the values of results that have been computed, read with one gather for each sort."""
         by_sort: dict[Sort, list[int]] = {}
         for place, lazy in enumerate(lazies):
             by_sort.setdefault(lazy.sort, []).append(place)
@@ -118,8 +118,8 @@ class Run:
 
 
 class Model:
-    """`module` was made ready by `prepare`. `refused`: methods that turned out not to be deferrable as wholes, with the
-    reason. `structures`: of the mini-batch, if calls on them are deferred."""
+    """A compiled model. `module` was changed by `prepare`. `refused`: the methods that could not be deferred as one call, with
+    the reason. `structures`: the numbers of a mini-batch's structures, if calls on them are deferred (`subtree`)."""
 
     def __init__(
         self,
@@ -196,7 +196,7 @@ class Model:
         return outputs
 
     def read(self, run: Run, lazies: Sequence[Lazy]) -> list[Tensor]:
-        """Values on the host, for which instances wait."""
+        """The values of results on the host, where instances wait for them."""
         start = perf_counter_ns()
         values = run.values(lazies)
         if self.device.type != "cpu":
@@ -230,7 +230,7 @@ class Model:
             return {}
         meter = run.meter
         computing = meter.copy_ns + meter.kernel_ns
-        # On CUDA both are the time to launch, and that to wait at the end, which cannot be told apart.
+        # On CUDA these times are those of launches and of the wait at the end, so copies and kernels cannot be told apart.
         apart = {"copy_ms": meter.copy_ns / 1e6, "kernel_ms": meter.kernel_ns / 1e6}
         return {
             **(apart if self.device.type == "cpu" else {"kernel_ms": computing / 1e6}),

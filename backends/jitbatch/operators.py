@@ -1,9 +1,8 @@
 """How an operation of one instance is computed for n of them at once.
 
-An operation is a function of torch with arguments some of which are deferred tensors. Batched, each of these comes as one
-tensor with a further first axis, the instances of the batch; shared tensors and constants come as they are. `batched` chooses:
-a rule from the table below, by the name of the function; else `torch.vmap`; else one instance after the other, with the
-reason.
+An operation is a function of torch, some of whose arguments are deferred tensors. In a batch, each of these is one tensor with
+one more axis in front, for the instances; shared tensors and constants are as they were. `batched` chooses a rule from the
+table below, by the name of the function; else `torch.vmap`; else one instance after the other, with the reason.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ Batched = Callable[[Sequence[Tensor]], Any]
 
 @dataclass(frozen=True)
 class Slot:
-    """In a call's arguments: the place of deferred operand `position`, whose tensors are of `sort`."""
+    """Marks, in a call's arguments, the place of the deferred operand number `position`, whose tensors are of `sort`."""
 
     position: int
     sort: Sort
@@ -32,7 +31,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Call:
-    """A function with its arguments, slots in place of deferred tensors."""
+    """A function with its arguments, which have slots in place of deferred tensors. `sorts` are the sorts of these."""
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
@@ -47,7 +46,7 @@ class Call:
         return name.removeprefix("__").removesuffix("__")
 
     def __call__(self, operands: Sequence[Tensor]) -> Any:
-        """The function on the operands as they are."""
+        """The function's result on `operands` in place of the slots."""
         return self.function(*filled(self.args, operands), **filled(self.kwargs, operands))
 
 
@@ -63,7 +62,8 @@ def filled(template: Any, operands: Sequence[Any]) -> Any:
 
 
 def batched(call: Call, device: torch.device) -> tuple[Batched, str | None]:
-    """The call for many instances at once, and the reason if it can only be made for each by itself. `device`: its tensors'."""
+    """The function that computes the call for many instances at once, and None; or, if it has to compute them one by one, the
+    reason. It takes the operands with the axis of instances first and gives results alike. `device` is where they lie."""
     rule = RULES.get(call.name)
     found = rule(call) if rule is not None else None
     if found is not None:
@@ -94,7 +94,7 @@ def one_by_one(call: Call) -> Batched:
 
 
 def elementwise(call: Call) -> Batched | None:
-    """Operands broadcast from their last axis on, so those of fewer axes get ones behind the axis of instances."""
+    """Operands broadcast from their last axis on, so operands with fewer axes get axes of size 1 after that of instances."""
     if call.kwargs or not isinstance(call.result, Sort):
         return None
     axes = len(call.result.shape)
@@ -249,7 +249,7 @@ def indexed(call: Call) -> Batched | None:
 
 
 def normalised(call: Call) -> Batched | None:
-    """Layer norm: over the last axes, so the axis of instances makes no difference."""
+    """Layer norm, which normalises the last axes, so the axis of instances makes no difference."""
     if type(call.args[0]) is Slot and not any(type(a) is Slot for a in (*call.args[1:], *call.kwargs.values())):
         return lambda operands: call(operands)
     return None

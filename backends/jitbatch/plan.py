@@ -1,8 +1,8 @@
 """The analysis: which calls of a record are computed together, and where their operands and results lie.
 
-Calls of one kind and one depth are a batch; the depth of a call is one more than the largest of its operands'. A result that
-a later batch takes whole and in order is handed over as it is. All others lie as rows in a pool, one for each sort, and a batch
-whose operands are scattered gathers them by an index vector (a slice, where they are consecutive).
+Calls of one kind and one depth are a batch; the depth of a call is one more than the largest depth of its operands. The results
+of a batch that a later batch uses whole and in order are passed on without a copy. Other results are stored as rows of a pool,
+one pool for each sort, and a batch gathers its operands from there by an index vector (a slice if they are consecutive).
 
 A plan depends on the code alone, never on data, so it serves every mini-batch with the same code.
 """
@@ -20,7 +20,7 @@ from backends.jitbatch.lazy import Sort
 
 @dataclass(frozen=True)
 class Whole:
-    """All results number `output` of batch `step` of the same plan."""
+    """An operand: output number `output` of all calls of batch `step` of the same plan."""
 
     step: int
     output: int
@@ -28,7 +28,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of the pool of `sort`."""
+    """An operand: these rows of the pool of `sort`."""
 
     sort: Sort
     rows: np.ndarray
@@ -36,7 +36,7 @@ class Rows:
 
 @dataclass
 class Step:
-    """One batch. `ints`, `inputs`: the positions of its data, those of ints by position within a call, then by call."""
+    """One batch of `n` calls. `ints`, `inputs`: positions of its data in the record, ints by place in a call, then by call."""
 
     kind: Kind
     n: int
@@ -53,7 +53,8 @@ class Step:
 
 @dataclass
 class Plan:
-    """`rows`: of each result the row of its pool, -1 if it has none. `tops`: the rows of each pool used when it has run."""
+    """`steps` in the order in which they run. `rows`: for each result its row in its pool, -1 if it is not stored. `tops`: how
+    many rows of each pool are in use after the plan has run. `calls`: the number of recorded calls."""
 
     number: int
     steps: list[Step]
@@ -70,8 +71,8 @@ class Batch:
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
         self.number = -1
-        self.calls: list[int] = []  # where in the code each stands
-        self.results: list[int] = []  # the number of the first result of each
+        self.calls: list[int] = []  # the position of each call in the code
+        self.results: list[int] = []  # the number of each call's first result
 
 
 def analyse(
@@ -83,10 +84,10 @@ def analyse(
     tops: Mapping[Sort, int],
     alive: np.ndarray,
 ) -> Plan:
-    """The plan of `code`.
+    """The plan number `number`, for `code`.
 
-    `base` results with rows `earlier`, in pools filled up to `tops`, were computed before. `alive`: which of the code's results
-    somebody may still ask for when it has run."""
+    Earlier plans of the mini-batch have computed `base` results, whose rows are `earlier`, in pools that are in use up to
+    `tops`. `alive` says for each result of the code whether it may be asked for after the plan has run."""
     batches, data = _group(code, base, kinds)
     n = len(alive)
     step_of, place_of, output_of = (np.empty(n, np.int64) for _ in range(3))
@@ -143,10 +144,10 @@ def analyse(
 
 
 def _group(code: Sequence[int], base: int, kinds: Sequence[Kind]) -> tuple[list[Batch], list[tuple[np.ndarray, list[int]]]]:
-    """The batches in an order in which they can run, and for each the positions of its data."""
-    depths: list[int] = []  # of each result of this code
+    """The batches in an order in which they can run, and for each the positions of its ints and of its inputs."""
+    depths: list[int] = []  # the depth of each result of this code
     batches: dict[tuple[int, int], Batch] = {}
-    ints_at: list[int] = []  # of each call in the order of recording: where its data begins
+    ints_at: list[int] = []  # for each call, in the order of recording, where its ints begin; likewise inputs_at
     inputs_at: list[int] = []
     calls_of: dict[tuple[int, int], list[int]] = {}
     at = ints = inputs = call = 0
@@ -188,8 +189,8 @@ def _group(code: Sequence[int], base: int, kinds: Sequence[Kind]) -> tuple[list[
 def _whole(
     used: np.ndarray, batches: Sequence[Batch], step_of: np.ndarray, place_of: np.ndarray, output_of: np.ndarray
 ) -> Whole | None:
-    """The one output that these results are, all of them in order; None if they are anything else. `used` counts from the
-    first result of this code."""
+    """The output of one batch that these results are, whole and in order; None if they are anything else. `used` has the
+    numbers of the results, counted from the first result of this code."""
     if used[0] < 0 or used.min() < 0:
         return None
     step = int(step_of[used[0]])

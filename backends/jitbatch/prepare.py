@@ -1,4 +1,4 @@
-"""Makes of a model one that can be recorded: parameters become shared tensors, and modules of torch record in one step."""
+"""Prepares a model for recording: parameters become shared tensors, and calls of torch's modules are recorded in one step."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from backends.jitbatch.lazy import Lazy, Recording, Shared, Sort
 
 
 class Direct:
-    """Calls of a module of torch on one deferred tensor, past torch's own machinery for calling modules.
+    """A mixin that records calls of a module on one deferred tensor directly, without torch's machinery for calling modules.
 
-    It is mixed into the module's class, so the module is still what `isinstance` says."""
+    It is mixed into the module's class, so `isinstance` gives the same answers as before."""
 
     _kinds: dict[Sort, Kind]
 
@@ -39,7 +39,7 @@ _direct: dict[type, type] = {}
 
 
 def prepare(model: nn.Module) -> nn.Module:
-    """Changes `model`, which is the caller's own, and gives it back. It can then be called on deferred tensors only."""
+    """Changes `model` in place and returns it; it then takes deferred tensors only. Raises ValueError in training mode."""
     if model.training:
         raise ValueError("jitbatch runs models in evaluation mode: call model.eval()")
     memo: dict[int, Shared] = {}
@@ -51,7 +51,7 @@ def prepare(model: nn.Module) -> nn.Module:
                     table[name] = shared  # type: ignore[assignment]
                     module.__dict__[name] = shared
         for name, child in module._modules.items():
-            module.__dict__[name] = child  # found without nn.Module's own search
+            module.__dict__[name] = child  # attribute access then skips the slower search of nn.Module
         if type(module) in SINGLE and not (module._forward_hooks or module._forward_pre_hooks):
             module.__dict__["_kinds"] = {}
             cls = type(module)

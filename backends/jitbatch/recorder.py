@@ -1,8 +1,8 @@
-"""Records the operations of a mini-batch's instances: what each is (its kind) and which results it uses.
+"""Records the operations of a mini-batch's instances: the kind of each, and which earlier results it uses.
 
 The record is one flat list of ints, `code`: for each call the number of its kind, then the numbers of its operands, which are
-numbers of earlier results. Numbers of data (word ids, tensors of instances) stand beside it, in `ints` and `inputs`. So two
-mini-batches whose calls are the same have the same code, whatever their data, and code is all that grouping depends on.
+numbers of earlier results. Data (word ids, tensors of instances) is recorded beside it, in `ints` and `inputs`. So two
+mini-batches with the same calls have the same code, whatever their data, and the analysis depends on the code alone.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from backends.jitbatch.lazy import Lazy, Shared, Sort
 
 
 class Hole:
-    """An int of an instance that stands in a record for that of any instance of the same structure. It can be the index of
-    a row and nothing else: then the record does not depend on its value. `position`: which of the instance's ints it is."""
+    """Takes the place of an int of an instance in a record that serves every instance of the same structure. It can only be the
+    index of a row, so that the record does not depend on its value; any other use raises NeedsNumber. `position`: which of the
+    instance's ints it is."""
 
     __slots__ = ("position",)
 
@@ -36,7 +37,7 @@ class Hole:
 
 
 class Taken(NamedTuple):
-    """The index of a row in a record that holds for many structures: the int at `position` of each, of a table with `rows`."""
+    """The index of a row of a table with `rows` rows, in a record for many equal structures: the int at `position` of each."""
 
     position: int
     rows: int
@@ -46,15 +47,15 @@ class Taken(NamedTuple):
 
 
 def row_index(index: int, rows: int) -> int:
-    """The row that Python's index means. Raises IndexError as torch does."""
+    """The row that an index, which may be negative, means. Raises IndexError as torch does."""
     if not -rows <= index < rows:
         raise IndexError(f"index {index} is out of bounds for dimension 0 with size {rows}")
     return index % rows
 
 
 class Recorder:
-    """`base`: the number of the first result of this code; those before were computed by earlier flushes of the same run.
-    `wait` is what is done for the value of a deferred tensor."""
+    """`base`: the number of the first result of the current code; results before it were computed by earlier flushes of the
+    same run. `wait` is called for the value of a deferred tensor."""
 
     def __init__(self, kinds: Kinds, wait: Callable[[Lazy], Tensor]) -> None:
         self.kinds = kinds
@@ -67,16 +68,16 @@ class Recorder:
         self.inputs: list[Tensor] = []
         self.results: list[Lazy] = []
         self.constants: dict[Any, Any] = {}
-        self.defers = True  # whether cells are deferred as wholes, not inside of one
-        self.whole_subtrees = True  # likewise
+        self.defers = True  # whether cells are deferred as one call: not while a cell is traced
+        self.whole_subtrees = True  # whether subtrees are: not while a subtree is traced
 
     def begin(self) -> None:
-        """A new code after the last one was executed."""
+        """Begin a new code, after the last one was executed."""
         self.base = self.count
         self.code, self.ints, self.inputs, self.results = [], [], [], []
 
     def emit(self, kind: Kind, operands: list[int]) -> Any:
-        """One more call: its result, or results in their structure."""
+        """Record a call. Returns its result, or its results in their structure."""
         self.code.append(kind.number)
         self.code += operands
         sorts = kind.sorts
@@ -88,7 +89,7 @@ class Recorder:
         return structured(kind.result, lazies)
 
     def result(self, sort: Sort) -> Lazy:
-        """The one result of a call that is in the code already."""
+        """The result of a call with one result, which is in the code already."""
         lazy = Lazy(self.count, sort)
         self.count += 1
         self.results.append(lazy)
@@ -148,7 +149,7 @@ class Recorder:
         return self.kinds.operation(function, args, kwargs)
 
     def ready(self, value: Any) -> Any:
-        """The arguments with concrete tensors as inputs of the record."""
+        """The arguments, in which each concrete tensor has become an input of the record."""
         if isinstance(value, Tensor):
             return self.input(value)
         if isinstance(value, tuple | list) and not isinstance(value, torch.Size):
@@ -158,7 +159,7 @@ class Recorder:
         return value
 
     def constant(self, function: Callable[..., Any], args: Any, kwargs: Any, key: Any) -> Any:
-        """What is computed from shared tensors alone is shared, and computed once."""
+        """The result of a call on shared tensors alone. It is shared too, and computed once."""
         if key not in self.constants:
             result = function(*plain(args), **plain(kwargs))
             self.constants[key] = shared(result)
@@ -166,7 +167,7 @@ class Recorder:
 
 
 def signature(value: Any, operands: list[int]) -> Any:
-    """What of arguments decides the kind; numbers of deferred tensors are added to `operands`."""
+    """The part of the arguments that decides the kind, hashable. Adds the indices of deferred tensors to `operands`."""
     kind = type(value)
     if kind is Lazy:
         operands.append(value.index)
@@ -193,7 +194,7 @@ def structured(structure: Any, lazies: list[Lazy]) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """Shared tensors as tensors."""
+    """The structure with plain tensors in place of shared ones."""
     if type(value) is Shared:
         return value.tensor
     if isinstance(value, tuple | list) and not isinstance(value, torch.Size):
@@ -204,7 +205,7 @@ def plain(value: Any) -> Any:
 
 
 def shared(value: Any) -> Any:
-    """Tensors as shared tensors."""
+    """The structure with shared tensors in place of plain ones."""
     if isinstance(value, Tensor):
         return Shared(value)
     if isinstance(value, tuple | list):

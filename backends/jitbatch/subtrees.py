@@ -1,8 +1,8 @@
-"""Subtrees: calls of a recursive method on a structure that comes again in the mini-batch, deferred as wholes.
+"""Subtrees: a call of a recursive method on a structure that occurs several times in the mini-batch is deferred as one call.
 
-Structures are equal where they differ in nothing but ints, as trees do in their words. The first call on a structure is traced
-with a `Hole` in place of each int, which can be the index of a row and nothing else; so the record holds for every structure
-that is equal. A batch of subtrees runs the plan of that record once, with all of them side by side.
+Structures are equal if they differ only in ints, as trees do in their words. The first call on a structure is traced with a
+`Hole` in place of each int, which can only be the index of a row; so the record is right for every equal structure. A batch of
+subtrees runs the plan of that record once, with all of them side by side.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ INT, OPAQUE = 0, -1
 
 
 class Structures:
-    """Numbers of structures: the same for those that differ in ints only. `begin` numbers all of a mini-batch's."""
+    """Numbers structures, those that differ only in ints alike. `begin` numbers and counts all structures of a mini-batch."""
 
     def __init__(self) -> None:
         self.numbers: dict[Any, int] = {}
         self.parts: dict[type, Callable[[Any], Any]] = {}
-        self.of: dict[int, int] = {}  # by the identity of an object, while the mini-batch runs
+        self.of: dict[int, int] = {}  # from the id of an object to its structure's number, while the mini-batch runs
         self.counts: Counter[int] = Counter()
-        self.generation = 0  # how often they were numbered anew
+        self.generation = 0  # how often the numbering has started again
 
     def begin(self, minibatch: Sequence[Any]) -> None:
         self.end()
@@ -57,7 +57,7 @@ class Structures:
         self.counts.clear()
 
     def number(self, value: Any) -> int:
-        """OPAQUE for what holds tensors or objects of unknown classes."""
+        """The number of a structure; OPAQUE if it contains tensors or objects of unknown classes."""
         kind = type(value)
         if kind is int:
             return INT
@@ -84,7 +84,7 @@ class Structures:
 
 
 def ints(value: Any, into: list[int]) -> None:
-    """The ints of a structure, in the order of `holed`."""
+    """Adds the ints of a structure to `into`, in the order in which `holed` counts them."""
     kind = type(value)
     if kind is int:
         into.append(value)
@@ -97,7 +97,7 @@ def ints(value: Any, into: list[int]) -> None:
 
 
 def holed(value: Any, count: list[int]) -> Any:
-    """The structure with a hole in place of each int."""
+    """The structure with a hole in place of each int. `count` is a list of one number, how many holes there are so far."""
     kind = type(value)
     if kind is int:
         count[0] += 1
@@ -110,7 +110,7 @@ def holed(value: Any, count: list[int]) -> Any:
 
 
 class Subtree(Kind):
-    """The record of a call on one structure, with its plan."""
+    """The record of a call on one structure, with its plan: a batch computes all calls on equal structures."""
 
     def __init__(self, number: int, name: str, trace: Recorder, result: Any) -> None:
         kept: list[int] = []
@@ -139,7 +139,7 @@ class Subtree(Kind):
 
 
 class DeferredSubtree:
-    """Stands in a model for one of its recursive methods."""
+    """Takes the place of a recursive method in a model, and defers its calls on structures that occur several times."""
 
     def __init__(self, name: str, method: Callable[..., Any], structures: Structures, refused: dict[str, str]) -> None:
         self.name = name
@@ -195,7 +195,7 @@ def recursive_methods(model: nn.Module) -> tuple[list[str], list[str]]:
 
 
 def _reached(function: FunctionType, methods: dict[str, FunctionType]) -> set[str]:
-    """The names of attributes and functions that code which can be reached from a function uses."""
+    """The names of all attributes and functions in the code that a function can reach by calls."""
     names: set[str] = set()
     ahead, seen = [function], {function}
     while ahead:

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class PyTorch:
-    """`mode` eager runs everything as Python; script and compile put the model's `cells`, its methods that are straight-line
-    tensor code, through TorchScript or torch.compile, since neither takes recursion over dataclasses; graphs through
-    torch.compile with CUDA graphs, on a GPU.
+    """`mode`: eager runs everything as Python; script and compile put the model's `cells`, its methods that are straight-line
+    tensor code, through TorchScript or torch.compile, since neither takes recursion over dataclasses; graphs uses torch.compile
+    with CUDA graphs, on a GPU.
 
-    `dtype` float64 is for oracles. `precision`: what the operands of float32 products may be rounded to
+    `dtype`: float64 is for oracles. `precision`: what the operands of float32 products may be rounded to
     (backends/pytorch/precision.py).
     """
 

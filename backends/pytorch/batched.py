@@ -1,4 +1,4 @@
-"""A program that computes whole mini-batches with PyTorch's operators, behind the harness's contract."""
+"""Programs that compute whole mini-batches with PyTorch's operators, behind the harness's contract."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from workloads.structures import arrays, map_tensors
 
 
 class Counts:
-    """Of one run: nanoseconds spent on its parts; `nodes` are applications of a cell to an instance, `batches` such to all
-    instances that are at the same place."""
+    """Counts of one run: the nanoseconds of its parts; `nodes`, how often a cell was applied to an instance; `batches`, how
+    often to all instances that were at the same place."""
 
     def __init__(self) -> None:
         self.ingest_ns = self.construct_ns = self.schedule_ns = self.fetch_ns = self.run_ns = 0
@@ -25,47 +25,47 @@ class Counts:
 
     @contextmanager
     def ingesting(self) -> Iterator[None]:
-        """Around what is made of the instances' structure."""
+        """A context around reading the instances' structure."""
         start = perf_counter_ns()
         yield
         self.ingest_ns += perf_counter_ns() - start
 
     @contextmanager
     def constructing(self) -> Iterator[None]:
-        """Around the making of a graph of what is to be computed."""
+        """A context around building a graph of the operations to run."""
         start = perf_counter_ns()
         yield
         self.construct_ns += perf_counter_ns() - start
 
     @contextmanager
     def scheduling(self) -> Iterator[None]:
-        """Around deciding what is computed together."""
+        """A context around deciding what is computed together."""
         start = perf_counter_ns()
         yield
         self.schedule_ns += perf_counter_ns() - start
 
     @contextmanager
     def fetching(self) -> Iterator[None]:
-        """Around the reading of values that control flow or an answer in Python needs."""
+        """A context around reading values that control flow or an output in Python needs."""
         start = perf_counter_ns()
         yield
         self.fetch_ns += perf_counter_ns() - start
 
 
 class Program(Protocol):
-    """A workload's model as a system has it."""
+    """A workload's model, written for whole mini-batches."""
 
     projected: bool
     """Was the vocabulary projected when the program was made?"""
 
     def run(self, minibatch: Sequence[Instance], counts: Counts) -> Outputs:
-        """An output for each instance of a mini-batch that has some, as the model has it, with tensors or Python numbers."""
+        """An output for each instance, structured as the model's, of tensors or Python numbers. The mini-batch is not empty."""
         ...
 
 
 class Batched:
-    """A program on a device. `library`: what computes it; asked once, when `facts` are. `computing` is entered around the
-    computing (precision.py)."""
+    """A program on a device. `library()` names what computes it; it is called once, by `facts`. `computing()` is a context for
+    all computation (see `precision.choose`)."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class Batched:
 
 
 def torch_library(device: str, also: str = "") -> str:
-    """PyTorch with what it computes with on the CPU, as in "PyTorch 2.13.0 (its own loops AVX-512, products oneMKL 2024.2 on
+    """PyTorch's version and, on the CPU, what computes, as in "PyTorch 2.13.0 (its own loops AVX-512, products oneMKL 2024.2 on
     AVX-512)". `also` is added in the brackets."""
     if device != "cpu":
         return f"PyTorch {torch.__version__}"

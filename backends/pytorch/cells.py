@@ -10,7 +10,7 @@ from torch import nn
 
 
 class Traced:
-    """A method through TorchScript. Straight-line code is traced exactly, once for each submodule argument and list length."""
+    """A method through TorchScript, traced once for each submodule argument and length of a list, which a trace bakes in."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
         self.method = method
@@ -35,8 +35,8 @@ class Traced:
 
 
 class Graphed:
-    """A method through torch.compile with CUDA graphs: what it launches is recorded once for each set of shapes and launched as
-    one from then on. A graph's results lie where those of its last run lay, and a recursion keeps them for longer, so they are
+    """A method through torch.compile with CUDA graphs: its launches are recorded once for each set of shapes and then launched
+    as one. Each run of a graph overwrites the results of the run before, which a recursion may still need, so they are
     copied."""
 
     def __init__(self, method: Callable[..., Any]) -> None:
@@ -48,7 +48,7 @@ class Graphed:
 
 
 def copied(value: Any) -> Any:
-    """The same tuples and lists of tensors, each of which has memory of its own."""
+    """The same structure of tuples and lists, with a copy of each tensor."""
     if isinstance(value, tuple | list):
         return type(value)(copied(each) for each in value)
     return value.clone() if isinstance(value, torch.Tensor) else value

@@ -1,7 +1,7 @@
 """What PyTorch computes with on this processor: its own element-wise loops and the library of its matrix products.
 
-Both choose their instructions when they start, and not in the same way: on processors of AMD, for instance, Intel's MKL takes
-another path than PyTorch's loops. PyTorch tells its own choice; that of the products is seen by looking at one at work.
+Each chooses its instruction set when it starts, and they may differ: on AMD's processors, for instance, Intel's MKL takes
+another path than PyTorch's loops. PyTorch says what its loops use; for products, a running product is observed.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ LOOPS = {"default": "sse", "avx": "avx", "avx2": "avx2", "avx512": "avx512"}
 
 
 def capability() -> str:
-    """The instruction set of PyTorch's own loops; empty where it is one without a name in `bench.facts`."""
+    """The instruction set of PyTorch's own loops; empty if `bench.facts` has no name for it."""
     return LOOPS.get(torch.backends.cpu.get_cpu_capability().lower(), "")
 
 
 def products() -> str:
-    """The library of matrix products, with its version: as in "oneMKL 2024.2"."""
+    """The library of matrix products with its version, as in "oneMKL 2024.2"."""
     settings = torch.__config__.show()
     if torch.backends.mkl.is_available():
         version = re.search(r"Math Kernel Library Version ([\d.]+)", settings)
@@ -33,10 +33,10 @@ def products() -> str:
 
 
 def products_instructions(dtype: torch.dtype) -> str:
-    """What a product of a mini-batch with a weight runs on, as in "avx2"; empty where it cannot be seen."""
+    """The instruction set of a product of a mini-batch with a weight, as in "avx2"; empty if it cannot be observed."""
     weight, rows = torch.randn(WIDTH, WIDTH, dtype=dtype), torch.randn(ROWS, WIDTH, dtype=dtype)
     threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # threads that wait for one another hide what they compute
+    torch.set_num_threads(1)  # with several threads most observations would be of threads that wait
     try:
         with torch.inference_mode():
             return instruction_sets(observe(lambda: torch.nn.functional.linear(rows, weight)))
@@ -45,7 +45,7 @@ def products_instructions(dtype: torch.dtype) -> str:
 
 
 def describe(dtype: torch.dtype) -> str:
-    """As in "its own loops AVX-512, products oneMKL 2024.2 on AVX2"."""
+    """All of this in words, as in "its own loops AVX-512, products oneMKL 2024.2 on AVX2"."""
     own = capability()
     seen = " and ".join(SPELLED.get(name, name) for name in products_instructions(dtype).split(", ") if name)
     parts = [f"its own loops {SPELLED.get(own, own)}"] if own else []

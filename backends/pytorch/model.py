@@ -1,4 +1,4 @@
-"""A PyTorch module behind the harness's contract. Apart from the backend, so that reading its options does not import torch."""
+"""A PyTorch module behind the harness's contract, in a separate file, so that importing the backend does not import torch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workloads.structures import arrays, map_tensors
 
 
 class Model:
-    """One module on one device. `computing` is entered around the computing (precision.py)."""
+    """One module on one device. `computing()` is a context for all computation (see `precision.choose`)."""
 
     def __init__(
         self,

@@ -1,5 +1,5 @@
-"""What the backends of libraries on top of PyTorch share: found where they are installed, on the CPU only, with a
-program of their own for each workload that they can run."""
+"""The common base of the backends for libraries on top of PyTorch (DGL, TorchFold). They are available where the library is
+installed, run on the CPU only, and have a program for each workload that they support."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 class OfLibrary(ABC):
-    """`title`: what the library calls itself; `release`: the one that was tried, as pip names it; `on_cuda`: why it has no
-    cells on CUDA. `cannot`: why a workload has no program, by its name, and `otherwise` for those that are not named."""
+    """`title`: the library's name; `release`: the release that was tried, as pip names it; `on_cuda`: why it does not run on
+    CUDA. `cannot`: by workload, why it has no program; `otherwise`: the reason for workloads that are not in `cannot`."""
 
     name: str
     title: ClassVar[str]
@@ -63,7 +63,7 @@ class OfLibrary(ABC):
 
     @abstractmethod
     def program(self, module: str, model: nn.Module) -> Program:
-        """The program that the module of this name has, for the model."""
+        """The program for `model` from the module of this name."""
 
     @abstractmethod
     def version(self) -> str:

@@ -8,9 +8,9 @@ import numpy as np
 
 
 def read_off(pointers: np.ndarray, last: np.ndarray, lengths: Sequence[int]) -> list[list[int]]:
-    """The best path of each sentence, of `lengths` words, which stand one after the other. `pointers` [words, tags]: the tag of
-    the word before, for each tag of a word; those of a sentence's first word do not count. `last`: for every word the best
-    tag if the sentence ended with it."""
+    """The best path of each sentence. The words of all sentences follow one another; `lengths` says how many each has.
+    `pointers` [words, tags]: for each tag of a word, the best tag of the word before (not used for first words). `last`
+    [words]: the best tag of each word if the sentence ended with it."""
     found = []
     end = 0
     for length in lengths:

@@ -1,9 +1,9 @@
-"""What the operands of matrix products may be rounded to, where PyTorch computes them: the option `precision` of all systems on
-top of it means this.
+"""The option `precision` of all systems on top of PyTorch: what the operands of matrix products may be rounded to.
 
 `fp32` rounds nothing, whatever PyTorch's defaults are. `tf32` (10 bits of fraction) is a setting of PyTorch for CUDA's
-libraries. `bf16` (7 bits) is, on a processor with such instructions, PyTorch's setting for oneDNN. On CUDA it is PyTorch's
-`autocast`, which gives the results of products as bfloat16 too, so it is for programs that put them nowhere else: eager models.
+libraries. `bf16` (7 bits) is PyTorch's setting for oneDNN on a processor with such instructions. On CUDA it is PyTorch's
+`autocast`, which also makes the results of products bfloat16, so it suits only programs that do not write them into float32
+memory: eager models.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ INSTRUCTIONS = ("amx_bf16", "avx512_bf16")
 
 
 def check(precision: str) -> None:
-    """Raises ValueError for one that there is not."""
+    """Raises ValueError if it is none of PRECISIONS."""
     if precision not in PRECISIONS:
         raise ValueError(f"precision={precision}: operands of products are one of {', '.join(PRECISIONS)}")
 
 
 def refused(system: str, precision: Precision, why: str) -> None:
-    """For systems that compute in float32 alone. Raises Unsupported for another precision."""
+    """For systems that compute in float32 only: raises Unsupported, with the reason `why`, for any other precision."""
     if precision != "fp32":
         raise Unsupported(f"precision={precision}: {system} {why}")
 
@@ -37,9 +37,9 @@ def refused(system: str, precision: Precision, why: str) -> None:
 def choose(
     precision: Precision, device: str, system: str, autocast: bool = False
 ) -> Callable[[], AbstractContextManager[object]]:
-    """Sets PyTorch for products of this precision from now on, in this process. What is given back is to be entered around the
-    computing. `autocast`: whether the system can take products as bfloat16. Raises Unsupported where the device or the system
-    cannot."""
+    """Sets PyTorch to products of this precision, for the whole process. Returns a function that makes the context in which to
+    compute. `autocast`: whether the system can use products that are bfloat16. Raises Unsupported if the device or the system
+    does not have this precision."""
     import torch
 
     if device == "cpu" and precision == "tf32":
@@ -65,5 +65,5 @@ def processor_flags() -> set[str]:
 
 
 def fact(precision: Precision) -> dict[str, str]:
-    """What `facts` says of it: nothing for `fp32`."""
+    """The entry of `facts`; none for `fp32`."""
     return {} if precision == "fp32" else {"precision": precision}

@@ -17,7 +17,7 @@ class Operations:
         self.model = model
 
     def add(self, fold: Any, sentence: list[int]) -> list[Node]:
-        """Every word's scores."""
+        """Adds a sentence; returns the nodes of its words' scores."""
         ahead = self.scan(fold, "ahead", sentence)
         behind = self.scan(fold, "behind", sentence[::-1])
         return [fold.add("classify", f, b) for f, b in zip(ahead, reversed(behind), strict=True)]

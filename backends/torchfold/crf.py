@@ -1,6 +1,6 @@
 """BiLSTM-CRF: a step of either LSTM, the scores of a word's tags, and a step of Viterbi's algorithm are operations.
 
-The results of a fold are joined, so they have one shape and one type: pointers are numbers of tags as floats, exactly.
+A fold concatenates its results, so they need one shape and one type: pointers are numbers of tags as floats, which are exact.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Operations:
         self.gates = {"ahead": _gates(model.ahead), "behind": _gates(model.behind)}
 
     def add(self, fold: Any, sentence: list[int]) -> list[Node]:
-        """For every word the pointers to it, and the scores of paths that end with it."""
+        """Adds a sentence; returns, for every word, the nodes of its pointers and of the scores of paths that end with it."""
         if not sentence:
             return []
         ahead = self.scan(fold, "ahead", sentence)

@@ -1,6 +1,6 @@
-"""DAG-RNN: cells with no neighbour before them, with one and with two are operations of their own.
+"""DAG-RNN: cells with no neighbour before them, with one, and with two are three different operations.
 
-A state that two cells need is added to the fold once, for it is the same operation on the same arguments.
+A state that two cells need is one node of the fold, so it is computed once.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Operations:
         self.model = model
 
     def add(self, fold: Any, grid: Grid) -> list[Node]:
-        """Every cell's state, row by row."""
+        """Adds a grid; returns the nodes of its cells' states, row by row."""
         cells: list[Node] = []
         width = len(grid[0])
         for row, words in enumerate(grid):
@@ -34,7 +34,7 @@ class Operations:
         return cells
 
     def outputs(self, minibatch: Sequence[Grid], results: Tensor) -> list[Tensor]:
-        """For every grid its scores, shape [rows, columns, classes]."""
+        """The scores of every grid, each of shape [rows, columns, classes]."""
         shapes = [(len(grid), len(grid[0])) for grid in minibatch]
         parts = self.model.classifier(results).split([rows * columns for rows, columns in shapes])
         return [part.view(*shape, -1) for part, shape in zip(parts, shapes, strict=True)]

@@ -1,4 +1,4 @@
-"""A mini-batch as one fold."""
+"""Runs a mini-batch as one fold."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Operations(Protocol):
     """A workload's model: its methods are the operations, from batches of arguments to batches of results."""
 
     def add(self, fold: Any, instance: Instance) -> list[Node]:
-        """Add the operations of an instance, and return those whose results are wanted."""
+        """Add the operations of an instance, and return those whose results the outputs are made of."""
         ...
 
     def outputs(self, minibatch: Sequence[Instance], results: Tensor) -> Outputs:
-        """From the rows that were wanted, one instance's after the other's."""
+        """The outputs, from the results of the operations that `add` returned: one row for each, instance after instance."""
         ...
 
 

@@ -10,8 +10,8 @@ import torch
 
 
 class Today(types.ModuleType):
-    """PyTorch as TorchFold's module sees it, and nobody else: `torch.tensor` was a module when it was written, and the class
-    of all tensors was in there."""
+    """Takes the place of the module `torch` inside TorchFold only. When TorchFold was written, `torch.tensor` was a module with
+    the class of all tensors in it."""
 
     tensor = types.SimpleNamespace(_TensorBase=torch.Tensor)
 

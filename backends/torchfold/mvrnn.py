@@ -1,4 +1,4 @@
-"""MV-RNN: a leaf looks up its vector and its matrix, an inner node makes both of its children's."""
+"""MV-RNN: a leaf looks up its vector and its matrix, an inner node computes both from its children's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SimTree: the operations of the TreeLSTM, and one that compares two roots."""
+"""SimTree: the operations of the TreeLSTM, and one more, which compares two roots."""
 
 from __future__ import annotations
 

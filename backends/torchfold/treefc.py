@@ -1,4 +1,4 @@
-"""TreeFC: a leaf is looked up, an inner node takes both children's states side by side."""
+"""TreeFC: a leaf is looked up, an inner node takes the concatenated states of its children."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TreeGRU: a leaf and an inner node are the operations. Update and reset gate are one product."""
+"""TreeGRU: one operation for leaves and one for inner nodes. Update and reset gate are one product."""
 
 from __future__ import annotations
 

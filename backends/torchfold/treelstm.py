@@ -1,4 +1,4 @@
-"""TreeLSTM: a leaf, a node of two children and one of any other number are operations of their own."""
+"""TreeLSTM: one operation for leaves, and one for each number of children of inner nodes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Operations:
         return list(results)
 
     def encode(self, fold: Any, tree: Tree) -> tuple[Node, Node]:
-        """The root's state and cell."""
+        """Adds a tree; returns the nodes of its root's state and cell."""
         if isinstance(tree, Leaf):
             h, c = fold.add("leaf", tree.word).split(2)
         else:
@@ -46,7 +46,7 @@ class Operations:
         return torch.sigmoid(o) * torch.tanh(c), c
 
     def compose(self, *children: Tensor) -> State:
-        """`children`: the state and the cell of each, in turn."""
+        """The states and cells of inner nodes. `children`: the state and the cell of each child, in turn."""
         states, cells = children[::2], children[1::2]
         i, o, u = linear(sum(states[1:], states[0]), self.U, self.bias).chunk(3, dim=1)
         c = torch.sigmoid(i) * torch.tanh(u)

@@ -1,4 +1,4 @@
-"""TreeRNN: a leaf and an inner node are the operations, each with its word. The model's own methods are written for batches."""
+"""TreeRNN: one operation for leaves and one for inner nodes, by the model's own methods, which also work on batches."""
 
 from __future__ import annotations
 

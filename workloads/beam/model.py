@@ -1,8 +1,8 @@
 """Beam search (Graves 2012; Sutskever, Vinyals and Le 2014) over the translator of `workloads.seq2seq`.
 
-Of each unfinished hypothesis the `width` best next words are looked at, and of all continuations the best stay, by the sum of
-their words' logarithmic probabilities. One that has ended leaves the beam, which is one narrower from then on. Of those that
-have ended the best by score a word is the answer.
+In each step every unfinished hypothesis is continued with each of its `width` most probable next words; the continuations with
+the largest sums of log probabilities stay in the beam. A hypothesis that has ended leaves the beam, which is one narrower from
+then on. The answer is the hypothesis with the best score per word among those that have ended.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def extended(hypothesis: Hypothesis, value: float, word: int, state: Tensor) -> 
 
 
 def best_of(hypotheses: list[Hypothesis]) -> list[int]:
-    """The words of the one with the best score a word, without what the decoder reads first."""
+    """The words of the hypothesis with the best score per word, without the first `END`, which only starts the decoder."""
     best = max(hypotheses, key=lambda h: h.score / len(h.words))
     return best.words[1:]
 
@@ -69,8 +69,8 @@ class Beam(Seq2Seq):
         return best_of(ended if ended else beam)
 
     def nearest(self, sentence: list[int]) -> float:
-        """By how much the last hypothesis that stayed in the beam was better than the best that did not, or the answer than the
-        next best, relative to the largest score compared: the smallest of these over the search. For verification."""
+        """The smallest margin of the search, for verification: of the worst hypothesis kept in a step over the best one dropped
+        there, or of the answer over the second best, each relative to the larger absolute value of the two scores."""
         states = self.encode(sentence)
         memory = torch.stack(states)
         beam = [Hypothesis([END], 0.0, states[-1])]

@@ -24,7 +24,7 @@ class Spec(seq2seq.Spec):
     cells: ClassVar[Sequence[str]] = ("step", "log_probabilities")
 
     def margins(self, model: Any, instance: Any) -> list[float]:
-        """Of the whole search the choice that was the nearest, whichever word it led to."""
+        """One margin, the smallest of the whole search (`Beam.nearest`): any choice can change every word of the answer."""
         return [model.nearest(instance)]
 
     def build(self, **shape: int) -> nn.Module:

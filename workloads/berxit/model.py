@@ -1,7 +1,7 @@
-"""BERxiT (Xin, Tang, Yu and Lin 2021): BERT that leaves early, as soon as a certainty head on the first token says so.
+"""BERxiT (Xin, Tang, Yu and Lin 2021), BERT with early exits: after each layer a head on the first token decides on stopping.
 
-Every layer has the same weights (as in ALBERT), the activation is ReLU, and after the last layer taken the first token is
-classified. The rest is BERT: attention scaled by the root of the head size, layer norm after each residual sum.
+Every layer has the same weights (as in ALBERT), the activation is ReLU, and the first token is classified after the last layer
+that ran. The rest is BERT: attention scaled by the root of the head size, layer norm after each residual sum.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from workloads.decisions import decide, split
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A sequence after the embedding layer."""
+    """A sequence after the embedding layer, and the key of its simulated decisions."""
 
     x: Annotated[Tensor, "sequence", "hidden"]
     key: int

@@ -2,8 +2,8 @@
 
 Small is BERT-base (12 heads of 64, 12 layers), large is BERT-large (16 heads of 64) with 18 layers, both with an inner size of
 four times the hidden size, sequences of 128 and 16 classes, as in ACRoBat (MLSys 2024). All layers share one set of weights. An
-input is a normal matrix, as the embedding's layer norm would leave it. Simulated exits are uniform over the layers.
-Residual branches are drawn small: one random layer applied twelve times would otherwise take every input to the same output.
+input is a matrix of normal random numbers, as after the embedding's layer norm. Simulated exits are uniform over the layers.
+The weights of residual branches are small, since twelve times one random layer would map every input to the same output.
 
 | parameter | shape |
 | --- | --- |
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Spec(ModelSpec):
-    """`decisions` are hashed from the sample's key (simulated) or the probability's own (real)."""
+    """`decisions`: `simulated` ones are hashed from the sample's key, `real` ones follow from the computed probability."""
 
     name = "berxit"
     shapes: ClassVar = {

@@ -1,7 +1,7 @@
 """BiRNN: sizes, parameters and sentences.
 
-Hidden size 256 (small) and 512 (large), word vectors as wide, and 16 classes, as in ACRoBat (MLSys 2024). Vocabulary 10,000:
-the WikiNER dev sentences have 8,504 distinct words. Sentence lengths are theirs too (23.0 words on average).
+Hidden size 256 (small) and 512 (large), word vectors as wide, and 16 classes, as in ACRoBat (MLSys 2024). The vocabulary is
+10,000, since the sentences of WikiNER's dev file have 8,504 distinct words; their lengths (23.0 words on average) are used too.
 
 | parameter | shape |
 | --- | --- |

@@ -80,12 +80,12 @@ class CRF(nn.Module):
         return self.emission(torch.cat((f, b)))
 
     def paths(self, best: Tensor) -> Tensor:
-        """Scores of the best paths that go on from each tag to each other: [to, from]."""
+        """[to, from]: the score of the best path that ends in the tag `from`, continued with the tag `to`."""
         return self.transitions + best
 
     def scores(self, sentence: list[int]) -> list[Tensor]:
-        """Of every word and tag the score of the best path with that tag there, which is highest for the tags on the best path:
-        for tests, with Viterbi's algorithm from both ends."""
+        """For each word a tensor [tags]: the score of the best path with that tag at that word, which is largest for the tags
+        on the best path. For verification; it runs Viterbi's algorithm from both ends."""
         if not sentence:
             return []
         emissions = self.emissions(sentence)

@@ -1,8 +1,8 @@
 """BiLSTM-CRF: sizes, parameters and sentences.
 
 Hidden size 256 (small) and 512 (large) in each direction, word vectors as wide, as for ACRoBat's other models (MLSys 2024),
-and 16 tags, as many as `birnn` has classes. Vocabulary and lengths of sentences are those of WikiNER's dev file (8,504 distinct
-words; 23.0 words on average), whose named entities are what such taggers find.
+and 16 tags, as many as `birnn` has classes. Vocabulary and sentence lengths are those of WikiNER's dev file (8,504 distinct
+words; 23.0 words on average), since finding named entities is the usual task of such taggers.
 
 | parameter | shape |
 | --- | --- |

@@ -2,8 +2,8 @@
 
 The grid is taken as the acyclic graph that runs from the upper left corner to the lower right one: a cell's state comes from
 its own input and from the sum of the states of its upper and its left neighbour, and its class scores come from its state.
-Outside of the grid there is nothing, which adds nothing. A cell's input is a row of a table: images come as the numbers of
-their cells' visual words.
+A neighbour outside of the grid counts as zero. A cell's input is a row of a table: an image is given as the numbers of its
+cells' visual words.
 """
 
 from __future__ import annotations

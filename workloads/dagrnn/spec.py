@@ -1,9 +1,9 @@
 """DAG-RNN: sizes, parameters and grids.
 
 Hidden size 256 (small) and 512 (large), inputs as wide, as in Cortex (MLSys 2021), whose grids all have 10 x 10 cells. Here
-height and width are each drawn from 6 to 14, which is 10 on average, so that no two images need be alike; at size tiny from 1
-to 5. 33 classes, as in the SIFT Flow dataset (Liu, Yuen and Torralba 2011), on which Shuai et al. report. A table of 1,024
-visual words, a common size of codebooks.
+height and width are each drawn from 6 to 14 (10 on average), so that images differ in size; at size tiny from 1 to 5. There are
+33 classes, as in the SIFT Flow dataset (Liu, Yuen and Torralba 2011), on which Shuai et al. report, and 1,024 visual words, a
+common size of codebooks.
 
 | parameter | shape |
 | --- | --- |

@@ -1,7 +1,7 @@
 """Doubly recurrent network (Alvarez-Melis and Jaakkola 2017): grows a tree from its root downwards.
 
-A node's state joins an ancestral RNN, which comes down from its parent, with a fraternal one, which comes from its left
-sibling. On it two decisions wait: whether the node has children, and whether it has a further sibling.
+A node's state combines the states of two RNNs: the ancestral one runs from parent to child, the fraternal one from each sibling
+to the next. Two decisions depend on it: whether the node has children, and whether it has a further sibling.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node before its children have grown."""
+    """A node whose children have not been computed; `parent` says whether it will have any."""
 
     x: Tensor
     h: Tensor

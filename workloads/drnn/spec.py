@@ -11,7 +11,7 @@ trees of about 25 nodes below the root. An input is the root's output, a random 
 | output.weight | hidden, hidden |
 | if_parent, if_sibling | hidden |
 
-Outputs are distributions over `hidden` elements, so about 1 / hidden each; weights that read them are drawn that much larger.
+A node's output is a distribution over `hidden` elements, about 1 / hidden each, so weights that multiply it are drawn larger.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Spec(ModelSpec):
-    """`decisions` are hashed from the sample's key (simulated) or the probability's own (real)."""
+    """`decisions`: `simulated` ones are hashed from the sample's key, `real` ones follow from the computed probability."""
 
     name = "drnn"
     shapes: ClassVar = {

@@ -4,8 +4,8 @@ The idea is that of Zhang and Yang (Chinese NER using lattice LSTM, ACL 2018): b
 each word is an arc from before its first to after its last character. The equations are those of the lattice LSTM that
 ED-Batch (Chen et al., ICML 2023) is evaluated on: every arc is an LSTM cell on the state where it begins, with gates i, f, o
 and u for characters and others for words, and the state between two characters is the sum over the arcs that end there.
-(Zhang and Yang weigh words by gates of their own instead.) The arcs of a sentence can be computed in many orders, and depth
-and agenda choose bad ones."""
+(Zhang and Yang weigh words by gates of their own instead.) The arcs of a sentence can be computed in many orders, and batching
+by depth or by agenda chooses bad ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """The word of a number in the lexicon, and the position of its first character."""
+    """A word: its number in the lexicon, and the position of its first character in the sentence."""
 
     number: int
     begin: int

@@ -1,16 +1,16 @@
 """Lattice LSTM: sizes, parameters and generated lattices.
 
-Hidden size 256 (small) and 512 (large), and embeddings as wide; 13 classes: three kinds of names in the scheme of beginning,
-inside, end and single, and none, as in the MSRA corpus of names.
+Hidden size 256 (small) and 512 (large), and embeddings as wide; 13 classes, as in the MSRA corpus of names: beginning, inside,
+end or single for each of three kinds of names, and one class for no name.
 
 Lattices are generated with statistics of real ones. Sentences of the MSRA corpus have 48.3 characters on average (its training
 part, 2,171,573 characters in 45,000 sentences: README of `NER/MSRA` in github.com/OYE93/Chinese-NLP-Corpus; Zhang and Yang 2018
 use that corpus among others). The rest is counted on the first nineteen of the 316 lattices that ED-Batch (Chen et al. 2023) is
 evaluated on, `benchmark/data/lattice/test.txt` of github.com/gulang2019/ED-Batch: lengths vary by four tenths of their mean;
 four words end at ten characters, of which nine in ten have two characters and the others three or four. The largest numbers of
-a character and of a word met there are 2,288 and 11,224; they are rounded up to 2,500 and 12,000 here. That characters and
-words are drawn by Zipf's law, and each word apart from all others, is our assumption. At size tiny sentences have 8
-characters on average.
+a character and of a word there are 2,288 and 11,224; they are rounded up to 2,500 and 12,000 here. That characters and words
+are drawn by Zipf's law, and words independently of each other, is our assumption. At size tiny sentences have 8 characters on
+average.
 
 | parameter | shape |
 | --- | --- |

@@ -12,8 +12,8 @@ take 164 MB at hidden size 64 and 655 MB at 128; 1,000 take 16 and 66 MB, still 
 | W_m.weight, W_m.bias | hidden, 2 hidden; hidden |
 | classifier.weight, classifier.bias | classes, hidden; classes |
 
-As in Socher et al. (2012), word matrices start at the identity plus noise, and `W_m` at half of one identity for each child:
-a node's matrix is about its children's mean, and stays so over the deepest trees.
+As in Socher et al. (2012), word matrices start at the identity plus noise, and `W_m` at about half an identity for each child:
+a node's matrix is about the mean of its children's, however deep the tree.
 """
 
 from __future__ import annotations

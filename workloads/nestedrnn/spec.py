@@ -11,7 +11,7 @@ vector; an instance runs about 30 GRU steps and 900 RNN steps.
 | edge.weight, edge.bias (columns: node, then state) | hidden, 2 hidden; hidden |
 | node_count.weight, edge_count.weight; their biases | 1, hidden; 1 |
 
-Weights are drawn so large that the loops do not settle: the last node still tells the inputs apart, and a state its count.
+Weights are drawn so large that the loops do not converge: last nodes still depend on the input, states on the trip count.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Spec(ModelSpec):
-    """`decisions` are hashed from the sample's key (simulated) or the probability's own (real)."""
+    """`decisions`: `simulated` ones are hashed from the sample's key, `real` ones follow from the computed probability."""
 
     name = "nestedrnn"
     shapes: ClassVar = {

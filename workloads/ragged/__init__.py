@@ -1,1 +1,1 @@
-"""A transformer encoder over sentences of their own lengths."""
+"""A transformer encoder over sentences of different lengths, without padding."""

@@ -1,5 +1,5 @@
-"""A transformer encoder (Vaswani et al. 2017) over a sentence of its own length, without padding: the case of CoRa (Fegade et
-al., MLSys 2022), whose tensors are ragged.
+"""A transformer encoder (Vaswani et al. 2017) over a sentence of any length, without padding: the example of CoRa (Fegade et
+al., MLSys 2022), a compiler for ragged tensors.
 
 Layer norm follows each residual sum, as in the paper, and the activation is ReLU. The positions are rows of a table, as in
 BERT.
@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 
 class Layer(nn.Module):
-    """Self-attention and a network of two layers for each word. `forward` takes and gives a row for every word."""
+    """Self-attention and, for each word, a network of two layers. `forward` takes and gives [words, hidden]."""
 
     def __init__(self, heads: int, head_size: int) -> None:
         super().__init__()

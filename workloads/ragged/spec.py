@@ -2,8 +2,8 @@
 
 Small is the base model of Vaswani et al. (2017), 6 layers of 8 heads of 64 with an inner size of four times the hidden size,
 which is what CoRa (MLSys 2022) measures; large is their big model, 16 heads. Sentences have the lengths of WikiNER's (23.0
-words on average, at most 144), vocabulary 10,000. Each layer has weights of its own. Residual branches are drawn small, as in
-`berxit`, so that sentences still differ after the last layer.
+words on average, at most 144), vocabulary 10,000. Each layer has weights of its own. The weights of residual branches are
+small, as in `berxit`, so that sentences still differ after the last layer.
 
 | parameter | shape |
 | --- | --- |

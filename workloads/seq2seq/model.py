@@ -73,7 +73,7 @@ class Seq2Seq(nn.Module):
         return cell(x, state)
 
     def attend(self, memory: Tensor, state: Tensor) -> Tensor:
-        """The mean of the source's states, weighted by how well each fits the decoder's."""
+        """The mean of the source's states, weighted by how well each fits the decoder's state: [words, hidden] to [hidden]."""
         weights = torch.softmax(memory @ self.query(state), dim=-1)
         return weights @ memory
 
@@ -82,7 +82,7 @@ class Seq2Seq(nn.Module):
         return self.output(torch.tanh(self.combine(torch.cat((context, state)))))
 
     def scores(self, sentence: list[int]) -> list[Tensor]:
-        """Of every word that `forward` chose the scores that it was chosen by, the end included: for tests."""
+        """For each choice of `forward`, the end included: the scores of all target words, [targets]. For verification."""
         states = self.encode(sentence)
         memory, state = torch.stack(states), states[-1]
         words = self.forward(sentence)

@@ -1,13 +1,13 @@
 """Seq2Seq: sizes, parameters and sentences.
 
 Hidden size 256 (small) and 512 (large), word vectors as wide, as for ACRoBat's other models (MLSys 2024). Source sentences have
-the lengths of WikiNER's (23.0 words on average), whose dev file has 8,504 distinct words: vocabulary 10,000. Targets are
-written in 1,000 units, at most 60 of them.
+the lengths of WikiNER's (23.0 words on average), whose dev file has 8,504 distinct words: vocabulary 10,000. A target has at
+most 60 words of a vocabulary of 1,000.
 
-The scores of the end of a sentence are drawn wider than those of other words, by `END_GAIN`, and the gains below make what is
-written depend on what was written before: so sentences end after different numbers of words (small: 20 on average, with
-standard deviation 17; one in twenty at the maximum). Scores are drawn wide, too, so that the best two are apart: in 40
-sentences of `small` by at least 7e-5 of the largest score, where float32 is off by 2e-6.
+The end of a sentence has larger weights than other words, by the factor `END_GAIN`, and the gains below make each word depend
+on the words before it, so that sentences end after different numbers of words (small: 20 on average, with standard deviation
+17; one in twenty at the maximum). The output's weights are large, too, so that the best two scores differ clearly: in 40
+sentences of `small` by at least 7e-5 of the largest score, while the error of float32 is 2e-6.
 
 | parameter | shape |
 | --- | --- |
@@ -74,8 +74,8 @@ class Spec(ModelSpec):
             sentences.check(self.data)
 
     def margins(self, model: Any, instance: Any) -> list[float]:
-        """Of each word and of the end: the best score's distance from the second, relative to the largest. After `longest`
-        words the end is no choice: that none other follows is as sure as the last word."""
+        """For each word and the end: how much the best score exceeds the second best, relative to the largest absolute score.
+        After `longest` words decoding stops without a choice, so the end has no margin."""
         best = [(scores.topk(2).values, scores.abs().max()) for scores in model.scores(instance)]
         return [float((top[0] - top[1]) / largest) for top, largest in best]
 

@@ -22,7 +22,7 @@ class Pair:
 
 
 class SimTree(TreeLSTM):
-    """`forward(pair)` gives the probabilities of the classes, shape [classes]. `similarity`: the size of the layer between."""
+    """`forward(pair)` gives the probabilities of the classes, shape [classes]. `similarity` is the size of the hidden layer."""
 
     def __init__(self, vocabulary: int, hidden: int, similarity: int, classes: int) -> None:
         super().__init__(vocabulary, hidden, classes)

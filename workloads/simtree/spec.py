@@ -8,7 +8,7 @@ are between 3 and 30 words long (chosen here: SICK's publications give the mean 
 | parameter | shape |
 | --- | --- |
 | embedding.weight | vocabulary, hidden |
-| W_i, W_o, W_u, weight and bias (on a leaf's word; the bias is an inner node's too) | hidden, hidden; hidden |
+| W_i, W_o, W_u, weight and bias (on a leaf's word; inner nodes use the bias only) | hidden, hidden; hidden |
 | U_i.weight, U_o.weight, U_u.weight (on the sum of the children's states) | hidden, hidden |
 | U_f.weight, U_f.bias | hidden, hidden; hidden |
 | product.weight (on the product of the two root states) | similarity, hidden |
@@ -33,8 +33,8 @@ SICK = trees.Lengths(mean=9.6, spread=3.0, least=3, most=30)
 
 
 class Spec(ModelSpec):
-    """`data` is a file of trees in the Stanford Sentiment Treebank's brackets, the first and the second line a pair, the third
-    and the fourth, and so on; None generates trees of SICK's lengths, bracketed as unevenly as the treebank's."""
+    """`data` is a file of trees in the Stanford Sentiment Treebank's brackets, in which every two lines are a pair; None
+    generates trees of SICK's lengths, bracketed as unevenly as the treebank's."""
 
     name = "simtree"
     shapes: ClassVar = {

@@ -89,7 +89,7 @@ class StackRNN(nn.Module):
         return stack
 
     def reduce(self, stack: Stack) -> Stack:
-        """Two elements become one; a lower stack stays as it is."""
+        """The stack with its two topmost values composed into one; a stack of fewer than two is returned as it is."""
         match stack:
             case Push(right, _, below):
                 match below:

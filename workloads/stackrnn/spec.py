@@ -1,8 +1,8 @@
 """StackRNN: sizes, parameters and sentences.
 
 Hidden size 256 (small) and 512 (large), word vectors as wide, as for ACRoBat's other models (MLSys 2024), and three classes as
-in XNLI, which it takes its sentences from. Ours have the lengths of WikiNER's (23.0 words on average), whose dev file has 8,504
-distinct words: vocabulary 10,000. A sentence of n words takes n shifts and n - 1 reductions.
+in XNLI, the source of that paper's sentences. Ours have the lengths of WikiNER's (23.0 words on average), whose dev file has
+8,504 distinct words: vocabulary 10,000. A sentence of n words takes n shifts and n - 1 reductions.
 
 | parameter | shape |
 | --- | --- |
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 
 class Spec(ModelSpec):
-    """`data` is a file with one sentence a line, tokens `word` or `word|tag`; None generates sentences. `decisions` are hashed
-    from the sentence's key (simulated) or the probability's own (real)."""
+    """`data` is a file with one sentence a line, tokens `word` or `word|tag`; None generates sentences. `decisions`:
+    `simulated` ones are hashed from the sentence's key, `real` ones follow from the computed probability."""
 
     name = "stackrnn"
     shapes: ClassVar = {

@@ -1,4 +1,4 @@
-"""Mini-batches that every system has to get right: each workload's own, and those at the edges; and what the models answer."""
+"""Mini-batches that every system has to get right, ordinary ones and edge cases of each workload, with the right answers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Case:
 
 @cache
 def cases() -> dict[str, Case]:
-    """By name. A workload's first is called as the workload is."""
+    """All cases by name. The first case of a workload has the name of the workload."""
     found = {name: Case(name, spec(name).instances("tiny", 0, 6)) for name in NAMES}
     found |= {f"{name}, one": Case(name, spec(name).instances("tiny", 1, 1)) for name in NAMES}
     found |= {f"{name}, all equal": Case(name, spec(name).instances("tiny", 1, 1) * 4) for name in NAMES}

@@ -37,7 +37,7 @@ def word(name: str) -> int:
 
 
 def shape(tree: Any) -> tuple[int, int, int]:
-    """Leaves, nodes, levels."""
+    """The numbers of leaves, nodes and levels."""
     if isinstance(tree, int):
         return 1, 1, 1
     parts = [shape(child) for child in tree]

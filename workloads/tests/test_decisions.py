@@ -64,7 +64,7 @@ def test_simulated_decisions_ignore_the_value() -> None:
 def trace(
     monkeypatch: pytest.MonkeyPatch, name: str, instance: Any, dtype: torch.dtype, decisions: str = "simulated"
 ) -> list[tuple[int, ...]]:
-    """The decisions taken on one instance, in any order."""
+    """The decisions (key, low, high, choice) taken on one instance, sorted."""
     taken: list[tuple[int, ...]] = []
 
     def watched(score: torch.Tensor, low: int, high: int, key: int, real: bool) -> int:
@@ -84,7 +84,7 @@ def trace(
 
 
 def test_decisions_depend_on_the_key_alone(deciding: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not on other instances, the precision, or whatever ran before: only on the keys, all different."""
+    """Decisions do not depend on other instances, the precision, or what ran before; and all keys are different."""
     instances = spec(deciding).instances("tiny", 0, 8)
     double = [map_tensors(torch.Tensor.double, instance) for instance in instances]
     first = [trace(monkeypatch, deciding, i, torch.float32) for i in instances]

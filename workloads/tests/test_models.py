@@ -1,4 +1,4 @@
-"""Each model against its equations, written out once more, and its smallest instances."""
+"""Compares each model with its equations, which are written out here again, and runs its smallest instances."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_a_low_stack_stays_as_it_is() -> None:
 
 
 def test_treegru_is_a_gru_on_the_sum() -> None:
-    """PyTorch's own GRU cell gates after the product with the state, so it is written out (Cho et al. 2014)."""
+    """The GRU of Cho et al. (2014) is written out, since PyTorch's GRU cell applies the reset gate after the product."""
     m: treegru.TreeGRU = tiny("treegru")
 
     def node(x: Tensor, h: Tensor) -> Tensor:
@@ -319,7 +319,7 @@ def test_a_beam_of_one_is_greedy() -> None:
 
 
 def test_margins_tell_near_choices() -> None:
-    """With two output rows alike every choice of one of them is a tie, and no other is made one."""
+    """Two equal rows of the output's weights make every choice of either word a tie, and no other choice."""
     greedy, m = tiny("seq2seq"), tiny("beam")
 
     def margins_of(name: str, model: Any, sentence: list[int]) -> list[float]:
@@ -342,7 +342,7 @@ def test_margins_tell_near_choices() -> None:
 
 
 def test_a_wide_beam_finds_the_best_translation() -> None:
-    """Of at most two words, all hundred and more of which fit into the beam; each way is written out."""
+    """Translations have at most two words here, and the beam is as wide as the vocabulary; every way to end is written out."""
     m: Beam = tiny("beam")
     m.longest, m.width = 2, 12
     for sentence in spec("beam").instances("tiny", 0, 4):

@@ -104,7 +104,7 @@ def test_cells_are_methods(workload: ModelSpec) -> None:
 
 
 class Watch(TorchDispatchMode):
-    """Keeps what the squashing functions gave, and the largest value that any operator gave."""
+    """Records the results of tanh and sigmoid (scaled to [-1, 1]), and the largest absolute value that any operator gave."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -122,7 +122,7 @@ class Watch(TorchDispatchMode):
 
 @pytest.mark.parametrize("size", ["small", pytest.param("large", marks=pytest.mark.exhaustive)])
 def test_values_are_healthy(workload: ModelSpec, size: str) -> None:
-    """Nothing vanishes, blows up or saturates however deep the instance, and inputs give outputs of their own."""
+    """Nothing vanishes, blows up or saturates, however deep the instance, and different inputs give different outputs."""
     model: Any = loaded(workload, size, 0)
     instances = workload.instances(size, 0, 4 if workload.name in SLOW else 10)
     with torch.inference_mode(), Watch() as watch:
@@ -136,7 +136,7 @@ def test_values_are_healthy(workload: ModelSpec, size: str) -> None:
         ends = [np.atleast_2d(leaves(output)[pick])[pick] for output in got]
         assert np.std(ends, axis=0).max() > 1e-3
         different = len(ends)
-        if workload.name == "lattice" and pick == 0:  # what comes first knows of no other character
+        if workload.name == "lattice" and pick == 0:  # the first output depends on the first character alone
             different = len({instance.characters[0] for instance in instances})
         assert len({end.tobytes() for end in ends}) == different > 1
 

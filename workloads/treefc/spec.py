@@ -49,7 +49,7 @@ class Spec(ModelSpec):
 
 
 def full(row: Sequence[Any]) -> Any:
-    """The full binary tree over a row of nodes, as many as a power of two."""
+    """The full binary tree over a row of nodes, whose number is a power of two."""
     from workloads.treefc.model import Node
 
     while len(row) > 1:

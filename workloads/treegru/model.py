@@ -1,8 +1,8 @@
 """Child-sum TreeGRU over binary constituency trees: the GRU of Cho et al. (2014) with the sum of the children's states in the
 place of the previous state, as Tai, Socher and Manning (2015) do it for the LSTM. It is the TreeGRU of Cortex (MLSys 2021).
 
-Words stand at the leaves only. A leaf has no children, so its sum is zero, what the reset gate gates is zero, and there is
-none; an inner node has no input. The root's state is classified (five sentiment classes). Weights are those of the equations,
+Words stand at the leaves only. A leaf has no children, so the sum is zero and the reset gate, which would multiply it, is left
+out; an inner node has no input. The root's state is classified (five sentiment classes). Weights are those of the equations,
 one matrix for each gate.
 """
 

@@ -6,7 +6,7 @@ Stanford Sentiment Treebank's. Vocabulary 10,000, as for TreeLSTM.
 | parameter | shape |
 | --- | --- |
 | embedding.weight | vocabulary, hidden |
-| W_z, W_h, weight and bias (on a leaf's word; the bias is an inner node's too) | hidden, hidden; hidden |
+| W_z, W_h, weight and bias (on a leaf's word; inner nodes use the bias only) | hidden, hidden; hidden |
 | U_z.weight (on the sum of the children's states), U_h.weight (on the sum that the reset gate has gated) | hidden, hidden |
 | U_r.weight, U_r.bias (on the sum of the children's states) | hidden, hidden; hidden |
 | classifier.weight, classifier.bias | classes, hidden; classes |

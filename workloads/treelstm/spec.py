@@ -7,7 +7,7 @@ table is as large as real ones are (10 and 20 MB, larger than a core's cache) wi
 | parameter | shape |
 | --- | --- |
 | embedding.weight | vocabulary, hidden |
-| W_i, W_o, W_u, weight and bias (on a leaf's word; the bias is an inner node's too) | hidden, hidden; hidden |
+| W_i, W_o, W_u, weight and bias (on a leaf's word; inner nodes use the bias only) | hidden, hidden; hidden |
 | U_i.weight, U_o.weight, U_u.weight (on the sum of the children's states) | hidden, hidden |
 | U_f.weight, U_f.bias | hidden, hidden; hidden |
 | classifier.weight, classifier.bias | classes, hidden; classes |

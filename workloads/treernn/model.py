@@ -1,7 +1,7 @@
-"""TreeRNN: an Elman network over binary trees, as Cortex (MLSys 2021) has it for what unrolling and hoisting do.
+"""TreeRNN: an Elman network over binary trees, on which Cortex (MLSys 2021) shows what unrolling and hoisting do.
 
-Every node has a word of its own, an inner node the word that heads it; its state comes from the word's vector and from the
-sum of its children's states. The root's state is classified (five sentiment classes).
+Every node has a word, an inner node the head word of its span; a node's state comes from the word's vector and from the sum
+of its children's states. The root's state is classified (five sentiment classes).
 """
 
 from __future__ import annotations

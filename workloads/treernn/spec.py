@@ -1,8 +1,8 @@
 """TreeRNN: sizes, parameters and trees.
 
 Hidden size 256 (small) and 512 (large), word vectors as wide, as in Cortex (MLSys 2021); five classes and the trees are the
-Stanford Sentiment Treebank's. Its inner nodes have no words, so each has the word that heads it, here the last of the words
-below it. Vocabulary 10,000, as for TreeLSTM.
+Stanford Sentiment Treebank's. The treebank's inner nodes have no words; here each has the last of the words below it as its
+head word. Vocabulary 10,000, as for TreeLSTM.
 
 | parameter | shape |
 | --- | --- |

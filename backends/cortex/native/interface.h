@@ -10,7 +10,7 @@ enum class Kind { tree, chain, grid };
 void set_up(Session& s);
 void run_loops(Session& s);
 extern const Kind kind;
-extern const bool per_element;  // outputs at every element, not at the roots of trees
+extern const bool per_element;  // whether there is an output at every element instead of at the roots of trees
 
 template <class Body>
 int64_t guarded(Body&& body) {
@@ -88,7 +88,7 @@ inline int64_t run(Session& s, float* out) {
     return 0;
 }
 
-// The results of all elements as lists like the instances.
+// The results of all elements, which `flat` has in order, as lists that are nested like the instances.
 inline PyObject* nested(const Session& s, PyObject* flat) {
     const auto take = [&](Py_ssize_t& next, Py_ssize_t count) {
         PyObject* list = PyList_New(count);

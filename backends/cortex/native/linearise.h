@@ -9,19 +9,19 @@
 
 namespace cortex {
 
-// What a recursion is, known when it is compiled.
+// What is known of a recursion when it is compiled.
 struct Recursion {
     int slots = 0;         // children in fixed places; 0: any number
-    bool reverse = false;  // the second one over sequences
+    bool reverse = false;  // the second recursion over sequences, which goes backwards
     bool batching = true;
     bool unroll = false;
     int64_t row = 0;       // 4-byte elements of a node's states
     struct Child {
         int slot;
-        int64_t at;  // of the state in the node's row
+        int64_t at;  // where the state starts in the node's row
     };
     std::vector<Child> child;      // tables of addresses of children's states
-    std::vector<int64_t> each;     // likewise of all children
+    std::vector<int64_t> each;     // the same for states of every child
     struct Word {
         const float* table;
         int64_t width;
@@ -33,13 +33,13 @@ struct Linear {
     int64_t nodes = 0, inner = 0;      // nodes from `inner` on are leaves
     std::vector<int32_t> number;       // by element
     std::vector<int32_t> element;      // by number
-    std::vector<int64_t> waves;        // where each begins, the last one's end; leaves are in none
+    std::vector<int64_t> waves;        // the first node of each wavefront, then the end of the last one; leaves are in none
     std::vector<std::vector<int64_t>> child, each, word;
-    std::vector<int64_t> starts;       // of nodes with any number of children: where theirs begin in `each`
-    std::vector<int64_t> below;        // unrolled: of a node of an upper wavefront, where its children in the lower one begin
-    std::vector<int64_t> rest;         // of a pair of wavefronts: where the nodes of the lower one begin that have no parent in the upper one
+    std::vector<int64_t> starts;       // with any number of children: where the children of each node begin in `each`
+    std::vector<int64_t> below;        // unrolled: by node of an upper wavefront, where its children in the lower one begin
+    std::vector<int64_t> rest;         // unrolled: by pair, where the lower one's nodes without a parent in the upper begin
 
-    // `states` is the address of node 0's row, `outside` that of what stands for missing children.
+    // `states` is the address of node 0's row, `outside` that of the row that takes the place of missing children.
     void build(const Recursion& r, const Elements& e, int64_t states, int64_t outside, const float* base) {
         order(r, e);
         child.resize(r.child.size());
@@ -112,13 +112,13 @@ struct Linear {
         element[size_t(number_)] = int32_t(element_);
     }
 
-    // Wavefronts of odd height stand in the order of their parents in the wavefront above; those whose parent is not there come last.
+    // Numbers nodes of odd height in the order of their parents in the next wavefront; nodes without a parent there come last.
     void pairs(const Elements& e, int32_t highest) {
         for (int64_t i = 0; i < nodes; ++i)
             if (e.height[size_t(i)] % 2 == 0) put(i, count_[size_t(e.height[size_t(i)])]++);
         below.assign(size_t(inner) + 1, 0);
         rest.clear();
-        std::vector<int64_t> children(size_t(inner), 0);  // of a node of an upper wavefront, those in the lower one
+        std::vector<int64_t> children(size_t(inner), 0);  // by node of an upper wavefront: how many it has in the lower one
         const auto above = [&](int64_t i) -> int64_t {
             const int32_t p = e.parent[size_t(i)];
             return p >= 0 && e.height[size_t(p)] == e.height[size_t(i)] + 1 ? p : -1;

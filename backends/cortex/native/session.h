@@ -1,4 +1,4 @@
-// What outlives mini-batches, and what the generated loop nests call.
+// The session of a loaded model, which outlives mini-batches, with the functions that the generated loop nests call.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ namespace cortex {
 using Clock = std::chrono::steady_clock;
 inline double milliseconds(Clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
 
-// Memory that only grows, from one cache line on.
+// Memory that begins at a cache line and only grows, which discards its contents.
 class Buffer {
    public:
     Buffer() = default;
@@ -54,7 +54,7 @@ struct Worker {
         most = std::max(most, elements);
         return memory.room(elements);
     }
-    // Addresses of rows that lie one after the other.
+    // A table of the addresses of `count` rows at equal distances. Tables with different numbers are separate.
     const int64_t* rows(size_t number, int64_t count, int64_t start, int64_t stride) {
         if (items.size() <= number) items.resize(number + 1);
         std::vector<int64_t>& found = items[number];
@@ -64,19 +64,19 @@ struct Worker {
     }
 };
 
-// What a body does for one node.
+// What a body costs for one node.
 struct Cost {
     int kernels;
     double row_bytes;
-    double flops;      // with two children
-    double own_flops;  // without what is done for each of its children
+    double flops;      // if it has two children
+    double own_flops;  // without the kernels that run for each child
 };
 
 // How a weight is packed: see kernels/packing.py.
 struct Packed {
     const float* source;
     float* target;
-    int64_t rows, columns, gates, lanes, panels;  // lanes 0: as it is
+    int64_t rows, columns, gates, lanes, panels;  // lanes 0: a plain copy
 };
 
 struct Session {
@@ -89,10 +89,10 @@ struct Session {
     Elements elements;
     std::vector<Recursion> recursions;
     std::vector<Linear> linear;
-    std::vector<const float*> outside;   // of each recursion, what stands for missing children
+    std::vector<const float*> outside;   // for each recursion the row that takes the place of missing children
     std::vector<const float*> weights;   // packed, in the order of the calls
-    std::vector<const float*> tables;    // whose rows words name
-    std::vector<int64_t> widths;         // elements of a row of each
+    std::vector<const float*> tables;    // parameters whose rows are selected by words
+    std::vector<int64_t> widths;         // for each table the elements of a row
     std::vector<Packed> packed;
     std::vector<std::unique_ptr<Buffer>> states, hoisted, sparse;  // sparse: intermediates by the number of the node
     int64_t sparse_elements = 0;
@@ -110,7 +110,7 @@ struct Session {
 
     int64_t at(const float* p) const { return p - base; }
 
-    // One kernel: kernel(row_begin, row_end, part_begin, part_end, scratch).
+    // Runs kernel(row_begin, row_end, part_begin, part_end, scratch); with `split` threads share the parts, or else the rows.
     template <class Kernel>
     void call(Worker& worker, bool split, int64_t rows, int parts, int64_t scratch, Kernel&& kernel) {
         if (rows == 0) return;
@@ -131,8 +131,8 @@ struct Session {
         }
     }
 
-    // The nodes from `begin` to `end`, in blocks whose operands, intermediates and results stay in the second-level
-    // cache, on all threads: body(begin, end, worker, split). The same rule as ACRoBat's.
+    // Runs a body, body(begin, end, worker, split), on the nodes from `begin` to `end` with all threads, in blocks whose
+    // operands, intermediates and results stay in the second-level cache. ACRoBat's runtime has the same rule.
     template <class Body>
     void blocks(int64_t begin, int64_t end, const Cost& cost, Body&& body) {
         const int64_t rows = end - begin;
@@ -159,7 +159,7 @@ struct Session {
         }
     }
 
-    // Wavefronts `wave` and `wave` + 1 of trees: each thread takes parents, right after those of their children that are in the lower one.
+    // Runs wavefronts `wave` and `wave` + 1 of trees. A piece of work is some parents, after their children in the lower one.
     template <class Body>
     void pair(const Linear& l, size_t wave, const Cost& cost, Body&& body) {
         const int64_t middle = l.waves[wave + 1], end = l.waves[wave + 2], rest = l.rest[wave / 2], nodes = end - l.waves[wave];
@@ -188,7 +188,7 @@ struct Session {
             pool.run(int(pieces), [&](int p, int thread) { piece(p, workers[size_t(thread)]); });
     }
 
-    // A state that is a row of a table (or one constant for all nodes, with `from` null) is copied to where states lie.
+    // Copies states that are rows of a table, or, if `from` is null, the same constant for all nodes.
     void copy(const int64_t* from, int64_t constant, int64_t to, int64_t stride, int64_t rows, int64_t elements) {
         const auto began = Clock::now();
         for (int64_t i = 0; i < rows; ++i) std::memcpy(base + to + i * stride, base + (from ? from[i] : constant), size_t(elements) * 4);

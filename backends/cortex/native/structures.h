@@ -1,4 +1,4 @@
-// Instances are read straight from Python objects into flat arrays: words, children, heights. Elements are numbered in the order of
+// Reads instances from Python objects into flat arrays: words, children, heights. Elements are numbered in the order of
 // reading, in trees children before their parents.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace cortex {
 struct BadInstance : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
-struct PythonError {};  // an exception is set
+struct PythonError {};  // Python's exception is set
 
 // A field of a class, read at its slot's offset where it has one.
 class Field {
@@ -33,7 +33,7 @@ class Field {
         }
         Py_XDECREF(found);
     }
-    // Borrowed: the instance holds it.
+    // The value of the field, as a borrowed reference: the instance owns it.
     PyObject* of(PyObject* o) const {
         if (offset_ >= 0)
             if (PyObject* value = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(o) + offset_)) return value;
@@ -48,16 +48,16 @@ class Field {
     Py_ssize_t offset_ = -1;
 };
 
-// What was read of a mini-batch, by element.
+// What was read of a mini-batch; unless said otherwise there is one entry for each element.
 struct Elements {
     std::vector<int64_t> word;
     std::vector<int32_t> height;   // in the first recursion
     std::vector<int32_t> behind;   // in the second recursion, which goes the other way
-    std::vector<int32_t> child;    // `slots` of each; or, of trees with any number of children, from first[i] to first[i + 1]
+    std::vector<int32_t> child;    // `slots` for each element; with any number of them, from first[i] to first[i + 1] for i
     std::vector<int32_t> first;
     std::vector<int32_t> parent;   // -1: a root
-    std::vector<int32_t> root;     // of each instance
-    std::vector<int32_t> extent;   // of each instance: its length, or height and width
+    std::vector<int32_t> root;     // for each instance its root
+    std::vector<int32_t> extent;   // for each instance its length, or its height and width
 
     void clear() {
         for (auto* v : {&height, &behind, &child, &first, &parent, &root, &extent}) v->clear();
@@ -177,7 +177,7 @@ class Reader {
         return here;
     }
 
-    // Python's limit holds for nested instances too; it is given back however the reading ends.
+    // Counts a level of nesting against Python's recursion limit while it exists, also if reading throws.
     struct Level {
         Level() {
             if (Py_EnterRecursiveCall(" while a tree is read")) throw PythonError{};
@@ -191,7 +191,7 @@ class Reader {
     void reset() { pending_.clear(); }
 
    private:
-    std::vector<int32_t> pending_;  // children whose parent is not read to its end
+    std::vector<int32_t> pending_;  // children whose parent has not been read to its end
 };
 
 }  // namespace cortex

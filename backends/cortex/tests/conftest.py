@@ -1,4 +1,4 @@
-"""Builds shared by all tests of a session, in a cache folder of their own."""
+"""Compiled models for the tests, whose builds lie in a separate cache folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workloads.tests.conftest import spec
 
 @pytest.fixture(scope="session", autouse=True)
 def builds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """One folder for all processes of a test run: what one has built the others find."""
+    """One cache folder for all processes of a test run, so that they share builds."""
     base = tmp_path_factory.getbasetemp()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ACROBAT_CACHE", str((base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cortex"))

@@ -1,4 +1,4 @@
-"""The recursions as compiled against the model source in float64, and instances that do not fit."""
+"""Compares the compiled recursions with the model source in float64, and tests instances that do not fit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_outputs_are_right(compiled: Any, name: str, threads: int) -> None:
     case = CASES[name]
     model = compiled(case.workload, threads)
     before = fingerprint(case.instances)
-    model.run(case.instances[:1])  # room that was made for one instance is not enough for all
+    model.run(case.instances[:1])  # the memory made for one instance is too small for all
     kept = model.run(case.instances)
     model.run(case.instances[:1])
     if case.instances:
@@ -56,7 +56,7 @@ def test_equal_instances_add_nodes_and_no_batches(compiled: Any, name: str) -> N
 
 
 def test_leaves_that_are_rows_of_tables_are_copied(compiled: Any) -> None:
-    """As in the paper; of treelstm a leaf's state is computed."""
+    """MV-RNN's leaves are rows of tables and are copied, as in the paper; TreeLSTM's are computed, so nothing is copied."""
     leaf = (16 + 16 * 16) * 4
     model, case = compiled("mvrnn"), CASES["mvrnn, a leaf, a long chain"]
     model.run(case.instances)

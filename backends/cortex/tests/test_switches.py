@@ -1,4 +1,4 @@
-"""Each optimisation turned: the generated code or a counter changes, and the outputs do not."""
+"""Each switch set to the opposite of its default: the generated code or a counter changes, and the outputs do not."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_the_code_shows_the_switch(switch: str, workload: str, here: str, there:
 
 
 def test_refactoring_moves_the_gates_into_the_children() -> None:
-    """The inner case of TreeGRU then has one product before the state and one after it, both of its own rows."""
+    """The product for the gates then follows the state, for the parent to add up, instead of coming before it."""
     before, after = (source("treegru", options).split("static void inner_0")[1] for options in (Options(), turned("refactor")))
     assert "linear_slice_slice" not in before and "linear_slice_slice" in after
     assert "linear_slice_sigmoid" in before and "linear_slice_sigmoid" not in after

@@ -1,4 +1,4 @@
-"""DGL's programs against the model source in float64, and how the library is imported."""
+"""Compares DGL's programs with the model source in float64, and tests how the library is imported."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_facts_name_the_library() -> None:
 
 @installed
 def test_importing_leaves_nothing_behind(tmp_path: Path) -> None:
-    """No module in the place of another, no variable of the environment, no file in the user's home."""
+    """Importing leaves no empty module, no variable in the environment and no file in the user's home."""
     code = (
         "import os, sys; from backends.dgl.library import load; dgl = load();"
         "assert dgl is load() and 'dgl.graphbolt' not in sys.modules and 'DGLBACKEND' not in os.environ"

@@ -1,16 +1,17 @@
 """The programs as a user of DyNet writes them first, equation by equation: `backend.dynet.formulation=naive`.
 
 Each computes what the program of the same name in the folder above does, in a form that DyNet's heuristics batch less well.
-What they miss is said in each file; in short, with the workloads in which it shows:
+Each file says what they miss. In short, with the workloads that show it:
 
-- A product is batched over one shared left operand only: of matrices that are instances' own every product runs alone (mvrnn).
+- Products are batched only if they share their left operand: a product with a matrix of one instance runs alone (mvrnn).
 - Constants are never batched, and each needs a node: the zeros of absent children and words, the ones of `1 - z` (treelstm,
   simtree, treegru).
 - A sum of a product and a bias is two operators; `affine_transform` is one (all).
-- A concatenation is copied, and its product needs the copies (birnn, treefc).
+- A concatenation is copied before its product can run (birnn, treefc).
 - `argmax`, `colwise_add`, means along a dimension and quotients are never batched (birnn, berxit).
-- Reading a value evaluates what has been built by then. Control flow that reads one instance's values after another's leaves
-  nothing to batch across instances; the other programs build all instances side by side (berxit, drnn, nestedrnn, stackrnn).
+- Reading a value evaluates what has been built by then. Where control flow reads values, running one instance after another
+  leaves nothing to batch across instances; the other formulation builds all instances side by side (berxit, drnn, nestedrnn,
+  stackrnn, seq2seq, beam, crf).
 
 Sources: `autobatch_sig` of the operators in DyNet's own source; Neubig, Goldberg and Dyer (NIPS 2017) on what is batched; and
 the ACRoBat paper (Fegade et al., MLSys 2024), which compares with a DyNet that was improved where its heuristics fail.

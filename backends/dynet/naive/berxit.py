@@ -1,5 +1,5 @@
-"""BERxiT, one instance after the other, each reading its certainty after every layer, so that nothing is batched across them;
-the layers are those of `backends/dynet/naive/transformer.py`."""
+"""BERxiT, one instance after the other: each reads its certainty after every layer, so nothing is batched across instances. The
+layers are those of `backends/dynet/naive/transformer.py`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """BiRNN with the word and the state concatenated, as the equation has them, and an `argmax` for every word.
 
-The concatenations are copies, the words' products come with the states', step by step, and `argmax` is never batched.
+The concatenations are copied, the words' products are computed step by step with the states', and `argmax` is never batched.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Program:
             words = [dy.lookup(self.words, word, False) for word in sentence]
             ahead, behind = self.scan(0, words), self.scan(1, words[::-1])
             for f, b in zip(ahead, reversed(behind), strict=True):
-                best.append(dy.argmax(self.classifier(dy.concatenate([f, b])), "zero_gradient"))  # 1 at the best, else 0
+                best.append(dy.argmax(self.classifier(dy.concatenate([f, b])), "zero_gradient"))  # 1 at the maximum, else 0
         labels = iter(np.argmax(graph.values(best), axis=1).tolist() if best else [])
         return [[next(labels) for _ in sentence] for sentence in minibatch]
 

@@ -1,5 +1,5 @@
-"""BiLSTM-CRF, one sentence after the other: each reads the scores of its words' tags before the next one begins, so nothing is
-batched across sentences."""
+"""BiLSTM-CRF, one sentence after the other: the scores of a sentence's tags are read before the next sentence begins, so
+nothing is batched across sentences."""
 
 from __future__ import annotations
 

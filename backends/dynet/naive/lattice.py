@@ -1,4 +1,4 @@
-"""Lattice LSTM with the concatenation of the equations, which is copied, and a product and a sum for each gate."""
+"""Lattice LSTM as its equations are: with a concatenation, which is copied, and a product and a sum for each gate."""
 
 from __future__ import annotations
 

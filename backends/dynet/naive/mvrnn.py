@@ -1,7 +1,7 @@
 """MV-RNN as its equations are: the children's matrices side by side times a weight, and a matrix times a vector.
 
-In all three products of a node the left operand is the node's own, so none of them is ever batched; the matrices side by side
-are copied.
+In all three products of a node the left operand belongs to that node alone, so none of them is ever batched; the concatenation
+of the matrices is copied.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Program:
         hidden = model.hidden
         self.vectors = parameters.table(parameters["vectors.weight"])
         matrices = parameters["matrices.weight"].reshape(-1, hidden, hidden)
-        self.matrices = parameters.table(matrices.transpose(0, 2, 1))  # a table gives the transposed of its rows
+        self.matrices = parameters.table(matrices.transpose(0, 2, 1))  # looking up a row of a table transposes it
         self.vector = Layer(parameters, "W_v")
         self.weight = parameters.add(parameters["W_m.weight"].T)
         self.bias = parameters.add(np.tile(parameters["W_m.bias"], (hidden, 1)))

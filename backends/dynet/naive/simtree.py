@@ -1,4 +1,4 @@
-"""SimTree on the TreeLSTM of `naive/treelstm.py`, with its zeros; the products of a comparison are not one affine transform."""
+"""SimTree on the TreeLSTM of `naive/treelstm.py`, with its zeros; the comparison's products are separate operators."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from backends.dynet.engine import Expression, Parameters
 
 
 class Layer:
-    """`model`: the module whose parameters begin with `prefix`; it names its parts as those of `workloads.berxit` do."""
+    """A layer with the parameters whose names begin with `prefix`. Their module `model` names its parts as Berxit does."""
 
     def __init__(self, model: Any, parameters: Parameters, prefix: str = "") -> None:
         self.heads, self.head_size, self.scale = model.heads, model.head_size, model.scale
@@ -52,6 +52,6 @@ class Layer:
         return dy.colwise_add(dy.cmult(dy.cdiv(centred, dy.sqrt(variance + eps)), scale.expr(True)), shift.expr(True))
 
     def mean(self, x: Expression) -> Expression:
-        """Of every column, as a row. Of a matrix with one column it is a single number, which DyNet does not transpose."""
+        """The mean of every column, as a row. With one column it is a single number, which DyNet does not transpose."""
         means = dy.mean_dim(x, [0], False)
         return means if means.dim()[0] == (1,) else dy.transpose(means)

@@ -1,6 +1,6 @@
-"""TreeGRU with `(1 - z) * candidate` as the equation has it: every node has ones of its own, a constant, never batched.
+"""TreeGRU with `(1 - z) * candidate` as the equation has it: every node has its own constant of ones, which is never batched.
 
-(Its operator for a number minus a vector is never batched either, and the Python package has lost it.)
+(DyNet's operator for a number minus a vector is never batched either, and the Python package no longer offers it.)
 """
 
 from __future__ import annotations

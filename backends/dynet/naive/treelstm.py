@@ -1,7 +1,7 @@
-"""TreeLSTM by one set of equations for all nodes: what a node has not, a word or children, is a vector of zeros of its own.
+"""TreeLSTM by one set of equations for all nodes: a missing word, or missing children, is a new vector of zeros.
 
-The zeros are constants, which DyNet never batches, and they are multiplied like everything else: an inner node's word by three
-weights, a leaf's children by three.
+The zeros are constants, which DyNet never batches, and they are multiplied like everything else: an inner node's missing word
+with three weights, a leaf's missing children with three.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""TreeRNN with sums of products and a bias: three operators where one affine transform would do."""
+"""TreeRNN whose products and biases are separate operators: three for a node, where one affine transform would do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mini-batches to run, and with which options of the backend."""
+"""The mini-batches to run, with the options of the backend to run them with."""
 
 from __future__ import annotations
 

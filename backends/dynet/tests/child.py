@@ -1,5 +1,5 @@
-"""Runs cases in a process of its own, because DyNet's settings are the process's: `child.py <autobatch> <cases> <results>`,
-both files pickles. What more it finds on its command line must not reach DyNet."""
+"""Runs cases in a separate process, because DyNet's settings hold for a process: `child.py <autobatch> <cases> <results>`, both
+files pickles. DyNet must not see any further arguments."""
 
 from __future__ import annotations
 

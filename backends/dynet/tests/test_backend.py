@@ -1,4 +1,4 @@
-"""What holds without starting DyNet."""
+"""Tests that do not start DyNet."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_available() -> None:
 
 @pytest.mark.skipif(find_spec("_dynet") is None, reason="DyNet is not installed")
 def test_asking_whether_it_is_available_does_not_start_it() -> None:
-    """In a process of its own: other tests of this one may have started DyNet before."""
+    """In a separate process, because other tests of this process may have started DyNet."""
     asks = "from backends.dynet.backend import DyNet; from bench.contract import Target; assert DyNet(Target()).available() is None"
     subprocess.run([sys.executable, "-c", f"import sys; {asks}; assert 'dynet' not in sys.modules"], check=True)
 
@@ -89,7 +89,7 @@ def test_a_folder_without_dynet(tmp_path: Path) -> None:
 
 
 def test_a_broken_build_is_a_reason(tmp_path: Path) -> None:
-    """In a process of its own: modules are looked for in that folder from then on."""
+    """In a separate process, because `available` adds the folder to the import path."""
     for name in ("dynet.py", "dynet_config.py", "_dynet.so"):
         (tmp_path / name).write_text("raise RuntimeError")
     (tmp_path / "libdynet.so").write_text("no library")
@@ -114,7 +114,7 @@ def test_a_build_counts_by_its_files_and_not_by_where_it_lies(tmp_path: Path) ->
 
 
 class FakeGraph:
-    """Evaluates by calling."""
+    """Stands in for a graph: the value of an expression, here a number, is ten times that number."""
 
     def __init__(self) -> None:
         self.waits: list[list[Any]] = []

@@ -1,4 +1,4 @@
-"""The programs under every autobatching strategy against the model source in float64."""
+"""Compares the programs, under every autobatching strategy, with the model source in float64."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_what_the_naive_formulations_have_that_is_never_batched(name: str, opera
 
 
 def test_instances_that_read_values_by_themselves_take_batches_of_their_own() -> None:
-    """Of four equal instances each takes batches of its own; the best formulation takes those of one for all."""
+    """Four equal instances take four times the batches of one when naive, and about the batches of one when best."""
     for name in ("drnn", "nestedrnn", "stackrnn"):
         together, alone = (results(1)[f"{name}, {case}, naive"]["counters"] for case in ("all equal", "one"))
         parameters = int(alone["unbatched"]["parameters"].split()[0])
@@ -117,7 +117,7 @@ def test_without_autobatching_every_node_is_a_batch() -> None:
 
 
 def test_siblings_and_instances_batch() -> None:
-    """Six instances side by side take hardly more batches than the longest alone."""
+    """The work of siblings and of instances side by side is batched, so batches are wide on average."""
     for name in ("drnn", "stackrnn", "nestedrnn"):
         assert results(1)[name]["counters"]["mean_batch_width"] > 2.5
 
@@ -141,7 +141,7 @@ def test_tables_take_the_place_of_products(name: str) -> None:
 
 
 def test_facts_name_the_build_and_its_one_thread() -> None:
-    """The processes were told that two threads may be used."""
+    """DyNet says one thread although the test allows two."""
     told = facts.checked(results(1)["treelstm"]["facts"])
     assert told["threads"] == 1
     assert told["library"].startswith("Eigen in dyNET38 ")

@@ -1,4 +1,4 @@
-"""The hand-written programs against the model source in float64, and the index arrays they compute from."""
+"""Compares the hand-written programs with the model source in float64, and tests the index arrays they use."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_outputs_are_right(name: str, library: str, tables: bool) -> None:
     model = compiled(case.workload, library, tables, **case.options)
     placed = model.place(case.instances)
     before = fingerprint(placed)
-    model.run(placed[:1])  # room that was made for one instance is not enough for all
+    model.run(placed[:1])  # the memory made for one instance is too small for all
     outputs = model.run(placed)
     if case.instances:
         expected(name).check(flatten(model.fetch(outputs)), Difference())
@@ -104,7 +104,7 @@ def test_words_of_inner_nodes_follow_those_of_leaves() -> None:
 
 
 def test_grids_are_taken_diagonal_by_diagonal() -> None:
-    """Of a grid of two rows and of one cell: first both corners, then 2 and 3 beside and below 1, then 4 after both."""
+    """Two grids, [[1, 2], [3, 4]] and [[9]]: first both corners, then 2 and 3, which need 1, then 4, which needs both."""
     found = diagonals([[[1, 2], [3, 4]], [[9]]], "cpu")
     assert found.words.tolist() == [1, 9, 2, 3, 4]
     first, second = found.inner
@@ -165,7 +165,7 @@ def test_variants_and_facts() -> None:
     told = facts.checked(compiled("birnn", "onednn", tables=True).facts())
     assert told["load_time"] == "tables" and told["threads"] == 1
     assert "oneDNN" in told["library"]
-    assert compiled("mvrnn", tables=True).facts()["load_time"] == ""  # its words are multiplied with nothing
+    assert compiled("mvrnn", tables=True).facts()["load_time"] == ""  # its words are not multiplied with weights
 
 
 def test_what_nobody_wrote() -> None:

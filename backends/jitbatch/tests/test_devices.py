@@ -1,5 +1,5 @@
-"""On another device than the processor. PyTorch's `meta` device stands in for one: its tensors have no values, so whatever
-takes one to the host in the middle of a mini-batch, or mixes it with a tensor that was left there, raises."""
+"""Runs models on PyTorch's `meta` device, in place of a GPU. Its tensors have no values, so reading one on the host in the
+middle of a mini-batch, or mixing it with a tensor that was left on the processor, raises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is batched and what is analysed, as the counters tell, and that the grouping is kept for equal structures only."""
+"""Tests by counters what is batched and when it is analysed, and that analyses are kept for equal structures only."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def test_waits_are_plans_that_follow_one_another() -> None:
 
 
 def test_the_batches_of_two_trees() -> None:
-    """Depths: leaves and word vectors; the inner nodes of the pairs; the root of the larger tree; classifiers at both
-    depths."""
+    """The batches are: word vectors; leaves; the inner nodes of the pairs; the root of the larger tree; and the classifiers, at
+    two depths."""
     trees = [Node([pair(1, 2), Leaf(3)]), pair(4, 5)]
     cell = compiled("treelstm")
     cell.run(trees)

@@ -1,4 +1,4 @@
-"""Each operation batched against the same operation on every instance, with operands of its own and shared ones."""
+"""Compares each operation, batched, with the same operation on every instance, with operands of instances and shared ones."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ SHARED = {"w": W, "b": B, "v": V}
 
 
 def shared_names(function: Function) -> tuple[str, ...]:
-    """Keyword-only arguments stand for the shared tensors of these names."""
+    """The names of a function's keyword-only arguments, which get the shared tensors of these names."""
     code = getattr(function, "__code__", None)
     return code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount] if code is not None else ()
 

@@ -1,4 +1,4 @@
-"""Outputs against the float64 oracle: every workload and the mini-batches at the edges, at every granularity."""
+"""Compares outputs with the float64 oracle: every workload and edge case, at every granularity."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TREES = {"treelstm", "mvrnn", "simtree", "treegru", "treernn", "treefc"}
 
 @cache
 def compiled(name: str, granularity: Any, *options: tuple[str, str]) -> Model | str:
-    """The model, or why there is none."""
+    """The model, or the reason why it is unsupported."""
     try:
         return JitBatch(Target(), granularity).compile(spec(name, **dict(options)), "tiny", 0, 6)
     except Unsupported as reason:

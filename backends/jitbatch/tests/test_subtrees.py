@@ -1,4 +1,4 @@
-"""Calls on equal structures, deferred as wholes: which are, what they share, and when they are not."""
+"""Calls on equal structures: which of them are deferred as one call, what they share, and which cannot be deferred."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_equal_trees_are_one_batch_at_each_of_their_levels() -> None:
 def test_what_comes_once_is_deferred_by_its_parts() -> None:
     made = treelstm()
     made.run([Node([pair(1, 2), Leaf(3)]), pair(4, 5)])
-    # The pair comes twice, the leaf beside it is a leaf as are those in it; the larger root comes once and is a cell.
+    # Recorded: the pair, twice; the leaf beside it (leaves occur often); the larger root, which is a cell; two classifiers.
     assert made.counters()["recorded"] == 2 + 1 + 1 + 2
 
 
@@ -128,7 +128,7 @@ class Waits(Base):
 
 
 def outputs(cls: type[Base]) -> tuple[list[Tensor], list[Tensor], dict[str, Any]]:
-    """As jitbatch gives them, as eager PyTorch does, and the counters."""
+    """The outputs of jitbatch, those of eager PyTorch, and jitbatch's counters."""
     torch.manual_seed(0)
     eager = cls().eval().requires_grad_(False)
     module: Any = cls().eval().requires_grad_(False)

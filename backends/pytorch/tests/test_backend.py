@@ -1,4 +1,4 @@
-"""PyTorch in every mode against the float64 answers."""
+"""Compares PyTorch in every mode with the float64 answers."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def test_compiled_cells_are_right(name: str) -> None:
 
 @pytest.mark.exhaustive
 def test_cells_for_graphs_are_right() -> None:
-    """On a CPU the same code runs, without graphs; that these are right only a GPU can show."""
+    """On a CPU the same code runs without graphs; only a GPU can show that the graphs are right."""
     Expected(answers(spec("treelstm"), "tiny", 0, spec("treelstm").instances("tiny", 0, 3))).check(
         flatten(run("treelstm", 3, mode="graphs")), Difference()
     )
 
 
 def test_what_a_graph_gives_is_copied() -> None:
-    """Its next run writes to the same memory."""
+    """The next run of a graph writes to the same memory, so results have to be copies."""
     of_the_graph = (torch.ones(2), [torch.ones(3)])
     kept = copied(of_the_graph)
     of_the_graph[0].zero_(), of_the_graph[1][0].zero_()
@@ -123,7 +123,7 @@ def test_a_trace_for_each_submodule_and_length() -> None:
 
 
 def test_the_products_are_seen_on_what_their_library_is_told_to_use() -> None:
-    """MKL takes the instruction set from the environment: what is seen must follow it, whatever PyTorch's own loops use."""
+    """An environment variable limits MKL's instruction set: the observed one must follow it, whatever PyTorch's loops use."""
     if not torch.backends.mkl.is_available() or torch.backends.cpu.get_cpu_capability() != "AVX512":
         pytest.skip("needs MKL and a processor with AVX-512")
     program = "import torch; from backends.pytorch import libraries; print(libraries.describe(torch.float32))"

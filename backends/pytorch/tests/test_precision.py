@@ -1,4 +1,4 @@
-"""The option `precision`, which all systems have alike: what it sets, who refuses it and how."""
+"""The option `precision` of all systems: what it sets, and which systems refuse it, with which reason."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ON_PYTORCH = (PyTorch, HandBatched, JitBatch, TorchFold)
 
 
 def now() -> tuple[str, str, str]:
-    """What products may be rounded to on a processor and on CUDA, and convolutions there."""
+    """PyTorch's settings: what products may be rounded to on a processor and on CUDA, and convolutions on CUDA."""
     libraries: Any = torch.backends
     return libraries.mkldnn.matmul.fp32_precision, libraries.cuda.matmul.fp32_precision, libraries.cudnn.conv.fp32_precision
 

@@ -1,4 +1,4 @@
-"""TorchFold's programs against the model source in float64, and how the library is imported."""
+"""Compares TorchFold's programs with the model source in float64, and tests how the library is imported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workloads.tests.conftest import NAMES, spec
 installed = pytest.mark.skipif(find_spec("torchfold") is None, reason="TorchFold is not installed")
 PROGRAMS = [name for name in NAMES if (Path(__file__).parents[1] / f"{name}.py").exists()]
 CASES = {name: case for name, case in cases().items() if case.workload in PROGRAMS}
-TWO_RESULTS = ("crf", "mvrnn", "simtree", "treelstm")  # only their leaves are recognised
+TWO_RESULTS = ("crf", "mvrnn", "simtree", "treelstm")  # of these only operations on words alone are recognised as equal
 
 
 def compiled(workload: str) -> Any:

@@ -11,9 +11,9 @@ from zlib import crc32
 import numpy as np
 
 MAX_WORDS = 10_000
-"""Words of a line at most. Sentences have a hundred at most; a longer line is a text that was not split into sentences."""
+"""The most words that a line may have; a longer line is a text that was not split into sentences."""
 MAX_LETTERS = 1_000
-"""Letters of a word at most."""
+"""The most letters that a word may have."""
 
 
 class DataError(ValueError):

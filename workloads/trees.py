@@ -29,15 +29,16 @@ class Lengths:
 
 TREEBANK = Lengths(mean=19.2, spread=9.1, least=2, most=56)
 SKEW, FROM_RIGHT = 4.3, 0.3
-"""How unevenly a span splits, and how often its smaller part is the right one. The skew is such that the levels of generated
-trees have the treebank's mean and spread; of its spans of eight words and more 7 in 10 have the smaller part left."""
+"""How unevenly a span splits (`bracket`; larger is less even), and how often its smaller part is the right one. With this skew
+the levels of generated trees have the treebank's mean and spread; in 7 of 10 of the treebank's spans of eight words or more the
+smaller part is the left one."""
 
 Leaf = Callable[[int], Any]
 Node = Callable[[list[Any]], Any]
 LABELS = 5
 """Sentiment classes of the treebank, 0 to 4."""
 MAX_LEVELS = 250
-"""Levels of a tree at most: Python's recursion, which eager PyTorch evaluates trees by, has room for no more than about 300."""
+"""The most levels that a tree may have: eager PyTorch evaluates it by Python's recursion, which reaches about 300 levels."""
 TOKEN = re.compile(r"[()]|[^()\s]+")
 
 

@@ -16,7 +16,7 @@ from backends.pytorch.precision import Precision, check, refused
 from bench.contract import Instance, Outputs, Target, Unsupported, Workload
 
 DECIDED_BY_TENSORS = ("beam", "berxit", "drnn", "nestedrnn", "seq2seq", "stackrnn")
-"""Workloads whose control flow waits for values of tensors."""
+"""The workloads whose control flow depends on values of tensors."""
 
 
 class Cortex:

@@ -43,7 +43,7 @@ class Generator:
         self.own: list[tuple[int, int]] = []
         self.tables = [Tables() for _ in program.recursions]
         self.sparse: list[str] = []
-        """Sizes of intermediates that are kept for all nodes, as C++."""
+        """Without `dense`: for each intermediate its elements over all nodes, as a C++ expression."""
         self.reserve: dict[int, list[str]] = {}
 
     def source(self) -> str:

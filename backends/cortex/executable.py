@@ -31,7 +31,7 @@ COUNTERS = (
     *("ingest_ms", "schedule_ms", "copy_ms", "kernel_ms", "fetch_ms", "nodes", "batches", "launches", "barriers"),
     *("copied_bytes", "intermediate_bytes", "packed_bytes", "product_flops"),
 )
-"""The fields of `Counters` in native/session.h."""
+"""The fields of `Counters` in native/session.h, in their order."""
 NATIVE = Path(__file__).parent / "native"
 POOL = (RUNTIME / "cpu" / "pool.cpp", RUNTIME / "cpu" / "pool.h", RUNTIME / "function_ref.h")
 """ACRoBat's thread pool."""

@@ -37,7 +37,7 @@ class Grouping:
         self.wanted = set(results)
         self.made: list[Group] = []
         self.home: dict[Value, Group] = {}
-        """Values that a group computes for others to read; without one a value is computed by whatever uses it."""
+        """The group that computes a value. A value without a group is computed inside every group that uses it."""
         for value in self._order(results):
             self._place(value)
         for each in (False, True):

@@ -63,7 +63,7 @@ class Copy:
 class Body:
     steps: tuple[Call | Copy, ...]
     temporaries: tuple[tuple[int, bool], ...]
-    """Of each its row's elements, and whether it has a row for each child."""
+    """For each intermediate the elements of a row, and whether it has a row for each child (else for each node)."""
 
     @property
     def row_bytes(self) -> int:
@@ -149,7 +149,7 @@ class Lowering:
         self.tables: list[str] = []
         self.rows = [Rows() for _ in traced.recursions]
         self.current = 0
-        """The recursion that is being lowered."""
+        """The number of the recursion that is being lowered."""
 
     def program(self) -> Program:
         recursions = tuple(self._recursion(i, cases) for i, cases in enumerate(self.traced.recursions))

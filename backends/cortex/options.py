@@ -10,17 +10,17 @@ class Options:
     """Switches of optimisations. Sections are those of Fegade et al. (MLSys 2021)."""
 
     batching: bool = True
-    """Nodes of one height run together (section 4.1); without it each node by itself."""
+    """Nodes of one height run together (section 4.1); without it every node runs alone."""
     specialise: bool = True
-    """Leaves have a loop nest of their own (section 4.1); without it one nest checks every node."""
+    """Leaves have a separate loop nest (section 4.1); without it one nest checks for every node whether it is a leaf."""
     propagate: bool = True
-    """Constants, above all the zeros that stand for missing children and words, go into what uses them (section 4.3)."""
+    """Operations on constants are simplified, above all on the zeros for missing children and words (section 4.3)."""
     hoist: bool = True
-    """Products that no child's state enters are computed before the loop, for all nodes at once (section 4.3)."""
+    """Products that do not use a child's state are computed before the loop, for all nodes at once (section 4.3)."""
     fusion: bool = True
-    """Operators of a wavefront become few kernels: products of one operand side by side, element-wise ones at their ends."""
+    """Operators of a wavefront become few kernels: products of one operand become one, element-wise operators follow in it."""
     dense: bool = True
-    """Intermediates are indexed by their place in the wavefront, so that they use the same memory again (section 5.1)."""
+    """Intermediates are indexed by their place in the wavefront, so that all wavefronts share their memory (section 5.1)."""
     refactor: bool = False
     """Products of children's states move into the children (section 4.1, recursive refactoring)."""
     unroll: bool = False

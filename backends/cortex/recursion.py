@@ -20,8 +20,8 @@ Operand: TypeAlias = "Value | float"
 State: TypeAlias = Mapping[str, "Value"]
 
 LEAVES = frozenset({"weight", "word", "child", "each", "own"})
-"""What expressions start from: a parameter; the row of a table that a node's word names; the state of the child in a fixed
-place; the state of each of any number of children; the state of the node itself (in outputs only)."""
+"""What expressions start from. weight: a parameter; word: the row of a table that the node's word names; child: a state of the
+child in a fixed slot; each: a state of every child, of any number; own: a state of the node itself (in outputs only)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from backends.dynet.engine import Expression, Graph
 from workloads import decisions
 
 Task = Generator[Any, Any, None]
-"""Yields an expression, or what the `read` of `Interleaving.run` takes."""
+"""A generator that yields what it waits for: an expression, or whatever the `read` of `Interleaving.run` takes."""
 
 
 class Interleaving:
@@ -24,7 +24,7 @@ class Interleaving:
     def __init__(self) -> None:
         self.ready: list[tuple[Task, Any]] = []
         self.latest: Sequence[Expression] = ()
-        """To be evaluated at the next wait although built after what the last task waits for."""
+        """Expressions to evaluate at the next wait although they were built after the last one that a task waits for."""
 
     def start(self, task: Task) -> None:
         """Add a task. A running task may call this too; the new one then reaches its first wait with the others' next wait."""

@@ -16,7 +16,7 @@ from backends.jitbatch.lazy import Lazy, Recording, Shared, Sort
 from backends.jitbatch.recorder import Hole, Recorder, signature
 
 MOST_SIGNATURES = 64
-"""Of one cell: a method that is given a number that differs from call to call would be traced anew each time."""
+"""The most signatures of one cell: a method whose argument is a number that differs in each call would be traced each time."""
 
 
 class Cell(Kind):

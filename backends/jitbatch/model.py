@@ -27,9 +27,10 @@ from bench.contract import Instance, Outputs
 from workloads.structures import arrays, map_tensors
 
 CACHED_RESULTS = 4_000_000
-"""Results of the plans that are kept: the least recently used go when there are more. A result takes some 20 bytes."""
+"""The most results that all kept plans may have together; beyond that the least recently used plans are dropped. A result takes
+some 20 bytes."""
 UNREFERENCED = next(map(getrefcount, [object()]))
-"""What `map(getrefcount, ...)` gives for an object that nothing but the list refers to."""
+"""What `map(getrefcount, ...)` gives for an object to which only the list refers."""
 
 
 class Plans:

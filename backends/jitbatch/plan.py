@@ -44,11 +44,11 @@ class Step:
     ints: np.ndarray
     inputs: list[int]
     stored: list[int | None]
-    """Of each output the row of the pool where its results begin; None: handed over only."""
+    """For each output the row of the pool where its results begin; None: it is not stored."""
     handed: bool = False
-    """Whether a later batch takes results as a whole."""
+    """Whether a later batch uses results whole and in order."""
     frees: list[int] = field(default_factory=list)
-    """The steps whose results nobody takes as a whole after this one."""
+    """The steps whose results this step is the last to use whole."""
 
 
 @dataclass

@@ -25,11 +25,11 @@ from backends.jitbatch.plan import analyse
 from backends.jitbatch.recorder import Hole, Recorder
 
 LEAST = 2
-"""How often a structure has to come in a mini-batch for calls on it to be deferred as wholes."""
+"""How often a structure has to occur in a mini-batch for a call on it to be deferred as one call."""
 MOST_READY = 8
-"""Index vectors are kept for so many batch widths of each structure."""
+"""For how many batch widths the index vectors of a structure are kept."""
 MOST_STRUCTURES = 1_000_000
-"""Structures are numbered anew when so many different ones have come, so that an endless stream does not fill the memory."""
+"""After this many different structures the numbering starts again, so that an endless stream does not fill the memory."""
 WAITS = frozenset({"item", "tolist"})
 INT, OPAQUE = 0, -1
 

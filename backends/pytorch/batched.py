@@ -56,7 +56,7 @@ class Program(Protocol):
     """A workload's model, written for whole mini-batches."""
 
     projected: bool
-    """Was the vocabulary projected when the program was made?"""
+    """Whether the products of the vocabulary with weights were computed when the program was made."""
 
     def run(self, minibatch: Sequence[Instance], counts: Counts) -> Outputs:
         """An output for each instance, structured as the model's, of tensors or Python numbers. The mini-batch is not empty."""

@@ -19,7 +19,7 @@ from bench.contract import Unsupported
 Precision: TypeAlias = Literal["fp32", "tf32", "bf16"]
 PRECISIONS = ("fp32", "tf32", "bf16")
 INSTRUCTIONS = ("amx_bf16", "avx512_bf16")
-"""A processor's names for products in bfloat16, of which it needs one."""
+"""The flags of a processor that has products in bfloat16: at least one of them is needed."""
 
 
 def check(precision: str) -> None:

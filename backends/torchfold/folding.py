@@ -14,7 +14,7 @@ from bench.contract import Instance, Outputs
 
 Fold = load()
 Node = Any
-"""An operation in a fold, which stands for its result."""
+"""An operation in a fold, used as an argument of others in place of its result."""
 
 
 class Operations(Protocol):

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 MEAN_LENGTH, SPREAD_LENGTH, MIN_LENGTH, MAX_LENGTH = 48.3, 19.3, 2, 140
 TINY_MEAN, TINY_SPREAD = 8.0, 4.0
 ENDING: Mapping[int, float] = {2: 0.36, 3: 0.02, 4: 0.02}
-"""How probable it is that a word of so many characters ends at a character."""
+"""The probability that a word of a length ends at a given character, by that length in characters."""
 
 
 class Spec(ModelSpec):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 END_GAIN = {"tiny": 3.0, "small": 2.0, "large": 2.6}
-"""By how much the weights of the score of the end are larger than those of other words' scores."""
+"""The factor on the output weights of the word `END`, by size."""
 
 
 class Spec(ModelSpec):

@@ -18,7 +18,7 @@ from workloads.structures import arrays
 from workloads.tests.conftest import NAMES, spec
 
 SLOW = ("berxit", "nestedrnn", "seq2seq", "beam", "ragged", "crf", "lattice", "drnn", "stackrnn")
-"""Where a few instances of the larger sizes have to do."""
+"""Workloads of which the tests run only a few instances at the larger sizes."""
 
 
 def leaves(value: Any) -> list[np.ndarray]:

@@ -31,7 +31,7 @@ ROWS: list[tuple[str, dict[str, bool]]] = [
     ("birnn", {"hoist": False, "batching": False}),
     ("dagrnn", {"refactor": True, "propagate": False}),
 ]
-"""Each switch is turned in some of them."""
+"""Workloads with the switches to change; each switch differs from its default in some row."""
 
 
 def title(row: tuple[str, dict[str, bool]]) -> str:

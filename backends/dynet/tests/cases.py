@@ -16,7 +16,7 @@ class Case(shared.Case):
     tables: bool = False
     formulation: Literal["best", "naive"] = "best"
     answers: str = ""
-    """The case whose answers are right for this one, too."""
+    """The name of the shared case whose answers are right for this one, too."""
 
 
 def cases() -> dict[str, Case]:

@@ -12,7 +12,7 @@ from workloads.structures import map_tensors
 from workloads.tests.conftest import spec
 
 NAMES = ("treelstm", "mvrnn", "treegru", "treernn", "treefc", "dagrnn", "simtree", "ragged")
-"""The others read values on the host: words and tags that were chosen, certainties."""
+"""The other programs read values on the host: chosen words and tags, certainties."""
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -14,7 +14,7 @@ from workloads.structures import map_tensors
 from workloads.tests.conftest import spec
 
 NAMES = ("treelstm", "mvrnn", "birnn", "dagrnn", "lattice")
-"""Trees, sequences, a grid and a lattice; none waits for a value, which this device has not."""
+"""Trees, sequences, a grid and a lattice; none of them waits for a value, since this device has none."""
 
 
 @pytest.mark.parametrize("granularity", GRANULARITIES)

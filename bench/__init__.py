@@ -1,4 +1,4 @@
-"""The harness: composes cells, isolates and measures them, stores what happened. It knows contracts, not systems."""
+"""The harness: it composes cells, measures each in a process of its own and stores one row for each. It imports no system."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    """`bench.run` and `bench.cells`, loaded when asked for: a cell's process does without what they need."""
+    """Load `bench.run` and `bench.cells` on first use: a cell's process imports this package without what they need."""
     if name in ("run", "cells"):
         from bench import api
 

@@ -17,7 +17,7 @@ from bench.suggest import refusal
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM: as an interruption from the keyboard, but the exit code says which it was."""
+    """Raised on SIGTERM, and handled like an interruption from the keyboard, but with the exit code of SIGTERM."""
 
 
 def main() -> None:
@@ -61,14 +61,14 @@ def _terminate(number: int, frame: FrameType | None) -> None:
 
 
 def asked_only(arguments: Sequence[str]) -> bool:
-    """Did the user only look (`--cfg job`, `-cjob`, `--info`) or ask the shell's completion? Hydra's own parser knows all the
-    ways to say so."""
+    """Whether the command only shows something (`--cfg job`, `-cjob`, `--info`) or completes a line of the shell, and measures
+    nothing. Hydra's own parser reads the arguments, because it knows every spelling of these options."""
     from hydra._internal.utils import get_args_parser
 
     try:
         with contextlib.redirect_stderr(io.StringIO()):
             asked = get_args_parser().parse_known_args(list(arguments))[0]
-    except SystemExit:  # it will say why itself, in its turn
+    except SystemExit:  # Hydra refuses the arguments again when it runs, and then says why
         return False
     return bool(asked.cfg or asked.help or asked.hydra_help or asked.info or asked.shell_completion)
 

@@ -21,7 +21,7 @@ from bench.store import Record, Store
 
 
 def cells(*overrides: str) -> list[Cell]:
-    """The cells that `python -m bench <overrides>` measures; of an experiment those of its whole sweep."""
+    """The cells that `python -m bench <overrides>` measures; for an experiment, those of all jobs of its sweep."""
     found = jobs(overrides)
     return config.cells(compose(found[0])) if len(found) == 1 else [c for job in found for c in config.cells(compose(job))]
 
@@ -52,14 +52,14 @@ def run(
     stored: bool = False,
     lock: str = "wait",
 ) -> Record | Measured:
-    """Measure now. Of one cell its row is returned. Several cells are measured in turns, those that share their instances in
-    one session, and give a `Measured`: `.frame` is its table in pandas, `.ratios("dynet")` how many times faster each is.
+    """Measure cells now, also those with rows. One cell gives its row. Several give a `Measured` (`.frame` is its table in
+    pandas, `.ratios("dynet")` how many times faster each is); those on the same instances take turns in one session.
 
-    `stored`: rows also go to the results. `measure`: the settings, by default those of the file in `conf/measure` that a cell
-    names. The row names the settings that were used. `results`: the folder for rows and logs, by default `results` if `stored`,
-    else a temporary one, because the log is needed when something has gone wrong. `lock`: what to do where others are measuring
-    on this machine, as on the command line. Raises `ConfigError` where the settings of a cell are in no file, or the machine is
-    not free and `lock` refuses to wait, and ValueError where there is no cell."""
+    `measure`: the settings, by default those of the file in `conf/measure` that a cell names; each row names the settings it
+    was measured under. `stored`: append the rows to the results. `results`: the folder for rows and logs, by default `results`
+    if `stored`, else a temporary one. `lock`: what to do while another campaign measures on this machine, one of
+    `config.LOCKS`. Raises `ConfigError` where the settings of a cell are in no file, or where the machine is busy and `lock` is
+    "refuse", and ValueError where there is no cell."""
     chosen = [what] if isinstance(what, Cell) else list(what)
     if not chosen:
         raise ValueError("there is no cell to measure")
@@ -92,5 +92,5 @@ def run(
 
 
 def _instances(cell: Cell) -> str:
-    """What cells have in common that can be compared: all but the backend."""
+    """A key that is the same for cells on the same instances: all of the configuration but the backend and its options."""
     return repr({key: value for key, value in cell.canonical().items() if key not in ("backend", "options")})

@@ -1,4 +1,4 @@
-"""Where the time went, from the counters of the timed runs: the categories every backend is asked for, and the rest."""
+"""Where the time of the timed runs went, by the backend's own counters: milliseconds for each of `PHASES`, and other counts."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ NUMBERS = frozenset(
 
 
 def of_turn(counters: Sequence[Mapping[str, Any]], minibatches: Sequence[int]) -> dict[str, Any]:
-    """Counters of the runs of a turn as one. Times are made as latencies are, the median of each mini-batch averaged over the
-    mini-batches, so that they can be taken off the latency; of other numbers the median, of anything else the last."""
+    """Merge the counters of the runs of a turn, of which run `i` had mini-batch `minibatches[i]`. Times (`..._ms`) are computed
+    as latencies are, the median of each mini-batch averaged over the mini-batches; other counters as in `merge`."""
     merged = merge(counters)
     apart = [merge([c for c, m in zip(counters, minibatches, strict=True) if m == each]) for each in dict.fromkeys(minibatches)]
     for key in merged:
@@ -28,8 +28,8 @@ def of_turn(counters: Sequence[Mapping[str, Any]], minibatches: Sequence[int]) -
 
 
 def merge(counters: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Counters of many runs as one: the median of numbers, the last of anything else. What was unusable in one run (not a
-    finite number where one is needed, or nothing that JSON can hold) is None."""
+    """Merge the counters of several runs: the median of numbers, the last value of anything else. A counter is None if it was
+    unusable in one of the runs: no finite number where the contract asks for one, or a value that JSON cannot hold."""
     merged: dict[str, Any] = {}
     for key in dict.fromkeys(key for each in counters for key in each):
         values = [plain(each[key]) for each in counters if key in each]
@@ -43,20 +43,20 @@ def merge(counters: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def split(counters: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, Any]]:
-    """The milliseconds per phase, and the other counters."""
+    """The milliseconds of each phase that the backend reports, and all other counters."""
     times = {phase: counters[f"{phase}_ms"] for phase in PHASES if counters.get(f"{phase}_ms") is not None}
     names = {f"{phase}_ms" for phase in PHASES}
     return times, {key: value for key, value in counters.items() if key not in names}
 
 
 def flags(counters: Mapping[str, Any]) -> list[str]:
-    """Which of the merged counters are unusable, as a flag of the row."""
+    """A flag for the row that names the unusable ones of the merged counters; no flag if all are usable."""
     unusable = [key for key, value in counters.items() if value is None]
     return [f"counters that are no finite numbers: {', '.join(unusable)}"] if unusable else []
 
 
 def plain(value: Any) -> Any:
-    """As JSON can hold it: None for what it cannot, also for numbers that are not finite."""
+    """The value in types that JSON can hold. What JSON cannot hold becomes None, also a number that is not finite."""
     if isinstance(value, Mapping):
         return {str(key): plain(element) for key, element in value.items()}
     if isinstance(value, list | tuple | set | frozenset):

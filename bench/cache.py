@@ -1,4 +1,4 @@
-"""Where the harness keeps what it need not work out again: answers, who runs what, what counts of a source."""
+"""The folder for what the harness need not compute again: the oracle's answers, which backend runs what, hashes of sources."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def cache_folder() -> Path:
-    """Where answers are kept: BENCH_CACHE, else the user's cache folder, else, without a home, the temporary one."""
+    """The cache folder: BENCH_CACHE if set, else one in the user's cache folder, or in the temporary folder without a home."""
     chosen = os.environ.get("BENCH_CACHE")
     if chosen:
         return Path(chosen)
@@ -19,5 +19,5 @@ def cache_folder() -> Path:
 
 
 def temporary_folder() -> Path:
-    """Where they are kept if they cannot be there."""
+    """This user's folder in the system's temporary folder, for when the cache folder cannot be written."""
     return Path(tempfile.gettempdir()) / f"acrobat-bench-{os.getuid()}"

@@ -1,4 +1,4 @@
-"""The invocations of one process: a single command, or all the jobs of a sweep. Skips what is finished, keeps every row."""
+"""What one process measures: the cells of a single command, or of all jobs of a sweep. Finished cells are skipped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bench.store import Record, Store
 
 @dataclass
 class Row:
-    """A cell with its record. `earlier`: from the store, not measured now. `changed`: what is other than it was then."""
+    """A cell with its record. `earlier`: it was in the store, not measured now. `changed`: what has changed since then."""
 
     cell: Cell
     record: Record
@@ -43,8 +43,8 @@ class Campaign:
     unkept: int = 0  # rows that could not be written to the store
 
     def run(self, config: Config) -> list[Row]:
-        """The rows of one group of cells, in the order of the configuration. If it is interrupted, the rows of the cells that
-        have ended by then are in `rows` all the same."""
+        """Measure the unfinished cells of a configuration and return the rows of all its cells, in their order; after an
+        interruption `self.rows` has those so far. Raises ConfigError if rows cannot be stored, or the lock is refused."""
         group = cells(config)
         store = Store(Path(config.results_dir).resolve(), machine.name())
         if config.measure.stored:
@@ -72,7 +72,7 @@ class Campaign:
         return found
 
     def _sort(self, group: Sequence[Cell], store: Store, config: Config) -> tuple[dict[str, Row], list[Cell]]:
-        """The rows that stand, by the cells' ids, and the cells to measure."""
+        """The stored rows that need not be measured again, by cell id, and the cells to measure."""
         rows: dict[str, Row] = {}
         known: dict[str, Record] = {}
         todo = []
@@ -122,7 +122,7 @@ class Campaign:
                 index.keep()
 
     def _keep(self, store: Store, cell: Cell, row: Record) -> None:
-        """Write the row. Where that is impossible the campaign goes on: the next row may fit, and all are shown."""
+        """Append the row to the store. If that fails, the campaign goes on: the next row may fit, and the table shows all."""
         try:
             store.append(row)
             store.describe_machine(machine.hardware(), *machine.environment())
@@ -135,7 +135,7 @@ class Campaign:
         return Exit.FAILED if self.unkept and code in (Exit.OK, Exit.CUT, Exit.NOTHING) else code
 
     def summary(self) -> str:
-        """One line at the end."""
+        """The last line of an invocation: how many cells were measured, failed, had finished earlier, or are not kept."""
         new = [row for row in self.rows if not row.earlier]
         measured = sum(row.record["status"] == Status.OK for row in new)
         parts = [f"measured {measured} cell" + "s" * (measured != 1)]
@@ -158,24 +158,24 @@ class Campaign:
 
 
 def wanted(latest: Record, changed: Sequence[str], rerun: str, roomier: bool = False) -> bool:
-    """Should a cell that has a row be measured again? Each value of `rerun` also asks for what the one before it does: none,
-    stale (its sources or software have changed, or its failure need not come again; `apart` is the same for one cell),
-    failed, all. `roomier`: the limits in force are more generous than those that the row was measured under."""
+    """Whether a cell with the row `latest` is to be measured again. Each value of `rerun` includes the ones before it: "none";
+    "stale" (`changed` is not empty, or the cause of the outcome may be gone); "failed"; "all". "apart" is "stale" here and
+    differs in `sessions.rivals`. `roomier`: the limits now are more generous than those that the row was measured under."""
     if rerun in ("all", "none"):
         return rerun == "all"
     failed = latest["status"] in UNSUCCESSFUL
     if latest["status"] == Status.UNAVAILABLE or latest["again"] or (failed and roomier):
-        return True  # what was missing may have come, who ended it may be gone, what did not fit may fit
+        return True  # a package may be installed by now, whoever ended the process is gone, or there is room enough
     return bool(changed) or (rerun == "failed" and failed)
 
 
 def _roomier(latest: Record, config: Config) -> bool:
-    """More time, or a quarter more memory (what is free is never quite the same)."""
+    """Whether there is more time, or over a quarter more memory, than the row had (the free memory is never quite the same)."""
     now, then = limits(config.isolate), latest["limits"]
     return bool(now["deadline_s"] > then["deadline_s"] or now["memory_bytes"] > 1.25 * then["memory_bytes"])
 
 
 def _repeats(record: Record, latest: Record | None) -> bool:
-    """Still unavailable for the same reason: not worth another row."""
+    """Whether the cell is still unavailable, for the same reason as in its latest row: that is not worth another row."""
     same = ("status", "why", "source")
     return record["status"] == Status.UNAVAILABLE and latest is not None and all(record[k] == latest[k] for k in same)

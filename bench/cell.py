@@ -1,7 +1,7 @@
 """A cell: one backend with its options on one workload, size, batch size, thread count, device and seed.
 
-Its id is a hash of the canonical configuration and of nothing else, so the same command finds the same cell on any day;
-the hash of the sources it ran is recorded apart and tells when a stored row is stale.
+Its id is a hash of the canonical configuration and of nothing else, so the same command always finds the same cell. A hash of
+the sources that it ran is recorded separately and tells when a stored row is stale.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from bench import sources
 
 @dataclass(frozen=True)
 class Part:
-    """A workload or a backend: the class `target` names, built with `options` (defaults filled in)."""
+    """A workload or a backend: an object of the class that `target` names, made with `options` (defaults filled in)."""
 
     name: str
     target: str
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def canonical_options(self) -> dict[str, Any]:
-        """Options as recorded: a data file by name and content, not by where it lies, and a folder with a build of a library
-        (`path`) by its content."""
+        """The options as a row records them: in place of the path of a data file (`data`) its name and a hash of its content,
+        in place of a folder with a build of a library (`path`) a hash of its content."""
         options = dict(self.options)
         if options.get("data"):
             options["data"] = _name_and_hash(str(options["data"]))
@@ -45,9 +45,9 @@ class Cell:
     threads: int = 1
     device: str = "cpu"
     seed: int = 0
-    minibatches: int = 5  # distinct mini-batches, hence how many instances
-    env: Mapping[str, str] = field(default_factory=dict)  # environment variables given to its process on purpose
-    measure: str = "default"  # name of the measuring settings: rows of different ones are not compared
+    minibatches: int = 5  # how many distinct mini-batches, which decides how many instances are drawn
+    env: Mapping[str, str] = field(default_factory=dict)  # environment variables that the user sets for its process
+    measure: str = "default"  # name of the measuring settings: rows of different settings are not compared
 
     def canonical(self) -> dict[str, Any]:
         return {
@@ -67,7 +67,7 @@ class Cell:
 
     @property
     def precision(self) -> str:
-        """What the operands of products may be rounded to, for backends with that option; float32 for others."""
+        """The precision that operands of products may be rounded to (option `precision`); "fp32" if there is no such option."""
         return str(self.backend.options.get("precision", "fp32"))
 
     @property
@@ -77,7 +77,7 @@ class Cell:
 
     @property
     def source(self) -> str:
-        """Hash of everything the cell runs apart from the harness itself."""
+        """A hash of the sources of everything that the cell runs, apart from the harness itself."""
         return sources.digest(
             [*sources.backend_files(self.backend.target, self.device), *sources.workload_files(self.workload.target)]
         )
@@ -90,7 +90,7 @@ def _name_and_hash(path: str) -> str:
 
 @cache
 def _build_hash(path: str) -> str:
-    """Of the libraries and Python modules that lie in the folder itself; "missing" where there are none."""
+    """A hash of the libraries and Python modules directly in the folder; "missing" where there are none."""
     files = [p for p in sorted(Path(path).glob("*")) if p.is_file() and (p.suffix == ".py" or ".so" in p.suffixes)]
     digest = hashlib.sha256()
     for file in files:

@@ -1,11 +1,11 @@
-"""The timed call. What is between the two clock readings is the backend's `run` and nothing else.
+"""The timed call: between the two readings of the clock there is one call of the backend's `run` and nothing else.
 
-Outputs are fetched into fresh arrays right after the clock stops, so what is verified is what was complete by then: an
-answer that arrives later is not in it. The fetch is itself clocked, and repeated on some samples, because work can be put off
-until somebody looks (lazy evaluation, a device that was not waited for): judge.py says how that shows.
+Outputs are copied into new arrays right after the clock stops, so an answer that the system completes later is not verified.
+This fetch is timed too, and repeated for some samples, because a system can put work off until somebody reads the outputs (lazy
+evaluation, a device that was not waited for): bench/judge.py detects that.
 
-The clocks are taken when this module is imported, before any backend is: what a backend puts in their place later is not read.
-Whether they tell the time is asked by the process that started this one, by a clock of its own (elapsed.py).
+The clock functions are bound when this module is imported, before any backend, so a backend that replaces them later has no
+effect. The parent process checks with a clock of its own whether they tell the true time (bench/elapsed.py).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from bench.verify import Flat, flatten
 
 
 class Fetch(NamedTuple):
-    """What bringing the outputs of a run out has cost, conversion to fresh arrays by the harness included, in nanoseconds."""
+    """The cost of fetching the outputs of one run, the harness's conversion to new arrays included, in nanoseconds."""
 
     minibatch: int
     run_ns: int
     cost_ns: int
-    late_ns: int | None  # by how much a second fetch was cheaper; None where fetched once
+    late_ns: int | None  # how much cheaper a second fetch was; None where the outputs were fetched once
 
 
 @dataclass(slots=True)
@@ -52,8 +52,8 @@ def sample(
     fetches: int = 1,
     now: Callable[[], int] = perf_counter_ns,
 ) -> Sample:
-    """One call, clocked. The list is new each time, so nothing can be remembered by its identity. `fetches`: how often the
-    outputs are fetched, 0, 1 or 2; without a fetch the sample has neither outputs nor counters."""
+    """Time one call of `run` on mini-batch number `index`, with a new list, so that a system cannot recognise it by identity.
+    `fetches`: how often the outputs are fetched, 0, 1 or 2; for 0 the sample has neither outputs nor counters."""
     batch = list(minibatch)
     start = now()
     outputs = compiled.run(batch)
@@ -66,7 +66,7 @@ def sample(
 
 
 class Both(NamedTuple):
-    """Of one call, the wall time and the processor time of the process, in nanoseconds, and the outputs of each instance."""
+    """The wall time of one call and the processor time of the process in it, in nanoseconds, and the outputs per instance."""
 
     wall_ns: int
     cpu_ns: int
@@ -92,8 +92,8 @@ def _fetch(
     now: Callable[[], int] = perf_counter_ns,
     busy: Callable[[], int] = process_time_ns,
 ) -> tuple[Flat, int]:
-    """The outputs, and what it has cost: the processor time of the process, in which the turns of other processes are not,
-    or the wall time if that is less. If the thread has gone to sleep meanwhile, it waited for something: then wall time."""
+    """The outputs, and the nanoseconds that fetching them cost: the processor time of the process, which leaves out the time of
+    others, or the wall time if that is less, or if the thread slept meanwhile, because then it waited for something."""
     sleeps = _sleeps()
     cpu, wall = busy(), now()
     flat = flatten(compiled.fetch(outputs))
@@ -107,7 +107,7 @@ def _sleeps() -> int:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """No garbage collection while timing."""
+    """A context without garbage collection, for timing."""
     gc.disable()
     try:
         yield
@@ -116,8 +116,8 @@ def quiet() -> Iterator[None]:
 
 
 def poison(outputs: Flat, instances: int) -> None:
-    """Fill memory that the allocator is about to hand out with NaN, so that outputs nobody wrote cannot look right
-    because the same answer lay there before. Both for one array per instance and for one of the whole mini-batch."""
+    """Fill memory that the allocator will hand out next with NaN, so that outputs which the system never writes cannot look
+    right because an earlier answer lay there. The arrays have the sizes of one instance's and of the mini-batch's outputs."""
     if outputs.floats.size:
         share = max(outputs.floats.size // instances, 1)
         scraps = [np.full(share, np.nan, np.float32) for _ in range(instances)]

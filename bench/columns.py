@@ -1,7 +1,7 @@
 """What the table compares: a column for each system, and the ratio of any two of them.
 
-Ratios with an interval exist only within a session, where the two took turns. Rows of different sessions give the ratio of
-their latencies without an interval; a row of other sources than today's gives none at all.
+A ratio has an interval only if both cells were measured in one session, in turns. Rows of different sessions give the ratio of
+their latencies without an interval; a stale row gives no ratio at all.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Column:
 
     @property
     def name(self) -> str:
-        """The backend's; with the precision of its products where that is not float32, so that its rows are no variants of the
-        exact ones, and no ratio of the two is without that word."""
+        """The backend's name, followed by the precision of its products if that is not float32: such rows do not count as
+        variants of those in float32, and every ratio of the two shows the precision."""
         cell = self.row.cell
         return cell.backend.name + (f" {cell.precision}" if cell.precision != "fp32" else "")
 
     def head(self, now: datetime) -> str:
-        """The system, its options that are not as usual, and how old an earlier row is: each on a line of its own."""
+        """The heading, on a line each: the system, its options that are not the defaults, and the age of an earlier row."""
         lines = label(self.row.cell).split(" ")
         if ran_on_fewer(self.row):
             lines.append(f"({ran_on_fewer(self.row)})")
@@ -44,13 +44,13 @@ class Column:
 
 
 def ran_on_fewer(row: Row) -> str:
-    """How many threads it ran on, if these are not as many as were asked for: "1 thread"; else empty."""
+    """The number of threads used, as in "1 thread", if it is not the number that was asked for; else an empty text."""
     used = row.record.get("ran", {}).get("threads", row.cell.threads)
     return "" if used == row.cell.threads else f"{used} thread" + "s" * (used != 1)
 
 
 def columns(rows: Sequence[Row]) -> list[Column]:
-    """The rows that have samples."""
+    """A column for each row with samples, that is, with status `ok`."""
     found = []
     for row in rows:
         if row.record["status"] == Status.OK:
@@ -60,7 +60,7 @@ def columns(rows: Sequence[Row]) -> list[Column]:
 
 
 def fastest(found: Sequence[Column]) -> list[Column]:
-    """Of each backend the fastest variant, in the order of the backends. A stale row stands back behind a fresh one."""
+    """The fastest variant of each backend, in the order of the backends. A stale row loses against any row that is not."""
     best: dict[str, Column] = {}
     for column in found:
         rival = best.get(column.name)
@@ -70,19 +70,19 @@ def fastest(found: Sequence[Column]) -> list[Column]:
 
 
 def faster(a: Column, b: Column) -> bool:
-    """On the mini-batches that both ran, because a slow variant may have run fewer of them."""
+    """Whether `a` is faster than `b` on the mini-batches that both ran; a slow variant may have run fewer of them."""
     found = stats.ratio(b.rounds, a.rounds) if together(a, b) else stats.unpaired(b.rounds, a.rounds)
     return found is not None and found.value > 1
 
 
 def together(a: Column, b: Column) -> bool:
-    """Were they measured in one session? Rows of before there were sessions are together with none."""
+    """Whether both were measured in one session. An old row that names no session was measured together with no other."""
     session = a.row.record.get("session")
     return session is not None and session == b.row.record.get("session")
 
 
 def ratio(reference: Column, column: Column) -> stats.Ratio | None:
-    """How many times faster `column` is than `reference`, steady. None: nothing may be said."""
+    """How many times faster `column` is than `reference` when steady; None for stale rows, or without common mini-batches."""
     if reference.row.stale or column.row.stale:
         return None
     compare = stats.ratio if together(reference, column) else stats.unpaired
@@ -90,7 +90,7 @@ def ratio(reference: Column, column: Column) -> stats.Ratio | None:
 
 
 def resumed_ratio(reference: Column, column: Column) -> stats.Ratio | None:
-    """The same after a pause; only within a session."""
+    """How many times faster `column` is in the first run after a pause; None also for rows of different sessions."""
     if reference.row.stale or column.row.stale or not together(reference, column):
         return None
     return stats.resumed_ratio(reference.rounds, column.rounds)
@@ -101,7 +101,7 @@ def same_minibatches(found: Sequence[Column]) -> bool:
 
 
 def age(started: str, now: datetime) -> str:
-    """How long ago, in one unit."""
+    """How long before `now` the time `started` (ISO format, in UTC if it names no zone) was, in one unit, as in "3 h ago"."""
     begun = datetime.fromisoformat(started)
     seconds = (now - (begun if begun.tzinfo else begun.replace(tzinfo=UTC))).total_seconds()
     for unit, length in (("days", 86400), ("h", 3600), ("min", 60)):

@@ -57,7 +57,7 @@ class Verdict(IntEnum):
 
 @dataclass(frozen=True)
 class Pair:
-    """A cell in A and in B. `found` is None where one of them has not finished."""
+    """The rows of one cell in A and in B. `found` compares them; it is None where one of them has no samples."""
 
     a: Entry
     b: Entry
@@ -76,13 +76,13 @@ class Pair:
 
 
 def pairs(a: Results, b: Results) -> list[Pair]:
-    """The cells that both have rows of."""
+    """The newest rows of each cell of which both have rows."""
     shared = [key for key in a.by_identity if key in b.by_identity]
     return [_pair(a.by_identity[key][-1], b.by_identity[key][-1]) for key in shared]
 
 
 def verdict(found: Sequence[Pair], least: float = LEAST) -> Verdict:
-    """The worst of the cells; better only where none is worse."""
+    """The verdict over all cells: the first of wrong, worse, better and same that some cell has."""
     each = {pair.verdict(least) for pair in found}
     for one in (Verdict.WRONG, Verdict.WORSE, Verdict.BETTER, Verdict.SAME):
         if one in each:
@@ -98,7 +98,7 @@ def _pair(a: Entry, b: Entry) -> Pair:
 
 
 def _apart(a: Entry, b: Entry, value: float) -> Ratio:
-    """The interval of a ratio of two sessions: the relative half-widths of both latencies, as independent errors."""
+    """The ratio `value` of two sessions, with the half-widths of both latencies' intervals added as independent errors."""
     widths = [math.log(s.high / s.low) / 2 for s in (a.summary, b.summary)]
     half = math.hypot(*widths)
     return stats.Ratio(value, value * math.exp(-half), value * math.exp(half))

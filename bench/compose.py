@@ -21,12 +21,12 @@ CONFIG = "config"
 
 
 def register() -> None:
-    """Make `every_backend`, which `config.yaml` starts from: whatever lies in `conf/backend`, so there is no list to keep."""
+    """Register the configuration `every_backend`, which `config.yaml` starts from: every file in `conf/backend`."""
     ConfigStore.instance().store(name="every_backend", node={"defaults": [{"backend": names("backend")}]})
 
 
 def compose(overrides: Sequence[str]) -> Config:
-    """What `python -m bench <overrides>` would measure. Of an experiment, which is a sweep, what its jobs have in common."""
+    """The configuration that `python -m bench <overrides>` measures; for an experiment, what all jobs of its sweep share."""
     return sweep(overrides)[0]
 
 
@@ -36,8 +36,8 @@ def jobs(overrides: Sequence[str]) -> list[list[str]]:
 
 
 def sweep(overrides: Sequence[str]) -> tuple[Config, list[list[str]]]:
-    """Both of these. An experiment (`conf/experiment`) brings a sweep with it; what the command line says of a key replaces
-    what the sweep says of it."""
+    """What `compose` and `jobs` return. An experiment (`conf/experiment`) has a sweep, whose values for a key are replaced by
+    those in `overrides`. Raises ConfigError for several values of a key where there is no sweep."""
     register()
     GlobalHydra.instance().clear()
     with initialize_config_dir(str(CONF), version_base=None):

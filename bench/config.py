@@ -1,4 +1,4 @@
-"""The schema of an invocation. Anything outside it is refused, also when forced in with `+`."""
+"""The schema of an invocation. Any key that is not in it is refused, also one that the command line adds with `+`."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ class Measure:
     """How a cell is measured (conf/measure/). `name` and `minibatches` belong to a cell's identity, the rest does not."""
 
     name: str = "default"
-    stored: bool = True  # rows go to the results
+    stored: bool = True  # rows are appended to the results
     minibatches: int = 5  # distinct mini-batches; a pass runs each once
     turn_s: float = 0.1  # the steady passes of a turn last at least this long
-    timed_passes: int = 5  # so many of them, the last ones, are timed and kept
+    timed_passes: int = 5  # how many of the steady passes, the last ones, are timed and kept
     min_rounds: int = 5
     max_rounds: int = 30
     budget_s: float = 5.0  # time for the rounds of a group, times its number of cells
     relative_ci: float = 0.01  # half-width of every cell's interval, relative to its latency, at which a group ends
-    warm_s: float = 1.0  # passes before the first round that are not timed; none where one would take longer
+    warm_s: float = 1.0  # time for passes before the first round that are not timed; none where one pass would take longer
     pass_s: float = 15.0  # a cell whose pass would take longer is given fewer mini-batches (two at least)
-    profile: bool = False  # one more pass under the Python profiler, its listing beside the log
+    profile: bool = False  # run one more pass under the Python profiler, whose listing is written beside the log
 
     def settings(self) -> dict[str, Any]:
-        """What a row keeps of them: all that numbers can depend on."""
+        """The settings that a row records: all that its numbers can depend on."""
         return {key: value for key, value in asdict(self).items() if key not in ("name", "stored")}
 
     def named(self) -> Measure:
-        """The same, under a name that is true: settings other than those of the file that they are called after are
-        `default*`, not `default`."""
+        """These settings under a true name: where they differ from the file `conf/measure/<name>.yaml`, the name gets a star,
+        as in `default*`."""
         path = registry.CONF / "measure" / f"{self.name}.yaml"
         if not path.is_file():
             return self
@@ -54,7 +54,7 @@ class Measure:
 
 
 def preset(name: str) -> Measure:
-    """The settings in `conf/measure/<name>.yaml`."""
+    """The settings in `conf/measure/<name>.yaml`. Raises ConfigError if there is no such file."""
     if name not in registry.names("measure"):
         raise ConfigError(f"measure={name}: no such file in conf/measure; there are: {', '.join(registry.names('measure'))}")
     settings: Any = OmegaConf.to_container(OmegaConf.load(registry.CONF / "measure" / f"{name}.yaml"))
@@ -63,9 +63,9 @@ def preset(name: str) -> Measure:
 
 @dataclass
 class Isolate:
-    """The process a cell runs in (conf/isolate/)."""
+    """Settings of the process that a cell runs in (conf/isolate/)."""
 
-    deadline_s: float = 3600.0  # of a cell's own working time, preparing and measuring
+    deadline_s: float = 3600.0  # limit on the time that a cell works itself, preparing and measuring
     memory_gb: float | None = None  # default: nine tenths of what is free at the start
     cpus: str | None = None  # pin to these processors, as in "0-3,8"
     env: dict[str, Any] = field(default_factory=dict)  # environment variables for the measured processes; part of the cell
@@ -73,7 +73,7 @@ class Isolate:
 
 @dataclass
 class Limit:
-    wall_s: float | None = None  # begin nothing new after this; the same command goes on later
+    wall_s: float | None = None  # after so many seconds no cell is begun any more; the same command continues later
 
 
 @dataclass
@@ -90,14 +90,14 @@ class Config:
     limit: Limit = field(default_factory=Limit)
     results_dir: str = "results"
     rerun: str = "stale"
-    lock: str = "wait"  # where another campaign is measuring on this machine
-    systems: list[str] | None = None  # of the chosen backends only these; a name that is not there is no error
-    variants: dict[str, Any] = field(default_factory=dict)  # by backend a list of settings of its options, a cell for each
-    report: Any = None  # of an experiment: how bench.report shows it
+    lock: str = "wait"  # what to do while another campaign is measuring on this machine: one of LOCKS
+    systems: list[str] | None = None  # only these of the chosen backends; a name that is not among them is no error
+    variants: dict[str, Any] = field(default_factory=dict)  # for a backend, a list of settings of its options: a cell for each
+    report: Any = None  # in an experiment: how bench.report shows it
 
 
 def read(composed: DictConfig) -> Config:
-    """Merging into the schema is what rejects unknown keys and wrong types, wherever they came from."""
+    """The checked configuration. Merging it into the schema rejects unknown keys and wrong types. Raises ConfigError."""
     try:
         config = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(Config), composed))
     except OmegaConfBaseException as error:
@@ -122,7 +122,7 @@ def read(composed: DictConfig) -> Config:
 
 
 def _systems(config: Config) -> None:
-    """Leave in `backend` what `systems` names; check `variants`."""
+    """Keep in `config.backend` only the backends that `config.systems` names, and check `config.variants`."""
     if config.systems is not None:
         chosen = {name: settings for name, settings in config.backend.items() if name in config.systems}
         if not chosen:
@@ -139,8 +139,8 @@ def _systems(config: Config) -> None:
 
 
 def cells(config: Config, processors: int | None = None) -> list[Cell]:
-    """One cell per backend and variant, all on the same instances. `processors`: how many the machine has; this one's where
-    it is not given."""
+    """One cell for each backend and variant, all on the same instances. `processors`: how many processors the machine has, by
+    default those that this process may use."""
     workload = _workload(config)
     threads = _threads(config.threads, processors)
     measure = config.measure.named().name

@@ -17,7 +17,7 @@ Outputs = Any
 
 
 class Unsupported(Exception):
-    """A backend cannot run this cell by its nature; the message is the reason shown in the matrix."""
+    """Raised by a backend that cannot run a cell by its nature; the message is the reason shown in the matrix."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +29,17 @@ class Target:
 
 
 class Workload(Protocol):
-    """A dynamic model with its instances. Everything it makes is a function of its arguments alone.
+    """A dynamic model with its instances. What a method returns depends on its arguments and the options alone.
 
-    The harness's own process imports and constructs it, so neither may load anything heavy. It may have a method `check()`,
-    which reads what it was given (a data file) to the end and raises ValueError with the place of what is wrong; the harness
-    calls it before any cell is made."""
+    The harness's own process imports and constructs it, so neither may load anything heavy, such as torch. It may have a method
+    `check()`, which reads a data file that it was given to the end and raises ValueError with the place of a mistake; the
+    harness calls it before it makes cells."""
 
     name: str
     sizes: Sequence[str]
 
     def model(self, size: str) -> Any:
-        """The one-instance `torch.nn.Module` (float32, eval mode), its parameters not yet drawn."""
+        """The `torch.nn.Module` for one instance (float32, eval mode), into which `params` are not yet loaded."""
         ...
 
     def params(self, size: str, seed: int) -> dict[str, np.ndarray]:
@@ -48,27 +48,27 @@ class Workload(Protocol):
 
     def instances(self, size: str, seed: int, n: int) -> list[Instance]:
         """`n` instances drawn from `seed`, or the first `n` (cyclically) of the data file. Tensors in them are on the CPU.
-        The first of them are the same for every `n`."""
+        A smaller `n` gives the first instances of a larger one."""
         ...
 
     def scores(self, model: Any, instance: Instance) -> Outputs | None:
-        """For a model that answers with indices: the scores they are the argmax of, one trailing axis more than the
-        output. An index is right if its score is within tolerance of the best. None: outputs are compared as they are."""
+        """For an output of indices: the scores of which each index is the argmax, with one trailing axis more than the output.
+        An index is right if its score is within tolerance of the best. None: outputs are compared as they are."""
         ...
 
     # Optional: def margins(self, model: Any, instance: Instance) -> Sequence[float]
-    #     For a model that answers with a list of indices, each chosen after those before it: how much better each choice was
-    #     than what it was preferred to, and last that of the end, relative to the largest number compared; fewer where the
-    #     last one holds for all that follow. From a choice on that was too near to call in float32 any answer is right.
+    #     For an output that is a list of indices, each chosen after those before it: by how much each choice was better than
+    #     the next best one, and last the decision to end, relative to the largest number compared. The last margin also holds
+    #     for all further choices. From the first choice on whose margin is too small for float32, any output is right.
 
 
 class Compiled(Protocol):
     """One model, ready to run mini-batches."""
 
     def place(self, instances: Sequence[Instance]) -> list[Instance]:
-        """Not timed: the same instances with their tensors where the system wants its inputs (its device, its array type), and
-        nothing else: much more time than copying the tensors takes is a flag (bench/placing.py). Instances without tensors are
-        not given to it, they are run as they are; nor need those given be what is run next."""
+        """The same instances, with their tensors where the system wants its inputs (its device, its array type). Not timed, and
+        for nothing else: taking much longer than copying the tensors is a flag (bench/placing.py). Instances without tensors
+        are run as they are, without this call, and placed instances are not necessarily those that run next."""
         ...
 
     def run(self, minibatch: Sequence[Instance]) -> Outputs:
@@ -76,60 +76,55 @@ class Compiled(Protocol):
         ...
 
     def fetch(self, outputs: Outputs) -> list[Any]:
-        """Not timed: the outputs of the last `run` as nested lists and tuples of numpy arrays, one element per instance. May be
-        called twice. It may cost a fifth of the run and what conversion needs (bench/judge.py): other work belongs into `run`.
-        Floats are float32, or float64 where a library converts them so."""
+        """The outputs of the last `run` as nested lists and tuples of numpy arrays, one element per instance. Not timed; may be
+        called twice. It may cost a fifth of the run and what conversion needs (bench/judge.py); other work belongs into `run`.
+        Floats are float32, or float64 where a library converts to it."""
         ...
 
     def counters(self) -> Mapping[str, Any]:
-        """About the last `run`: milliseconds under `ingest_ms construct_ms schedule_ms copy_ms kernel_ms fetch_ms`, and counts
-        under `nodes batches launches mean_batch_width gathered_bytes unbatched` (op name -> why), and `arena_bytes`, the most
-        that its arenas for results have held. Only what it knows."""
+        """Counters of the last `run`, those that the system knows: milliseconds under `ingest_ms construct_ms schedule_ms
+        copy_ms kernel_ms fetch_ms`; counts under `nodes batches launches mean_batch_width gathered_bytes`; `unbatched` (name of
+        an operator to the reason); `arena_bytes`, the most that its arenas for results have held."""
         ...
 
     def close(self) -> None: ...
 
     # Optional: def facts(self) -> Mapping[str, Any]
-    #     What ran, for the reader who compares: `library`, what computed, with its version, as in "Eigen in dyNET38 2.2";
-    #     `threads`, how many it really uses; `load_time`, names of the work done while loading that other systems do inside the
-    #     clock, as in "tables", or ""; `instruction_set`, "sse", "avx2" or "avx512", if it knows: what is seen while it runs
-    #     counts more; `precision`, as in "tf32", if a user has asked for less than float32; `properties`, of a compiler, what
-    #     it has found out about the model (names to numbers and truth values). Only what it knows; asked once, after the last
-    #     timed run.
+    #     What ran, for the reader who compares; asked once, after the last timed run. All keys are optional. `library`: what
+    #     computed, with its version, as in "Eigen in dyNET38 2.2". `threads`: how many it really uses. `load_time`: names of
+    #     the work done while loading that other systems do inside the clock, as in "tables", or "". `instruction_set`: "sse",
+    #     "avx2" or "avx512"; what is observed while it runs has precedence. `precision`: as in "tf32", if the user asked for
+    #     less than float32. `properties`: what a compiler has found out about the model (names to numbers and truth values).
     # Optional: def identity(self) -> str
-    #     A text that two compiled models of a backend have in common if and only if they are the same program with the same
-    #     work to do: an option made no difference here. Such cells are measured once, and the rows of the others say so.
+    #     A text that is equal for two compiled models of a backend if and only if they are the same program with the same work
+    #     to do, whatever options they differ in. Such cells are measured once, and the rows of the others say so.
 
 
 class Backend(Protocol):
     """A system under test, constructed as `cls(target, **options)` from `conf/backend/<name>.yaml`. Its options are the
-    constructor's parameters, their types and defaults included. The harness's own process constructs it too, to ask for its
-    variants: so importing and constructing it loads nothing heavy; `available` and `compile` may.
+    constructor's parameters, with their types and defaults. The harness's own process constructs it too, to ask for its
+    variants, so importing and constructing it must load nothing heavy; `available` and `compile` may.
 
-    It may have a method `emulated()`, which says whether its device is one that the processor plays, for tests. Rows of such
-    cells are shown, with a remark, and never kept.
+    Optional methods: `emulated()` says whether the processor emulates its device, for tests; rows of such cells are never
+    stored. `load()`, which a workload may have too, imports what `compile` and the first run need, and is timed apart.
 
-    It may have a method `load()`, which imports what `compile` and the first run need: that time is stored as the time to load,
-    so that the time to compile is that of compiling alone. A workload may have one too.
-
-    It may name in a class attribute `optional` the modules that need not be installed: where importing one of them fails in
-    `available`, `load` or `compile` because it is missing, the cell is `unavailable`. Any other ImportError is a failure.
-
-    It may name the installed packages that its numbers rest on in a class attribute `packages`, and the programs it compiles
-    with in `programs`: rows are stale when the version of one changes. Packages and modules of the project that lie outside of
-    its own folder and run in its cells are named in `uses`, as in `("backends.pytorch",)`: rows are stale when they change."""
+    Optional class attributes: `optional` names the modules that need not be installed; where `available`, `load` or `compile`
+    finds one of them missing, the cell is `unavailable`, while any other ImportError is a failure. `packages` names the
+    installed packages that its numbers depend on, and `programs` the programs it compiles with; rows are stale when the version
+    of one changes. `uses` names the packages and modules of the project outside of its own folder that run in its cells, as in
+    `("backends.pytorch",)`; rows are stale when their sources change."""
 
     name: str
 
     def available(self) -> str | None:
-        """None if it can run on its target here, else the reason why not (shown as `unavailable: <reason>`)."""
+        """None if the system can run on its target here, else the reason why not (shown as `unavailable: <reason>`)."""
         ...
 
     def variants(self) -> Sequence[Mapping[str, Any]]:
-        """The option overrides to measure as cells of their own, the fastest of which represents this backend.
-        `[{}]` for a backend that is just itself."""
+        """The settings of options to measure as cells of their own, of which the fastest represents this backend; `[{}]` for a
+        backend with a single variant."""
         ...
 
     def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Compiled:
-        """Ready the workload's model with the parameters of `seed`. Raises `Unsupported`."""
+        """The workload's model with the parameters of `seed`, ready to run. Raises `Unsupported`."""
         ...

@@ -1,9 +1,8 @@
-"""Does the clock that a cell's runs are timed by tell the time? Asked by the process that started the cell's, of clocks that
-nothing in the cell can change.
+"""Checks in the parent process, by clocks that a cell cannot change, that the clock by which a cell times its runs is right.
 
-The cell's process is asked for runs and nothing else, and answers with the sum of what they took by its clock. What has passed
-is the time between request and answer, or the processor time that the kernel counted for the cell meanwhile if that is less:
-where others have the machine, a process waits before its runs, between them and after them, and has no processor time then.
+The cell's process is asked for runs and replies with the sum of their times by its own clock, the seconds *told*. The seconds
+*passed* are the time from request to reply, or the processor time that the operating system counted for the cell meanwhile if
+that is less: on a busy machine a process also waits before, between and after its runs, which takes no processor time.
 """
 
 from __future__ import annotations
@@ -14,18 +13,18 @@ from bench.family import Used
 from bench.isolate import Child, Ended
 from bench.status import Status
 
-TOLD_S, PASSED_S = 0.15, 1.0  # runs that last so long by the cell's clock, or so long by ours, are enough to compare
-ALLOWED_S = 0.05  # for the request and the answer
-ALLOWED_RUN_S = 20e-6  # for what is around a run: a list made, outputs given back
-SHARE = 0.5  # of what has passed, the least that an honest clock tells
+TOLD_S, PASSED_S = 0.15, 1.0  # the runs are enough to compare once they last so long by the cell's clock or by the parent's
+ALLOWED_S = 0.05  # for the request and the reply
+ALLOWED_RUN_S = 20e-6  # for what surrounds each run: making the list, freeing the outputs
+SHARE = 0.5  # the least part of the time passed that a correct clock tells
 ATTEMPTS = 3
-GROWTH = 16  # times as many runs in a next request, at most
+GROWTH = 16  # the next request asks for at most so many times as many runs
 MOST_RUNS = 100_000
 
 
 def check(child: Child, minibatches: int) -> dict[str, Any]:
-    """What the row keeps: how many runs, the seconds that they took as the cell tells it, and those that have passed. Raises
-    `Ended` where that is less than half in three attempts of three."""
+    """What the row keeps: the number of runs, the seconds told and the seconds passed. Raises `Ended` (wrong) where the cell
+    tells less than `SHARE` of the time passed, allowances deducted, in each of `ATTEMPTS` attempts."""
     runs = 1
     told_s, passed_s = _ask(child, runs, minibatches)
     while told_s < TOLD_S and passed_s < PASSED_S and runs < MOST_RUNS:
@@ -42,7 +41,7 @@ def check(child: Child, minibatches: int) -> dict[str, Any]:
 
 
 def _ask(child: Child, runs: int, minibatches: int) -> tuple[float, float]:
-    """The seconds told and those that have passed."""
+    """Ask the cell for `runs` runs. Returns the seconds told and the seconds passed."""
     before = child.usage.asked.get("elapsed", Used())
     told_s = child.ask("elapsed", runs=runs, minibatches=minibatches)["told_s"]
     after = child.usage.asked["elapsed"]

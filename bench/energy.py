@@ -14,13 +14,13 @@ POWERCAP = Path("/sys/class/powercap")
 
 class Meter(Protocol):
     def joules(self) -> float | None:
-        """Used so far, from some beginning; None if it cannot be read this time."""
+        """The energy used since some fixed time, in joules; None if it cannot be read this time."""
         ...
 
 
 @dataclass
 class Rapl:
-    """The sum over the processor's packages. A package's counter begins anew when it is full; the sum goes on."""
+    """The energy of all packages of the processor. The counter of a package wraps around to 0, which the sum makes up for."""
 
     packages: Sequence[Path]
 
@@ -31,7 +31,7 @@ class Rapl:
 
     @staticmethod
     def find(folder: Path = POWERCAP) -> Rapl | None:
-        """None where there is no such counter (most virtual machines), or it may not be read (mostly only by root)."""
+        """The meter of this machine; None without such a counter (most virtual machines), or if only root may read it."""
         packages = [path for path in sorted(folder.glob("intel-rapl:*")) if path.name.count(":") == 1]
         found = Rapl(packages)
         return found if packages and found.joules() is not None else None
@@ -49,5 +49,5 @@ class Rapl:
 
 
 def find(device: str, gpu: Gpu | None) -> Meter | None:
-    """The meter of what computes on `device`."""
+    """The meter for cells on `device`; None where there is none."""
     return gpu if device == "cuda" else Rapl.find()

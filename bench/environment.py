@@ -1,7 +1,7 @@
-"""The environment variables of a measured process: what tunes libraries is the same for every backend and every shell.
+"""The environment variables of a measured process: those that tune libraries do not depend on the backend or the user's shell.
 
-A variable left over in somebody's shell (`OPENBLAS_CORETYPE=Haswell`) can halve the speed of one system and not touch another.
-So those that tune libraries are not passed on, except the ones given by `isolate.env`, which are part of the cell.
+A variable left over in a shell (`OPENBLAS_CORETYPE=Haswell`) can halve the speed of one system and leave another as it is. So
+variables that tune libraries are not passed on, except those in `isolate.env`, which are part of the cell.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ PREFIXES = (
 )
 NAMES = ("GLIBC_TUNABLES", "LD_PRELOAD", "THP_MEM_ALLOC_ENABLE", "PYTHONMALLOC", "PYTHONOPTIMIZE")
 COUNTS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS")
-RESERVED = ("PYTHONPATH", "PYTHONHASHSEED", "PYTHONUNBUFFERED", "PYTHONFAULTHANDLER")  # the harness's own, in bench.isolate
+RESERVED = ("PYTHONPATH", "PYTHONHASHSEED", "PYTHONUNBUFFERED", "PYTHONFAULTHANDLER")  # set by bench.isolate
 HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 
 def tunes(name: str) -> bool:
-    """Does this variable change how fast a library computes?"""
+    """Whether this variable can change how fast a library computes."""
     return name in NAMES or name.startswith(PREFIXES)
 
 
@@ -44,12 +44,12 @@ def cleared(given: Mapping[str, str], shell: Mapping[str, str] = os.environ) -> 
 
 
 def performance(threads: int, given: Mapping[str, str]) -> dict[str, str]:
-    """The variables that tune libraries, as a measured process gets them: one number of threads for every library, huge pages
-    for whoever allocates, and what was `given`, which comes first.
+    """The variables that tune libraries, as a measured process gets them: the same number of threads for every library, huge
+    pages for every allocation, and the `given` ones, which take precedence.
 
     Where programs must ask the kernel for huge pages ("madvise"), some systems do and others do not; with this setting the C
-    library asks for all of them. OpenMP's own waiting policy (spin briefly, then sleep) stays: always sleeping would make
-    every parallel region of every backend slower than its users see it."""
+    library asks for them on behalf of all. OpenMP's default waiting policy (spin briefly, then sleep) stays: always sleeping
+    would make every parallel region of every backend slower than its users see it."""
     made = {name: str(threads) for name in COUNTS}
     if "[madvise]" in _read(HUGE_PAGES):
         made["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"
@@ -64,7 +64,7 @@ def child_environment(
 
 
 def checked(given: Mapping[str, object]) -> dict[str, str]:
-    """`isolate.env` as texts. Raises ValueError with what is wrong."""
+    """The variables of `isolate.env` with their values as texts. Raises ValueError where one cannot be set."""
     made = {}
     for name, value in given.items():
         if name in RESERVED:

@@ -1,4 +1,4 @@
-"""What really ran in a cell: what the backend says of itself, and what was seen while it worked. It is in the row as `ran`."""
+"""What ran in a cell: what the backend says about itself, and what was observed while it ran. The row has it as `ran`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ SPELLED = {"sse": "SSE", "avx2": "AVX2", "avx512": "AVX-512"}
 
 
 class Invalid(ValueError):
-    """`facts()` gave something else than the contract says; the message tells what."""
+    """`facts()` returned something that the contract does not allow; the message says what."""
 
 
 def collect(compiled: Compiled, minibatch: Sequence[Instance], device: str) -> tuple[dict[str, Any], list[str]]:
-    """The facts of a cell and the flags for its row. On a CPU the mini-batch is run some times more, to see its instructions;
-    with an empty one only the backend is asked."""
+    """The facts of a cell and the flags for its row. On a CPU the mini-batch is run a few times more, to observe which
+    instructions it executes; with an empty mini-batch only the backend is asked."""
     flags = []
     try:
         ran = checked(compiled.facts() if hasattr(compiled, "facts") else {})
@@ -33,7 +33,7 @@ def collect(compiled: Compiled, minibatch: Sequence[Instance], device: str) -> t
 
 
 def checked(facts: Any) -> dict[str, Any]:
-    """A copy of what `facts()` gave."""
+    """A copy of what `facts()` returned. Raises `Invalid` where that is not as the contract says."""
     if not isinstance(facts, Mapping):
         raise Invalid(f"facts() gave {type(facts).__name__}, not a mapping")
     for key, value in facts.items():
@@ -51,12 +51,12 @@ def checked(facts: Any) -> dict[str, Any]:
 
 
 def instruction_set(ran: Mapping[str, Any]) -> str:
-    """As seen; where that is not known, as the backend says; empty if neither is."""
+    """The instruction set that was observed, else the one that the backend names; empty if neither is known."""
     return instruction_sets(ran.get("instructions_seen")) or str(ran.get("instruction_set", ""))
 
 
 def describe(ran: Mapping[str, Any]) -> str:
-    """In one line: "AVX2, Eigen in dyNET38 2.2, 1 thread"; empty where nothing is known."""
+    """The facts in one line, as in "AVX2, Eigen in dyNET38 2.2, 1 thread"; empty where nothing is known."""
     names = [SPELLED.get(name, name) for name in instruction_set(ran).split(", ") if name]
     parts = [" and ".join(names), ran.get("library", "")]
     if "threads" in ran:

@@ -1,4 +1,4 @@
-"""What stands beside the headline so that it is not misread: the ratio without work that only some systems do while loading,
+"""What the table adds to the headline so that it is not misread: the ratio of variants that do all their work inside the clock,
 and what each system ran on."""
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ NO_LOAD_TIME = "no load-time work"
 
 
 def load_time(row: Row) -> str:
-    """The names of the work that was done while loading and that others do inside the clock; empty if there is none, or none
-    is known."""
+    """The names of the work that the backend did while loading and that other systems do inside the clock; empty if there is no
+    such work, or none is known."""
     return str(row.record.get("ran", {}).get("load_time", ""))
 
 
 def same_work(found: Sequence[Column]) -> Mapping[str, Column]:
-    """Of each backend the fastest variant that does all its work inside the clock; a backend without one is missing."""
+    """By backend the fastest variant that does all its work inside the clock; a backend without such a variant is left out."""
     return {c.name: c for c in columns.fastest([c for c in found if not load_time(c.row)])}
 
 
 def differs(shown: Sequence[Column]) -> bool:
-    """Does any of the columns owe its latency to work done while loading?"""
+    """Whether any of the columns did work while loading that other systems do inside the clock."""
     return any(load_time(column.row) for column in shown)
 
 
 def notes(found: Sequence[Column], shown: Sequence[Column]) -> list[str]:
-    """What ran, a line for each system, and what the second ratio compares."""
+    """The lines below the table: what each system ran on, and what the ratio without load-time work compares."""
     told = []
     for column in shown:
         ran = describe(column.row.record.get("ran", {}))

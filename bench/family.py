@@ -1,7 +1,7 @@
-"""A child process and all that it started: who they are, how much processor time they used, and their end.
+"""A child process and its descendants: finds them, measures their processor time and ends them.
 
-A child makes itself the reaper of its descendants (`adopt_orphans`), so a process that forks twice and starts a session of its
-own to get away still becomes a child of it, whatever it did to its environment.
+A child adopts the orphans among its descendants (`adopt_orphans`), so even a process that forks twice, starts a session of its
+own and changes its environment to get away becomes a child of it and is found.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from typing import NamedTuple
 
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_GET_CHILD_SUBREAPER = 1, 36, 37  # of prctl(2)
 TICKS = os.sysconf("SC_CLK_TCK")
-PATIENCE_S = 5.0  # with processes that go on starting others while they are ended
+PATIENCE_S = 5.0  # how long to go on ending processes that keep starting others
 
 
 def adopt_orphans(yes: bool = True) -> None:
-    """Become the parent of every descendant of this process whose own parent ends, which else the system's first process is;
-    or no longer."""
+    """Make this process the parent of every descendant whose own parent ends; without that the system's first process becomes
+    the parent. `yes=False` ends it."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, int(yes), 0, 0, 0)
 
 
 @contextmanager
 def adopting() -> Iterator[None]:
-    """Adopt orphans for as long as this lasts: the program that called the harness may have other plans with its own."""
+    """A context in which this process adopts orphans. It restores the setting of the program that called the harness."""
     before = ctypes.c_int(0)
     ctypes.CDLL(None).prctl(PR_GET_CHILD_SUBREAPER, ctypes.byref(before), 0, 0, 0)
     adopt_orphans()
@@ -40,14 +40,14 @@ def adopting() -> Iterator[None]:
 
 
 def die_with(parent: int) -> None:
-    """End this process when its parent does, whose id must be `parent`."""
+    """Have the kernel kill this process when its parent ends. Exits at once if its parent is no longer the process `parent`."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         sys.exit(1)
 
 
 class Family:
-    """The process `head`, which leads a session of its own, and its descendants."""
+    """The process with the id `head`, which leads a session of its own, and its descendants."""
 
     def __init__(self, head: int) -> None:
         self.head = head
@@ -62,7 +62,7 @@ class Family:
         return found
 
     def cpu_s(self) -> float:
-        """Core-seconds of the head, of its descendants, and of those that have ended and were waited for."""
+        """Core-seconds of the head, of its descendants, and of descendants that have ended and were waited for."""
         total = _own_cpu_s(self.head) + _ended_cpu_s(self.head)
         for pid in self.descendants():
             fields = _stat(pid)
@@ -70,7 +70,7 @@ class Family:
         return total
 
     def strays(self) -> dict[int, str]:
-        """The ids and names of the descendants in other sessions than the head's: its end does not end them."""
+        """The names, by id, of the running descendants that have left the head's session, so that they would outlive it."""
         found = {}
         for pid in self.descendants():
             if is_running(pid) and int(_stat(pid)[3]) != self.head:
@@ -78,8 +78,8 @@ class Family:
         return found
 
     def kill(self) -> list[int]:
-        """End the descendants, then the head; returns the descendants' ids. The head is stopped first, so that it starts no
-        others meanwhile; what those that are ended have started becomes a child of the head and is found in the next look."""
+        """End the descendants, then the head. Returns the descendants' ids. The head is stopped first, so that it starts no
+        further process. The children of a process that is ended become children of the head, where the next loop finds them."""
         _signal(self.head, signal.SIGSTOP)
         killed: set[int] = set()
         until = monotonic() + PATIENCE_S
@@ -96,8 +96,8 @@ class Family:
 
 
 class Usage:
-    """Processor time of a family while it is asked for something, by what it is asked for, and while it is not. Core-seconds
-    and seconds by the clock of the process that asks, which nothing in the family can change."""
+    """Processor and wall time of a family while it works on requests (`asked`, by request) and between them (`idle`). Wall time
+    is read in the process that asks, so nothing in the family can change it."""
 
     def __init__(self, family: Family) -> None:
         self.family = family
@@ -107,14 +107,14 @@ class Usage:
         self._since: float | None = None  # the end of the last request
 
     def ask(self) -> None:
-        """A request is about to be sent."""
+        """To be called before a request is sent: the time since the last reply counts as idle."""
         cpu_s, now = self.family.cpu_s(), monotonic()
         if self._since is not None:
             self.idle = self.idle.plus(cpu_s - self._cpu_s, now - self._since)
         self._cpu_s = cpu_s
 
     def replied(self, do: str, wall_s: float) -> None:
-        """The reply to the request `do` came after `wall_s`."""
+        """To be called when the reply to the request `do` has come, `wall_s` seconds after the request."""
         cpu_s = self.family.cpu_s()
         self.asked[do] = self.asked.get(do, Used()).plus(cpu_s - self._cpu_s, wall_s)
         self._cpu_s, self._since = cpu_s, monotonic()
@@ -133,8 +133,8 @@ class Used(NamedTuple):
 
 
 def kill_orphans(known: Container[int]) -> list[int]:
-    """End the children of this process that run in another session than its own and are not `known`, and return their ids:
-    what children that died by themselves have left. For that this process must adopt orphans."""
+    """End the processes that children left behind when they died by themselves, and return their ids: children of this process
+    that run in another session and are not among `known`. This process must adopt orphans."""
     own = os.getsid(0)
     found = [pid for pid in _children(os.getpid()) if pid not in known and is_running(pid) and int(_stat(pid)[3]) != own]
     for pid in found:
@@ -143,7 +143,7 @@ def kill_orphans(known: Container[int]) -> list[int]:
 
 
 def reap(pids: Iterable[int]) -> None:
-    """Let those of them go that have ended and are children of this process."""
+    """Wait, without blocking, for those of the processes that are ended children of this one, so that none stays a zombie."""
     for pid in pids:
         try:
             os.waitpid(pid, os.WNOHANG)
@@ -152,12 +152,12 @@ def reap(pids: Iterable[int]) -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Is there such a process, and is it more than the record of one that has ended?"""
+    """Whether the process exists and is not a zombie."""
     return (_stat(pid) or ["Z"])[0] not in "ZX"
 
 
 def _children(pid: int) -> Iterator[int]:
-    """Of all threads of a process. A process or thread that has just ended has none."""
+    """The ids of the children of all threads of a process; none if it has just ended."""
     try:
         threads = os.listdir(f"/proc/{pid}/task")
     except OSError:
@@ -178,7 +178,7 @@ def _stat(pid: int) -> list[str]:
 
 
 def _own_cpu_s(pid: int) -> float:
-    """By the process's own clock, which counts nanoseconds where /proc counts hundredths of a second."""
+    """Core-seconds of the process itself, by its clock in nanoseconds; /proc counts only hundredths of a second."""
     try:
         return clock_gettime((~pid << 3) | 2)  # CLOCK_PROCESS_CPUTIME_ID of another process, as clock_getcpuclockid(3) makes it
     except OSError:

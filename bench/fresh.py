@@ -1,18 +1,15 @@
-"""Mini-batches that a system has never seen, run after the timed ones: are they right, and do they take as long?
+"""Runs mini-batches that a system has never seen after the timed ones: are their outputs right, and do they take as long?
 
-They are drawn from a seed that nobody could know before. A system that keeps answers, by an instance's identity or by its
-content, takes longer the first time it sees one; a system whose answers were made before the clock ran, while compiling or
-placing, takes longer every time; one that knows the answers only to what it was checked on is wrong: the oracle's answers to
-some of the new instances, chosen after the runs, are compared with what the system gave.
+They are drawn from a random seed that no backend can know. This detects three ways to cheat:
+- Keeping answers, by the identity or content of an instance: a new mini-batch takes longer the first time.
+- Computing answers outside the clock, while compiling or placing: a new mini-batch takes longer every time.
+- Knowing only the answers that are checked: outputs for new instances, chosen after the runs, differ from the oracle's.
 
-Ratios are of medians over the mini-batches, by wall time or by processor time, whichever shows less: a busy machine lengthens
-only one of them. They are taken twice: from what the cell's process tells of each run, and by the clock of the process that
-asks, from request to reply, which nothing in the cell can change. By that clock it is also known how long new mini-batches
-really take, each of which has to be worked on because its outputs are asked for; so a process that tells shorter times, in
-whatever consistent way, is found where the difference is large enough to be seen beside what asking costs (`hidden`).
-
-That is a flag. Where every new mini-batch took many times as long each time it was run, and mini-batches are large enough to
-resemble each other, the samples are not those of the work: then the cell is wrong.
+Times are compared as ratios of medians over mini-batches, by wall time or by processor time, whichever ratio is smaller: a busy
+machine lengthens only one of them. Each ratio is taken twice: from the times that the cell's process tells, and by the parent's
+clock from request to reply, which the cell cannot change. Outputs of new mini-batches are asked for, so the work on them has to
+be done; a process that tells shorter times is found where the difference exceeds the cost of a request (`hidden`). A large
+ratio is a flag, and makes the cell wrong where no other explanation is left (`overwhelming`).
 """
 
 from __future__ import annotations
@@ -26,21 +23,21 @@ from typing import Any, Protocol
 
 from bench.family import Used
 
-LONGER = 4.0  # flag from here on: mini-batches differ in size, and new memory and cold caches cost too
-OVERWHELMING = 20.0  # wrong from here on
-LEAST_INSTANCES = 8  # of a mini-batch: smaller ones differ too much
-SLOW_S = 0.2  # a run that takes longer: one new mini-batch and a single further pass over it
-LONG_S = 0.05  # a run that takes longer: a single further pass
-FEW = 3  # new mini-batches of a system that is not slow
-WORK_S, MOST_INSTANCES = 0.1, 256  # more of them where they are short, until they take so long or are so many instances
+LONGER = 4.0  # a larger ratio is a flag; smaller ones occur because mini-batches differ, and new memory and cold caches cost
+OVERWHELMING = 20.0  # a larger ratio makes the cell wrong
+LEAST_INSTANCES = 8  # smaller mini-batches differ too much from each other
+SLOW_S = 0.2  # with longer runs there is one new mini-batch, and a single further pass over it
+LONG_S = 0.05  # with longer runs there is a single further pass
+FEW = 3  # the least number of new mini-batches for a system that is not slow
+WORK_S, MOST_INSTANCES = 0.1, 256  # of short ones there are more, until they take so long or have so many instances together
 COMPARED = 16  # new instances whose outputs are compared with the oracle's answers
-ASKING_S = 0.01  # a request with its reply, of which the parent's clock knows nothing
+ASKING_S = 0.01  # the cost of a request with its reply, which the parent's clock cannot tell from the runs
 
-Runs = Sequence[Sequence[int]]  # of each mini-batch the wall and the processor time, in nanoseconds
+Runs = Sequence[Sequence[int]]  # for each mini-batch the wall and the processor time, in nanoseconds
 
 
 class Asked(Protocol):
-    """What is needed of `isolate.Child`."""
+    """The part of `isolate.Child` that this module needs."""
 
     usage: Any
 
@@ -49,25 +46,25 @@ class Asked(Protocol):
 
 @dataclass
 class Pass:
-    """Over some mini-batches. `told`: by the cell's process; `passed_s`: by the clock of the one that asked."""
+    """One pass over some mini-batches: the times `told` by the cell's process, and `passed_s` by the parent's clock."""
 
     told: Runs
     passed_s: float
 
     @property
     def passed(self) -> float:
-        """Nanoseconds for a mini-batch."""
+        """Nanoseconds for each mini-batch, by the parent's clock."""
         return 1e9 * self.passed_s / len(self.told)
 
 
 @dataclass
 class Looked:
-    known: list[Pass] = field(default_factory=list)
-    unseen: list[Pass] = field(default_factory=list)  # the first of them was the first time
+    known: list[Pass] = field(default_factory=list)  # over mini-batches that were timed before
+    unseen: list[Pass] = field(default_factory=list)  # over new ones, which the system meets in the first of these passes
 
 
 def plan(run_s: float, batch_size: int, thorough: bool = True) -> tuple[int, int]:
-    """How many mini-batches, and how many more passes over them, for a run of `run_s` seconds."""
+    """How many new mini-batches to draw, and how many passes over them follow the first. `run_s`: seconds that a run takes."""
     if run_s > SLOW_S:
         return 1, 1
     wanted = math.ceil(WORK_S / max(run_s, 1e-9))
@@ -80,8 +77,8 @@ def seed() -> int:
 
 
 def chosen(batch_size: int) -> list[int]:
-    """The numbers of the new instances that are compared, half of them of the first mini-batch, which every system runs: nobody
-    could know which."""
+    """The numbers of the new instances whose outputs are compared, drawn so that no backend can know them. Half are of the
+    first new mini-batch, the only one that every system runs."""
     draw = secrets.SystemRandom().sample
     first = draw(range(batch_size), min(batch_size, COMPARED // 2))
     others = range(batch_size, FEW * batch_size)
@@ -89,8 +86,8 @@ def chosen(batch_size: int) -> list[int]:
 
 
 def look(child: Asked, minibatches: int, drawn: int, passes: int) -> Looked:
-    """Pass after pass over the first `minibatches` that were timed, and then over those that it has just `drawn`, so many. The
-    first pass over the known ones brings the system back to where it was, and does not count."""
+    """Run `passes + 1` passes over the first `minibatches` timed mini-batches, then as many over the `drawn` new ones. The
+    first pass over the timed ones only warms the system up again and is left out of the result."""
     looked = Looked()
     for _ in range(passes + 1):
         looked.known.append(_pass(child, minibatches, unseen=False))
@@ -108,8 +105,8 @@ def _pass(child: Asked, minibatches: int, unseen: bool) -> Pass:
 
 
 def judge(looked: Looked, told_s: float, allowed_s: float) -> tuple[dict[str, Any], list[str]]:
-    """What the row keeps, and the flags. `told_s`: the steady latency of the timed mini-batches; `allowed_s`: what bringing out
-    the outputs of one may cost."""
+    """The ratios that the row keeps, and the flags. `told_s`: the steady latency of the timed mini-batches; `allowed_s`: the
+    seconds that fetching the outputs of a mini-batch may cost."""
     first, *again = looked.unseen
     kept = {
         "n": len(first.told),
@@ -129,18 +126,18 @@ def judge(looked: Looked, told_s: float, allowed_s: float) -> tuple[dict[str, An
 
 
 def hidden(looked: Looked, told_s: float, allowed_s: float) -> float:
-    """How many times as long the new mini-batches took, by the clock of the process that asked and in the fastest pass, as the
-    samples tell. 0 where that is no longer than asking costs."""
+    """How many times the steady latency `told_s` a new mini-batch took by the parent's clock, in the fastest pass, less what
+    the request and fetching the outputs may cost. 0 where nothing is left."""
     shortest = min(looked.unseen, key=lambda each: each.passed_s)
     count = len(shortest.told)
     return max(0.0, shortest.passed_s - ASKING_S - count * allowed_s) / (count * told_s)
 
 
 def overwhelming(looked: Looked, batch_size: int, told_s: float, allowed_s: float) -> str | None:
-    """Why the samples are not those of the work, where that is beyond doubt: no run of a new mini-batch, the first time or
-    later, came near the slowest mini-batch of those before, by wall time and by processor time; or by the clock of the process
-    that asks none of the passes over them was as short as the samples tell. What is slow only the first time may be compiling
-    for shapes that it meets for the first time: that stays a flag."""
+    """Why the samples cannot be the times of the work, or None unless that is beyond doubt, which it is in two cases: `hidden`
+    is over `OVERWHELMING`; or every run of a new mini-batch, the first ones and the later ones, took over `OVERWHELMING` times
+    as long as the slowest timed mini-batch, by wall time and by processor time. A system that is slow only the first time may
+    be compiling for new shapes: that stays a flag."""
     ratio = hidden(looked, told_s, allowed_s)
     if ratio > OVERWHELMING:
         return f"mini-batches that it had never seen took at least {ratio:.0f} times as long as its samples tell, every time"

@@ -1,6 +1,6 @@
-"""How outputs come from a cell's process to the one that verifies them: as numbers in memory that both have open.
+"""How outputs get from a cell's process to its parent, which verifies them: through shared memory, a memfd that both have open.
 
-The answers stay with the process that started the cell, in which no backend runs: what could read them is never near them.
+The oracle's answers stay in the parent. No backend runs there, so no backend can read them.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ Described = dict[str, Any]
 
 
 class Writer:
-    """In the cell's process. `descriptor`: the memory."""
+    """The side of the cell's process. `descriptor`: the file descriptor of the shared memory."""
 
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
 
     def write(self, outputs: Sequence[tuple[int, Flat]]) -> list[Described]:
-        """Hand over the outputs of mini-batches, in the order given. Numbers equal to those before of the same mini-batch are
-        written once."""
+        """Write outputs, each with the number of its mini-batch, and return for each a description that `Reader.read` takes. If
+        the outputs of a mini-batch are the same as those before, they are not written again."""
         described: list[Described] = []
         latest: dict[int, tuple[Flat, Described]] = {}
         end = 0
@@ -48,7 +48,7 @@ class Writer:
         return described
 
     def bytes(self, content: bytes) -> int:
-        """Hand over bytes, and return how many."""
+        """Write bytes at the beginning of the memory, and return how many."""
         return self._write(memoryview(content), 0)
 
     def _append(self, array: np.ndarray, end: int) -> int:
@@ -63,13 +63,13 @@ class Writer:
 
 
 class Reader:
-    """In the process that verifies. `close` gives the memory back."""
+    """The side of the parent, which makes the shared memory; `close` frees it."""
 
     def __init__(self) -> None:
         self.descriptor = os.memfd_create("outputs")
 
     def read(self, described: Mapping[str, Any], expected: Expected) -> Flat:
-        """The numbers as they are now, copied. Raises Wrong where they are not as many, or not nested, as expected."""
+        """A copy of the outputs that `described` tells of. Raises Wrong if their number, type or nesting is not as expected."""
         if expected.choices is not None and described["lengths"] is not None:
             counts = [int(each) for each in described["lengths"]]
             if min(counts, default=0) < 0:
@@ -89,7 +89,7 @@ class Reader:
         return os.pread(self.descriptor, size, 0)
 
     def empty(self) -> None:
-        """Forget what was handed over."""
+        """Free the memory of what was handed over."""
         os.ftruncate(self.descriptor, 0)
 
     def close(self) -> None:
@@ -110,7 +110,7 @@ class Reader:
 
 
 def equal(a: Flat, b: Flat) -> bool:
-    """To the bit."""
+    """Whether both outputs are the same to the bit."""
     return (
         a.shape == b.shape
         and a.types == b.types

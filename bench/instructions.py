@@ -1,11 +1,11 @@
-"""Which vector instructions a computation runs: seen by looking at it while it runs, not by asking it.
+"""Which vector instruction sets a computation uses, observed while it runs.
 
 A helper process stops the computation's threads for a moment, some hundred times, and decodes the instruction that each was
 about to execute. Only packed floating-point arithmetic is counted, by the width of its registers, so that copying and
-bookkeeping do not count. This needs no counters of the processor and no cooperation of the libraries: some choose their
-kernels by the processor's vendor, and none of them says which.
+bookkeeping do not count. This needs no hardware counters and no cooperation of the libraries: some choose their kernels by the
+processor's vendor, and none of them says which.
 
-The file is a script too, `instructions.py <process id> <seconds>`, and then uses nothing but the standard library.
+The helper process runs this file as a script, `instructions.py <process id> <seconds>`, with the standard library alone.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from time import monotonic, sleep
 
-SECONDS = 2.0  # how long to look at most
-ENOUGH = 48  # arithmetic instructions seen, after which looking ends
-FEW = 8  # below this nothing is said
-SHARE = 0.05  # of the arithmetic instructions: what is rarer is not named
-PAUSE_S = 0.0005  # between two looks
+SECONDS = 2.0  # how long to observe at most
+ENOUGH = 48  # the observation ends after so many arithmetic instructions
+FEW = 8  # with fewer arithmetic instructions no instruction set is named
+SHARE = 0.05  # an instruction set with a smaller share of the arithmetic instructions is not named
+PAUSE_S = 0.0005  # between two stops of a thread
 FOR_ANYONE = -1
 PR_SET_PTRACER = 0x59616D61
 GETREGS, CONT, SEIZE, INTERRUPT = 12, 7, 0x4206, 0x4207
@@ -39,23 +39,23 @@ FUSED = frozenset(op for high in (0x90, 0xA0, 0xB0) for op in range(high + 6, hi
 
 
 def _encoding(first: int, fits: Sequence[Callable[[int], bool]]) -> re.Pattern[bytes]:
-    """Instructions that begin with the byte `first`, each further byte one of those that fit."""
+    """A pattern for instructions: the byte `first`, then for each function in `fits` one byte for which it returns true."""
     classes = (b"[" + b"".join(b"\\x%02x" % byte for byte in range(256) if fit(byte)) + b"]" for fit in fits)
     return re.compile(b"\\x%02x" % first + b"".join(classes), re.DOTALL)
 
 
 FUSED_256 = _encoding(0xC4, (lambda b: b & 0x1F == 2, lambda b: b & 7 == 5, FUSED.__contains__))
 FUSED_512 = _encoding(0x62, (lambda b: b & 15 == 2, lambda b: b & 7 == 5, lambda b: b >> 5 & 3 == 2, FUSED.__contains__))
-MANY = 64  # such instructions are not there by chance
+MANY = 64  # so many byte sequences that look like a fused multiply-add are not there by chance
 
 
 def observe(call: Callable[[], object], seconds: float = SECONDS) -> dict[str, int] | None:
-    """Call it again and again until enough has been seen: how often which instruction set's arithmetic was met, the most
-    frequent first. None where one process may not look into another, or on other processors than x86-64."""
+    """Run `call` again and again until enough has been seen. Returns how often an arithmetic instruction of each instruction
+    set was seen, the most frequent first; None where one process may not trace another, or on processors other than x86-64."""
     if platform.machine() != "x86_64":
         return None
     libc = ctypes.CDLL(None)
-    libc.prctl(PR_SET_PTRACER, ctypes.c_ulong(FOR_ANYONE), 0, 0, 0)  # where only ancestors may look; elsewhere no effect
+    libc.prctl(PR_SET_PTRACER, ctypes.c_ulong(FOR_ANYONE), 0, 0, 0)  # has an effect only where just ancestors may trace
     try:
         watcher = subprocess.Popen(
             [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(seconds)], stdout=subprocess.PIPE, text=True
@@ -75,7 +75,7 @@ def observe(call: Callable[[], object], seconds: float = SECONDS) -> dict[str, i
 
 
 def instruction_sets(seen: Mapping[str, int] | None) -> str:
-    """Those that make up the arithmetic, the most frequent first, as in "avx2, avx512"; empty where too little was seen."""
+    """The instruction sets of the arithmetic seen, the most frequent first, as in "avx2, avx512"; empty where too few were."""
     total = sum(seen.values()) if seen else 0
     if seen is None or total < FEW:
         return ""
@@ -83,7 +83,7 @@ def instruction_sets(seen: Mapping[str, int] | None) -> str:
 
 
 def width(code: bytes) -> int | None:
-    """Bits of the registers of the packed floating-point arithmetic instruction that `code` begins with; None for others."""
+    """The register width, in bits, of the packed floating-point instruction that `code` begins with; None for all others."""
     code = code.ljust(16, b"\0")
     if code[0] == 0x62:  # EVEX: always 64-bit mode here
         space, prefix, opcode = code[1] & 7, code[2] & 3, code[4]
@@ -105,8 +105,8 @@ def width(code: bytes) -> int | None:
 
 
 def compiled_for(library: bytes) -> str:
-    """The widest instruction set of a library's fused multiply-adds, by their encodings in its bytes; "sse" if it has hardly
-    any. Data can look like an instruction, but not like many, so what is rare beside the others does not count."""
+    """The widest instruction set of a library's fused multiply-adds, found by their encodings in its bytes; "sse" if it has
+    hardly any. Data can look like a few instructions, so a width that is rare beside the other one does not count."""
     wide, narrow = len(FUSED_512.findall(library)), len(FUSED_256.findall(library))
     if wide > SHARE * narrow and wide >= MANY:
         return "avx512"
@@ -114,7 +114,7 @@ def compiled_for(library: bytes) -> str:
 
 
 class Watcher:
-    """Looks at the threads of a process that allows it."""
+    """Observes the threads of another process, which must allow tracing (ptrace)."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -126,7 +126,7 @@ class Watcher:
         self.looks = 0
 
     def look(self) -> Counter[str]:
-        """At one of its threads, each in turn: the others go on computing meanwhile."""
+        """Stop the next thread in turn for a moment, and count its next instruction if that is packed arithmetic."""
         threads = sorted(map(int, os.listdir(f"/proc/{self.pid}/task")))
         thread = threads[self.looks % len(threads)]
         self.looks += 1

@@ -2,15 +2,15 @@
 
 Neighbouring rounds resemble each other: another program runs for some seconds, a processor's clock moves. What disturbs a
 round disturbs all its mini-batches. So whole blocks of neighbouring rounds are drawn, for all mini-batches at once (a circular
-block bootstrap); the blocks are as long as the correlation of neighbouring rounds asks for.
+block bootstrap); the stronger the correlation of neighbouring rounds is, the longer are the blocks.
 
-With few rounds that is still too narrow, in a way that is known. The bootstrap's spread is a quadratic form of the rounds, so
-for a series in which neighbours are correlated by some `rho` its expectation is known, as is the true variance of the mean,
-and how much the spread itself varies from session to session. The drawn interval is widened by the root of the ratio of the
-two variances, and by Student's t in place of the normal distribution for the degrees of freedom that the spread has.
+With few rounds the drawn interval is still too narrow, but by a known factor. The bootstrap's variance is a quadratic form of
+the rounds. For a series whose neighbours have correlation `rho`, its expectation and its own variance can be computed, and so
+can the true variance of the mean. The interval is widened by the root of true over expected variance, and by using Student's t
+instead of the normal distribution, with the degrees of freedom that the bootstrap's variance has.
 
-`rho` is not known either. Few rounds cannot tell a quiet machine from one that happened to stay as it was, so it is taken
-as high as the rounds do not exclude: the upper end of its own one-sided 95 % interval.
+`rho` itself has to be estimated. Few rounds cannot tell a quiet machine from one that happened not to change, so it is taken as
+high as the rounds allow: the upper end of its one-sided 95 % interval.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from functools import lru_cache
 
 import numpy as np
 
-FEWEST = 5  # rounds without which there is no interval
+FEWEST = 5  # with fewer rounds there is no interval
 RESAMPLES = 400
 TAIL = 0.025  # on each side
 # A higher correlation is a drift over the whole session, which no interval describes; it is flagged (stats.drift).
 HIGHEST = 0.9
 UPPER = 1.645  # the 95 % quantile of the normal distribution
-WINSOR = 2.5  # deviations count up to so many standard deviations when the correlation is estimated
+WINSOR = 2.5  # for estimating the correlation, deviations are clipped at so many standard deviations
 # The 97.5 % quantile of Student's t, by degrees of freedom.
 FREEDOM = np.array([1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 60, np.inf])
 STUDENT = np.array([12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.306, 2.228, 2.131, 2.086, 2.042, 2.000, 1.960])
 
 
 def interval(values: np.ndarray, rho: float | None = None) -> tuple[float, float]:
-    """The 95 % interval of `typical(values)`; (NaN, NaN) for fewer than five rounds. `values[rounds, minibatches]`: NaN where
-    a round left a mini-batch out. `rho`: the correlation of neighbouring rounds where it is not to be taken from `values`."""
+    """The ends of the 95 % interval of `typical(values)`; NaN, NaN for fewer than `FEWEST` rounds. `values[rounds, minibatches]`
+    are NaN where a round left a mini-batch out. `rho`: the correlation of neighbouring rounds; default: as in `values`."""
     rounds = len(values)
     if rounds < FEWEST:
         return float("nan"), float("nan")
@@ -67,31 +67,31 @@ def _typical(values: np.ndarray) -> np.ndarray:
 
 
 def correlation(values: np.ndarray) -> float:
-    """The highest correlation of neighbouring rounds that `values` do not exclude, from 0 to 0.9."""
+    """The upper confidence bound of the correlation of neighbouring rounds in `values`, clipped to 0 .. `HIGHEST`."""
     rounds = len(values)
     deviations = values - np.nanmedian(values, axis=0)
-    spread = 1.4826 * np.nanmedian(np.abs(deviations), axis=0)  # of normal values: a standard deviation
+    spread = 1.4826 * np.nanmedian(np.abs(deviations), axis=0)  # estimates the standard deviation of normal values
     series = np.nanmean(np.clip(deviations, -WINSOR * spread, WINSOR * spread), axis=1)
     series -= series.mean()
     square = float(series @ series)
     found = float(series[1:] @ series[:-1]) / square if square > 0 else 0.0
     # In short series this estimate is too low by (1 + 3 rho) / rounds (Kendall 1954).
     unbiased = float(np.clip((found + 1 / rounds) / (1 - 3 / rounds), -1.0, 1.0))
-    # Its variance is (1 - rho^2) / rounds, times what the correction makes of it. The bound is the rho from which `unbiased`
-    # is `UPPER` standard deviations away.
+    # The variance of `found` is (1 - rho^2) / rounds; the correction multiplies it by 1 / (1 - 3 / rounds)^2. The bound is the
+    # rho from which `unbiased` is `UPPER` standard deviations away.
     slack = UPPER**2 / rounds / (1 - 3 / rounds) ** 2
     bound = (unbiased + np.sqrt(slack * (1 + slack - unbiased**2))) / (1 + slack)
     return float(np.clip(bound, 0.0, HIGHEST))
 
 
 def block_length(rho: float, rounds: int) -> int:
-    """The length at which block estimates of a mean's variance err least (Carlstein 1986), at most a quarter of the rounds."""
+    """The length of blocks that estimates the variance of a mean best (Carlstein 1986), at most a quarter of the rounds."""
     best = (2 * rho / (1 - rho**2)) ** (2 / 3) * rounds ** (1 / 3)
     return int(np.clip(round(best), 1, max(1, rounds // 4)))
 
 
 def widening(rho: float, block: int, rounds: int) -> float:
-    """By how much the bootstrap's interval is too narrow where neighbouring rounds are correlated by `rho`."""
+    """The factor by which the bootstrap's interval is too narrow where neighbouring rounds have correlation `rho`."""
     return _widening(round(rho, 2), block, rounds)
 
 
@@ -99,13 +99,13 @@ def widening(rho: float, block: int, rounds: int) -> float:
 def _widening(rho: float, block: int, rounds: int) -> float:
     index = np.arange(rounds)
     covariance = rho ** np.abs(index[:, None] - index)
-    means = np.zeros((rounds, rounds))  # of each circular block, less the mean of all
+    means = np.zeros((rounds, rounds))  # row i gives the mean of the circular block that begins at i, less the mean of all
     for offset in range(block):
         means[index, (index + offset) % rounds] += 1 / block
     means -= 1 / rounds
     product = (block / rounds**2) * means.T @ means @ covariance
-    expected = float(np.trace(product))  # of the bootstrap's variance
-    freedom = expected**2 / float(np.trace(product @ product))  # Satterthwaite
+    expected = float(np.trace(product))  # the expectation of the bootstrap's variance
+    freedom = expected**2 / float(np.trace(product @ product))  # its degrees of freedom (Satterthwaite)
     true = float(covariance.sum()) / rounds**2
     student = float(np.interp(-1 / max(freedom, 1.0), -1 / FREEDOM, STUDENT))
     return float(np.sqrt(true / expected)) * student / float(STUDENT[-1])

@@ -29,27 +29,27 @@ from bench.status import Status
 from bench.template import Adopted, Lost, Template
 from bench.worker import OUT_OF_MEMORY
 
-LOOK_S = 0.5  # how often a working child's memory is looked at
-ANSWERS = "BENCH_CACHE"  # where the oracle's answers are kept: no business of a backend
-TOKEN = "BENCH_CHILD"  # in the environment of a child and of all it starts
+LOOK_S = 0.5  # how often the memory of a working child is checked
+ANSWERS = "BENCH_CACHE"  # not passed on, so that a backend does not learn where the oracle's answers are kept
+TOKEN = "BENCH_CHILD"  # the variable in the environment of a child and its descendants by which they are found
 
 
 OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)  # sent by people and by other programs
 
 
 class Ended(Exception):
-    """A cell is over: what it comes to, and why (None where there is nothing to explain)."""
+    """Raised where a cell ends, with its status and the reason (None where there is nothing to explain)."""
 
     def __init__(self, status: Status, why: str | None, again: bool = False) -> None:
         super().__init__(why)
         self.status = status
         self.why = why
-        self.again = again  # it came from outside of the cell, so the next command measures the cell again
+        self.again = again  # the cause came from outside of the cell, so the next command measures the cell again
 
 
 def verdict(error: Exception, log: Path | None) -> Ended:
-    """What a cell comes to when `error` was raised while the harness dealt with it. Anything but `Ended` is a mistake of the
-    harness: that cell has failed, its log gets the traceback, and the other cells go on."""
+    """How a cell ends when `error` was raised while the harness dealt with it: as `error` says if it is an `Ended`. Any other
+    exception is a mistake of the harness: the cell has failed, its log gets the traceback, and the other cells go on."""
     if isinstance(error, Ended):
         return error
     try:
@@ -62,12 +62,12 @@ def verdict(error: Exception, log: Path | None) -> Ended:
 
 
 class Child:
-    """A worker. `ask` is a call into it; while nobody asks, it sleeps on its pipe. `usage` is the processor time of it and all
-    that it started, as the kernel counts it. The process that starts it must adopt orphans (`family.adopting`), so that what a
-    child leaves when it dies can be found."""
+    """The process of a cell, which runs bench/worker.py. `ask` sends it a request and waits for the reply; between requests it
+    sleeps on its pipe. `usage` is the processor time of the process and its descendants, as the operating system counts it. The
+    parent must adopt orphans (`family.adopting`), so that processes which a dead child leaves behind can be found."""
 
-    living: ClassVar[set[int]] = set()
-    changing: ClassVar[threading.Lock] = threading.Lock()  # of what is living: a process that starts is not an orphan
+    living: ClassVar[set[int]] = set()  # the ids of all children, which `kill_orphans` must spare
+    changing: ClassVar[threading.Lock] = threading.Lock()  # held until a process that was started is in `living`
 
     def __init__(
         self,
@@ -80,18 +80,19 @@ class Child:
         env: Mapping[str, str] | None = None,
         template: Template | None = None,
     ) -> None:
-        """`template`: the process to fork it from, made with the same `threads` and `env`; a fresh process without one."""
+        """`template`: the process to fork from, made with the same `threads` and `env`; by default a new interpreter starts.
+        `limit_data`: have the operating system enforce `memory_bytes` too. `cpus`: the processors to run on."""
         self.log = log
         self.memory_bytes = memory_bytes
         self._limit_data = limit_data
-        self.left_s = deadline_s  # of working time: waiting for its turn costs nothing
+        self.left_s = deadline_s  # working time that is left; only the time from a request to its reply counts
         self.deadline_s = deadline_s
         self._peak = 0
         self._kills_before = _kills_for_memory()
         self._token = uuid.uuid4().hex
         self._buffer = bytearray()
         self._asked, self._since = "", 0.0
-        self.shared_s = 0.0  # how long its template took to load what all cells need
+        self.shared_s = 0.0  # seconds that its template took to load what all cells need
         self.outputs = Reader()
         requests, self._requests = os.pipe()
         self._replies, replies = os.pipe()
@@ -130,19 +131,19 @@ class Child:
         )
 
     def ask(self, do: str, **request: Any) -> dict[str, Any]:
-        """The reply. Raises Ended when the reply is a verdict or unreadable, the child dies, or its deadline or memory limit is
-        passed."""
+        """Send the request `do` and return the reply. Raises Ended if the reply is a verdict or unreadable, or if the child
+        dies or exceeds its deadline or memory limit."""
         self.send(do, **request)
         return self.receive()
 
     def limit_memory(self, memory_bytes: int) -> None:
-        """A lower limit than the one it was started with."""
+        """Lower the memory limit; a limit above the present one has no effect."""
         self.memory_bytes = min(self.memory_bytes, memory_bytes)
         if self._limit_data and self.process.poll() is None:
             resource.prlimit(self.process.pid, resource.RLIMIT_DATA, (self.memory_bytes, self.memory_bytes))
 
     def send(self, do: str, **request: Any) -> None:
-        """The first half of `ask`: the child begins to work. `receive` is the second."""
+        """The first half of `ask`: send the request, so that the child begins to work. `receive` waits for the reply."""
         self.usage.ask()
         self._asked, self._since = do, monotonic()
         if self._readable(0):
@@ -195,11 +196,11 @@ class Child:
         self._buffer += chunk
 
     def _look(self) -> None:
-        """Nothing to read: is the child alive, in time, and within its memory?"""
+        """Where there is nothing to read: raise Ended if the child has died or is over its deadline or its memory limit."""
         if self._left() <= 0:
             self.kill()
             raise Ended(Status.TIMEOUT, f"still in '{self._asked}' at its deadline of {self.deadline_s:g} s")
-        if self.process.poll() is not None and not self._readable(0):  # what it started may still hold its end of the pipe
+        if self.process.poll() is not None and not self._readable(0):  # its descendants may still hold the pipe open
             raise self._died()
         self._look_at_memory()
 
@@ -208,9 +209,9 @@ class Child:
         return Ended(Status.FAILED, f"unreadable reply to '{self._asked}': {why}")
 
     def kill(self) -> None:
-        """The child and everything it started, also what left its session."""
+        """Kill the child and its descendants, also those that left its session, and close the pipes and the shared memory."""
         killed: list[int] = []
-        if self.process.returncode is None:  # not yet reaped, so its id is its own
+        if self.process.returncode is None:  # it was not waited for, so no other process can have its id
             killed = self.family.kill()
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
@@ -259,7 +260,7 @@ class Child:
 
 
 def environment(threads: int, given: Mapping[str, str] | None) -> dict[str, str]:
-    """All variables of a cell's process but its token."""
+    """All environment variables of a cell's process, except its token."""
     here = str(Path(__file__).resolve().parent.parent)
     return {
         **{name: value for name, value in child_environment(threads, given).items() if name != ANSWERS},
@@ -271,13 +272,13 @@ def environment(threads: int, given: Mapping[str, str] | None) -> dict[str, str]
 
 
 def limits(isolate: Isolate) -> dict[str, float | int]:
-    """Those in force for a cell that begins now."""
+    """The deadline and the memory limit for a cell that begins now."""
     memory = free_memory() if isolate.memory_gb is None else int(isolate.memory_gb * 2**30)
     return {"deadline_s": isolate.deadline_s, "memory_bytes": memory}
 
 
 def free_memory() -> int:
-    """Bytes a cell may use by default: nine tenths of what is free, in the machine and in this control group."""
+    """The bytes that a cell may use by default: nine tenths of what is free in the machine and in this control group."""
     available = psutil.virtual_memory().available
     limit, used = (_number(Path("/sys/fs/cgroup") / name) for name in ("memory.max", "memory.current"))
     if limit is not None and used is not None:
@@ -293,7 +294,7 @@ def _number(path: Path) -> int | None:
 
 
 def _carrying(token: str) -> set[int]:
-    """Processes that inherited a child's token: those that left its session and its tree too."""
+    """The ids of processes with a child's token in their environment, also of those that left its session and process tree."""
     found = set()
     for process in psutil.process_iter():
         try:
@@ -305,7 +306,7 @@ def _carrying(token: str) -> set[int]:
 
 
 def _kills_for_memory() -> int:
-    """How often the kernel has killed in this control group for want of memory."""
+    """How many processes of this control group the kernel has killed for want of memory."""
     try:
         lines = (Path("/sys/fs/cgroup") / "memory.events").read_text().splitlines()
     except OSError:
@@ -327,7 +328,7 @@ def _tail(log: Path, size: int = 8192) -> str:
 
 
 def _last_line(log: Path) -> str:
-    """What the log says happened: with the fault handler on, the line before its stack."""
+    """The line of the log that says what happened: the first one of Python's fault handler if it wrote any, else the last."""
     lines = [line.strip() for line in _tail(log).splitlines() if line.strip()]
     for line in lines:
         if line.startswith("Fatal Python error"):

@@ -1,9 +1,9 @@
 """What a Hydra job does: measure the cells of one configuration and show their table.
 
-It is a function of a module, so that launchers can have it run in other processes and on other machines
-(`hydra/launcher=joblib`, `submitit_local`, `submitit_slurm`, `ray`). A job there keeps its rows in the same results, by
-appending; on each machine only one job at a time is measured, because a campaign holds the machine's lock. What a job came to
-is an `Outcome`. Those of other processes come back as files in the folder of the sweep, which `Merge` collects at its end.
+It is a function of a module, so that launchers can run it in other processes and on other machines (`hydra/launcher=joblib`,
+`submitit_local`, `submitit_slurm`, `ray`). Such a job appends its rows to the same results; each machine measures only one job
+at a time, because a campaign holds the machine's lock. The result of a job is an `Outcome`. A job in another process writes it
+to a file in `logs` of the results, and `Merge` collects these files at the end of the sweep.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SWEEP = "BENCH_SWEEP"  # names the sweep that a job belongs to and the process t
 
 @dataclass
 class Outcome:
-    """Of one job. `refused` and `crashed`: why nothing, or not all of it, could be measured."""
+    """The result of one job. `refused` and `crashed` say why not all of its cells, or none, could be measured."""
 
     rows: list[Row] = field(default_factory=list)
     cut: bool = False
@@ -45,15 +45,15 @@ class Outcome:
 
 @dataclass
 class Sweep:
-    """All jobs of this command."""
+    """The results of all jobs of this command."""
 
     campaign: Campaign = field(default_factory=Campaign)
     refused: list[str] = field(default_factory=list)
     crashed: list[str] = field(default_factory=list)
-    said: set[str] = field(default_factory=set)  # what was said once for all jobs
+    said: set[str] = field(default_factory=set)  # messages that were printed once for all jobs
 
     def add(self, outcome: Outcome) -> None:
-        """What a job in another process came to."""
+        """Add the result of a job that ran in another process."""
         self.campaign.rows += outcome.rows
         self.campaign.cut = self.campaign.cut or outcome.cut
         self.campaign.unkept += outcome.unkept
@@ -64,7 +64,7 @@ class Sweep:
         self.crashed += [outcome.crashed] if outcome.crashed else []
 
     def run(self, composed: DictConfig) -> Outcome:
-        """One job in this process. Only an interruption is raised; the next job of a sweep may do better than this one."""
+        """Run one job in this process. Errors are printed and recorded, so later jobs run; only interruptions are raised."""
         before, unkept = len(self.campaign.rows), self.campaign.unkept
         outcome = Outcome()
         try:
@@ -95,7 +95,7 @@ class Sweep:
                 console().print(f"written: {openable(path)}", markup=False, highlight=False, soft_wrap=True)
 
     def _say(self, text: str) -> None:
-        """Once for all jobs of a sweep."""
+        """Print a message to standard error, once for all jobs of a sweep."""
         if text and text not in self.said:
             self.said.add(text)
             print(text, file=sys.stderr)
@@ -105,7 +105,7 @@ SWEEPING = Sweep()
 
 
 def job(composed: DictConfig) -> None:
-    """Run by Hydra, in the process of the command or in one that a launcher has started."""
+    """Run one job. Hydra calls this in the process of the command, or in another one, which writes the outcome to a file."""
     name, _, started_by = os.environ.get(SWEEP, "").partition(":")
     if not name or started_by == str(os.getpid()):
         SWEEPING.run(composed)
@@ -119,7 +119,7 @@ def job(composed: DictConfig) -> None:
 
 
 class Merge(Callback):
-    """At the end of a sweep, in the process of the command: shows and counts what jobs in other processes came to."""
+    """A callback of Hydra: at the end of a sweep it shows and counts the outcomes of jobs that ran in other processes."""
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
         name = os.environ.get(SWEEP, "").partition(":")[0]

@@ -1,9 +1,9 @@
-"""Was the work done where the clock ran? What bringing outputs out may cost, and what shows that it did some of the work.
+"""Detects work that a system put off until its outputs were fetched, so that the clock did not measure it.
 
-A fetch may take a fifth of the run, and what an honest conversion takes: a gigabyte a second, and five times what this process
-needs to make the same outputs anew from Python numbers, the slowest way that an interface is known to use. What is over that
-was work. Costs are processor time (clock.py), because a busy machine lets others in between; and where it shows in more than
-a quarter of the samples, or in half of the pairs of a first and a second fetch, work was put off.
+A fetch may cost a fifth of the run and what an honest conversion costs: a nanosecond for each byte, and five times what this
+process needs to make the same outputs anew from Python numbers, the slowest way that a known interface uses. Costs are
+processor time (bench/clock.py), because on a busy machine other processes run in between. Work was put off if more than a
+quarter of the fetches cost more, or if in more than half of the pairs of fetches the first cost too much more than the second.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from bench.clock import Fetch
 from bench.verify import flatten
 
 SHARE = 0.2
-FIXED_NS = 60_000  # a fetch of nothing, on cold caches
+FIXED_NS = 60_000  # a fetch of empty outputs, on cold caches
 NS_PER_BYTE = 1.0
 CONVERSIONS = 5.0
 REPEATS = 5
@@ -27,7 +27,7 @@ OFTEN, OFTEN_LATE = 0.25, 0.5
 
 
 def allowance_ns(outputs: Any) -> float:
-    """What fetching `outputs`, nested lists and tuples of arrays, may cost apart from its share of the run."""
+    """The nanoseconds that fetching `outputs`, nested lists and tuples of arrays, may cost apart from a share of the run."""
     costs = []
     size = 0
     for _ in range(REPEATS):
@@ -47,12 +47,12 @@ def _anew(outputs: Any) -> Any:
 
 
 def work_in_fetch(fetches: Sequence[Fetch], allowances: Mapping[int, float]) -> str | None:
-    """What speaks against it that the outputs were complete when `run` returned. `allowances`: nanoseconds by mini-batch."""
+    """Why outputs cannot have been complete when `run` returned, or None. `allowances`: `allowance_ns` of each mini-batch."""
     over = [f.cost_ns for f in fetches if f.cost_ns > allowances[f.minibatch] + SHARE * f.run_ns]
     if len(over) > OFTEN * len(fetches):
         typical = f"{median(over) / 1e6:.3g} ms of work in fetch"
         return f"outputs were not complete when run() returned: {typical}, in {len(over)} of {len(fetches)} samples"
-    # A first fetch finds its outputs further away than a second one does, by less than it takes to make them anew.
+    # The second fetch finds the outputs in nearer caches, which saves less time than it takes to make them anew.
     pairs = []
     for f in fetches:
         if f.late_ns is not None:

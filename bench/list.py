@@ -29,7 +29,7 @@ DEADLINE_S = 600.0
 
 
 def parts(group: str) -> dict[str, Part | str]:
-    """The choices of a group, or why one is broken."""
+    """The backends or workloads of a group of `conf/`, by name; for one that cannot be loaded the reason as a text."""
     found: dict[str, Part | str] = {}
     for name in registry.names(group):
         settings = OmegaConf.to_container(OmegaConf.load(registry.CONF / group / f"{name}.yaml"))
@@ -44,7 +44,7 @@ def parts(group: str) -> dict[str, Part | str]:
 
 
 def survey(backend: Part, workloads: list[Part], device: str) -> dict[str, str | None]:
-    """Per workload the reason for the hole, or None."""
+    """For each workload the reason why the backend cannot run it, or None if it can; found out in a child process."""
     with adopting(), tempfile.TemporaryDirectory() as folder:
         child = Child(Path(folder) / "log", 1, DEADLINE_S, free_memory(), limit_data=False)
         try:
@@ -59,8 +59,8 @@ def survey(backend: Part, workloads: list[Part], device: str) -> dict[str, str |
 
 
 def matrix(device: str, fresh: bool = False) -> tuple[list[str], dict[str, dict[str, str | None]], list[str]]:
-    """The backends; per workload what each says; of which backends some of that was found before the sources changed. `fresh`:
-    ask also for what is known."""
+    """The names of the backends; for each workload, by backend, the reason why it cannot run or None; the backends for which
+    some of that was found before their sources changed. `fresh`: ask again what is known."""
     backends, workloads = parts("backend"), parts("workload")
     table: dict[str, dict[str, str | None]] = {name: {} for name in workloads}
     index = support.Index()

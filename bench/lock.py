@@ -1,6 +1,6 @@
-"""One campaign at a time on a machine: two that measure at once disturb each other.
+"""The lock that lets one campaign at a time measure on a machine, because two at once would disturb each other.
 
-The lock is on a file in a folder that every user can reach. The kernel gives it back when its holder ends, however it ends.
+It is a lock on a file in a folder that every user can reach. The kernel releases it when its holder ends, however it ends.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class Busy(Exception):
 
 
 class OutOfTime(Exception):
-    """The other campaign has gone on for longer than there was time to wait."""
+    """The other campaign was still measuring when the time to wait for it was up."""
 
 
 def path() -> Path:
-    """The same for all users, whatever their TMPDIR says. BENCH_LOCK names another file."""
+    """The file of the lock: the same for all users, whatever their TMPDIR is, unless BENCH_LOCK names another one."""
     chosen = os.environ.get("BENCH_LOCK")
     if chosen:
         return Path(chosen)
@@ -38,8 +38,8 @@ def path() -> Path:
 
 @contextmanager
 def machine(how: str, tell: Callable[[str], None], until: float = float("inf")) -> Iterator[bool]:
-    """Holds the machine. Gives whether others held it before, whose rows are then in the store. `how`: wait for them, refuse
-    (Busy), or ignore them. Raises OutOfTime where waiting goes beyond `until`."""
+    """A context that holds the lock, and yields whether another campaign held it before, whose rows are then in the store.
+    `how`: "wait" for it, "refuse" (raises Busy) or "ignore" it. Raises OutOfTime if it is held beyond `until` (`monotonic`)."""
     descriptor = None if how == "ignore" else _open(path())
     if descriptor is None:
         yield False
@@ -62,7 +62,7 @@ def machine(how: str, tell: Callable[[str], None], until: float = float("inf")) 
 
 
 def describe(descriptor: int) -> str:
-    """The process that holds the lock, as the kernel tells."""
+    """The id and arguments of the process that holds the lock, as far as /proc tells."""
     at = os.fstat(descriptor)
     inode = f"{os.major(at.st_dev):02x}:{os.minor(at.st_dev):02x}:{at.st_ino}"
     try:
@@ -80,7 +80,7 @@ def describe(descriptor: int) -> str:
 
 
 def _open(lock: Path) -> int | None:
-    """For reading only, which a lock needs no more than: the file of another user is as good. None: there can be none here."""
+    """Open the file for reading, which is enough to lock it, so that it may belong to another user. None if that fails."""
     for flags in (os.O_RDONLY, os.O_RDONLY | os.O_CREAT):
         try:
             return os.open(lock, flags | os.O_CLOEXEC, 0o444)

@@ -1,4 +1,4 @@
-"""What a backend writes: its log, kept to a size that fills no disk, and single lines that are safe to print and store."""
+"""Handles what a backend writes: limits the size of its log, and makes single lines that are safe to print and store."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import unicodedata
 from pathlib import Path
 
 LARGEST = 64 << 20  # bytes of a log that are kept
-TAIL = 64 << 10  # of what comes after them, the last so many bytes are kept too
-SLACK = 1 << 20  # how far a log may grow over that before it is cut again
+TAIL = 64 << 10  # so many of the last bytes are kept too
+SLACK = 1 << 20  # how far a log may grow over both together before it is cut again
 LONGEST = 300  # characters of a line
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(\x07|\x1b\\)?")  # of terminals: colours, titles
 
 
 def cap(log: Path, largest: int = LARGEST, tail: int = TAIL, slack: int = SLACK) -> None:
-    """Cut a log that has grown over `largest` bytes: its beginning stays, then a note, then its end. Whoever has it open for
-    appending goes on behind that."""
+    """Cut a log that has grown too large: its first `largest` bytes stay, then come a note and its last `tail` bytes. A process
+    that has it open for appending continues after them. It is cut only once it is larger than all three sizes together."""
     try:
         size = log.stat().st_size
         if size <= largest + tail + slack:
@@ -31,12 +31,12 @@ def cap(log: Path, largest: int = LARGEST, tail: int = TAIL, slack: int = SLACK)
             os.write(descriptor, note.encode() + end)
         finally:
             os.close(descriptor)
-    except OSError:  # a backend may have removed its log; that is its own loss
+    except OSError:  # a backend may have removed its log
         pass
 
 
 def text_of(value: object) -> str:
-    """Its first 64 Ki characters, also where making a string of it raises."""
+    """The first 64 Ki characters of `str(value)`, or the name of its type where `str` raises."""
     try:
         return str(value)[: 1 << 16]
     except Exception:
@@ -44,7 +44,7 @@ def text_of(value: object) -> str:
 
 
 def one_line(value: object, longest: int = LONGEST) -> str:
-    """The first line with something on it, without control characters, terminal escapes and halves of characters."""
+    """The first line that is not blank, without control characters, terminal escapes and unpaired surrogates, and cut."""
     for line in text_of(value).splitlines():
         plain = ESCAPES.sub("", line)
         clean = "".join(c if not unicodedata.category(c).startswith("C") else " " for c in plain)

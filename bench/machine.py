@@ -42,7 +42,7 @@ def hardware() -> dict[str, Any]:
 
 @cache
 def name() -> str:
-    """A folder name such as `amd-epyc-2c-1a2b3c`: nothing in it but the hardware."""
+    """A name for the folder of results, such as `amd-epyc-2c-1a2b3c`, which depends on the hardware alone."""
     found = hardware()
     words = re.sub(r"\(r\)|\(tm\)|cpu|processor|@.*", " ", f"{found['cpu']}".lower())
     gpu = re.sub(r"nvidia", " ", str(found.get("gpu", "")).lower())
@@ -54,7 +54,7 @@ def name() -> str:
 
 @cache
 def environment() -> tuple[str, dict[str, Any]]:
-    """A hash of the software a record ran on, and what it is."""
+    """A hash of the software environment, and its description: versions, clock governor, huge pages."""
     found: dict[str, Any] = {
         "kernel": platform.release(),
         "os": platform.platform(aliased=True, terse=True),
@@ -73,7 +73,7 @@ def environment() -> tuple[str, dict[str, Any]]:
 
 
 def packages() -> list[str]:
-    """What the project is installed with: its own dependencies and those of the systems it compares."""
+    """The names of the packages that the project depends on, its own and those of the systems it compares."""
     try:
         project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
         wanted = [*project["dependencies"], *(each for extra in project["optional-dependencies"].values() for each in extra)]
@@ -112,7 +112,7 @@ class Gpu:
             return None
 
     def observe(self) -> dict[str, float]:
-        """Clock, throttling and other processes, as far as the driver tells."""
+        """The clock in MHz, whether it is throttled (0 or 1) and the temperature in °C, as far as the driver tells them."""
         nvml, handle = self._nvml, self._handle
         seen: dict[str, float] = {}
         for key, ask in (
@@ -127,14 +127,14 @@ class Gpu:
         return seen
 
     def processes(self) -> set[int]:
-        """Processes computing on it."""
+        """The ids of the processes that are computing on it."""
         try:
             return {p.pid for p in self._nvml.nvmlDeviceGetComputeRunningProcesses(self._handle)}
         except self._nvml.NVMLError:
             return set()
 
     def joules(self) -> float | None:
-        """Energy used since the driver was loaded."""
+        """The energy used since the driver was loaded, in joules; None where it cannot be read."""
         try:
             return float(self._nvml.nvmlDeviceGetTotalEnergyConsumption(self._handle)) / 1000
         except self._nvml.NVMLError:
@@ -147,7 +147,7 @@ class Gpu:
 
 
 def _cpuinfo() -> dict[str, str]:
-    """Of the first processor."""
+    """What /proc/cpuinfo says of the first processor."""
     text = _read(Path("/proc/cpuinfo")) or ""
     pairs = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
     return {key.strip(): value.strip() for key, _, value in pairs}

@@ -1,4 +1,4 @@
-"""What `bench.run` of several cells gives: their rows, with the table of the command line and a pandas frame."""
+"""The result of `bench.run` for several cells: their rows, with the table of the command line and a pandas frame."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ SHOWN = ("label", "status", "latency_ms", "low_ms", "high_ms", "instances_per_s"
 
 @dataclass(frozen=True)
 class Measured:
-    """Groups of cells with the rows that came of them, in the order of the cells. In a notebook it shows itself as a table,
-    `print` gives the table of the command line, `len` and iteration go over the rows."""
+    """Groups of cells with their rows, in the order of the cells. A notebook shows it as a table, `print` writes the table of
+    the command line, and `len` and iteration are over the rows."""
 
     groups: Sequence[Sequence[Row]]
 
@@ -86,7 +86,7 @@ class Measured:
         return out.getvalue().strip("\n")
 
     def _repr_html_(self) -> str:
-        """For notebooks: a table for each group, and why a cell has not finished."""
+        """For notebooks: a table for each group of cells, and below it the reasons of cells that have not finished."""
         from bench.record import title
 
         parts = []

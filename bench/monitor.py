@@ -1,4 +1,4 @@
-"""What else the machine did while a cell was timed. Recorded and flagged; no sample is ever dropped or corrected for it."""
+"""Records and flags what else the machine did while cells were timed. No sample is ever dropped or corrected for that."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from bench.family import Family, Usage
 from bench.machine import Gpu
 
 WINDOW_S = 0.5  # the kernel counts processor time in hundredths of a second, so shorter windows say nothing
-FOREIGN_CORES = 0.25  # flag from here on
-CLOCK_SPREAD = 0.05
+FOREIGN_CORES = 0.25  # a flag if other processes use more
+CLOCK_SPREAD = 0.05  # a flag if the clock varies by more, relative to its largest value
 
 
-MORE_CORES = 0.2  # over the threads asked for
-IDLE_CORES, IDLE_CPU_S = 0.1, 0.25  # while it was not asked
+MORE_CORES = 0.2  # a flag if a cell uses so much more than the threads that it was asked to use
+IDLE_CORES, IDLE_CPU_S = 0.1, 0.25  # a flag if a cell uses more of both while it has nothing to do
 
 
 class Monitor:
-    """Asked after every round; answers once per window, for the cells that ran in it."""
+    """Observes the machine in windows of `WINDOW_S` or more. `windows` has, by cell id, those in which the cell had a turn."""
 
     def __init__(self, gpu: Gpu | None = None) -> None:
         self.gpu = gpu
@@ -30,7 +30,7 @@ class Monitor:
         self.start(())
 
     def round(self, cell_id: str, children: Sequence[int]) -> None:
-        """A round of `cell_id` has ended. `children`: the processes whose load is ours."""
+        """To be called after a turn of `cell_id`. `children`: the processes whose load is the harness's own."""
         self._ran.add(cell_id)
         now = monotonic()
         if now - self._since < WINDOW_S:
@@ -43,20 +43,20 @@ class Monitor:
         if self.gpu is not None:
             window |= self.gpu.observe()
             computing = self.gpu.processes()
-            if computing & set(children):  # else the ids are those of another namespace
+            if computing & set(children):  # else the driver gives ids of another namespace of processes
                 window["gpu_others"] = len(computing - set(children))
         for each in self._ran:
             self.windows.setdefault(each, []).append(window)
         self.start(children)
 
     def start(self, children: Sequence[int]) -> None:
-        """Begin a window: at first, and whenever a child has ended and its time is no longer ours to count."""
+        """Begin a window: before the rounds, and whenever a child has ended, whose time can no longer be counted as our own."""
         self._since, self._busy, self._own = monotonic(), _busy(), _own(children)
         self._ran: set[str] = set()
 
 
 def report(windows: Sequence[dict[str, float]]) -> tuple[dict[str, Any], list[str]]:
-    """The observations as stored, and what is worth a flag."""
+    """What the row keeps of the observations (the least, median and largest value of each series), and the flags."""
     if not windows:
         return {}, []
     series = {key: [w[key] for w in windows if key in w] for key in dict.fromkeys(k for w in windows for k in w)}
@@ -76,8 +76,8 @@ def report(windows: Sequence[dict[str, float]]) -> tuple[dict[str, Any], list[st
 
 
 def own_load(usage: Usage, threads: int, timed: str) -> list[str]:
-    """What is worth a flag in a cell's own use of processors: more of them than asked for while it was asked for `timed`, or
-    work while it was asked for nothing, which slows the others. Other load on the machine can only make this less."""
+    """The flags for a cell's own use of processors: that it used more of them than `threads` while it worked on requests
+    `timed`, or that it worked between requests, which slows the others. Other load on the machine can only lower both."""
     flags = []
     used = usage.asked.get(timed)
     if used is not None and used.cores > threads + MORE_CORES:
@@ -88,7 +88,7 @@ def own_load(usage: Usage, threads: int, timed: str) -> list[str]:
 
 
 def left_behind(family: Family) -> list[str]:
-    """A flag for processes that a cell's end would not have ended; the harness ends them."""
+    """A flag for processes that would have outlived their cell; the harness ends them."""
     names = sorted(family.strays().values())
     if not names:
         return []
@@ -97,7 +97,7 @@ def left_behind(family: Family) -> list[str]:
 
 
 def processor_mhz() -> list[float]:
-    """The clock of every processor, where the kernel tells it."""
+    """The clock of every processor in MHz; empty where the kernel does not tell."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -106,11 +106,11 @@ def processor_mhz() -> list[float]:
 
 
 def _busy() -> float:
-    """Core-seconds the machine has worked since it started."""
+    """The core-seconds that all processors together have worked since the machine started."""
     times = psutil.cpu_times()
     return float(times.user + times.nice + times.system + getattr(times, "irq", 0.0) + getattr(times, "softirq", 0.0))
 
 
 def _own(children: Sequence[int]) -> float:
-    """Core-seconds of this process, the children and all that they started."""
+    """The core-seconds of this process, the children and their descendants."""
     return process_time() + sum(Family(pid).cpu_s() for pid in children)

@@ -1,10 +1,10 @@
-"""The right answers, computed in a child process and held in the memory of the process that verifies.
+"""The oracle's answers: computed in a child process, and held in the memory of the process that verifies.
 
-They depend on the workload, its options, its sources, the size and the seed; not on batch size, backend or device, and they can
-take long. So they are kept on disk between sessions, in chunks of instances; a file's name has the hash of its content, and one
-that was damaged is computed again. While cells run there is no such file: `take` brings them into memory and removes them,
-before the first process of a cell is started, and `give_back` writes them again when the last has ended. What is lost when the
-harness is killed in between is computed again.
+They depend on the workload, its options, its sources, the size and the seed, but not on batch size, backend or device, and can
+take long to compute. So they are kept on disk between sessions, in files of a few instances each. The name of a file contains a
+hash of its content; a damaged file is computed again. While cells run there are no such files, so that no backend can read
+them: `take` reads them into memory and removes them before the first process of a cell starts, and `give_back` writes them
+again after the last one has ended. If the harness is killed in between, they are computed again.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from bench.status import Status
 from bench.verify import Answer
 
 CHUNK = 8  # instances in a file
-UNSEEN_S = 5.0  # for the answers to instances that nobody has seen, which are of use only once
+UNSEEN_S = 5.0  # the time for answers to instances that no system has seen, which can be used only once
 
 
 class Oracle:
-    """The answers to the instances of a cell, whichever backend it has. `spawn` starts a child to compute in, which may use
-    `threads` threads."""
+    """The answers to the instances of a cell, which do not depend on its backend. `spawn` starts a child that computes them,
+    with `threads` threads."""
 
     def __init__(self, cell: Cell, spawn: Callable[[], Child], threads: int = 1) -> None:
         self.cell = cell
@@ -47,13 +47,13 @@ class Oracle:
         digest = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()[:16]
         name = f"{part.name}-{cell.size}-{digest}"
         self.folders = [folder / "oracle" / name for folder in dict.fromkeys([cache_folder(), temporary_folder()])]
-        self._held: dict[int, bytes] = {}  # by chunk, as in a file
+        self._held: dict[int, bytes] = {}  # by chunk, the content of its file
         self._answers: dict[int, list[Answer]] = {}
         self._unseen: dict[tuple[int, tuple[int, ...]], list[Answer]] = {}
         self._one_at_a_time = threading.Lock()
 
     def take(self) -> None:
-        """Bring what is kept into memory, and remove it from where a backend could read it."""
+        """Read the stored answers into memory, and remove them from where a backend could read them."""
         for path in (path for folder in self.folders for path in sorted(folder.glob("*.npz"))):
             try:
                 content = path.read_bytes()
@@ -65,7 +65,7 @@ class Oracle:
                 self._held[chunk] = content
 
     def give_back(self) -> None:
-        """Keep all that is in memory for the next session, in the first folder that takes it."""
+        """Write all answers in memory to disk for the next session, in the first of the folders that can be written to."""
         for folder in self.folders:
             try:
                 folder.mkdir(parents=True, exist_ok=True)
@@ -79,8 +79,8 @@ class Oracle:
                 continue
 
     def answers(self, minibatches: int, progress: Callable[[str], None]) -> list[list[Answer]]:
-        """Per mini-batch those of its instances. Raises `isolate.Ended` with status `unverified` if they cannot be computed: no
-        backend is to blame for that, and the next command tries again."""
+        """The answers to the instances of each of the first `minibatches` mini-batches. Raises `isolate.Ended` with status
+        `unverified` if they cannot be computed, which is no fault of a backend; the next command tries again."""
         size = self.cell.batch_size
         chunks = range(-(-size * minibatches // CHUNK))
         with self._one_at_a_time:
@@ -94,8 +94,8 @@ class Oracle:
         return [found[i * size : (i + 1) * size] for i in range(minibatches)]
 
     def unseen(self, seed: int, instances: Sequence[int], progress: Callable[[str], None]) -> list[Answer]:
-        """The answers to those instances, by number, of the unseen ones that are drawn from `seed`; as many of the first of
-        them as can be computed in a few seconds, at least one. They are held in memory only."""
+        """The answers to the unseen instances drawn from `seed` whose numbers are `instances`: to the first of them, as many as
+        can be computed in `UNSEEN_S` seconds, at least one. They are held in memory only."""
         key = (seed, tuple(instances))
         with self._one_at_a_time:
             if key not in self._unseen:

@@ -1,4 +1,4 @@
-/* How many floating-point operations a core does at most: fused multiply-adds of independent vectors that stay in registers. */
+/* Measures a core's peak of floating-point operations: fused multiply-adds of independent vectors that stay in registers. */
 #if defined(__AVX512F__)
 #define BYTES 64
 #elif defined(__AVX__)
@@ -6,11 +6,11 @@
 #else
 #define BYTES 16
 #endif
-#define ACCUMULATORS 12 /* more than latency times units of any x86-64 core, fewer than its registers */
+#define ACCUMULATORS 12 /* more than latency times units of any x86-64 core, and fewer than its vector registers */
 
 typedef float vector __attribute__((vector_size(BYTES)));
 
-/* Runs `rounds` rounds and returns how many operations of float32 these were; a fused multiply-add is two. */
+/* Runs `rounds` rounds and returns their number of float32 operations, of which a fused multiply-add is two. */
 double probe(long rounds, float *sink) {
     vector sums[ACCUMULATORS];
     vector factor = {0}, term = {0};
@@ -21,7 +21,7 @@ double probe(long rounds, float *sink) {
 #pragma GCC unroll 12
         for (int k = 0; k < ACCUMULATORS; k++) {
             sums[k] = sums[k] * factor + term;
-            __asm__ volatile("" : "+x"(sums[k])); /* nothing may be computed ahead or left out */
+            __asm__ volatile("" : "+x"(sums[k])); /* keeps the compiler from combining or dropping rounds */
         }
     }
     vector all = sums[0];

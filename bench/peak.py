@@ -1,6 +1,5 @@
-"""The peak of the processor, measured where and when the cells are: float32 operations per second of fused multiply-adds on
-vectors that stay in registers, with the widest vectors the processor has. What a kernel reaches of it is its distance from the
-roofline's ceiling.
+"""Measures the peak of the processor just before the cells: float32 operations per second of fused multiply-adds on vectors of
+the greatest width, which stay in registers. It is the ceiling of the roofline that kernels are compared with.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ PIECES = 15
 
 
 def measure(threads: int) -> dict[str, Any] | None:
-    """`gflops`: the best of some short pieces, all threads together, and `threads`. None where there is no C compiler, or the
-    probe cannot be built or loaded: then nothing is known, which is no reason not to measure."""
+    """`gflops`, the most that all threads together reached in one of some short pieces, and `threads`. None if the probe cannot
+    be built or loaded, for instance without a C compiler."""
     try:
         probe = _probe()
     except (OSError, subprocess.SubprocessError):
@@ -40,7 +39,7 @@ def measure(threads: int) -> dict[str, Any] | None:
 
 
 def _speed(probe: Any, rounds: int) -> float:
-    """Operations per second; foreign code runs without Python's lock, so threads run side by side."""
+    """Operations per second of one call. ctypes releases Python's lock meanwhile, so several threads run side by side."""
     sink = (ctypes.c_float * 3)(0.5, 0.25, 0.0)
     start = perf_counter()
     operations = float(probe(rounds, sink))
@@ -79,7 +78,7 @@ def _probe() -> Any:
 
 
 def _processor() -> bytes:
-    """What `-march=native` depends on."""
+    """The lines of /proc/cpuinfo that `-march=native` depends on."""
     try:
         lines = Path("/proc/cpuinfo").read_bytes().splitlines()
     except OSError:

@@ -1,8 +1,6 @@
-"""What `Compiled.place` is given, and what it may cost: it brings tensors to where the system reads them, and does no work for
-them.
+"""Calls `Compiled.place`, which may only bring tensors to where the system reads them, and judges what that has cost.
 
-Instances without tensors have nothing to bring, so they are not given to it. For others it is compared with copying their
-tensors, by what one process needs for both.
+It is not called for instances without tensors. For others its cost is compared with that of copying the tensors once.
 """
 
 from __future__ import annotations
@@ -16,16 +14,16 @@ import numpy as np
 
 from bench.contract import Compiled, Instance
 
-TIMES = 20.0  # as long as a copy
-NUMBER_S = 5e-7  # the slowest interface known, DyNet's, is given numbers one by one: half of this for each
-TENSOR_S = 1e-4  # a call of a library for each tensor
-FIXED_S = 0.1  # what a library does the first time
+TIMES = 20.0  # placing may take so many times as long as a copy, and in addition:
+NUMBER_S = 5e-7  # for each number: twice what the slowest known interface, DyNet's, needs, which takes numbers one by one
+TENSOR_S = 1e-4  # for each tensor: a call of a library
+FIXED_S = 0.1  # once: what a library does in its first call
 
 
 def place(compiled: Compiled, instances: Sequence[Instance]) -> tuple[list[Instance], dict[str, Any]]:
-    """The placed instances, and what it has cost: `tensors` in the instances, `numbers` in these, `place_s` by the clock,
-    `place_busy_s`, which is the processor time of the process if that is less, and `copy_s`, the seconds in which the harness
-    copies the same tensors."""
+    """The placed instances, and the cost: how many `tensors` the instances have and how many `numbers` these have, `place_s` by
+    the clock, `place_busy_s`, which is the processor time of the process if that is less, and `copy_s`, the seconds in which
+    the harness copies the same tensors."""
     start = _now()
     found = [np.array(tensor) for tensor in tensors(list(instances))]
     copy_s = _since(start)[0]
@@ -39,7 +37,7 @@ def place(compiled: Compiled, instances: Sequence[Instance]) -> tuple[list[Insta
 
 
 def judge(cost: Mapping[str, Any]) -> list[str]:
-    """The flags for what `place` has found."""
+    """A flag if placing took too long. `cost`: what `place` returned."""
     place_s, copy_s = cost["place_busy_s"], cost["copy_s"]
     if place_s <= TIMES * copy_s + NUMBER_S * cost["numbers"] + TENSOR_S * cost["tensors"] + FIXED_S:
         return []

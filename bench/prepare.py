@@ -1,4 +1,4 @@
-"""Makes a cell ready to be timed, in a child process of its own: imported, compiled, run cold and verified."""
+"""Makes cells ready to be timed, each in a child process of its own: imported, compiled, run cold and verified."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from bench.verifier import Verifier
 
 EMULATED = "the processor emulates the device: no time here is one of a device, and the row is not kept"
 
-Tell = Callable[[Cell, str, float], None]  # what a cell is at, and how much of its measuring is done, for the progress bar
+Tell = Callable[[Cell, str, float], None]  # for the progress bar: what a cell is doing, and what share of measuring it is done
 
 
 @dataclass
 class Prepared:
-    """A cell under way: its row as far as it is known, and its process."""
+    """A cell that is being measured: its row as far as it is known, and its process."""
 
     cell: Cell
     row: Record
@@ -36,13 +36,13 @@ class Prepared:
     verifier: Verifier
     minibatches: int = 0  # how many of the cell's mini-batches it is measured on; fewer than asked for if it is slow
     pass_s: float = 0.0  # seconds that running all of them once takes, as far as known
-    identity: str | None = None  # of its compiled model: the same for cells that run the same
+    identity: str | None = None  # of its compiled model: equal for cells that run the same program
 
 
 @dataclass
 class Begun:
-    """A cell's process that loads or has loaded. `error`: what came of it otherwise. `shared_s`: how long the template that it
-    was forked from took to load what all of them need."""
+    """A cell whose process is loading or has loaded. `error`: why that failed. `shared_s`: the seconds that its template took
+    to load what all cells need."""
 
     row: Record
     child: Child | None = None
@@ -63,9 +63,8 @@ class Begun:
 
 
 class Preparer:
-    """`begin` starts a cell's process, `ready` brings it to where it can be timed.
-
-    `cells` share their instances. `results` is the folder that the names of logs in the rows are relative to."""
+    """Prepares `cells`, which share their instances: `load` starts their processes, `begin` hands one out, `ready` compiles and
+    verifies it. `results`: the folder that the names of logs in the rows are relative to."""
 
     def __init__(self, cells: Sequence[Cell], measure: Measure, isolate: Isolate, results: Path, tell: Tell) -> None:
         self.cells = cells
@@ -79,11 +78,11 @@ class Preparer:
         self.oracle = Oracle(cells[0], self._oracle_child, self._processors)
 
     def load(self) -> None:
-        """Load the processes of all cells, side by side, as many at once as there are processors: importing takes long, and
-        nothing is timed yet but the imports themselves. The oracle's answers are out of reach by then."""
+        """Start the processes of all cells and have them import, as many at once as there are processors: importing takes long,
+        and nothing else is timed meanwhile. The oracle's answers are taken off the disk first."""
         self.oracle.take()
         for cell in self.cells:
-            self._template(cell)  # it imports while the rows are begun
+            self._template(cell)  # the template imports while the rows are begun
         for cell in self.cells:
             self._begun[cell.id] = Begun(record.begin(cell))
         loading: deque[Begun] = deque()
@@ -101,7 +100,7 @@ class Preparer:
             begun.wait()
 
     def begin(self, cell: Cell) -> tuple[Record, Child, Verifier]:
-        """The row, the process and the verifier of `cell`."""
+        """The row, the process and the verifier of `cell`. Raises the error of a process that could not be started."""
         begun = self._begun[cell.id]
         if begun.error is not None and begun.child is None:
             raise begun.error
@@ -122,12 +121,12 @@ class Preparer:
         begun.child.send("load", cell=parts | plain)
 
     def ready(self, prepared: Prepared) -> None:
-        """Compile, run cold, verify every instance. Raises `Ended` where the cell ends here."""
+        """Compile the cell, run it cold and verify every instance. Raises `Ended`, or the error of loading its process."""
         cell, child, row = prepared.cell, prepared.child, prepared.row
         error = self._begun[cell.id].error
         if error is not None:
             raise error
-        child.limit_memory(int(limits(self.isolate)["memory_bytes"]))  # what is free now that others are ready
+        child.limit_memory(int(limits(self.isolate)["memory_bytes"]))  # less is free now that other cells are ready
         row["limits"]["memory_bytes"] = child.memory_bytes
         self.tell(cell, "compiling", 0)
         opened = child.ask("open")
@@ -150,7 +149,7 @@ class Preparer:
         prepared.pass_s = checked["pass_s"]
 
     def close(self) -> None:
-        """End the processes that are still there, and then let the answers be read again."""
+        """End all processes, and then write the oracle's answers to disk again."""
         for begun in self._begun.values():
             if begun.child is not None:
                 begun.child.kill()
@@ -161,7 +160,7 @@ class Preparer:
         self.oracle.give_back()
 
     def _template(self, cell: Cell) -> Template:
-        """The process to fork those of cells with this environment from."""
+        """The process from which the processes of all cells with the environment of `cell` are forked, started on first use."""
         variables = environment(cell.threads, cell.env)
         key = json.dumps(variables, sort_keys=True)
         if key not in self._templates:
@@ -184,13 +183,13 @@ class Preparer:
         )
 
     def _oracle_child(self) -> Child:
-        """Nothing that is stored is timed while it works, so it may use the whole machine."""
+        """A child for the oracle. Nothing that is stored is timed while it works, so it may use the whole machine."""
         cell = self.cells[0]
         return self._child(cell, self._log(f"oracle-{cell.workload.name}-{cell.size}"))
 
     def _log(self, name: str) -> Path:
-        """In the results; where those cannot be written to, which a run that is not stored need not mind, in a temporary
-        folder."""
+        """The path of a log: in the results, or in a temporary folder where the results cannot be written to, as is possible in
+        a run that stores no rows."""
         folder = self.results / machine.name() / "logs"
         try:
             folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""What is going on, on standard error: a bar per cell on a terminal, else a line per finished cell."""
+"""Shows progress on standard error: a bar for each cell on a terminal, else a line for each finished cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One row of the results."""
+"""One row of the results: how it begins, whether a stored one can be used, and what its cell is called."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SAMPLES = ("samples_s", "sample_minibatch", "sample_round", "sample_pass")
 
 
 def begin(cell: Cell) -> Record:
-    """What is known before anything has run."""
+    """A new row for `cell`, with what is known before anything has run."""
     return {
         "id": cell.id,
         "source": cell.source,
@@ -77,11 +77,11 @@ def begin(cell: Cell) -> Record:
 
 
 def whole(row: Record) -> bool:
-    """Can a stored row be used? One that was damaged, or written by a version of the harness that kept less, cannot: its cell
-    is measured again."""
+    """Whether a stored row can be used. A damaged row, or one of an older harness that stored less, cannot: its cell is
+    measured again."""
     if not all(isinstance(row.get(key), kind) for key, kind in KINDS.items()) or row["status"] not in set(Status):
         return False
-    if row.get("emulated"):  # the store takes none: somebody has put it there by hand
+    if row.get("emulated"):  # `Store.append` refuses such rows, so this one was added by hand
         return False
     if not {"deadline_s", "memory_bytes"} <= set(row["limits"]):
         return False
@@ -94,7 +94,7 @@ def whole(row: Record) -> bool:
 
 
 def title(cell: Cell, with_backend: bool = True) -> str:
-    """A cell in a few words."""
+    """A cell in a few words, for the user: workload, size, batch size, threads, device, seed and options that are set."""
     options = ", ".join(f"{k}={v}" for k, v in cell.workload.canonical_options().items() if v is not None)
     threads = "1 thread" if cell.threads == 1 else f"{cell.threads} threads"
     text = f"{cell.workload.name} {cell.size}, batch {cell.batch_size}, {threads}, {cell.device}, seed {cell.seed}"
@@ -103,7 +103,7 @@ def title(cell: Cell, with_backend: bool = True) -> str:
 
 
 def label(cell: Cell) -> str:
-    """The backend and those of its options that are not as usual."""
+    """The name of the backend, and those of its options that differ from their defaults."""
     usual = default_options(cell)
     changed = [f"{k}={v}" for k, v in cell.backend.options.items() if usual.get(k) != v]
     return " ".join([cell.backend.name, *changed])

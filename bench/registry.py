@@ -16,7 +16,7 @@ CONF = Path(__file__).resolve().parent.parent / "conf"
 
 
 class ConfigError(Exception):
-    """What the user asked for is not a thing that can be asked for."""
+    """What the user asked for is not possible; the message says why."""
 
 
 def names(group: str) -> list[str]:
@@ -25,7 +25,7 @@ def names(group: str) -> list[str]:
 
 
 def part(kind: str, name: str, settings: Mapping[str, Any]) -> Part:
-    """A workload or backend from its YAML and the overrides, its options checked against the class's own parameters."""
+    """A workload or backend from its YAML with overrides. Raises ConfigError if they do not fit its class's parameters."""
     options = dict(settings)
     target = options.pop("_target_", None)
     if not isinstance(target, str):
@@ -33,12 +33,12 @@ def part(kind: str, name: str, settings: Mapping[str, Any]) -> Part:
     try:
         cls = resolve(target)
     except ImportError:
-        return Part(name, target, options)  # the cell fails, with the reason
+        return Part(name, target, options)  # its cell will fail, with the reason
     return Part(name, target, conform(cls, options, where=f"{kind}.{name}" if kind == "backend" else kind))
 
 
 def conform(cls: type, options: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """`options` with the defaults of `cls.__init__` filled in; an unknown name or a wrong type is an error."""
+    """`options` with the defaults of `cls.__init__` filled in. Raises ConfigError for an unknown name or a wrong type."""
     schema = parameters(cls)
     for key in options:
         if key not in schema:
@@ -58,7 +58,7 @@ def conform(cls: type, options: Mapping[str, Any], where: str) -> dict[str, Any]
 
 
 def parameters(cls: type) -> dict[str, inspect.Parameter]:
-    """The options of a workload or backend class: its constructor's parameters but for `self` and `target`."""
+    """The options of a workload or backend class: the parameters of its constructor, except `self` and `target`."""
     found = inspect.signature(inspect.getattr_static(cls, "__init__")).parameters.values()
     skip = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
     return {p.name: p for p in found if p.name not in ("self", "target") and p.kind not in skip}

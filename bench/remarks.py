@@ -1,4 +1,4 @@
-"""Remarks about several rows that say the same are one line."""
+"""Merges remarks that say the same about several rows into one line."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from bench.campaign import Row
 from bench.record import label
 
-NUMBER = re.compile(r"(?<![\w.=/:-])\d[\d,]*(?:\.\d+)?(?![\w:/-])")  # one that is measured, not part of a name, date or path
+NUMBER = re.compile(r"(?<![\w.=/:-])\d[\d,]*(?:\.\d+)?(?![\w:/-])")  # a measured one, not part of a name, date or path
 
 
 def merged(said: Sequence[tuple[Row, str]], rows: Sequence[Row]) -> list[str]:
-    """`said`: what there is to say of which row. What is said of several rows in the same words, though perhaps with other
-    numbers, is one line, with the least and the largest number; where it holds for all variants of a backend, these are not
-    listed."""
+    """The lines for the remarks `said`, each a row with a text. Texts that differ only in their numbers become one line that
+    names their rows and has the least and the largest number. A backend of which all variants in `rows` are meant is named
+    once."""
     texts: dict[str, list[tuple[Row, str]]] = {}
     for row, text in said:
         texts.setdefault(NUMBER.sub("#", text), []).append((row, text))
@@ -33,7 +33,7 @@ def _names(chosen: Sequence[Row], rows: Sequence[Row]) -> str:
 
 
 def _ranges(texts: Sequence[str]) -> str:
-    """The first text, in place of each number the range of it over all."""
+    """The first text, with each number replaced by its range over all texts."""
     found = [NUMBER.findall(text) for text in texts]
     columns = iter(list(zip(*found, strict=True)))
 

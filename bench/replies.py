@@ -1,4 +1,4 @@
-"""What a child may answer. The harness believes no reply it has not checked: a backend shares the process that writes them."""
+"""Checks the replies of a cell's process. None is used unchecked, because a backend runs in the process that writes them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST = 64 << 20  # bytes of a reply
 
 
 class Unreadable(Exception):
-    """A reply that is not one; the message says what is wrong with it."""
+    """A reply is malformed; the message says what is wrong with it."""
 
 
 Check = Callable[[Any], bool]
@@ -86,7 +86,7 @@ SCHEMAS: Mapping[str, Mapping[str, Check]] = {
 
 
 def parse(line: bytes, do: str) -> dict[str, Any]:
-    """The reply to the request `do`. Raises Unreadable. Numbers that are not finite become None."""
+    """The checked reply to the request `do`. Numbers in it that are not finite become None. Raises Unreadable."""
     try:
         reply = json.loads(line.decode(), parse_constant=lambda name: None)
     except (ValueError, RecursionError) as error:

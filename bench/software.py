@@ -1,7 +1,7 @@
-"""The software that a cell's numbers depend on: with the sources' hash, what makes a stored row stale when it changes.
+"""The versions of the software that a cell's numbers depend on. A stored row is stale when they or its sources change.
 
-A backend names the packages its numbers rest on in the class attribute `packages`, and the programs it compiles with in
-`programs`. The kernel of the system is not in it: it changes too often to measure everything again.
+A backend names the packages that its numbers depend on in the class attribute `packages`, and the programs it compiles with in
+`programs`. The kernel of the operating system does not count: it changes too often to measure everything again.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ MEASURING = (
     "worker",
 )
 """The modules of the harness that decide what is timed and how."""
-ALWAYS = ("numpy", "torch")  # instances and parameters of every workload
+ALWAYS = ("numpy", "torch")  # make the instances and parameters of every workload
 
 
 def software(cell: Cell) -> dict[str, str]:
-    """Name to version, of what can change a number of this cell beside the sources of workload and backend."""
+    """Versions by name of all that can change a number of this cell, besides the sources of its workload and backend."""
     found = {"python": platform.python_version(), "bench": harness()}
     try:
         backend: type | None = resolve(cell.backend.target)
@@ -53,7 +53,7 @@ def software(cell: Cell) -> dict[str, str]:
 
 
 def changes(then: Mapping[str, str] | None, now: Mapping[str, str]) -> list[str]:
-    """What is other than it was, as in `torch 2.12 -> 2.13`."""
+    """The differences between two results of `software`, as in `torch 2.12 -> 2.13`. `then` is None for an old row without."""
     if then is None:
         return ["measured before rows told their software"]
     names = [name for name in {**now, **then} if then.get(name) != now.get(name)]
@@ -62,7 +62,7 @@ def changes(then: Mapping[str, str] | None, now: Mapping[str, str]) -> list[str]
 
 @cache
 def harness() -> str:
-    """Hash of the sources that measure."""
+    """A hash of the sources in `MEASURING`."""
     folder = Path(__file__).parent
     return sources.digest(folder / f"{name}.py" for name in MEASURING)[:8]
 
@@ -77,7 +77,7 @@ def version(package: str) -> str:
 
 @cache
 def program_version(program: str) -> str:
-    """The first line of what it says of itself."""
+    """The first line that the program prints for `--version`; "none" where it cannot be run."""
     if shutil.which(program) is None:
         return "none"
     try:

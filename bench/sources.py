@@ -1,9 +1,9 @@
 """The sources that a cell's numbers depend on: when they change, its stored row is stale.
 
-What cannot change a number does not count. Of a text only what is compiled counts, so that comments and docstrings may be
-written anew; of a folder neither tests nor what is run beside measurements (`ASIDE`), nor what only another device runs,
-which lies in folders of that device's name. A backend that runs code of another package names it in its class attribute
-`uses`, as in `uses = ("backends.pytorch",)`: a package with all of its folder, or a single module.
+What cannot change a number does not count. In a file, comments and docstrings do not count; in a folder, neither do tests and
+other folders of code that no cell runs (`ASIDE`), nor the folders named after another device than the cell's. A backend that
+runs code of another package names it in its class attribute `uses`, as in `uses = ("backends.pytorch",)`: a package with its
+whole folder, or a single module.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from bench.targets import place, resolve
 SUFFIXES = frozenset({".py", ".pyx", ".c", ".cc", ".cpp", ".h", ".hpp", ".cu", ".cuh"})
 ASIDE = frozenset({"tests", "benchmarks", "walkthrough", "__pycache__"})
 DEVICES = frozenset({"cpu", "cuda"})
-HOST = "cpu"  # part of every run, whichever the device
-LONGEST = 8192  # hashes that are kept, the newest ones
+HOST = "cpu"  # this device's folders are part of every run, whichever device the cell has
+LONGEST = 8192  # how many hashes are kept, the newest ones
 WORDS = re.compile(
     r"""(?P<comment>//(?:\\\n|[^\n])*|/\*.*?\*/)            # to the end of the line, which may be continued, or to the mark
       | R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"         # a raw string: nothing in it begins a comment
@@ -34,7 +34,7 @@ WORDS = re.compile(
 
 
 def backend_files(target: str, device: str) -> list[Path]:
-    """Of the backend's own folder and of what it uses."""
+    """The source files in the backend's own folder and of what it names in `uses`. `target`: the dotted name of its class."""
     try:
         uses = tuple(getattr(resolve(target), "uses", ()))
     except ImportError:
@@ -44,7 +44,7 @@ def backend_files(target: str, device: str) -> list[Path]:
 
 
 def workload_files(target: str) -> list[Path]:
-    """Of the workload's own folder, and the modules beside it that every workload may use."""
+    """The source files in the workload's own folder, and the modules beside that folder, which every workload may use."""
     folder = _folder(target)
     shared = [] if folder is None else [p for p in folder.parent.glob("*.py") if p.stem not in ("__init__", "oracle")]
     contract = Path(__file__).with_name("contract.py")
@@ -52,7 +52,7 @@ def workload_files(target: str) -> list[Path]:
 
 
 def digest(files: Iterable[Path]) -> str:
-    """Over the paths as imported and what counts of the contents, whatever the order and the place of the checkout."""
+    """A hash of the files' paths in the project and of what `compiled` keeps of their contents, in whatever order they come."""
     root = Path(__file__).parent.parent
     whole = hashlib.sha256()
     known = _known(cache_folder() / "sources.json")
@@ -84,8 +84,8 @@ def _folder_files(folder: Path | None, device: str) -> list[Path]:
 
 
 class _Known:
-    """What counts of a file, as a hash, known by the hash of all of it: to parse every source anew takes seconds. It is kept in
-    the cache folder; where it cannot be read or written it is worked out again."""
+    """A table on disk from the hash of a file to the hash of what `compiled` keeps of it, because parsing every source takes
+    seconds. Where it cannot be read or written the hashes are computed again."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -131,7 +131,7 @@ def _read(path: Path) -> dict[str, str]:
 
 
 def compiled(text: str, suffix: str) -> str:
-    """What counts of a source: the same for two texts that differ in comments, docstrings and the layout of Python."""
+    """What counts of a source: equal for two texts that differ only in comments, docstrings or the layout of Python."""
     if suffix != ".py":
         return WORDS.sub(lambda word: " " if word["comment"] else word[0], text)
     try:

@@ -1,4 +1,4 @@
-"""What can become of a cell, and of a whole invocation: closed vocabularies."""
+"""The closed lists of outcomes: of a cell (`Status`) and of a whole invocation (`Exit`)."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Exit(IntEnum):
     FAILED = 1
     CONFIG = 2
     WRONG = 3
-    NOTHING = 4  # no cell measured, now or earlier: a gate must not pass on it
+    NOTHING = 4  # no cell was measured, now or earlier, which a script must not take for success
     CRASHED = 70  # a mistake of the harness itself, outside of any cell
-    CUT = 5  # `limit.wall_s` came before the end; the same command goes on from here
+    CUT = 5  # the time `limit.wall_s` was up before the end; the same command continues from there
 
 
 def exit_code(statuses: Iterable[str], cut: bool) -> Exit:
-    """The worst of it first."""
+    """The exit code for the worst of the statuses. `cut`: the time limit ended the invocation."""
     seen = set(statuses)
     if Status.WRONG in seen:
         return Exit.WRONG

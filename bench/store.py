@@ -56,11 +56,11 @@ class Store:
         return list(self._history.get(cell_id, ()))
 
     def reread(self) -> None:
-        """Others may have added rows."""
+        """Forget the rows that were read, because other processes may have added some."""
         self._history = None
 
     def open(self) -> None:
-        """Ready for rows, or OSError: the folder can be made, written to, and has room for rows."""
+        """Make the folder and the file, and check that there is room for rows. Raises OSError where rows cannot be stored."""
         self.folder.mkdir(parents=True, exist_ok=True)
         os.close(os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644))
         with tempfile.NamedTemporaryFile(dir=self.folder, prefix=".room-") as scratch:
@@ -69,7 +69,7 @@ class Store:
             os.fsync(scratch.fileno())
 
     def append(self, record: Record) -> None:
-        """Raises ValueError for a row of an emulated device: whoever reads rows takes its times for measurements."""
+        """Append a row. Raises OSError if it cannot be written whole, and ValueError for a row of an emulated device."""
         if record.get("emulated"):
             raise ValueError("the row of an emulated device is not kept")
         line = json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
@@ -82,7 +82,7 @@ class Store:
                 line = b"\n" + line
             try:
                 written = os.write(descriptor, line)
-                if written != len(line):  # then the disk was full in the middle of it; trying the rest says so
+                if written != len(line):  # the disk is full, probably: writing the rest raises the error that says so
                     os.write(descriptor, line[written:])
                     raise OSError(errno.EIO, "only a part of the row was written")
                 os.fsync(descriptor)
@@ -95,7 +95,7 @@ class Store:
             self._history.setdefault(record["id"], []).append(record)
 
     def describe_machine(self, hardware: Mapping[str, Any], environment: str, details: Mapping[str, Any]) -> None:
-        """Keep `machine.json`: the hardware once, and every software environment that a record names."""
+        """Update `machine.json`, which has the hardware and, by its hash, every software environment that a record names."""
         path = self.folder / "machine.json"
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / ".lock").open("w") as lock:
@@ -110,7 +110,7 @@ class Store:
 
 
 def _description(path: Path) -> dict[str, Any]:
-    """What `machine.json` says; nothing where it is missing. A damaged one is set aside, and standard error says so."""
+    """The content of `machine.json`; without environments if it is missing. A damaged file is renamed, with a message."""
     try:
         known = json.loads(path.read_bytes())
         if isinstance(known, dict) and isinstance(known.get("environments"), dict):

@@ -1,4 +1,4 @@
-"""Names on the command line that do not exist, refused before Hydra does it in ten lines and with the advice to add a `+`."""
+"""Refuses names on the command line that do not exist, in one line; Hydra takes ten, and advises to add a `+`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from bench.registry import names
 
 SECTIONS = {"measure": Measure, "isolate": Isolate, "limit": Limit}
 GROUPS = ("workload", "measure", "isolate", "experiment", "extent")  # one choice each; `backend` is a list of choices
-SWEEPS = ("experiment", "extent")  # bring a sweep with them
-COMPLETION = ("--shell-completion", "-sc")  # what follows is for Hydra alone
-ELSEWHERE = ("--config-dir", "-cd", "--config-path", "-cp", "--config-name", "-cn")  # then there may be other choices
+SWEEPS = ("experiment", "extent")  # groups whose choices contain a sweep
+COMPLETION = ("--shell-completion", "-sc")  # options after which the arguments are for Hydra alone
+ELSEWHERE = ("--config-dir", "-cd", "--config-path", "-cp", "--config-name", "-cn")  # options that may add other choices
 
 
 def refusal(arguments: Sequence[str]) -> str | None:
-    """Why these arguments cannot be meant, or None. What is not judged here is left to Hydra."""
+    """Why the arguments are refused, with the nearest name there is, or None. What is not checked here is left to Hydra."""
     if any(argument in COMPLETION for argument in arguments):
         return None
     keys = [field.name for field in fields(Config)]

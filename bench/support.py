@@ -1,9 +1,9 @@
-"""Which backend runs which workload here: what is known of it is kept, so that `bench.list` answers at once.
+"""An index on disk of which backend runs which workload on this machine, so that `bench.list` answers at once.
 
-An entry is known under what it depends on: the sources of both, the software they rest on, the device, and the modules that
-are installed. A run adds to it what it has learned; `bench.list` asks only for what is not known. Each is kept a second time as
-what was last found of a backend, a workload and a device: when sources have changed, that is the answer until somebody asks
-anew, since hardly any change makes a system run what it did not run before. That something is not installed is no such answer.
+Runs add answers, and `bench.list` asks for those that are missing. Each answer has two keys. The first (`key`) covers all that
+it depends on: the sources of both, their software, the device and the installed packages. The second (`question`) names only
+the backend, the workload and the device: its answer is shown when sources have changed, until somebody asks anew, since few
+changes make a system run what it did not run before. That something is not installed is kept under the first key only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bench.cell import Cell, Part
 from bench.software import software
 from bench.status import Status
 
-LONGEST = 4096  # entries that are kept, the newest ones
+LONGEST = 4096  # how many entries are kept, the newest ones
 HOLES = (Status.UNSUPPORTED, Status.UNAVAILABLE)
 
 
@@ -34,12 +34,12 @@ def key(backend: Part, workload: Part, device: str) -> str:
 
 
 def question(backend: Part, workload: Part, device: str) -> str:
-    """The key of what was last found, whichever sources and software there were."""
+    """The key of the last answer for a backend, workload and device, whatever their sources and software were."""
     return json.dumps([backend.name, backend.canonical_options(), workload.name, workload.canonical_options(), device])
 
 
 class Index:
-    """Reasons by key: None where it runs."""
+    """The answers by key: None where the backend runs the workload, else the reason why it does not."""
 
     def __init__(self) -> None:
         self._new: dict[str, str | None] = {}
@@ -52,14 +52,14 @@ class Index:
         return self._new[key] if key in self._new else self._known[key]
 
     def learn(self, key: str, reason: str | None, question: str = "") -> None:
-        """That something failed is not kept: it may be mended by the next time, without a change of the sources."""
+        """Add an answer, under `question` too if given. Failures are not kept: they may go away without a change of sources."""
         if reason is None or reason.startswith(tuple(f"{hole}:" for hole in HOLES)):
             self._new[key] = reason
         if question and (reason is None or reason.startswith(f"{Status.UNSUPPORTED}:")):
             self._new[question] = reason
 
     def keep(self) -> None:
-        """In the first folder that takes it. What others have added meanwhile stays."""
+        """Write the new answers to the first folder that can be written to; what other processes added meanwhile stays."""
         if not self._new:
             return
         for path in _paths():
@@ -77,7 +77,7 @@ class Index:
 
 
 def learn(index: Index, cell: Cell, status: str, why: str | None) -> None:
-    """From the outcome of a cell. Options other than the usual ones are entries of their own, which nobody asks for."""
+    """Add what the outcome of a cell says. For unusual options this makes an entry that `bench.list` does not look up."""
     if status in HOLES or status == Status.OK:
         asked = (cell.backend, cell.workload, cell.device)
         index.learn(key(*asked), None if status == Status.OK else f"{status}: {why}", question(*asked))

@@ -22,20 +22,20 @@ from bench.status import Status
 
 REFERENCE = "dynet"  # the system this field compares itself with
 UNBATCHED = 3  # operators named below the table
-TOO_FEW = "too few"  # rounds for an interval
-APART = "apart"  # not measured together
+TOO_FEW = "too few"  # there are too few rounds for an interval
+APART = "apart"  # the two systems were not measured together
 
 
-NARROW = 8  # characters of a head that must not be folded
-LONG = 10  # characters of an option that stands on one line with its value
+NARROW = 8  # so many characters of a heading must not be folded
+LONG = 10  # an option with its value that has more characters is broken into two lines
 
 Cell = Callable[[Column], str | None]
-Section = Sequence[tuple[str, Cell]]  # lines that stand together: what they are called and what they say of a system
+Section = Sequence[tuple[str, Cell]]  # lines that belong together: their names, and what they say of a system
 
 
 def show(rows: Sequence[Row], console: Console, results: Path | None = None) -> None:
-    """One table for one group of cells, and below it what did not fit or did not work. Where a line has no room for all
-    systems, there are several, and before them one with a line for each system. `results`: where logs lie that rows name."""
+    """Print the table of one group of cells, and remarks below it. If a column for every system would be too wide, there are
+    several tables, and first an overview with a line for each system. `results`: the folder that logs are relative to."""
     if not rows:
         return
     found = columns.columns(rows)
@@ -53,7 +53,7 @@ def show(rows: Sequence[Row], console: Console, results: Path | None = None) -> 
 
 
 def _blocks(shown: Sequence[Column], sections: Sequence[Section], width: int) -> list[list[int]]:
-    """The columns of each table, by number, so that none has to break a number. A long name may be folded."""
+    """The numbers of the columns of each table, such that no table has to break a number. A long name may be folded."""
     names = max(len(name) for section in sections for name, _ in section)
     now = datetime.now(UTC)
     widths = []
@@ -70,13 +70,13 @@ def _blocks(shown: Sequence[Column], sections: Sequence[Section], width: int) ->
 
 
 def _head(column: Column, now: datetime) -> str:
-    """A long option has its value on a line of its own."""
+    """The heading of a column, in which a long option has its value on a line of its own."""
     lines = column.head(now).split("\n")
     return "\n".join(line.replace("=", "=\n", 1) if len(line) > LONG else line for line in lines)
 
 
 def _overview(shown: Sequence[Column]) -> Table:
-    """A line for each system: what is compared first."""
+    """A table with a line for each system: its latency, and how many times faster it is."""
     table = Table(header_style="bold", box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column("", no_wrap=True)
     found = references(shown)
@@ -98,7 +98,7 @@ def _table(shown: Sequence[Column], sections: Sequence[Section]) -> Table:
     for section in sections:
         for name, cell in section:
             values = [cell(column) for column in shown]
-            if any(value is not None for value in values):  # a line that nobody fills is left out
+            if any(value is not None for value in values):  # a line without any value is left out
                 table.add_row(name, *("" if value is None else escape(value) for value in values))
         table.add_section()
     return table
@@ -138,7 +138,7 @@ def _sections(shown: Sequence[Column], same_work: Mapping[str, Column]) -> list[
 
 
 def _latency(shown: Sequence[Column], same_work: Mapping[str, Column]) -> list[tuple[str, Cell]]:
-    """`same_work`: the variants to compare a second time, without what some do while loading; empty if there is no need."""
+    """The lines about latency and ratios. `same_work`: by backend the variant without load-time work, to be compared too."""
     lines: list[tuple[str, Cell]] = [
         ("latency ms, steady", lambda c: _number(c.summary.median * 1e3)),
         ("  95 % interval", lambda c: _width(c.summary.relative_half_width)),
@@ -173,7 +173,7 @@ def references(shown: Sequence[Column]) -> list[Column]:
 
 
 def _times_faster(reference: Column, instead: Mapping[str, Column] | None = None) -> Cell:
-    """`instead`: of each backend the variant that stands for it in this line; of a backend that is not in it there is none."""
+    """The cells of a line with ratios. `instead`: by backend the variant to compare in place of the column; none if missing."""
 
     def cell(column: Column) -> str | None:
         chosen = column if instead is None else instead.get(column.name)
@@ -195,7 +195,7 @@ def _times_faster_interval(reference: Column, instead: Mapping[str, Column] | No
 
 
 def _no_significance(reference: Column) -> Cell:
-    """Filled in only where the interval holds 1, so the line is there when it has something to say."""
+    """The cells of a line that says "no" where the interval of the ratio contains 1; elsewhere they are empty."""
 
     def cell(column: Column) -> str | None:
         ratio = columns.ratio(reference, column)
@@ -213,7 +213,7 @@ def _times_faster_resumed(reference: Column) -> Cell:
 
 
 def _rest(column: Column) -> str | None:
-    """What is left of the latency when all that the backend accounts for is taken off."""
+    """The milliseconds of the latency that are in none of the backend's phases."""
     known = column.row.record["breakdown"].values()
     return _number(round(column.summary.median * 1e3 - sum(known), 3)) if known else None
 
@@ -278,7 +278,7 @@ def _notes(rows: Sequence[Row], found: Sequence[Column], shown: Sequence[Column]
 
 
 def _same_program(a: Column, b: Column) -> bool:
-    """Two variants that were compiled to the same program, and measured once."""
+    """Whether two variants were compiled to the same program, which was measured once for both."""
     first, second = (each.row.record.get("same_as", each.row.cell.id) for each in (a, b))
     return bool(first == second and columns.together(a, b))
 
@@ -289,7 +289,7 @@ def _log(row: Row, results: Path | None) -> str:
 
 
 def _close(column: Column, others: Sequence[Column]) -> str:
-    """What to know of the choice among variants: it is made by the samples that are then shown."""
+    """A warning if variants are not significantly slower than the one that was chosen by the very samples that are shown."""
     near = []
     for other in others:
         ratio = columns.ratio(other, column)
@@ -305,7 +305,7 @@ def _mebibytes(value: float | None) -> str | None:
 
 
 def _number(value: float | None) -> str | None:
-    """Four digits, as written by hand."""
+    """The number with four significant digits, without an exponent where that is possible; None stays None."""
     if value is None:
         return None
     if value != value:

@@ -1,4 +1,4 @@
-"""From a `_target_` of a configuration to its class, and to the folder of its module."""
+"""Finds the class that a `_target_` of a configuration names, and the file of a module."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def resolve(target: str) -> type:
-    """The class a `_target_` names. ImportError says why not."""
+    """The class that a `_target_` names. Raises ImportError if there is none."""
     module, _, name = target.rpartition(".")
     try:
         found = getattr(importlib.import_module(module), name)

@@ -1,12 +1,12 @@
-"""A process from which the cells' processes are forked: what they all import is imported once.
+"""A template process from which the cells' processes are forked, so that what all of them import is imported once.
 
 Importing torch takes seconds, and every cell needs it: the models' classes are torch modules. So one process with the cells'
-environment imports what the workload's `load` imports, runs nothing, and is forked for each cell. No backend's code ever
-runs in it, so a cell finds what it would find in a process of its own. Where a library keeps threads over a fork, which then
-would be missing, the template says so and each cell gets a fresh process instead.
+environment imports what the workload's `load` imports, and is forked for each cell. No backend's code ever runs in it, so a
+cell finds the same state as in a new process. If a library has threads that it does not end before a fork, they would be
+missing in the cells; the template then refuses to fork, and each cell gets a new process instead.
 
-A cell's process is forked twice: its first parent ends at once, so that the process that measures, which adopts orphans,
-becomes its parent and learns how it ends.
+The template forks twice for each cell, and the process in between ends at once: template -> in between -> cell. So the process
+that measures, which adopts orphans, becomes the parent of the cell's process and learns how it ends.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Any
 from bench.family import die_with
 
 LONGEST = 1 << 16  # bytes of a message
-PATIENCE_S = 600.0  # with the imports
+PATIENCE_S = 600.0  # how long to wait for the imports
 LOOK_S = 0.0005
 
 
@@ -37,7 +37,7 @@ class Lost(Exception):
 
 
 class Adopted:
-    """A process that another one has forked and this one has adopted: what `subprocess.Popen` is to one that it started."""
+    """A process that another one forked and this one adopted. It has those methods of `subprocess.Popen` that are needed."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
@@ -48,14 +48,14 @@ class Adopted:
         if self.returncode is None:
             try:
                 pid, status = os.waitpid(self.pid, os.WNOHANG)
-            except ChildProcessError:  # somebody else has waited for it
+            except ChildProcessError:  # other code of this process has waited for it
                 pid, status = self.pid, 0
             if pid:
                 self.returncode = os.waitstatus_to_exitcode(status)
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        """Raises `subprocess.TimeoutExpired` as `Popen` does."""
+        """Wait for the end and return the exit code. Raises `subprocess.TimeoutExpired` after `timeout` seconds."""
         until = None if timeout is None else monotonic() + timeout
         while (code := self.poll()) is None:
             if until is not None and monotonic() >= until:
@@ -65,12 +65,11 @@ class Adopted:
 
 
 class Template:
-    """Starts at once and imports; `fork` waits for that. `load_s`: how long the imports took, known after the first fork.
-
-    This process must adopt orphans (`family.adopting`)."""
+    """The template, as the process that measures sees it. It starts at once and imports; `fork` waits for that. `load_s`: the
+    seconds that the imports took, known after the first fork. The calling process must adopt orphans (`family.adopting`)."""
 
     def __init__(self, environment: Mapping[str, str], workload: Mapping[str, Any]) -> None:
-        """`environment`: all variables of the cells' processes. `workload`: its target and options."""
+        """`environment`: all variables of the cells' processes except their tokens. `workload`: its target and options."""
         self.load_s = 0.0
         self._connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._connection.settimeout(PATIENCE_S)
@@ -86,9 +85,9 @@ class Template:
             )
 
     def fork(self, log: int, token: Mapping[str, str], arguments: Sequence[str], descriptors: Sequence[int]) -> Adopted:
-        """A new process with a session of its own, whose output goes to the descriptor `log` and which has the variables
-        `token` beside the template's. It runs `worker.main` with `arguments`, after which the new numbers of `descriptors` are
-        given. Raises Lost."""
+        """Fork a process with a session of its own, whose output goes to the descriptor `log` and whose environment has the
+        variables of `token` too. It runs `worker.main` with `arguments`, followed by the numbers that `descriptors` have in the
+        new process. Raises Lost."""
         request = json.dumps({"token": dict(token), "arguments": list(arguments)}).encode()
         try:
             socket.send_fds(self._connection, [request], [log, *descriptors])
@@ -140,7 +139,7 @@ def main() -> None:
 
 
 def _load(workload: Mapping[str, Any]) -> None:
-    """Import the worker and what the workload needs. What fails here fails in the cell again, which then says so."""
+    """Import the worker and what the workload needs. An error is not reported: it comes again in the cell, which reports it."""
     from bench.targets import resolve
 
     importlib.import_module("bench.worker")
@@ -153,8 +152,8 @@ def _load(workload: Mapping[str, Any]) -> None:
 
 
 def _cannot_fork() -> str | None:
-    """Threads are not there in a forked process. Libraries that know this end theirs before a fork and start them again when
-    they are needed, as OpenBLAS does; so a first process is forked, and then threads are counted."""
+    """Why this process cannot be forked, or None: the forked process would lack threads. Some libraries, as OpenBLAS, end
+    theirs before a fork and start them again when needed, so threads are counted after a first fork."""
     pid = os.fork()
     if pid == 0:
         os._exit(0)
@@ -166,10 +165,10 @@ def _cannot_fork() -> str | None:
 def _become(
     request: Mapping[str, Any], descriptors: Sequence[int], connection: socket.socket, parent: int, load_s: float
 ) -> None:
-    """In the process of a cell, just forked: what `Popen` does for a fresh one, and then the worker."""
+    """Turn a process that was just forked into that of a cell, as `Popen` does with a new one, and run the worker."""
     log, *rest = descriptors
     os.setsid()
-    while os.getppid() != parent:  # until the one that forked this has ended and `parent` has adopted it
+    while os.getppid() != parent:  # until the process in between has ended and `parent` has adopted this one
         if not Path(f"/proc/{parent}").exists():
             os._exit(1)
         sleep(LOOK_S)

@@ -1,4 +1,4 @@
-"""`python -m bench --help`: what it is, examples, and the options with their ranges."""
+"""The text of `python -m bench --help`: what the command does, examples, and the options with their ranges."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def text() -> str:
 
 
 def entry(name: str, meaning: str, indent: int = 22) -> Iterator[str]:
-    """A name and what it means, wrapped beside it."""
+    """The lines of an option: its name, and beside it what it means, wrapped."""
     lines = textwrap.wrap(meaning, WIDTH - indent, break_on_hyphens=False, break_long_words=False) or [""]
     yield f"  {name.ljust(indent - 2)}{lines[0]}" if len(name) < indent - 2 else f"  {name}"
     yield from (" " * indent + line for line in (lines[1:] if len(name) < indent - 2 else lines))
@@ -107,7 +107,7 @@ def _parameters(group: str, name: str) -> dict[str, tuple[Any, Any]]:
 
 
 def _range(hint: Any, default: Any) -> str:
-    """The choices of an option, the default first."""
+    """The choices of an option, the default first, as in "true|false"."""
     shown = _spell(default)
     choices = [each for each in _choices(hint) if each != shown]
     return "|".join([shown, *choices])

@@ -1,4 +1,4 @@
-"""Ranges of the settings, checked before anything runs. What is wrong is refused in one line that names the setting."""
+"""Checks the ranges of settings before anything runs. A ConfigError names the setting that is wrong, in one line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ZERO_ALLOWED = frozenset({"measure.warm_s", "limit.wall_s"})
 
 
 def check(settings: Any, section: str) -> None:
-    """Every number of a section (`measure`, `isolate`, `limit`) is finite and above zero, and no `min_` is above its `max_`."""
+    """Raise ConfigError unless all numbers of a section are finite and above zero (`ZERO_ALLOWED`: or zero), and min <= max."""
     for field in fields(settings):
         key, value = f"{section}.{field.name}", getattr(settings, field.name)
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -27,7 +27,7 @@ def check(settings: Any, section: str) -> None:
 
 
 def processors(text: str | None) -> list[int] | None:
-    """The processors of `isolate.cpus`, as in '0-3,8'. Those that this process may not use are refused."""
+    """The processors in `isolate.cpus`, as in '0-3,8'. Raises ConfigError for one that this process may not use."""
     if text is None:
         return None
     found: list[int] = []

@@ -1,4 +1,4 @@
-"""Compares what a cell's process hands over with the oracle's answers, in a process in which no backend runs."""
+"""Compares the outputs that a cell's process hands over with the oracle's answers, in the parent, where no backend runs."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from bench.verify import FEWER_BITS, Answer, Difference, Expected, Wrong
 
 
 class Verifier:
-    """Of one cell. `precision`: what it was asked to multiply in; `seen` is the largest difference so far."""
+    """Verifies the outputs of one cell. `precision`: that of its products as asked for; `seen`: the largest differences."""
 
     def __init__(self, reader: Reader, precision: str = "fp32") -> None:
         self.reader = reader
         self.precision = precision
         self.expected: dict[int, Expected] = {}
         self.seen = Difference()
-        self.allowances_ns: dict[int, float] = {}  # of a fetch, by mini-batch: judge.py
+        self.allowances_ns: dict[int, float] = {}  # by mini-batch, what a fetch may cost (bench/judge.py)
 
     def expect(self, minibatch: int, answers: Sequence[Answer]) -> None:
-        """`answers`: the oracle's, to each instance of a mini-batch."""
+        """Set the answers that outputs of `minibatch` are compared with: the oracle's, one for each instance."""
         self.expected[minibatch] = Expected(answers, self.precision)
         self.allowances_ns[minibatch] = judge.allowance_ns([answer.output for answer in answers])
 
     @property
     def fetch_s(self) -> float:
-        """What bringing the outputs of a mini-batch out may cost, apart from its share of the run."""
+        """The seconds that fetching the outputs of a mini-batch may cost, apart from a share of the run."""
         return median(self.allowances_ns.values()) / 1e9
 
     def check(self, handed: Sequence[Described], when: str) -> int:
-        """The number of instances verified. Raises `Ended` where an output is wrong; the memory is given back."""
+        """Verify outputs, free the shared memory, and return the number of instances. Raises `Ended` where one is wrong."""
         instances = 0
         done: set[str] = set()
         try:
             for described in handed:
                 key = json.dumps(described)
-                if key not in done:  # else the very same numbers again
+                if key not in done:  # equal descriptions refer to the same numbers in memory
                     done.add(key)
                     self._check(described, when)
                 instances += self.expected[int(described["minibatch"])].n
@@ -51,7 +51,7 @@ class Verifier:
         return instances
 
     def check_unseen(self, handed: Sequence[Described], answers: Sequence[Answer]) -> int:
-        """The outputs for instances that the cell had never seen, in the order of the answers; how many were verified."""
+        """Verify outputs for instances that the cell had never seen; returns their number. Raises `Ended` if one is wrong."""
         try:
             if len(handed) != len(answers):
                 raise Ended(Status.FAILED, f"{len(handed)} outputs for {len(answers)} instances")
@@ -65,8 +65,8 @@ class Verifier:
         return len(answers)
 
     def judge_precision(self, said: str) -> list[str]:
-        """A flag where fewer bits were asked for, or where the outputs were computed in fewer, as the backend itself `said`;
-        `Ended` where it did not."""
+        """A flag if the cell was asked to multiply in less than float32, or if its errors show that it did so and the backend
+        `said` so itself. Raises `Ended` if the errors show it and the backend did not say so."""
         if self.precision != "fp32":
             known = f", {self.seen.times_float32:.0f} times eager float32's" if self.seen.times_float32 else ""
             return [f"products in {self.precision}: outputs are off by {self.seen.relative:.1e} of the largest at most{known}"]
@@ -78,7 +78,7 @@ class Verifier:
         raise Ended(Status.WRONG, f"{found}: they were not computed in float32")
 
     def judge_fetches(self, fetches: Sequence[Sequence[Any]]) -> None:
-        """Raises `Ended` where some of the work was done by bringing the outputs out."""
+        """Raises `Ended` where work was done in fetching the outputs. `fetches`: the fields of one `clock.Fetch` each."""
         why = judge.work_in_fetch([Fetch(*each) for each in fetches], self.allowances_ns)
         if why is not None:
             raise Ended(Status.WRONG, why)

@@ -1,4 +1,4 @@
-"""Are the outputs right, and the inputs untouched? Against a float64 run of the workload's own model.
+"""Verifies outputs against those of the workload's own model in float64, and detects changed inputs.
 
 Tolerance, the same for every backend of a precision: an element of an output may differ from the oracle's by at most
 `RTOL * |oracle's element| + ATOL * (largest element of that instance's output)`. float32 rounds at 6e-8; the deepest workloads
@@ -6,8 +6,8 @@ Tolerance, the same for every backend of a precision: an element of an output ma
 an output by far more than one part in a thousand. An output that is an index is right if the oracle's score for it is within
 the same tolerance of its best score.
 
-That an output is near enough does not say that it was computed in float32. The oracle also runs the model in eager float32,
-and how far that is off is the measure: errors many times as large come from fewer bits, whatever the type of the last step.
+An output can be within tolerance without having been computed in float32. So the oracle also runs the model in eager float32,
+and outputs are compared with its errors: errors many times as large come from fewer bits, whatever the type of the last step.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ functions that differ between systems stay within a factor of ten. The bound lie
 TIE = 2e-5
 """Choices nearer than this (`Workload.margins`) may fall either way: ten times what eager float32 is off in such scores. It
 widens with the tolerance of a precision."""
-ROUNDING = 2.0**-24  # the least error that counts as eager float32's, relative to the largest element of an output
-HIGH = 0.9  # the quantile over a mini-batch's instances whose errors are compared: one that took another path does not matter
-LOW_BITS = np.uint32(0x1FFF)  # of a float32's fraction, those that float16, bfloat16 and TF32 do not have
-FEWEST_TELLING = 8  # elements, before their low bits say something
+ROUNDING = 2.0**-24  # eager float32's error counts as at least this, relative to the largest element of an output
+HIGH = 0.9  # the quantile of errors over instances that is compared, so that few which took another path do not matter
+LOW_BITS = np.uint32(0x1FFF)  # the bits of a float32's fraction that float16, bfloat16 and TF32 do not have
+FEWEST_TELLING = 8  # elements that are needed to judge by their low bits
 NO_INTEGERS = np.empty(0, np.int64)
 
 
 class Wrong(Exception):
-    """The outputs, or the inputs after the run, are not what they must be."""
+    """The outputs are wrong, or a run has changed its inputs."""
 
 
 class Answer(NamedTuple):
-    """Of the oracle to one instance. `scores`: behind an output that is an index. `float32_error`: how far the same model in
-    eager float32 is off, as `rms` tells; None where that is not known. `margins`: of a list of choices
-    (`Workload.margins`)."""
+    """The oracle's answer to one instance. `scores`: for an output of indices, what each index is the argmax of
+    (`Workload.scores`). `float32_error`: the error of the same model in eager float32, as `rms` gives it, if it is known.
+    `margins`: for an output that is a list of choices (`Workload.margins`)."""
 
     output: Any
     scores: Any = None
@@ -58,17 +58,17 @@ class Answer(NamedTuple):
 
 
 class Flat(NamedTuple):
-    """Outputs of a mini-batch as fresh arrays: nothing the backend does later can change them. The numbers keep the type
-    that the backend gave them: the copy is made between timed runs, where converting to float64 would take longer."""
+    """The outputs of a mini-batch, copied into one array of floats and one of integers, so that nothing the backend does later
+    can change them. The numbers keep their type: the copy is made between timed runs, where converting would take longer."""
 
-    shape: Any  # the nesting, with a list of equal arrays the same as the stacked array
+    shape: Any  # the nesting: a tuple for an array, a list for a list; a list of arrays of one shape counts as their stack
     floats: np.ndarray
     integers: np.ndarray
-    types: tuple[str, ...] = ()  # of the float arrays, as in "float32", before they were joined
+    types: tuple[str, ...] = ()  # the types of the float arrays before they were joined, as in "float32"
 
 
 class Difference(NamedTuple):
-    """The largest seen so far; `relative` is to the largest element of the instance's output."""
+    """The largest differences seen so far; `relative` is relative to the largest element of the instance's output."""
 
     n: int = 0
     absolute: float = 0.0
@@ -80,7 +80,7 @@ class Difference(NamedTuple):
 
 
 def flatten(outputs: Any) -> Flat:
-    if _uniform(outputs):  # by far the commonest case, and this runs between any two samples
+    if _uniform(outputs):  # a fast path for the commonest case, since this runs between any two samples
         types = (outputs[0].dtype.name,)
         return Flat((len(outputs), *outputs[0].shape), np.concatenate(outputs, axis=None), NO_INTEGERS, types)
     floats: list[np.ndarray] = []
@@ -110,7 +110,7 @@ def flatten(outputs: Any) -> Flat:
 
 
 def _uniform(outputs: Any) -> bool:
-    """A list of float arrays of one shape."""
+    """Whether the outputs are a list of float arrays of one shape and type."""
     if type(outputs) is not list or not outputs or type(outputs[0]) is not np.ndarray:
         return False
     shape, dtype = outputs[0].shape, outputs[0].dtype
@@ -121,11 +121,11 @@ def _uniform(outputs: Any) -> bool:
 
 
 class Expected:
-    """What a mini-batch must give. `check` is vectorised, because it runs on every timed sample."""
+    """The right outputs of a mini-batch. `check` is vectorised, because it runs on every timed sample."""
 
     def __init__(self, given: Sequence[tuple[Any, ...]], precision: str = "fp32") -> None:
-        """`given`: the oracle's answers to the instances of the mini-batch, each an `Answer` or its first parts. `precision`:
-        what products were asked for in, a name in `TOLERANCES`."""
+        """`given`: the oracle's answers to the instances of the mini-batch, each an `Answer` or its first fields. `precision`:
+        that in which products were asked for, a name in `TOLERANCES`."""
         self.precision = precision
         self.rtol, self.atol = TOLERANCES[precision]
         answers = [Answer(*each) for each in given]
@@ -153,7 +153,7 @@ class Expected:
             raise Wrong("the oracle's own output is not finite")
 
     def _scores(self, scores: Sequence[Any]) -> np.ndarray | None:
-        """[indices, classes], or None where indices must simply be equal."""
+        """The scores of all indices as an array [indices, classes], or None where indices must be equal to the oracle's."""
         if self.integers.size == 0 or any(s is None for s in scores):
             return None
         rows: list[np.ndarray] = []
@@ -174,7 +174,7 @@ class Expected:
 
     @staticmethod
     def _choices(answers: Sequence[Answer]) -> list[tuple[np.ndarray, np.ndarray]] | None:
-        """Of each instance the indices and their margins, or None where not all have them."""
+        """For each instance its indices and their margins, or None if not every answer has margins."""
         choices = []
         for answer in answers:
             if answer.margins is None:
@@ -196,7 +196,7 @@ class Expected:
         if self.floats.size:
             self._check_precision(got)
             difference = np.abs(got.floats.astype(np.float64) - self.floats)
-            bad = ~(difference <= self.tolerance)  # a NaN is bad
+            bad = ~(difference <= self.tolerance)  # written so that a NaN is bad
             if bad.any():
                 at = int(np.argmax(bad))
                 raise Wrong(
@@ -210,15 +210,15 @@ class Expected:
         return seen._replace(n=self.n)
 
     def _times_float32(self, relative: np.ndarray) -> float:
-        """How many times as far off the outputs are as eager float32's; 0 where that is not known."""
+        """How many times as large as eager float32's the errors of the outputs are; 0 where the latter are not known."""
         if self.float32_error is None:
             return 0.0
         errors = np.sqrt(np.add.reduceat(relative**2, self.starts) / self.counts)
         return _high(errors) / self.float32_error
 
     def _check_precision(self, got: Flat) -> None:
-        """Unless fewer bits are asked for, float32 is. Wider arrays are fine (a library may hand out Python's floats); numbers
-        that all end in zeros where the right ones do not were computed, or rounded, in fewer bits."""
+        """Raise Wrong if a cell in float32 gave numbers of fewer bits: arrays of a narrower type, or numbers whose lowest bits
+        are all zero where the right ones are not. Wider arrays are fine, since a library may give Python's floats."""
         if self.precision != "fp32":
             return
         narrow = [name for name in got.types if name not in ("float32", "float64")]
@@ -261,7 +261,7 @@ class Expected:
 
 
 def lengths(flat: Flat) -> list[int] | None:
-    """How long the lists of outputs are of which each is a list of indices; None for others."""
+    """The length of each output, where each output of the mini-batch is a list of indices; None for other outputs."""
     if flat.floats.size or isinstance(flat.shape, tuple) and len(flat.shape) != 2:
         return None
     if isinstance(flat.shape, tuple):
@@ -272,7 +272,7 @@ def lengths(flat: Flat) -> list[int] | None:
 
 
 def fingerprint(value: Any) -> str:
-    """A hash of an instance list down to its numbers, whatever array types it holds."""
+    """A hash of a list of instances, with all the numbers in its arrays and tensors."""
     digest = hashlib.sha256()
 
     def walk(item: Any) -> None:
@@ -328,7 +328,7 @@ def save(answers: Sequence[Answer]) -> bytes:
 
 
 def load(content: bytes) -> list[Answer]:
-    """What `save` has made bytes of."""
+    """The answers in the bytes that `save` returned."""
     with np.load(io.BytesIO(content)) as file:
         arrays = {name: file[name] for name in file.files}
 
@@ -352,7 +352,7 @@ def _scale(floats: np.ndarray) -> float:
 
 
 def digest(shape: Any) -> str:
-    """Of a nesting: two are the same if and only if their digests are."""
+    """A hash of a nesting (`Flat.shape`): equal for two nestings if and only if they are the same."""
     return hashlib.sha256(repr(shape).encode()).hexdigest()
 
 

@@ -1,1 +1,1 @@
-"""What is drawn from rows."""
+"""The report: tables, figures and a page made from stored rows."""

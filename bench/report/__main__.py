@@ -67,7 +67,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _folder(root: Path, name: str | None) -> Path:
-    """Raises FileNotFoundError that names the machines there are."""
+    """The folder of the results to report. Raises FileNotFoundError that names the machines with results."""
     chosen = root / (name or machine.name())
     if (chosen / "cells.jsonl").is_file():
         return chosen

@@ -1,4 +1,4 @@
-"""Ratios of rows and geometric means of ratios, with 95 % intervals, and what may be said of them."""
+"""Ratios of latencies and geometric means of ratios, with 95 % intervals, and whether they are significant."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bench.stats import Ratio
 
 @dataclass(frozen=True)
 class Comparison:
-    """How many times faster `entry` is than `reference`."""
+    """How many times faster `entry` is than `reference`: the value of `ratio`."""
 
     reference: Entry
     entry: Entry
@@ -29,7 +29,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """What may be said: `faster`, `slower`, `no significant difference`, `too few rounds` or `different sessions`."""
+        """The result in words: `faster`, `slower`, `no significant difference`, `too few rounds` or `different sessions`."""
         if not self.together:
             return "different sessions"
         if not self.ratio.has_interval:
@@ -43,11 +43,11 @@ def together(a: Entry, b: Entry) -> bool:
     return a.session is not None and a.session == b.session
 
 
-@lru_cache(maxsize=1 << 16)  # tables, figures and means ask for the same ratios
+@lru_cache(maxsize=1 << 16)  # because tables, figures and means need the same ratios
 def compare(reference: Entry, entry: Entry) -> Comparison | None:
-    """Within a session from its rounds, with an interval by the block bootstrap (bench/interval.py). Of different sessions the
-    ratio of the latencies without an interval, because no interval of one session covers what changed until the next. None:
-    one of them has not finished, or they share no mini-batch."""
+    """The ratio of two rows. Within a session it is made round by round and has an interval by the block bootstrap
+    (bench/interval.py). For different sessions it is the ratio of the latencies without an interval, because no interval of one
+    session covers what changed until the next. None if one of them has not finished, or if they share no mini-batch."""
     if not (reference.ok and entry.ok):
         return None
     same = together(reference, entry)
@@ -56,7 +56,7 @@ def compare(reference: Entry, entry: Entry) -> Comparison | None:
 
 
 def fastest(entries: Iterable[Entry]) -> Entry | None:
-    """The fastest of some variants of a backend that have finished. Variants of one session are compared by its rounds."""
+    """The fastest of the rows that have finished; None if none has. Rows of one session are compared round by round."""
     best: Entry | None = None
     for entry in entries:
         if not entry.ok:
@@ -69,8 +69,8 @@ def fastest(entries: Iterable[Entry]) -> Entry | None:
 
 @dataclass(frozen=True)
 class Mean:
-    """A geometric mean of `count` ratios; `left_out` cells were wanted and are not in it. `low` and `high` are NaN where a
-    ratio has no interval."""
+    """A geometric mean of `count` ratios. `left_out`: the number of cells without a ratio, which are not in it. `low`, `high`:
+    the ends of its 95 % interval, NaN if a ratio has none."""
 
     value: float
     low: float
@@ -90,8 +90,8 @@ class Mean:
 
 
 def geometric_mean(found: Sequence[Comparison | None]) -> Mean | None:
-    """Over the cells that all compared systems have finished; None stands for a cell that one of them has not. None if there
-    is no cell left.
+    """The geometric mean over the cells that all compared systems have finished. In `found`, None is a cell that one of them
+    has not finished. The result is None if there is no other cell.
 
     The interval says how precisely this set of cells was measured, not what other cells would give: the half-widths of the
     ratios' intervals, as logarithms, are added as those of independent errors."""

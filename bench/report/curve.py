@@ -1,4 +1,4 @@
-"""Latency against a numeric option: for a backend whose variants differ along one, a figure and the numbers in it."""
+"""Draws latency against a numeric option in which a backend's variants differ, and writes the numbers beside the figure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FEWEST = 3
 
 
 def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
-    """For each option that variants differ along, `<workload>-<size>-<batch>-<option>` as png, pdf and csv in `folder`."""
+    """Write each curve of the rows to `folder`, as `<workload>-<size>-<batch>-<option>` with the suffixes png, pdf and csv."""
     written = []
     for option, points in curves(rows).items():
         cell = rows[0].cell
@@ -34,8 +34,8 @@ def draw(rows: Sequence[Row], folder: Path) -> list[Path]:
 
 
 def curves(rows: Sequence[Row]) -> dict[str, list[Point]]:
-    """By option the points of all backends that have it: `backend`, the option, `line` (its other options that vary, in
-    words), and `median_ms`, `low_ms`, `high_ms` (of the 95 % interval), `samples`."""
+    """The points of each curve, by option; a backend is in that of its numeric option with the most values. A point has
+    `backend`, the option, `line` (its other options that vary), `median_ms` with `low_ms` and `high_ms`, and `samples`."""
     backends: dict[str, list[Row]] = {}
     for row in rows:
         if row.record["status"] == Status.OK:
@@ -70,8 +70,7 @@ def _point(row: Row, along: str, others: Sequence[str]) -> Point:
 
 
 def _is_number(target: str, option: str, values: Sequence[Any]) -> bool:
-    """Whether an option is a quantity: its type is a number (numbers that are choices of a Literal are names), and so is
-    each value."""
+    """Whether an option is a quantity: its type and each of its values are numbers. The numbers in a Literal are names."""
     try:
         annotation = get_type_hints(vars(resolve(target))["__init__"]).get(option)
     except (ImportError, KeyError):
@@ -115,6 +114,6 @@ def _figure(frame: pandas.DataFrame, option: str, heading: str, path: Path) -> l
     axes.legend(title=None)
     written = [path.with_name(f"{path.name}.{kind}") for kind in ("png", "pdf")]
     for file in written:
-        # A date would make equal figures differ.
+        # Without a date, equal figures are equal files.
         figure.savefig(file, dpi=200, metadata={"CreationDate": None} if file.suffix == ".pdf" else None)
     return written

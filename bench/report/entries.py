@@ -1,4 +1,4 @@
-"""The stored rows of one machine as the report sees them: which can be used, and what the samples of each say."""
+"""The stored rows of one machine as the report uses them: which of them are usable, and the statistics of each."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DAMAGED = "not whole"
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A usable row. `ref` names it for good: a cell is measured once in a session. Entries are equal if they are the same."""
+    """A usable row, compared by identity. `ref` is a lasting unique name, because a session measures a cell only once."""
 
     record: Record
 
@@ -54,7 +54,7 @@ class Entry:
 
     @cached_property
     def rounds(self) -> stats.Rounds:
-        """Of a row that is `ok`."""
+        """The samples by round; only for a row that is `ok`."""
         return stats.rounds_of(self.record)
 
     @cached_property
@@ -63,7 +63,7 @@ class Entry:
 
     @property
     def load_time(self) -> str:
-        """What it did while loading that others do inside the clock; empty if nothing."""
+        """The names of the work that the backend did while loading and others do inside the clock; empty if there is none."""
         return str(self.record.get("ran", {}).get("load_time", ""))
 
     @property
@@ -76,7 +76,7 @@ class Entry:
 
     @cached_property
     def label(self) -> str:
-        """The backend and those of its options that are not as usual."""
+        """The name of the backend, and those of its options that differ from their defaults."""
         usual = defaults(self.backend)
         changed = [f"{k}={v}" for k, v in self.options.items() if k in usual and usual[k] != v and k != "step"]
         return " ".join([self.backend, *changed])
@@ -84,7 +84,7 @@ class Entry:
 
 @dataclass
 class Results:
-    """What lies in one machine's folder. `ignored`: why rows cannot be used, with their number."""
+    """The content of one machine's folder. `ignored`: the number of rows that cannot be used, by reason."""
 
     folder: Path
     entries: list[Entry] = field(default_factory=list)
@@ -105,13 +105,13 @@ class Results:
 
 
 def reference(record: Mapping[str, Any]) -> str:
-    """`<id of the cell>:<session>`; for a row that never came into a session, when it was begun."""
+    """`<id of the cell>:<session>`; for a row without a session, the time at which it was begun in place of the session."""
     return f"{record['id']}:{record.get('session') or record['started']}"
 
 
 def load(folder: Path) -> Results:
-    """Read `folder`. Raises FileNotFoundError if it has no `cells.jsonl`. A row that cannot be used is counted with the
-    reason, and never breaks the report."""
+    """Read the results in `folder`. A row that cannot be used is counted with the reason, and never breaks the report. Raises
+    FileNotFoundError if the folder has no `cells.jsonl`."""
     store = Store(folder.parent, folder.name)
     if not store.path.is_file():
         raise FileNotFoundError(f"{store.path}: no such file; name a folder of results, which has a cells.jsonl")
@@ -143,8 +143,8 @@ def unusable(record: Mapping[str, Any]) -> str | None:
 
 
 def identity(record: Mapping[str, Any]) -> str:
-    """A hash of what a row is a row of. An option that the row does not name was not there when it was measured: it is taken to
-    have its usual value, so that a new option does not make the rows of before useless."""
+    """A hash of the configuration that a row was measured for, by which rows are matched with cells. An option that the row
+    does not name was added later; it counts as having its default, so that a new option does not make older rows useless."""
     usual = defaults(str(record["backend"]))
     parts = {key: record[key] for key in IDENTITY}
     parts["options"] = {**usual, **record["options"]}

@@ -1,8 +1,8 @@
-"""The experiments of `conf/experiment`: which cells each wants, and which stored rows stand for them.
+"""The experiments of `conf/experiment`: which cells each consists of, and which stored rows are shown for them.
 
-An experiment's sweep gives groups, one for each combination of workload, size, batch size and so on; the cells of a group share
-their instances and are measured in one session. Of a group the report takes the newest session that has most of its cells, so
-that what is compared took turns. A cell that this session lacks is taken from another session, and marked so.
+The sweep of an experiment gives groups, one for each combination of workload, size, batch size and so on; the cells of a group
+share their instances and are measured in one session. For a group the report uses the session that has finished most of its
+cells (of several, the newest). A cell that this session lacks is taken from another one, and its ratios are marked.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PLAIN = ("size", "batch_size", "threads", "device", "seed")
 
 @dataclass(frozen=True)
 class Found:
-    """A cell that an experiment wants, and the row that stands for it, if there is one."""
+    """A cell of an experiment, and the row that is shown for it, if there is one."""
 
     cell: Cell
     entry: Entry | None
@@ -38,7 +38,7 @@ class Found:
 class Group:
     """The cells of one combination of a sweep."""
 
-    command: str  # measures them, in one session
+    command: str  # the command that measures them, in one session
     key: Mapping[str, Any]  # workload, size, batch_size, threads, device
     found: list[Found]
 
@@ -48,22 +48,22 @@ class Group:
 
     @property
     def missing(self) -> list[Cell]:
-        """Cells without a row."""
+        """The cells without a row."""
         return [each.cell for each in self.found if each.entry is None]
 
     def chosen(self, where: Mapping[str, Any]) -> list[Entry]:
-        """The rows that `where` describes: `backend`, options by name, `load_time: false` for rows that do all their work
-        inside the clock, `instruction_set`."""
+        """The rows that fit `where`, whose keys are `backend`, `instruction_set`, `load_time` (false for rows that do all their
+        work inside the clock) and names of options. A value may be a list, of which one element has to fit."""
         return [entry for entry in self.entries if matches(entry, where)]
 
 
 @dataclass
 class Experiment:
     name: str
-    report: Mapping[str, Any]  # what its YAML says for the report
-    systems: list[str] | None  # the systems it names
+    report: Mapping[str, Any]  # the section `report` of its YAML
+    systems: list[str] | None  # the systems that its YAML names
     groups: list[Group] = field(default_factory=list)
-    absent: list[str] = field(default_factory=list)  # systems and workloads that it names and that are not there
+    absent: list[str] = field(default_factory=list)  # the systems and workloads in its YAML that the project does not have
     refused: str | None = None  # why it cannot be composed
 
     @property
@@ -95,8 +95,8 @@ def matches(entry: Entry, where: Mapping[str, Any]) -> bool:
 
 
 def read(results: Results, measure: str = "default", names: Sequence[str] | None = None) -> list[Experiment]:
-    """All experiments, or those of `names`, with their rows, in the order of the report. `measure`: the settings whose rows are
-    taken. The number of threads that `all` means is that of the machine of the results."""
+    """All experiments, or those in `names`, with their rows, in the order of the report. `measure`: the name of the settings
+    whose rows are used. `threads: all` means the number of threads of the machine that the results are from."""
     processors = results.machine.get("hardware", {}).get("usable_threads")
     found = [_experiment(name, results, measure, processors) for name in names or registry.names("experiment")]
     return sorted(found, key=lambda each: (each.order, each.name))
@@ -106,7 +106,7 @@ def _experiment(name: str, results: Results, measure: str, processors: int | Non
     asked = [f"experiment={name}", f"measure={measure}"]
     try:
         composed, combinations = sweep(asked)
-    except Exception as error:  # Hydra has many; the report names the hole
+    except Exception as error:  # of any of Hydra's many types; the report names the reason
         text: Any = OmegaConf.to_container(OmegaConf.load(registry.CONF / "experiment" / f"{name}.yaml"))
         why = str(error).strip().splitlines()[0]
         return Experiment(name, text.get("report") or {}, text.get("systems"), refused=why)
@@ -115,13 +115,13 @@ def _experiment(name: str, results: Results, measure: str, processors: int | Non
     for overrides in combinations:
         try:
             experiment.groups.append(_group(name, composed, overrides, results, processors))
-        except ConfigError as error:  # an option that a system does not have (yet), more threads than there are
+        except ConfigError as error:  # such as an option that a system does not have, or more threads than the machine has
             experiment.refused = str(error)
     return experiment
 
 
 def absent(composed: Config, combinations: Sequence[Sequence[str]]) -> list[str]:
-    """The systems and workloads that an experiment names and that are not there (yet)."""
+    """The systems and workloads that an experiment names and that the project does not have."""
     systems = [name for name in composed.systems or () if name not in registry.names("backend")]
     swept = {override.partition("=")[2] for job in combinations for override in job if override.startswith("workload=")}
     wanted = (composed.report or {}).get("workloads") or ()
@@ -145,7 +145,7 @@ def _group(name: str, composed: Config, overrides: Sequence[str], results: Resul
 
 
 def together(cells: Sequence[Cell], results: Results) -> list[Found]:
-    """For each cell the row that stands for it: of the newest session that has finished most of the cells, else the newest."""
+    """For each cell its row of the session that has finished most cells, or else its newest row, preferably a verified one."""
     candidates = {cell.id: results.by_identity.get(identity(cell.canonical()), []) for cell in cells}
     counts: dict[str, tuple[int, str]] = {}
     for rows in candidates.values():

@@ -1,9 +1,9 @@
-"""The three kinds of figures, drawn from frames of the very numbers, and how they are written: PDF, PNG, CSV, and SVG for
-the page.
+"""The three kinds of figures (bars, lines, stacked bars), drawn from frames of pandas, and their files: PDF, PNG, CSV, and SVG
+for the page.
 
-A frame has a line for each mark: the columns `x`, `y`, `low`, `high` (of the 95 % interval; NaN where there is none), `hue`
-(the system or variant), `panel` and `rows` (references of the rows that a number was made from). Stacked bars have `part` and
-`total` too.
+A frame has a line for each mark of the figure, with the columns `x`, `y`, `low` and `high` (the ends of the 95 % interval; NaN
+where there is none), `hue` (the system or variant), `panel` and `rows` (references of the rows that the number was made from).
+Stacked bars have the columns `part` and `total` too.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import pandas
 
 COLUMNS = ("panel", "x", "hue", "y", "low", "high", "rows")
-MOST_COLUMNS = 4  # of panels
-FEW = 4  # places along an axis that are each marked, with nothing between them
+MOST_COLUMNS = 4  # so many panels may stand side by side
+FEW = 4  # where an axis has so few values or fewer, it is marked at exactly these
 Kind: TypeAlias = Literal["pdf", "png", "svg"]
 METADATA: Mapping[Kind, dict[str, Any]] = {"pdf": {"CreationDate": None}, "png": {}, "svg": {"Date": None}}
 """A date would make equal figures differ."""
@@ -34,17 +34,17 @@ METADATA: Mapping[Kind, dict[str, Any]] = {"pdf": {"CreationDate": None}, "png":
 
 @dataclass
 class Figure:
-    name: str  # of its files
+    name: str  # the name of its files
     title: str
     frame: pandas.DataFrame
     kind: Literal["bars", "lines", "stacks"]
-    x: str  # labels of the axes, with units
+    x: str  # the labels of the axes, with units
     y: str
     legend: str = ""
     log_x: bool = False
     log_y: bool = False
-    reference: float | None = None  # a line across, such as 1 for ratios
-    own_scale: bool = True  # each panel has its own axis of y
+    reference: float | None = None  # the height of a dotted line across, such as 1 for ratios
+    own_scale: bool = True  # whether each panel has a y axis of its own
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -53,7 +53,7 @@ class Figure:
 
     @property
     def narrow(self) -> bool:
-        """Does it fit into a column of a two-column paper?"""
+        """Whether the figure fits into a column of a two-column paper."""
         groups = max(len(own["x"].unique()) for _, own in self.frame.groupby("panel"))
         bars = groups * len(self.frame["hue"].unique())
         return len(self.frame["panel"].unique()) == 1 and (self.kind == "lines" or bars <= 10)
@@ -66,7 +66,7 @@ class Figure:
 
     @cached_property
     def files(self) -> dict[Kind, bytes]:
-        """In all its forms; drawn once."""
+        """The content of the figure's file in each format; the figure is drawn once for all."""
         found: dict[Kind, bytes] = {}
         with style.applied():
             for kind, metadata in METADATA.items():
@@ -103,7 +103,7 @@ class Figure:
             canvas.legend(
                 handles.values(), handles.keys(), loc="outside lower center", ncols=columns, title=self.legend or None
             )
-        canvas.draw_without_rendering()  # arranges it, once for all files
+        canvas.draw_without_rendering()  # computes the layout, once for all files
         canvas.set_layout_engine("none")
         return canvas
 
@@ -116,7 +116,7 @@ class Figure:
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             low, high = axes.get_ylim()
-            if high / low < 100:  # less than two decades: the decades alone are too few marks
+            if high / low < 100:  # less than two decades, for which marks at powers of ten would be too few
                 axes.yaxis.set_minor_formatter(
                     FuncFormatter(lambda value, _: f"{value:g}" if _leading(value) in (2, 5) else "")
                 )
@@ -176,7 +176,7 @@ class Figure:
         return handles
 
     def _stacks(self, axes: Any, own: pandas.DataFrame, _: Sequence[str]) -> dict[str, Any]:
-        """A bar for each `x` and `hue`, made of its `part`s from below."""
+        """A bar for each `x` and `hue`, with its `part`s stacked on each other."""
         parts = list(dict.fromkeys(self.frame["part"]))
         colours = style.palette(parts)
         bars = list(dict.fromkeys(zip(own["x"], own["hue"], strict=True)))
@@ -197,10 +197,10 @@ class Figure:
 
 
 def draw(figures: Sequence[Figure]) -> None:
-    """Draw all, as many at once as there are processors: drawing is what a report takes longest for."""
+    """Draw all figures, as many at once as there are processors, because drawing takes most of the time of a report."""
     workers = min(len(figures), len(os.sched_getaffinity(0)))
     if workers < 2:
-        return  # each is drawn when it is asked for
+        return  # a figure that is not drawn yet is drawn on first use
     with ProcessPoolExecutor(workers, get_context("fork")) as pool:
         for figure, files in zip(figures, pool.map(_files, figures), strict=True):
             figure.__dict__["files"] = files
@@ -211,7 +211,7 @@ def _files(figure: Figure) -> dict[Kind, bytes]:
 
 
 def inline(svg: bytes, prefix: str) -> str:
-    """An SVG to stand in a page: without its head, with names of its own, and drawn in the page's ink."""
+    """The SVG as text for a page: without head and size, with unique ids that begin with `prefix`, in the page's colours."""
     text = svg.decode()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
@@ -225,7 +225,7 @@ def inline(svg: bytes, prefix: str) -> str:
 
 
 def _beyond(chosen: pandas.DataFrame) -> list[Any]:
-    """How far the interval reaches below and above; nothing where there is none."""
+    """How far the interval reaches below and above the number; 0 where there is no interval."""
     return [
         (chosen["y"] - chosen["low"]).clip(lower=0).fillna(0.0).to_numpy(),
         (chosen["high"] - chosen["y"]).clip(lower=0).fillna(0.0).to_numpy(),
@@ -239,7 +239,7 @@ def _patches(colours: dict[str, str], names: Sequence[str]) -> dict[str, Any]:
 
 
 def _turned(axes: Any, labels: Sequence[Any]) -> None:
-    """Names under the bars, at a slant where they would run into each other."""
+    """Set the labels under the bars, slanted where they would overlap."""
     axes.set_xticks(range(len(labels)))
     longest = max((len(part) for label in labels for part in str(label).split("\n")), default=0)
     room = axes.get_figure().get_size_inches()[0] * 13 / max(1, len(axes.get_figure().axes[:MOST_COLUMNS]))

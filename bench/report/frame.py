@@ -1,4 +1,4 @@
-"""Rows as one table: a line for each, columns with plain values and units in their names."""
+"""Rows as one frame of pandas: a line for each row, plain values, and units in the names of columns."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ COLD = ("load_s", "compile_s", "first_s")
 
 
 def frame(entries: Sequence[Entry]) -> pandas.DataFrame:
-    """A line for each row. `latency_ms` with `low_ms` and `high_ms`, its 95 % interval, is NaN where a row has not finished;
-    options are in columns of their own, `option.<name>`, empty for backends that have no such option."""
+    """A frame with a line for each row. `latency_ms` and the ends of its 95 % interval, `low_ms` and `high_ms`, are NaN where a
+    row has not finished. Each option has a column `option.<name>`, empty for backends that have no such option."""
     import pandas as pd
 
     lines = [line(entry) for entry in entries]
@@ -63,6 +63,6 @@ def statistics(summary: stats.Summary, batch_size: int) -> dict[str, float]:
 
 
 def number(found: Mapping[str, Any], key: str) -> float:
-    """NaN where it is missing or is no number."""
+    """The number under a key; NaN where it is missing or is no number."""
     value = found.get(key)
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else math.nan

@@ -1,4 +1,4 @@
-"""What the page says beside the experiments: the headline, what runs where, what failed and why, the machine, commands."""
+"""The parts of the page that belong to no experiment: the headline, what runs, what failed and why, the machine, commands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEADLINE = "fair"
 
 
 def headline(experiments: Sequence[Experiment]) -> list[Value]:
-    """A sentence for each column of the experiment `fair`, or of `dynet` where that has no rows."""
+    """A sentence for each column of the experiment `fair`, or of the experiment `dynet` if `fair` has no rows."""
     for name in (HEADLINE, "dynet"):
         for experiment in experiments:
             if experiment.name == name:
@@ -51,7 +51,7 @@ def _sentences(experiment: Experiment) -> list[Value]:
 
 
 def support(results: Results) -> Table:
-    """Workload by backend: `yes` where a row has finished, else what became of the newest."""
+    """A table of workloads by backends: `yes` where a row has finished, else the status of the newest row."""
     backends = sorted({*registry.names("backend"), *(entry.backend for entry in results.entries)})
     workloads = sorted({*registry.names("workload"), *(str(entry.record["workload"]) for entry in results.entries)})
     table = Table("support", "What runs here", ["workload", *backends])
@@ -75,7 +75,7 @@ def support(results: Results) -> Table:
 
 
 def failures(results: Results) -> Table:
-    """The cells whose newest row has not finished, by what became of them."""
+    """A table of the cells whose newest row has not finished, ordered by status."""
     table = Table("failures", "What has not worked, and why", ["system", "cell", "status", "reason", "command"])
     newest = [rows[-1] for rows in results.by_identity.values() if rows and not rows[-1].ok]
     for entry in sorted(newest, key=lambda e: (str(e.record["status"]), e.label, str(e.record["workload"]))):
@@ -93,7 +93,7 @@ def cell(entry: Entry) -> str:
 
 
 def command(entry: Entry) -> str:
-    """What measures this very cell, by itself."""
+    """The command line that measures just this cell."""
     record = entry.record
     usual = defaults(entry.backend)
     parts = ["python -m bench", f"workload={record['workload']}", f"backend=[{entry.backend}]", f"size={record['size']}"]
@@ -116,7 +116,7 @@ def _spell(value: object) -> str:
 
 
 def machine(results: Results) -> Table:
-    """The hardware, and the software of the rows that were used."""
+    """A table of the hardware, and of the software environments that usable rows name."""
     hardware = results.machine.get("hardware", {})
     table = Table("machine", "The machine", ["what", "value"])
     for key, value in hardware.items():
@@ -135,7 +135,7 @@ def machine(results: Results) -> Table:
 
 
 def summary(results: Results) -> str:
-    """How many rows there are, from when and of which commits."""
+    """A sentence on the number of rows, when they were measured and of which commits."""
     rows = results.entries
     if not rows:
         return "There is no usable row."

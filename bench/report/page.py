@@ -1,4 +1,4 @@
-"""The report as one HTML file that needs nothing else: tables that sort, figures drawn inline, a light and a dark theme.
+"""The report as one self-contained HTML file: tables that can be sorted, inline figures, a light and a dark theme.
 
 Every number is in an element with `data-rows`, the references of the rows of `cells.jsonl` that it was made from; the appendix
 of the page lists these rows with the command that measures each.
@@ -55,7 +55,7 @@ def _used(sections: Sequence[Section], *tables: Table) -> list[str]:
 
 
 def _rows(entries: Sequence[Entry]) -> Table:
-    """The appendix: a line for each row that is in the page."""
+    """The appendix of the page: a line for each row that one of its numbers was made from."""
     heads = ["row", "system", "cell", "status", "latency, ms", "rounds", "verified", "commit", "started", "flags", "command"]
     table = Table("rows", "The rows behind the numbers", heads)
     for entry in entries:

@@ -1,4 +1,4 @@
-"""Published values, which stand beside ours only from `results/paper/*.json`: each with its page and table, or with the words
+"""Published values, read from `results/paper/*.json` and shown beside ours. Each has its page and table in the paper, or a note
 that these are not confirmed."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Invalid(ValueError):
 
 @dataclass(frozen=True)
 class Published:
-    name: str  # of its file
+    name: str  # the name of its file
     paper: str
     what: str
     value: float
@@ -37,7 +37,7 @@ class Published:
 
 
 def load(folder: Path) -> list[Published]:
-    """All values of a folder; none if there is no such folder."""
+    """The values in all files of a folder; none if there is no such folder. Raises Invalid."""
     return [value for path in sorted(folder.glob("*.json")) for value in _file(path)]
 
 

@@ -18,7 +18,7 @@ NOT_MEASURED = "not measured"
 
 @dataclass(frozen=True)
 class Hole:
-    """Something that is not in a table or figure: what, and the command that measures it (empty if none would)."""
+    """Something that is missing in a table or figure, and the command that measures it (empty if there is none)."""
 
     what: str
     command: str = ""
@@ -38,13 +38,13 @@ class Section:
 
 
 def columns(experiment: Experiment) -> Mapping[str, Mapping[str, Any]]:
-    """What the experiment compares: a name for each column, and the rows that stand in it."""
+    """What the experiment compares: for each column its name, and the condition (`Group.chosen`) for rows in it."""
     found: Mapping[str, Mapping[str, Any]] = experiment.report.get("columns") or experiment.report.get("lines") or {}
     return found
 
 
 def holes(experiment: Experiment) -> list[Hole]:
-    """Everything that an experiment wants and has no row for, however large it is."""
+    """All that is missing: why it cannot be composed, systems and workloads that do not exist, and cells without a row."""
     found = []
     if experiment.refused:
         found.append(Hole(f"cannot be measured here: {experiment.refused}"))
@@ -59,20 +59,20 @@ def holes(experiment: Experiment) -> list[Hole]:
 
 
 def spot(group: Group) -> str:
-    """`treelstm small, batch 64, 1 thread`."""
+    """The group in words, as in `treelstm small, batch 64, 1 thread`."""
     threads = group.key["threads"]
     where = f"{threads} thread{'s' * (threads != 1)}" + ("" if group.key["device"] == "cpu" else f", {group.key['device']}")
     return f"{group.key['workload']} {group.key['size']}, batch {group.key['batch_size']}, {where}"
 
 
 def varied(groups: Sequence[Group], without: Iterable[str] = ()) -> list[str]:
-    """The keys that tell the groups apart, the workload always among them."""
+    """The keys in which the groups differ, and always the workload."""
     keys = [key for key in groups[0].key if key not in without] if groups else []
     return [key for key in keys if key == "workload" or len({group.key[key] for group in groups}) > 1]
 
 
 def panel(group: Group, keys: Sequence[str]) -> str:
-    """The name of a panel: those of the `keys` that there are, in words."""
+    """The name of the group's panel in a figure: its values of `keys` in words."""
     spelled = {"batch_size": "batch {}", "threads": "{} threads", "seed": "seed {}"}
     return ", ".join(spelled.get(key, "{}").format(group.key[key]) for key in keys)
 
@@ -88,8 +88,8 @@ HEADS = {
 
 
 def ratio(found: Comparison | None) -> Value:
-    """How many times faster, with its interval; empty where nothing could be compared. It is marked where the two were not
-    measured together, and where the interval has 1 in it."""
+    """How many times faster, with the interval; empty where nothing could be compared. It is marked if the two were not
+    measured together, and if the interval contains 1."""
     if found is None:
         return Value("")
     marks: tuple[str, ...] = () if found.together else (APART,)
@@ -99,21 +99,21 @@ def ratio(found: Comparison | None) -> Value:
 
 
 def latency(entry: Entry) -> Value:
-    """Milliseconds with the half-width of the interval."""
+    """The latency in milliseconds, with the half-width of its interval, and marked if the row has flags."""
     summary = entry.summary
     marks = (FLAGGED,) if entry.flags else ()
     return with_interval(summary.median * 1e3, summary.low * 1e3, summary.high * 1e3, (entry.ref,), marks)
 
 
 def failed(entries: Sequence[Entry]) -> Value:
-    """In place of a number: what became of the cell, or that there is no row."""
+    """What a table shows in place of a number: the status of the last of the rows, or that there is no row."""
     if not entries:
         return Value(NOT_MEASURED)
     return Value(str(entries[-1].record["status"]), None, refs(entries))
 
 
 def reasons(groups: Sequence[Group], wanted: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Why columns have no number where they have rows, each reason once, with the workloads it holds for."""
+    """Why columns (`wanted`, as from `columns`) have rows but no number for a group: each reason once, with its workloads."""
     told: dict[str, list[str]] = {}
     for group in groups:
         for name, where in wanted.items():

@@ -1,8 +1,8 @@
-"""How every figure of the report looks: one palette that colour-blind readers can tell apart, one set of sizes.
+"""The style of all figures of the report: one palette that colour-blind readers can tell apart, and one set of sizes.
 
-A system has the same colour in every figure. Figures are as wide as a column of a two-column paper or as a page, with type
-that can be read at that width. Text and axes have colours of their own (`INK`, `GRID`), which the page replaces so that the
-same figure can be read on a light and on a dark ground.
+A system has the same colour in every figure. Figures are as wide as a column of a two-column paper or as a page, with text of a
+size that can be read at that width. Text and axes have the colours `INK` and `GRID`, which occur nowhere else, so that the page
+can replace them for a light and for a dark background.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ COLUMN_IN, PAGE_IN = 3.4, 7.0  # widths in inches
 INK, GRID = "#1a1b1c", "#cfd0d1"
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">")
 
-# Okabe and Ito's palette (Color Universal Design, 2008): told apart with any of the common colour blindnesses. Its yellow is
-# too faint for lines on white and its black is kept for text.
+# Okabe and Ito's palette (Color Universal Design, 2008), whose colours can be told apart with any common colour blindness. Two
+# are replaced: its yellow is too faint for lines on white, and its black is for text.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8C6D31", "#7F7F7F")
 SYSTEMS = {
     "acrobat": COLOURS[0],
@@ -45,7 +45,7 @@ SETTINGS: dict[str, Any] = {
     "lines.markersize": 3.5,
     "axes.linewidth": 0.6,
     "axes.edgecolor": INK,
-    "axes.facecolor": "none",  # the ground of the page, or of the file
+    "axes.facecolor": "none",  # shows the background of the page or of the file
     "axes.labelcolor": INK,
     "axes.titlecolor": INK,
     "text.color": INK,
@@ -56,9 +56,9 @@ SETTINGS: dict[str, Any] = {
     "axes.axisbelow": True,
     "figure.dpi": 200,
     "savefig.dpi": 200,
-    "pdf.fonttype": 42,  # type that stays text in the file
+    "pdf.fonttype": 42,  # text stays text in the file
     "svg.fonttype": "none",
-    "svg.hashsalt": "report",  # equal figures are equal files
+    "svg.hashsalt": "report",  # makes equal figures equal files
 }
 
 
@@ -74,8 +74,8 @@ def applied() -> Iterator[None]:
 
 
 def palette(names: Sequence[str]) -> dict[str, str]:
-    """A colour for each name: a system's own where the name is that of a system, for others one that no system among the names
-    has, as far as there are such."""
+    """A colour for each name. The name of a system gets the system's colour. Other names get colours that no system among the
+    names has, as long as there are any."""
     found = {name: SYSTEMS[key] for name in names for key in [re.sub(r"[^a-z]", "", name.lower())] if key in SYSTEMS}
     others = [COLOURS[i] for i in (4, 2, 3, 6, 7, 0, 1, 5) if COLOURS[i] not in found.values()] or list(COLOURS)
     free = iter(others * len(names))

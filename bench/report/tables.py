@@ -1,4 +1,4 @@
-"""A table of the report, and how it is written: Markdown, LaTeX (booktabs), CSV. HTML is made by the page's template."""
+"""A table of the report, and its forms: Markdown, LaTeX (booktabs), CSV. The page's template makes the HTML."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ EXPLAINED = {
 
 @dataclass(frozen=True)
 class Value:
-    """One cell of a table: what is shown, the number behind it (for sorting and for CSV; None for words) and the references of
-    the rows it was made from."""
+    """One cell of a table: the text, its number (for sorting and CSV; None for words), the references of the rows that it was
+    made from, and marks after the text (`EXPLAINED` says what they mean)."""
 
     text: str
     number: float | None = None
@@ -39,7 +39,7 @@ EMPTY = Value("")
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a table. `command` measures what is in it; `total` lines (means) stay below the others when sorted."""
+    """A line of a table. `command` measures its cells. A `total` line has means, and stays below the others when sorted."""
 
     values: Sequence[Value]
     command: str = ""
@@ -47,7 +47,7 @@ class Line:
 
     @property
     def span(self) -> int:
-        """Over how many columns the words of a total may run: its own and the empty ones after it."""
+        """The number of columns that the first cell of a total may extend over: its own and the empty ones after it."""
         empty = 1
         while self.total and empty < len(self.values) and not self.values[empty].shown:
             empty += 1
@@ -56,15 +56,15 @@ class Line:
 
 @dataclass
 class Table:
-    name: str  # of its files
+    name: str  # the name of its files
     title: str
-    columns: Sequence[str]  # with units
+    columns: Sequence[str]  # the headings, with units
     lines: list[Line] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     @property
     def explained(self) -> list[str]:
-        """The notes, and what the marks in it mean."""
+        """The notes, and an explanation of each mark in the table."""
         used = dict.fromkeys(mark for line in self.lines for value in line.values for mark in value.marks)
         return [*self.notes, *(f"{mark} {EXPLAINED[mark]}" for mark in EXPLAINED if mark in used)]
 
@@ -78,7 +78,7 @@ def word(text: str, rows: tuple[str, ...] = ()) -> Value:
 
 
 def quantity(number: float | None, rows: tuple[str, ...] = (), marks: tuple[str, ...] = (), digits: int = 3) -> Value:
-    """A number with so many digits; an empty cell where there is none."""
+    """A number with so many significant digits; an empty cell for None and for numbers that are not finite."""
     if number is None or not math.isfinite(number):
         return Value("", None, rows)
     return Value(spelled(number, digits), number, rows, marks)
@@ -87,7 +87,7 @@ def quantity(number: float | None, rows: tuple[str, ...] = (), marks: tuple[str,
 def with_interval(
     number: float, low: float, high: float, rows: tuple[str, ...], marks: tuple[str, ...] = (), unit: str = ""
 ) -> Value:
-    """`4.21 ±1.2%`, the half-width relative to the number."""
+    """A number with the half-width of its interval relative to it, as in `4.21 ±1.2%`."""
     text = spelled(number) + unit
     if math.isfinite(low) and math.isfinite(high):
         text += f" ±{(high - low) / 2 / number:.1%}"
@@ -95,7 +95,7 @@ def with_interval(
 
 
 def spelled(number: float, digits: int = 3) -> str:
-    """As written by hand: no exponent, no digits that mean nothing."""
+    """The number with so many significant digits; with an exponent only if it is very small."""
     if number == 0:
         return "0"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(number))))
@@ -117,7 +117,7 @@ def markdown(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-    """A `table` with booktabs; the preamble needs `\\usepackage{booktabs}`."""
+    """A LaTeX `table` environment with booktabs; the preamble needs `\\usepackage{booktabs}`."""
     columns = "".join("r" if right else "l" for right in _numeric(table))
     lines = ["\\begin{table}", "\\centering", f"\\caption{{{tex(table.title)}}}", f"\\label{{tab:{table.name}}}"]
     lines += [f"\\begin{{tabular}}{{{columns}}}", "\\toprule", " & ".join(map(tex, table.columns)) + " \\\\", "\\midrule"]
@@ -161,7 +161,7 @@ def tex(text: str) -> str:
 
 
 def comma_separated(table: Table) -> str:
-    """Full precision, the unit in the head; after the columns of the table `rows`, the references of the rows of the line."""
+    """The table as CSV, in full precision. Two more columns have the meaning of the marks, and the references of the rows."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([*table.columns, "marks", "rows"])
@@ -177,7 +177,7 @@ def slug(text: str) -> str:
 
 
 def _numeric(table: Table) -> list[bool]:
-    """Which columns hold numbers."""
+    """For each column whether it has numbers."""
     columns = [[line.values[i] for line in table.lines] for i in range(len(table.columns))]
     return [any(value.number is not None for value in column) for column in columns]
 

@@ -1,4 +1,4 @@
-"""The report's files: tables in three forms, figures in two with their numbers, the page, and what is missing."""
+"""Writes the report's files: tables in three forms, figures in two with their numbers, the page, and the list of holes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from bench.report.tables import Table
 
 
 def write(folder: Path, sections: Sequence[Section], others: Sequence[Table], page: str) -> list[Path]:
-    """Into `folder`: `tables/<name>.md .tex .csv`, `figures/<name>.pdf .png .csv`, `report.html` and `missing.md`. What an
-    earlier report has written under these names is replaced; files of a table or figure that is no longer drawn are removed."""
+    """Write `tables/<name>.md .tex .csv`, `figures/<name>.pdf .png .csv`, `report.html` and `missing.md` to `folder`, and
+    return the paths. Files of tables and figures that these sections had in an earlier report, but no longer, are removed."""
     written = []
     for table in [*others, *(table for section in sections for table in section.tables)]:
         path = folder / "tables" / table.name
@@ -36,7 +36,7 @@ def write(folder: Path, sections: Sequence[Section], others: Sequence[Table], pa
 
 
 def missing(sections: Sequence[Section]) -> str:
-    """What the experiments want and no row has, with the commands that measure it."""
+    """The text of `missing.md`: the holes of all sections, with the commands that measure them."""
     lines = ["# What is missing", "", "What the experiments want and no row has. `scripts/reproduce` measures it.", ""]
     for section in sections:
         if section.holes:
@@ -47,7 +47,7 @@ def missing(sections: Sequence[Section]) -> str:
 
 
 def put(path: Path, content: bytes) -> Path:
-    """As a whole or not at all."""
+    """Write a file in one step, so that it is never there in part."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=".")
     with os.fdopen(handle, "wb") as file:

@@ -1,4 +1,4 @@
-"""What the harness's tests share."""
+"""Fixtures and helpers that the harness's tests share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STRICT = Isolate(deadline_s=60.0, memory_gb=1.0)
 
 @pytest.fixture(scope="session", autouse=True)
 def of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Answers computed here stay here, and these tests wait for nobody who measures on this machine."""
+    """The tests have a cache of their own, and a lock of their own, so that they do not wait for other campaigns."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("BENCH_LOCK", str(tmp_path_factory.mktemp("lock") / "lock"))
@@ -35,7 +35,7 @@ def cell(how: str = "Applied", note: str = "", batch_size: int = 4) -> Cell:
 
 @pytest.fixture
 def command(tmp_path: Path) -> Callable[..., list[str]]:
-    """`python -m bench` with the fakes to choose from, and results of its own."""
+    """Makes the command line of `python -m bench` with the fake backends and a folder of results of its own."""
 
     def make(*arguments: str) -> list[str]:
         flags = ["--config-dir", str(CONF), *(each for each in arguments if each.startswith("-"))]
@@ -48,5 +48,5 @@ def command(tmp_path: Path) -> Callable[..., list[str]]:
 
 @pytest.fixture
 def bench(command: Callable[..., list[str]]) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run it."""
+    """Runs that command line."""
     return lambda *arguments: subprocess.run(command(*arguments), capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""A toy workload, an honest backend for it that needs no system at all, and backends that cheat or break."""
+"""A toy workload, an honest backend for it in numpy, and backends that cheat or break."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bench.contract import Outputs, Target, Unsupported, Workload
 from bench.verify import Expected
 
 WIDTH = {"tiny": 16, "small": 64}
-WORK_S = 0.004  # of processor time in a run of `Works`
+WORK_S = 0.004  # processor time of a run of `Works`
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Vector:
 
 
 class Toy:
-    """`tanh(W x)`, as many times as the instance says."""
+    """A workload whose model applies `x = tanh(W x)` as many times as the instance says."""
 
     name = "toy"
     sizes: Sequence[str] = tuple(WIDTH)
@@ -69,7 +69,7 @@ class Toy:
 
 
 class Honest:
-    """`label` is there to make cells that differ; `pace` are two variants, of which `slow` sleeps."""
+    """A correct backend. `label` only makes cells that differ; `pace`: "slow" sleeps in each run, "both" gives two variants."""
 
     name = "honest"
 
@@ -89,7 +89,7 @@ class Honest:
 
 
 class Emulated(Honest):
-    """Its device is one that the processor plays."""
+    """An honest backend that says that its device is emulated."""
 
     name = "emulated"
 
@@ -98,6 +98,8 @@ class Emulated(Honest):
 
 
 class Applied:
+    """The toy model, compiled correctly. `note`: a text that the test gives, mostly the path of a file to write to."""
+
     note = ""
     batch_size = 0
     sleep_s = 0.0
@@ -130,7 +132,7 @@ class Applied:
 
 
 class Cheat(Honest):
-    """Compiles to the class of this module that `how` names."""
+    """A backend whose compiled model is of the class of this module that `how` names."""
 
     name = "cheat"
     optional = ("an_optional_module",)
@@ -168,7 +170,7 @@ class PreviousResult(Applied):
 
 
 class HonestUntilTimed(Applied):
-    """Does the work while it is being checked, and stops when it thinks nobody looks."""
+    """Does the work in the first runs, which are checked, and returns old outputs once it is timed."""
 
     calls = 0
 
@@ -188,7 +190,7 @@ class OverwritesInput(Applied):
 
 
 class OverwritesInputUnseen(Applied):
-    """Changes what its outputs do not depend on."""
+    """Changes inputs in a way that its outputs do not depend on."""
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         outputs = super().run(minibatch)
@@ -212,7 +214,7 @@ class NotANumber(Applied):
 
 
 class Slightly(Applied):
-    """Off by one part in a hundred, in one element of one instance."""
+    """Gives one element of one instance that is wrong by one part in a hundred."""
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         outputs = super().run(minibatch)
@@ -241,7 +243,7 @@ class LateThread(Applied):
 
 
 class LateReused(LateThread):
-    """The same, into buffers that still hold the last answers."""
+    """Does the same, into buffers that still have the answers of the last run."""
 
     def __init__(self, weight: np.ndarray) -> None:
         super().__init__(weight)
@@ -261,7 +263,7 @@ class LateReused(LateThread):
 
 
 class LateFetch(Applied):
-    """Puts the work off until somebody looks."""
+    """Puts the work off until the first fetch of the outputs."""
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         self.done: list[np.ndarray] | None = None
@@ -291,7 +293,7 @@ class Exits(Applied):
 
 
 class Hangs(Applied):
-    """And leaves processes about, one of them in a session of its own; their ids go to the file `note`."""
+    """Hangs, and starts processes, one of them in a session of its own; writes their ids to the file `note`."""
 
     note = ""
 
@@ -305,7 +307,7 @@ class Hangs(Applied):
 
 
 class HangsTimed(Applied):
-    """Only once it is being timed."""
+    """Hangs only once it is timed."""
 
     calls = 0
 
@@ -324,7 +326,7 @@ class ExhaustsMemory(Applied):
 
 
 class ExhaustsInChildren(Applied):
-    """Each of its processes keeps the limit, all together do not."""
+    """Starts processes each of which keeps the memory limit, while all together exceed it."""
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         take = [sys.executable, "-c", "x = bytearray(b'1') * (400 << 20); import time; time.sleep(600)"]
@@ -334,7 +336,7 @@ class ExhaustsInChildren(Applied):
 
 
 class AbortsForMemory(Applied):
-    """As an uncaught std::bad_alloc does."""
+    """Ends as after an uncaught std::bad_alloc."""
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         os.write(2, b"terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc\n")
@@ -342,7 +344,7 @@ class AbortsForMemory(Applied):
 
 
 class Prints(Applied):
-    """Text that would do harm if it were taken for a reply; by Python and past it."""
+    """Prints text that would do harm if it were taken for a reply, through Python and directly to the descriptor."""
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         print('{"status": "failed", "why": "printed"}')
@@ -361,7 +363,7 @@ class ClosesPipes(Applied):
 
 
 class Detaches(Applied):
-    """Starts a process that forks twice, into a session and an environment of its own; the file `note` gets its id."""
+    """Starts a process that forks twice and has a session and an environment of its own; writes its id to the file `note`."""
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         if not Path(self.note).exists():
@@ -379,7 +381,7 @@ class DetachesAndDies(Detaches):
 
 
 class SpinsBetween(Applied):
-    """Keeps a processor busy while others have their turn."""
+    """Keeps a processor busy also while other cells have their turn."""
 
     started = False
 
@@ -391,7 +393,7 @@ class SpinsBetween(Applied):
 
 
 class Floods(Applied):
-    """Prints without end."""
+    """Prints 32 MiB in each run."""
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         os.write(1, b"flooded\n" * (4 << 20))
@@ -399,7 +401,7 @@ class Floods(Applied):
 
 
 class UnsupportedTimed(Applied):
-    """Thinks better of it once it is being timed."""
+    """Raises Unsupported only once it is timed."""
 
     calls = 0
 
@@ -411,21 +413,21 @@ class UnsupportedTimed(Applied):
 
 
 class CannotAllocateName(Applied):
-    """An error that is not about memory."""
+    """Raises an error that says "cannot allocate" but is not about memory."""
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         raise ValueError("cannot allocate a name for this variable")
 
 
 class Rude(Applied):
-    """An error's text with colours, control characters, markup and half a character."""
+    """Raises an error whose text has colours, control characters, markup, an unpaired surrogate and ten million letters."""
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         raise ValueError("\n\n\x1b[31mred\x1b[0m [bold]\x07bell\udc80 " + "x" * 10_000_000)
 
 
 class LazyEveryTime(Applied):
-    """Does the work whenever somebody looks."""
+    """Does the work in each fetch."""
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         return list(minibatch)
@@ -436,7 +438,7 @@ class LazyEveryTime(Applied):
 
 
 class LazyTwoOfThree(LazyEveryTime):
-    """Does the work in every third call, and in the fetch otherwise."""
+    """Does the work in every third run where it belongs, else in the fetch."""
 
     calls = 0
 
@@ -452,7 +454,7 @@ class LazyTwoOfThree(LazyEveryTime):
 
 
 class LazyLittle(LazyEveryTime):
-    """So little work that it is small beside the noise of a clock, but all of it."""
+    """Does all its work in the fetch, but so little that it is small beside the noise of a clock."""
 
     def fetch(self, outputs: Outputs) -> list[Any]:
         burn(0.00028)
@@ -465,14 +467,15 @@ class Float16Outputs(Applied):
 
 
 class RoundedToFloat16(Applied):
-    """float32 arrays of float16 numbers."""
+    """Gives float32 arrays whose numbers are rounded to float16."""
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         return [output.astype(np.float16).astype(np.float32) for output in super().run(minibatch)]
 
 
 class FindsAnswers(Applied):
-    """Looks for the oracle's answers: in every folder that its environment names, and in the memory of its process."""
+    """Looks for the oracle's answers in cache folders that its environment names and in its memory, and writes to the file
+    `note` how many it finds."""
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         folders = [Path(value) for value in os.environ.values() if value.startswith("/") and "cache" in value.lower()]
@@ -483,7 +486,7 @@ class FindsAnswers(Applied):
 
 
 class RemembersContent(Applied):
-    """Does the work once for every content."""
+    """Does the work once for each content of a mini-batch, and then returns the remembered outputs."""
 
     def __init__(self, weight: np.ndarray) -> None:
         super().__init__(weight)
@@ -506,7 +509,7 @@ class RemembersIdentity(RemembersContent):
 
 
 class AnswersAtFirst(RemembersContent):
-    """Knows the answers to what it was given first, as if made while compiling or placing, and works for all else."""
+    """Computes the answers to the first instances while placing them, and works in `run` only for other ones."""
 
     def place(self, instances: Sequence[Any]) -> list[Any]:
         if not self.known:
@@ -535,7 +538,7 @@ class Count:
 
 
 class Counts(Toy):
-    """The same model for instances without tensors."""
+    """The toy workload with instances without tensors."""
 
     name = "counts"
 
@@ -544,7 +547,7 @@ class Counts(Toy):
 
 
 class AnswersInPlace(Applied):
-    """Does the work of whatever it is given to place, and says in the file `note` that it was."""
+    """Computes the answers to the instances that it is given to place, and writes their number to the file `note`."""
 
     def __init__(self, weight: np.ndarray) -> None:
         super().__init__(weight)
@@ -561,7 +564,7 @@ class AnswersInPlace(Applied):
 
 
 class Works(Applied):
-    """Has something to do for a while."""
+    """Uses `WORK_S` of processor time in each run."""
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         burn(WORK_S)
@@ -574,7 +577,7 @@ def slowed(now: Callable[[], int]) -> Callable[[], int]:
 
 
 class PatchesClock(Works):
-    """Puts a clock that runs 100 times slower where the harness has named its own."""
+    """Replaces the clock, in `time` and in bench/clock.py, by one that runs 100 times slower."""
 
     def __init__(self, weight: np.ndarray) -> None:
         super().__init__(weight)
@@ -583,7 +586,7 @@ class PatchesClock(Works):
 
 
 class PatchesDefaults(Works):
-    """The same where the harness has kept it."""
+    """Replaces the clock in the default arguments of `clock.sample`."""
 
     def __init__(self, weight: np.ndarray) -> None:
         super().__init__(weight)
@@ -591,7 +594,7 @@ class PatchesDefaults(Works):
 
 
 class PatchesSample(Works):
-    """Puts a function of its own in the place of the one that reads the clock."""
+    """Replaces `clock.sample`, which reads the clock, by a function that tells a hundredth of the time."""
 
     def __init__(self, weight: np.ndarray) -> None:
         super().__init__(weight)
@@ -606,14 +609,14 @@ class PatchesSample(Works):
 
 
 def burn(seconds: float) -> None:
-    """Processor time, not sleep."""
+    """Use so many seconds of processor time."""
     end = time.process_time() + seconds
     while time.process_time() < end:
         pass
 
 
 class KnowsWhatItWasChecked(RemembersContent):
-    """Right for what it was given first; for all else something of the same form, after as much work."""
+    """Is right for the instances that it was given first; for others it is wrong in the same form, after as much work."""
 
     def place(self, instances: Sequence[Any]) -> list[Any]:
         self.seen = getattr(self, "seen", None) or {instance.x.tobytes() for instance in instances}
@@ -625,7 +628,7 @@ class KnowsWhatItWasChecked(RemembersContent):
 
 
 class InFewerBits(Applied):
-    """Keeps what it works on in 16 bits of significand; the last step has all 24, so that it does not show in the numbers."""
+    """Cuts operands to 16 bits of significand; the last step is in float32, so that the outputs do not look rounded."""
 
     def apply(self, instance: Vector) -> np.ndarray:
         x = instance.x
@@ -640,7 +643,7 @@ class InFewerBitsAsSaid(InFewerBits):
 
 
 class ReadsAnswers(Applied):
-    """Knows where the oracle keeps its answers: the file `note` says how many files it finds there while it runs."""
+    """Knows where the oracle keeps its answers, and in each run writes how many files are there. `note`: "folder|file"."""
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         folder, said = self.note.split("|")
@@ -651,7 +654,7 @@ class ReadsAnswers(Applied):
 
 
 class PatchesSession(Works):
-    """Puts methods of its own in the place of the worker's, all of which tell a hundredth of the time."""
+    """Replaces methods of the worker's session by some that tell a hundredth of the time."""
 
     def __init__(self, weight: np.ndarray) -> None:
         super().__init__(weight)
@@ -675,7 +678,7 @@ class PatchesSession(Works):
 
 
 class FromFile(Toy):
-    """Its instances are in a data file, a number of times and the seed of the vector on each line."""
+    """A toy workload with a data file, which has a seed for each instance."""
 
     name = "fromfile"
 
@@ -701,7 +704,7 @@ class Threaded(Toy):
 
 
 class SameAnyhow(Honest):
-    """Two variants of which an option makes no difference."""
+    """A backend with two variants that are the same program, because the option makes no difference."""
 
     name = "same"
 

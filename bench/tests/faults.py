@@ -1,4 +1,4 @@
-"""Backends that break the harness's own assumptions: what they write on its pipe, count, raise, or leave behind."""
+"""Backends that break assumptions of the harness, by what they write to its pipe, count, raise or leave behind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench.tests.fakes import Applied, Honest, Toy, Vector
 
 
 class Faulty(Honest):
-    """Compiles to the class of this module that `how` names."""
+    """A backend whose compiled model is of the class of this module that `how` names."""
 
     name = "faulty"
 
@@ -27,7 +27,7 @@ class Faulty(Honest):
 
 
 class Writes(Applied):
-    """Writes `text` where the worker writes its replies: the pipe of the highest number."""
+    """Writes `text` to the pipe on which the worker writes its replies."""
 
     text = b"garbage\n"
 
@@ -47,7 +47,7 @@ class Binary(Writes):
 
 
 class Forged(Writes):
-    """Takes the place of the true reply, which is then one too many."""
+    """Writes a well-formed reply before the true one, which is then one too many."""
 
     text = (
         b'{"compile_s": 0.0, "place_s": 0.0, "first_s": 0.0, "tensors": 0, "numbers": 0, "place_busy_s": 0.0, "copy_s": 0.0, '
@@ -85,7 +85,7 @@ class OddCounters(Applied):
 
 
 class ForkSurvives(Applied):
-    """The process goes, something it started stays and holds its end of the pipe."""
+    """Ends, while a process that it has started stays and holds the pipe open."""
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         pipe = int(sys.argv[4])
@@ -105,7 +105,7 @@ class CloseCrashes(Applied):
 
 
 class UnsupportedLate(Applied):
-    """Thinks of it when the first samples are taken."""
+    """Raises Unsupported only once samples are taken."""
 
     calls = 0
 
@@ -122,7 +122,7 @@ class AllocatesNames(Applied):
 
 
 class Slow(Applied):
-    """Each run takes longer than the tests' deadlines leave."""
+    """Takes half a second for each run, which the tests' deadlines do not allow."""
 
     def run(self, minibatch: Sequence[Vector]) -> Outputs:
         time.sleep(0.5)
@@ -130,7 +130,7 @@ class Slow(Applied):
 
 
 class NoAnswers(Toy):
-    """Its oracle fails; the backends do not need it."""
+    """A toy workload whose model cannot be made, so that the oracle fails; the backends do not need the model."""
 
     def model(self, size: str) -> Any:
         raise RuntimeError("this model cannot be evaluated")

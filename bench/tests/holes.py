@@ -1,10 +1,9 @@
-"""What the backends cannot run, as the contract test expects it. One entry for each backend that has holes.
+"""The holes that the contract test expects: what each backend cannot run.
 
-The key is a workload, or a workload and the options of one of the backend's variants, as in `nestedrnn autobatch=3`. The
-value is the reason, or a part of it, that the backend must give: the message of the `Unsupported` it raises. A hole that is
-not listed here fails the test, and so does a listed one that the backend fills. A backend that is not installed is no hole:
-it names its optional modules in the class attribute `optional`, and its tests are skipped where one of them cannot be
-found.
+A key is a workload, or a workload and the options of one of the backend's variants, as in `nestedrnn autobatch=3`. The value is
+the reason that the backend must give in its `Unsupported`, or a part of it. The test fails for a hole that is not listed, and
+for a listed one that the backend can run. A backend that is not installed is no hole: its tests are skipped if a module that it
+names in its class attribute `optional` cannot be found.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What happens around the cells: the store, interruptions, and what makes a row stale."""
+"""The campaign: storing rows, interruptions, and what makes a row stale."""
 
 from __future__ import annotations
 

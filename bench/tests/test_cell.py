@@ -1,4 +1,4 @@
-"""A cell's id is the configuration and nothing else."""
+"""A cell's id depends on its configuration and on nothing else."""
 
 from __future__ import annotations
 

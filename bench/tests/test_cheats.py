@@ -1,4 +1,4 @@
-"""Backends that cheat or break: each gets exactly the right status, and the right reason."""
+"""Backends that cheat or break (fakes.py): each gets the right status with the right reason."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_instances_without_tensors_are_not_placed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["Works", "PatchesClock"])
 def test_a_clock_is_read_where_it_was_when_the_harness_was_imported(how: str, tmp_path: Path) -> None:
-    """A run uses so much processor time, so no sample of an honest clock is shorter."""
+    """Each run uses `WORK_S` of processor time, so no sample of a correct clock is much shorter."""
     row = bench.run(cell(how), QUICK, STRICT, tmp_path)
     assert row["status"] == Status.OK, row["why"]
     assert min(row["samples_s"]) > 0.9 * WORK_S
@@ -145,7 +145,7 @@ def test_a_clock_is_read_where_it_was_when_the_harness_was_imported(how: str, tm
 
 
 def test_the_answers_are_out_of_reach(tmp_path: Path) -> None:
-    """The process in which a backend runs has them neither in memory nor a name for where they lie."""
+    """A backend's process has no answers in its memory, and does not know the folder in which they are stored."""
     found = tmp_path / "found"
     row = bench.run(cell("FindsAnswers", note=str(found)), QUICK, STRICT, tmp_path)
     assert row["status"] == Status.OK, row["why"]
@@ -155,7 +155,7 @@ def test_the_answers_are_out_of_reach(tmp_path: Path) -> None:
 def test_the_files_of_the_answers_are_not_there_while_cells_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache, said = tmp_path / "cache", tmp_path / "said"
     monkeypatch.setenv("BENCH_CACHE", str(cache))
-    for _ in "ab":  # the second time they are there when the session begins
+    for _ in "ab":  # when the second session begins, the files of the first one are there
         row = bench.run(cell("ReadsAnswers", note=f"{cache}|{said}"), QUICK, STRICT, tmp_path)
         assert row["status"] == Status.OK, row["why"]
         assert len(list(cache.rglob("*.npz"))) == 2
@@ -194,7 +194,7 @@ def test_a_reason_is_one_clean_line(tmp_path: Path) -> None:
 
 
 def _ended(pid: int) -> bool:
-    """Killed processes take a moment to go."""
+    """Whether a process has ended, or does so within ten seconds: a killed process takes a moment to end."""
     for _ in range(200):
         try:
             if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:

@@ -1,4 +1,4 @@
-"""Work that is done by bringing outputs out, told from honest conversion and from noise."""
+"""Work done in the fetch of outputs is detected, and honest conversion and noise are not mistaken for it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def fetches(costs: list[int], late: Sequence[int | None] = (), run: int = RUN) -
     [
         ([], True),
         (fetches([HONEST] * 9), True),
-        (fetches([HONEST] * 8 + [9 * MS] * 2), True),  # now and then
+        (fetches([HONEST] * 8 + [9 * MS] * 2), True),  # two long ones of ten
         (fetches([4 * MS] * 9), False),
         (fetches([900_000] * 9), True),  # a tenth of the run
         (fetches([4 * MS, HONEST, HONEST] * 3), False),  # lazy in a third of the calls
@@ -43,7 +43,7 @@ def test_work_in_fetch(found: list[Fetch], fine: bool) -> None:
 
 
 class Sleeps:
-    """A backend whose fetch waits for something elsewhere, or has much to do."""
+    """A compiled model whose fetch sleeps for some seconds, or works if `work`."""
 
     def __init__(self, seconds: float, work: bool) -> None:
         self.seconds = seconds

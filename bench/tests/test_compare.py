@@ -62,7 +62,7 @@ def test_what_is_compared_is_told(before: str, tmp_path: Path, capsys: pytest.Ca
 
 
 def test_rows_of_one_session_are_compared_round_by_round(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Noise that both share leaves the ratio's interval narrow; of different sessions it does not."""
+    """Noise that both rows share leaves the interval of their ratio narrow in one session, but not between sessions."""
     a = folder(tmp_path / "a", {"x": 10.0}, "s", noise=0.2)
     main([a, folder(tmp_path / "b", {"x": 9.0}, "s", noise=0.2)])
     assert "different sessions" not in capsys.readouterr().out

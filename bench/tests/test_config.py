@@ -1,4 +1,4 @@
-"""What cannot be asked for is refused, in words, and with an exit code of its own."""
+"""Wrong configurations are refused with a message, and with an exit code of their own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Options:
     def __init__(
         self, target: Any, autobatch: Literal["best"] | int = "best", scale: float = 1.0, name: str | None = None
     ) -> None:
-        """As a backend's."""
+        """Options like those of a backend."""
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_measuring_is_not_looking(measuring: str) -> None:
 
 
 def test_every_choice_on_disk_is_whole() -> None:
-    """Each YAML names a class, lists the options of its constructor and no others, and agrees with its defaults."""
+    """Each YAML names a class and lists exactly the options of its constructor, with their defaults."""
     from omegaconf import OmegaConf
 
     seen = 0

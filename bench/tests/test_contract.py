@@ -1,7 +1,7 @@
-"""The contract: every backend on every workload, at the size for tests, on the CPU, measured and verified as in earnest.
+"""The contract test: every backend on every workload, at the size `tiny`, on the CPU, measured and verified as usual.
 
-Each time every backend is run on trees, on a model that waits for tensors, and on grids. The rest of the matrix repeats what
-each backend's own tests show of its programs, and is left to `scripts/exhaustive`."""
+The usual tests run every backend on trees, on a model that waits for tensors, and on grids (`ALWAYS`). The other pairs, which
+repeat what each backend's own tests show, are left to `scripts/exhaustive`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WORKLOADS = registry.names("workload")
 
 
 def expected_hole(cell: Cell, holes: Mapping[str, str]) -> str | None:
-    """The key of the hole in which a cell lies, or None. A hole without options is one for all variants."""
+    """The key of the hole that is listed for the cell, or None. A key without options is for all variants."""
     options = {name: str(value) for name, value in cell.backend.options.items()}
     for key in holes:
         workload, *settings = key.split()
@@ -41,7 +41,7 @@ def missing(cell: Cell) -> list[str]:
 
 
 def judge(cell: Cell, row: Mapping[str, Any], holes: Mapping[str, str]) -> str:
-    """Why a cell could not be measured, which is as expected, or "" for one that was. Raises AssertionError for every other."""
+    """The expected reason why a cell could not be measured, or "" for one that was. Raises AssertionError for all else."""
     hole = expected_hole(cell, holes)
     if row["status"] == Status.UNAVAILABLE and missing(cell):
         return f"unavailable: {row['why']}"
@@ -73,7 +73,7 @@ def test_what_is_always_run_exists() -> None:
 
 
 def pairs() -> list[Any]:
-    """All backends with all workloads, those marked that repeat what others show."""
+    """All backends with all workloads. Those with workloads that are not in `ALWAYS` are marked as exhaustive."""
     return [
         pytest.param(backend, workload, marks=() if workload in ALWAYS else pytest.mark.exhaustive)
         for backend in BACKENDS
@@ -113,7 +113,7 @@ def test_contract(backend: str, workload: str, tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_expected_hole_fails(how: str, status: Status, why: str, accepted: bool, tmp_path: Path) -> None:
-    """Of the ways in which a backend cannot run a cell, the test takes none but a module that it names as optional."""
+    """Besides listed holes, the contract test accepts only that a module is missing which the backend names as optional."""
     made = cell(how)
     row = api.run(made, QUICK, Isolate(deadline_s=60.0), tmp_path)
     assert (row["status"], why in row["why"]) == (status, True), row["why"]

@@ -1,4 +1,4 @@
-"""Documents name what exists, explain each term once, show what is current, and their programs run."""
+"""Paths in documents exist, the glossary has each term once, generated parts are current, and programs in documents run."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ SOURCE = re.compile(r"\.(py|md|yaml|toml|h|cpp)$")
 
 
 def known() -> set[str]:
-    """Every file and folder of the project, and what a path may leave out of it: `passes/dead.py`, `dead.py`."""
+    """The paths of all files and folders of the project, also without their first folders: `passes/dead.py`, `dead.py`."""
     every = [p for top in TOP for p in (ROOT / top).rglob("*")] + [ROOT / top for top in TOP] + [*ROOT.glob("*.*")]
     parts = [path.relative_to(ROOT).parts for path in every if "__pycache__" not in path.parts]
     return {"/".join(each[i:]) for each in parts for i in range(len(each))}
 
 
 def paths(document: Path) -> list[str]:
-    """What looks like a path in a document: code with a slash or a suffix of a source file, and targets of links."""
+    """The paths in a document: inline code with a slash or the suffix of a source file, and targets of links."""
     text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
     code = [word for span in re.findall(r"`([^`\n]+)`", text) for word in span.split()[:1]]
     named = [c for c in code if re.fullmatch(r"[\w./-]+", c) and (SOURCE.search(c) or "/" in c)]
@@ -72,7 +72,7 @@ def programs(document: str) -> list[str]:
 
 
 def test_the_model_of_the_document_compiles_and_runs(tmp_path: Path) -> None:
-    """All blocks of the page are one program, which checks its own results."""
+    """All blocks of the document together are one program, which checks its own results."""
     blocks = programs("your-model.md")
     assert len(blocks) >= 5
     program = tmp_path / "program.py"
@@ -86,7 +86,7 @@ def test_the_model_of_the_document_compiles_and_runs(tmp_path: Path) -> None:
 
 
 def test_the_system_of_the_document_keeps_the_contract() -> None:
-    """The class of the page compiles a workload and gives what eager PyTorch gives."""
+    """The class in the document compiles a workload and gives the same outputs as eager PyTorch."""
     (block,) = [p for p in programs("add-a-system.md") if "class Pool" in p]
     names: dict[str, Any] = {}
     exec(block, names)

@@ -1,4 +1,4 @@
-"""A clock that does not tell the time, told from a machine that others use."""
+"""A wrong clock is detected, and a busy machine is not mistaken for one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from bench.isolate import Ended
 
 
 class FakeChild:
-    """Its runs take `run_s`; `told`, `wall` and `cpu` make of the true seconds of a request what each clock shows."""
+    """A child whose runs take `run_s`. If a request takes `s` seconds in truth, the child tells `told(s)`, the parent's clock
+    shows `wall(s)`, and the processor time is `cpu * s`."""
 
     def __init__(self, run_s: float, told: Callable[[float], float], wall: Callable[[float], float], cpu: float = 1.0) -> None:
         self.run_s, self.told, self.wall, self.cpu = run_s, told, wall, cpu
@@ -47,7 +48,7 @@ def test_an_honest_clock(run_s: float) -> None:
 @pytest.mark.parametrize("run_s", [50e-6, 4e-3, 60.0])
 @pytest.mark.parametrize("cpu", [0.9, 1.0, 2.0])
 def test_an_honest_clock_on_a_busy_machine(run_s: float, cpu: float) -> None:
-    """The cell waits a second before and after its runs, and takes three times as long for them."""
+    """The cell waits two seconds around its runs, and takes three times as long for them."""
     checked(run_s, lambda s: 3 * s, lambda s: 3 * s + 2.0, cpu=cpu)
 
 

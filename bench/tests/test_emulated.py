@@ -1,4 +1,4 @@
-"""Cells on a device that the processor plays: they are run and verified as all others, and no row of them is ever kept."""
+"""Cells on an emulated device: they are run and verified as all others, and their rows are never stored."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_store_refuses_such_a_row(tmp_path: Path) -> None:
 def test_acrobat_for_cuda_is_measured_and_verified_on_the_emulated_device(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The whole way of a cell, in a process of its own: the command's configuration, the oracle, turns, unseen mini-batches."""
+    """A cell goes through the whole harness: configuration, a child process, the oracle, turns, unseen mini-batches."""
     monkeypatch.setenv(VARIABLE, str(library()))
     asked = ("workload=treelstm", "backend=acrobat", "backend.acrobat.tables=true", "device=cuda", "size=tiny", "batch_size=2")
     measured = api.run(api.cells(*asked), QUICK, Isolate(deadline_s=300.0), tmp_path, stored=True)

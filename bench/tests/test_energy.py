@@ -1,4 +1,4 @@
-"""Energy counters of the processor, as files."""
+"""Energy counters of the processor (made-up files of RAPL) and of a GPU (a fake of NVML)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_there_is_none_where_it_cannot_be_read(tmp_path: Path) -> None:
 
 
 class FakeNvml:
-    """What is asked of NVIDIA's management library, for a device that spends 25 joules between two looks."""
+    """The part of NVIDIA's management library that is used, for a device that spends 25 joules between two readings."""
 
     NVML_CLOCK_SM, NVML_TEMPERATURE_GPU = 1, 0
     nvmlClocksEventReasonSwPowerCap = 4
@@ -103,7 +103,7 @@ def test_a_gpu_tells_its_clock_and_its_energy() -> None:
 
 
 def test_the_row_of_a_cell_on_cuda_has_clocks_and_energy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fake system computes on the processor whatever its device: what is looked at is what the harness adds."""
+    """The fake backend computes on the processor whatever its device; tested is what the harness adds to the row."""
     monkeypatch.setattr(Gpu, "find", lambda: Gpu(FakeNvml(), "handle"))
     monkeypatch.setattr(monitor, "WINDOW_S", 0.001)  # the rounds of a test are short
     row = api.run(replace(cell(), device="cuda"), QUICK, STRICT, tmp_path)

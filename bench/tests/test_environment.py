@@ -1,4 +1,4 @@
-"""What a measured process finds in its environment."""
+"""The environment variables of a measured process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sweeps that come with an experiment, systems and variants chosen, and `scripts/reproduce`."""
+"""Sweeps of experiments, the choice of systems and variants, and `scripts/reproduce`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_every_experiment_composes_to_cells_that_differ() -> None:
     for name in names:
         text = OmegaConf.load(registry.CONF / "experiment" / f"{name}.yaml")
         if not set(text.systems) & set(registry.names("backend")):
-            continue  # none of its systems is there yet
+            continue  # the project has none of its systems
         common, combinations = sweep([f"experiment={name}"])
         assert combinations and common.report["view"], name
         assert common.report.get("columns") or common.report.get("lines") or name == "ablation"
@@ -87,7 +87,7 @@ def test_wrong_names_of_experiments_are_refused_with_the_nearest() -> None:
 
 
 def reproduce(tmp_path: Path, codes: dict[str, int], *arguments: str) -> tuple[int, list[str]]:
-    """Run it with a stand-in for Python that notes what is asked and exits with the code of the experiment."""
+    """Run `scripts/reproduce` with a fake Python that exits with the codes given by experiment. Returns code and calls."""
     cases = "".join(f"*experiment={name}*) exit {code} ;; " for name, code in codes.items())
     fake = tmp_path / "python"
     fake.write_text(f'#!/bin/sh\necho "$*" >> {tmp_path}/asked\ncase "$*" in {cases} *) exit 0 ;; esac\n')

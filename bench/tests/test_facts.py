@@ -1,4 +1,4 @@
-"""What a backend says of what ran, and what is made of it."""
+"""The facts that a backend states, how they are checked, and how they are described."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The second ratio, without load-time work, and what the table says of what ran."""
+"""The second ratio, without load-time work, and what the table says each system ran on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def rows() -> list[Row]:
 
 
 def numbers(text: str, line: str) -> list[float]:
-    """Of the first line of the table that begins so."""
+    """The numbers in the first line of the table that begins with `line`."""
     found = next(each for each in text.splitlines() if each.strip().startswith(line))
     return [float(number) for number in re.findall(r"\d+\.\d+", found.replace(line, "", 1))]
 

@@ -1,4 +1,4 @@
-"""What a child and its descendants do with the processors, and their end."""
+"""A child and its descendants: their processor time, how they are found and ended, and processes forked from a template."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BURN = "import time\nwhile time.process_time() < 0.3: pass"
 
 
 class Counted(Family):
-    """A family that uses what the test says."""
+    """A family whose processor time is what the test sets."""
 
     used = 0.0
 
@@ -62,7 +62,7 @@ def test_work_while_others_have_their_turn() -> None:
 
 
 def test_all_of_a_family_counts() -> None:
-    """What works now, a descendant whose parent has gone, and one that has ended."""
+    """The time of the head counts, that of a descendant whose parent has ended, and that of one that has ended itself."""
     code = f"""
 import subprocess, sys, time
 from bench.family import adopt_orphans
@@ -96,7 +96,7 @@ def child(tmp_path: Path) -> Iterator[Child]:
 
 
 def adopts(pid: int) -> bool:
-    """Does this process become the parent of a process whose own parent has ended?"""
+    """Whether this process, whose id is `pid`, becomes the parent of a descendant whose own parent ends."""
     code = "import os, time; os.fork() and os._exit(0); print(os.getpid(), flush=True); time.sleep(600)"
     started = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert started.stdout is not None
@@ -118,7 +118,7 @@ def test_orphans_are_adopted_while_measuring_and_not_after(tmp_path: Path) -> No
 
 
 def test_a_template_is_forked_into_processes_of_their_own(tmp_path: Path) -> None:
-    """Its processes are children of this one, in sessions of their own, with a token and a log of their own."""
+    """The forked processes are children of this one, and each has a session and a log of its own."""
     toy = cell()
     with adopting():
         template = Template(environment(1, {"MKL_CBWR": "AVX2"}), {"target": toy.workload.target, "options": {"data": None}})
@@ -169,7 +169,7 @@ def test_a_child_that_is_not_asked_sleeps(how: str, child: Child) -> None:
 
 
 def described(toy: Cell) -> dict[str, Any]:
-    """As the worker's `load` takes it."""
+    """The cell in the form that the worker's `load` takes."""
     found = {key: getattr(toy, key) for key in ("size", "batch_size", "threads", "device", "seed", "minibatches")}
     for kind, part in (("workload", toy.workload), ("backend", toy.backend)):
         found[kind] = {"target": part.target, "options": dict(part.options)}
@@ -177,6 +177,6 @@ def described(toy: Cell) -> dict[str, Any]:
 
 
 def _until(condition: Callable[[], bool]) -> None:
-    """However long it takes on a busy machine; a condition that is never met ends with the test run."""
+    """Wait until the condition holds, without a limit, because a busy machine may take long."""
     while not condition():
         time.sleep(0.05)

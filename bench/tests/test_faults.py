@@ -1,4 +1,4 @@
-"""Whatever a backend does to the harness, its cell is a row and the others go on."""
+"""Whatever a backend does to the harness, its cell gets a row and the other cells go on."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_mistake_of_the_harness_is_a_row_and_the_others_go_on(tmp_path: Path, 
 
 
 def test_every_reply_is_checked() -> None:
-    """A schema that accepts what the worker never sends, or refuses what it does, is found here."""
+    """The schema of a turn accepts what the worker sends, and refuses replies with missing keys or wrong values."""
     turn = {
         "samples_s": [0.1, 0.2],
         "sample_pass": [0, 1],

@@ -1,4 +1,4 @@
-"""What mini-batches that a system has never seen say about its samples."""
+"""What the times of mini-batches that a system has never seen show about its samples."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ ALLOWED_S = 1e-4
 
 
 def looked(first: list[tuple[float, float]], again: list[tuple[float, float]], asking_s: float = 0.002) -> Looked:
-    """Of two new mini-batches the wall and the processor time of the first run and of two more, in ms; those before took 1. The
-    clock of the process that asks shows the less of them, and what asking costs."""
+    """Passes over timed mini-batches, whose runs took 1 ms, and over new ones: for each new one, `first` has wall and processor
+    time of its first run in ms, `again` those of two more. The parent's clock shows the smaller ones, and `asking_s` a pass."""
 
     def one(runs: list[tuple[float, float]]) -> Pass:
         told = [[int(wall * MS), int(cpu * MS)] for wall, cpu in runs]
@@ -27,10 +27,10 @@ def looked(first: list[tuple[float, float]], again: list[tuple[float, float]], a
     [
         ([(1.0, 1.0)] * 2, [(1.0, 1.0)] * 2, 8, False),
         ([(30.0, 30.0)] * 2, [(30.0, 30.0)] * 2, 8, True),
-        ([(16.0, 16.0)] * 2, [(16.0, 16.0)] * 2, 7, False),  # small ones differ much
+        ([(16.0, 16.0)] * 2, [(16.0, 16.0)] * 2, 7, False),  # small mini-batches differ much
         ([(30.0, 30.0)] * 2, [(10.0, 10.0)] * 2, 8, False),
         ([(30.0, 30.0)] * 2, [(1.0, 1.0)] * 2, 8, False),  # compiled for a new shape
-        ([(90.0, 2.0)] * 2, [(90.0, 2.0)] * 2, 8, False),  # others have the machine
+        ([(90.0, 2.0)] * 2, [(90.0, 2.0)] * 2, 8, False),  # the machine is busy
         ([(30.0, 30.0), (1.0, 1.0)], [(30.0, 30.0), (1.0, 1.0)], 8, False),  # one mini-batch is large
     ],
 )
@@ -51,7 +51,7 @@ def test_flags() -> None:
 
 @pytest.mark.parametrize(("true_ms", "hidden"), [(1.0, 0), (8.0, 3), (80.0, 75)])
 def test_a_process_that_tells_too_little_of_all_runs(true_ms: float, hidden: float) -> None:
-    """It tells 1 ms of every run, known or not; what has passed is known to the one that asks."""
+    """The process tells 1 ms for every run, timed before or new; only the parent's clock shows the true time of new ones."""
     told = [[MS, MS]] * 2
     known, unseen = Pass(told, 0.01), Pass(told, 2 * true_ms / 1e3)
     found = Looked([known] * 2, [unseen] * 3)

@@ -1,4 +1,4 @@
-"""Encodings of instructions, and processes that run one kind of them."""
+"""Encodings of instructions, and the instruction sets seen in a running computation and in a compiled library."""
 
 from __future__ import annotations
 

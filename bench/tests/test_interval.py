@@ -1,4 +1,4 @@
-"""The intervals hold what they promise on series whose truth is known, alike and unlike what machines do."""
+"""The intervals cover the truth as often as they should, on made-up series whose true value is known."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def correlated(random: np.random.Generator, sessions: int, rounds: int, rho: flo
 
 
 def disturbed(kind: str, random: np.random.Generator, sessions: int, rounds: int) -> np.ndarray:
-    """Relative deviations `[sessions, rounds, mini-batches]` around 0, the truth. In the correlated ones a whole round
-    is disturbed, and by what disturbed the round before it: AR(0.8)."""
+    """Relative deviations `[sessions, rounds, mini-batches]` around the true value 0. The correlated ones are mostly common to
+    all mini-batches of a round, and an AR(1) series with correlation 0.8 over the rounds."""
     own = random.normal(size=(sessions, rounds, MINIBATCHES))
     match kind:
         case "independent":
@@ -47,7 +47,7 @@ def holds(values: np.ndarray, truth: float = 0.0) -> bool:
 @pytest.mark.parametrize("rounds", [5, 10, 30, 100])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_interval_covers_the_truth(kind: str, rounds: int) -> None:
-    """Of nominal 95 % intervals at least 90 % hold the truth."""
+    """At least 90 % of the nominal 95 % intervals contain the true value."""
     random = np.random.default_rng(rounds)
     sessions = disturbed(kind, random, 100 if rounds == 100 else 300, rounds)
     assert np.mean([holds(1 + values, 1.0) for values in sessions]) >= 0.90
@@ -73,8 +73,8 @@ def test_the_interval_covers_the_truth_where_mini_batches_are_left_out(kind: str
 @pytest.mark.parametrize("rounds", [5, 10, 30, 100])
 @pytest.mark.parametrize("kind", KINDS)
 def test_equal_systems_are_seldom_called_different(kind: str, rounds: int) -> None:
-    """In at most 7 % of sessions, each system with disturbances of its own; a drift of the machine is common to both. The
-    series are logarithms of times, so that their differences are those that a ratio is made of."""
+    """Two equal systems, each with disturbances of its own, differ significantly in at most 7 % of sessions. (A drift is common
+    to both.) The series are logarithms of times, so that their differences are logarithms of ratios."""
     random = np.random.default_rng(rounds)
     count = 100 if rounds == 100 else 300
     a, b = (disturbed(kind, random, count, rounds) for _ in range(2))
@@ -83,13 +83,13 @@ def test_equal_systems_are_seldom_called_different(kind: str, rounds: int) -> No
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_interval_covers_the_truth_when_it_decides_when_to_stop(kind: str) -> None:
-    """A rule that ends a session when the interval is narrow ends it when the interval is too narrow by chance."""
+    """A rule that ends a session once the interval is narrow favours intervals that are too narrow by chance."""
     random = np.random.default_rng(1)
     inside, ended = 0, set()
     sessions = 0.5 * disturbed(kind, random, 200, 30)
     for values in 1 + sessions:
         rule = StopRule(Measure(min_rounds=5, max_rounds=30, relative_ci=0.01), 1)
-        for rounds in (10, 15, 23, 30):  # where the rule looks
+        for rounds in (10, 15, 23, 30):  # the rounds after which the rule looks
             steady = values[:rounds]
             numbers = np.arange(rounds)
             found = stats.Rounds(

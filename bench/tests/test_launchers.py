@@ -1,4 +1,4 @@
-"""Sweeps whose jobs run in other processes: what they measured is in the results, in the tables and in the exit code."""
+"""Sweeps whose jobs run in other processes: their rows are in the results and in the tables, and count for the exit code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LAUNCHERS = {
 
 @pytest.mark.parametrize("launcher", LAUNCHERS)
 def test_jobs_in_other_processes(launcher: str, command: Callable[..., list[str]], tmp_path: Path) -> None:
-    """Two jobs that are measured, one of which has a cell that fails, and one that is refused."""
+    """Three jobs are measured, two of which have a cell that fails, and three are refused because of their seed."""
     module, settings = LAUNCHERS[launcher]
     pytest.importorskip(module, reason=f"pip install -e .[{launcher.partition('_')[0]}] for hydra/launcher={launcher}")
     overrides = ("backend=[honest,cheat]", "backend.cheat.how=Raises,Applied,Nonsense", "measure=quick", "measure.stored=true")

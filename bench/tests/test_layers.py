@@ -1,4 +1,4 @@
-"""The order of the folders, as `[tool.importlinter]` of pyproject.toml states it."""
+"""Imports keep the order of the folders that `[tool.importlinter]` in pyproject.toml states."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LINT = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imp
 
 
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:
-    """import-linter on the packages of a folder, with its pyproject.toml."""
+    """Run import-linter on the packages in a folder, with the folder's pyproject.toml."""
     environment = {**os.environ, "PYTHONPATH": str(folder), "NO_COLOR": "1"}
     return subprocess.run([sys.executable, "-c", LINT], cwd=folder, env=environment, capture_output=True, text=True)
 
@@ -34,7 +34,7 @@ def test_every_folder_imports_only_those_below_it() -> None:
     ids=["at the top", "inside a function"],
 )
 def test_an_import_against_the_order_is_found(upward: str, tmp_path: Path) -> None:
-    """The contracts of this project on empty folders of the same names, one of which imports upwards."""
+    """The contracts are checked on empty files of the project's names, of which one imports against the order."""
     for package in ("bench", "workloads", "backends"):
         for path in [ROOT / package, *(p for p in (ROOT / package).rglob("*") if p.is_dir() and "__pycache__" not in p.parts)]:
             (tmp_path / path.relative_to(ROOT)).mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ def test_an_import_against_the_order_is_found(upward: str, tmp_path: Path) -> No
 
 
 def test_the_runtime_knows_no_device() -> None:
-    """Only the files in a device's own folder include its headers; the table of its objects in a build is generated."""
+    """Only files in a device's own folder include its headers."""
     runtime = ROOT / "backends" / "acrobat" / "runtime"
     devices = ("cpu", "cuda")
     assert all((runtime / device).is_dir() for device in devices)

@@ -1,4 +1,4 @@
-"""One campaign at a time."""
+"""The lock that lets one campaign at a time measure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from bench.tests.conftest import QUICK, STRICT, cell
 
 @pytest.fixture
 def held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> int:
-    """A lock that somebody else holds (another description of the file is as good as another process)."""
+    """The descriptor of a lock that is held already; opening the file anew in this process is like another process here."""
     monkeypatch.setattr(lock, "path", lambda: tmp_path / "lock")
     (tmp_path / "lock").touch(mode=0o444)
     descriptor = os.open(tmp_path / "lock", os.O_RDONLY)
@@ -79,7 +79,7 @@ def test_from_python_the_machine_is_locked_too(held: int, tmp_path: Path) -> Non
 
 
 def test_two_commands_measure_a_cell_once(command: Callable[..., list[str]], tmp_path: Path) -> None:
-    """The second waits for the first, then finds its row."""
+    """The second command waits for the first one, and then finds its row."""
     private = {**os.environ, "BENCH_LOCK": str(tmp_path / "lock")}
     arguments = command("backend=[honest]", "measure=quick", "measure.stored=true")
     arguments[arguments.index("lock=ignore")] = "lock=wait"

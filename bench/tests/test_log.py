@@ -1,4 +1,4 @@
-"""Logs that stay small, and lines of them that are safe to print."""
+"""Logs stay small, and lines from them are safe to print."""
 
 from __future__ import annotations
 

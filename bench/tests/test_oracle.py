@@ -1,4 +1,4 @@
-"""The oracle's answers are kept, checked, and computed again; failing to is nobody's fault but the oracle's."""
+"""The oracle's answers are stored, checked, and computed again if damaged; a failing oracle is not the backend's fault."""
 
 from __future__ import annotations
 

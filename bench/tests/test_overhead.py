@@ -1,4 +1,4 @@
-"""What the harness itself costs per sample. Nothing is asserted; `pytest --benchmark-enable` shows it."""
+"""What the harness itself costs for each sample. No time is asserted; `pytest --benchmark-enable` shows them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ANSWER = np.ones(5, np.float32)
 
 
 class Nothing:
-    """Answers 64 instances without doing anything."""
+    """A compiled model that answers 64 instances without any work."""
 
     def __init__(self) -> None:
         self.outputs = [ANSWER] * 64
@@ -37,20 +37,20 @@ class Nothing:
 
 
 def test_inside_the_clock(benchmark: BenchmarkFixture) -> None:
-    """What is between the two readings of the clock when `run` does nothing: the part that is in every sample."""
+    """A call of `run` that does nothing: the overhead that is in every sample."""
     compiled, minibatch = Nothing(), [0] * 64
     benchmark(compiled.run, minibatch)
     assert clock.sample(compiled, minibatch, 0).run_ns >= 0
 
 
 def test_around_the_clock(benchmark: BenchmarkFixture) -> None:
-    """A whole sample of 64 instances, outputs fetched and kept: not in the sample, but it spaces the samples."""
+    """A whole call of `clock.sample`: what is around `run` is in no sample's time, but in the time between samples."""
     compiled, minibatch = Nothing(), [0] * 64
     assert benchmark(clock.sample, compiled, minibatch, 0).outputs.shape == (64, 5)
 
 
 def test_verifying(benchmark: BenchmarkFixture) -> None:
-    """After a round, per sample."""
+    """Verifying the outputs of one sample, which is done after each turn."""
     expected = Expected([(ANSWER.astype(float), None)] * 64)
     outputs = clock.sample(Nothing(), [0] * 64, 0).outputs
     assert benchmark(expected.check, outputs, Difference()).n == 64

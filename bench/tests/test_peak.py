@@ -12,7 +12,7 @@ from bench import peak
 
 @pytest.mark.skipif(not (shutil.which("gcc") or shutil.which("cc")), reason="there is no C compiler")
 def test_the_peak_is_that_of_vectors_and_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A core does at least an operation of a vector of 4 in a nanosecond, and no core does 2000: the probe counts real work."""
+    """The result is plausible: any core does at least one operation in a nanosecond, and none does 2000."""
     monkeypatch.setenv("BENCH_CACHE", str(tmp_path))
     found = peak.measure(1)
     assert found is not None and 1 < found["gflops"] < 2000 and found["threads"] == 1

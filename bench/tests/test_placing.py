@@ -1,4 +1,4 @@
-"""What is given to `place`, and when it has cost too much."""
+"""Which instances are given to `place`, and when it took too long."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_tensors_are_found_wherever_they_are() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_instances_without_tensors_need_no_placing(name: str) -> None:
-    """What the real workloads' instances hold."""
+    """Of the project's workloads, those in `WITH_TENSORS` have instances that are given to `place`."""
 
     class Noting:
         placed: Any = None

@@ -1,4 +1,4 @@
-"""What is said of several rows."""
+"""Remarks that several rows have in common."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows stand: those of one session, measured under the settings in force."""
+"""Which stored rows are used: those of one session, measured under the present settings."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_group_stands_on_a_session_that_has_all_of_it() -> None:
 
 
 def test_groups_that_share_a_cell_do_not_undo_each_other(bench: Bench, tmp_path: Path) -> None:
-    """Two experiments with a system in common: each is finished after its own session."""
+    """Of two groups with a cell in common, each is finished after a session of its own."""
     bench("backend=[honest,cheat]", *KEPT)
     bench("backend=[honest]", *KEPT, "rerun=all")
     count = len(stored(tmp_path))

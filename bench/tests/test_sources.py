@@ -1,4 +1,4 @@
-"""What counts of the sources: what is compiled, of the folders that a cell can run."""
+"""Which changes of sources make a row stale: those of compiled text in folders that the cell can run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_text_that_is_no_python_counts_whole() -> None:
 
 
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / f"plugged_{tmp_path.name}"  # a name of its own: modules stay imported
+    folder = tmp_path / f"plugged_{tmp_path.name}"  # a new name for each test, because modules stay imported
     for name in ("tests", "cuda", "deeper"):
         (folder / name).mkdir(parents=True)
     (folder / "__init__.py").write_text("")
@@ -91,7 +91,7 @@ def test_what_is_known_of_a_source_may_be_lost_or_damaged(tmp_path: Path, monkey
 
 @pytest.mark.parametrize("backend", registry.names("backend"))
 def test_a_backend_names_what_it_uses_of_others(backend: str) -> None:
-    """Each module of the project that its files import, wherever they do, is among the files that count."""
+    """Each module of `backends` that a backend's files import, also inside functions, is among the files that count for it."""
     counted = set(sources.backend_files(_target(backend), "cuda"))
     own = [path for path in counted if path.suffix == ".py"]
     assert own

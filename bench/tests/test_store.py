@@ -1,4 +1,4 @@
-"""The store keeps every whole row, whatever happened to the process that wrote the last one."""
+"""The store keeps every whole row, whatever happened to the process that wrote the last one; which rows are measured again."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_damaged_machine_file_is_set_aside(damage: str, tmp_path: Path, capsys
 
 
 def test_a_row_that_could_not_be_written_whole_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a disk that is full in the middle of it."""
+    """The first write fails in its middle, as on a full disk."""
     store = Store(tmp_path, "machine")
     store.append(row("a"))
     write = os.write

@@ -1,4 +1,4 @@
-"""What is known of which backend runs which workload is not asked again."""
+"""The index of which backend runs which workload: what is known is not asked again."""
 
 from __future__ import annotations
 

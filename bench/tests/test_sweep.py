@@ -1,4 +1,4 @@
-"""The command itself: sweeps, resuming, rerunning, what is shown and with which exit code."""
+"""The command `python -m bench`: sweeps, resuming, rerunning, what it prints, and exit codes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_killed_sweep_goes_on_where_it_stopped(command: Callable[..., list[str
     counts: list[int] = []
     for _ in range(2):
         process = subprocess.Popen(sweep, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        # From some row on, some way into the next cell: moments that hit the work on any machine.
+        # The kill comes some time after a certain number of rows, so that it hits the work on a machine of any speed.
         goal = (counts[-1] if counts else 0) + moments.randint(1, 3)
         while len(rows(tmp_path)) < goal and process.poll() is None:
             time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""What the table says of rows, and what it does not say."""
+"""What the table shows for made-up rows, and what it leaves out."""
 
 from __future__ import annotations
 

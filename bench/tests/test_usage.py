@@ -1,4 +1,4 @@
-"""The help says what there is, on two screens."""
+"""The help names all choices and options, and fits a terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_every_choice_and_option_is_named_and_fits_a_terminal() -> None:
     for group in ("backend", "workload", "measure", "experiment"):
         for name in registry.names(group):
             assert name in text, f"{group}={name}"
-    left_out = {"variants", "report"}  # what experiments are written with
+    left_out = {"variants", "report"}  # these are for the files of experiments
     for field in fields(Config):
         assert field.name in left_out or f"\n  {field.name}" in text or f"+{field.name}" in text, field.name
     assert "autobatch=best|0|1|2|3" in text, "the default first, then the other choices"

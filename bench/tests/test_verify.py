@@ -1,4 +1,4 @@
-"""What counts as right."""
+"""Which outputs count as right, and how answers and instances are stored and hashed."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_answers_survive_the_disk() -> None:
 
 
 def test_errors_are_measured_by_those_of_float32() -> None:
-    """Of ten instances one may be far off, because its model took another path; more may not."""
+    """One of ten instances may be far off, because its model took another path; two may not."""
     right = np.random.default_rng(0).normal(0, 1, (10, 50))
     single = right.astype(np.float32)
     answers = [Answer(a, None, rms(a, b)) for a, b in zip(right, single, strict=True)]
@@ -111,8 +111,8 @@ def test_fingerprint_sees_every_number() -> None:
 
 
 def test_choices_may_fall_either_way_where_they_were_too_near_to_call() -> None:
-    """The second choice of the second instance was a tie: whatever is chosen from there on is right, also if it is longer or
-    ends at once; nothing else may differ, and not before."""
+    """The second choice of the second instance was a tie, so anything from there on is right, also a longer output or an end.
+    Nothing before it and no other instance may differ."""
     right = [[4, 5, 6], [7, 8, 9], []]
     margins = [np.array(m) for m in ([0.1, 0.1, 0.1, 0.1], [0.1, 1e-6, 0.1, 0.1], [0.1])]
     answers = [Answer([np.array(w) for w in words], None, None, near) for words, near in zip(right, margins, strict=True)]
@@ -149,7 +149,7 @@ def test_choices_may_fall_either_way_where_they_were_too_near_to_call() -> None:
 
 @pytest.mark.parametrize(("precision", "bits"), [("tf32", 10), ("bf16", 7)])
 def test_fewer_bits_have_a_tolerance_of_their_own(precision: str, bits: int) -> None:
-    """What products with rounded operands give is right if they were asked for, else wrong; dropped terms are never right."""
+    """Products with rounded operands are right if that precision was asked for, else wrong; dropped terms are always wrong."""
     rng = np.random.default_rng(0)
     x, w = rng.standard_normal((64, 200)), rng.standard_normal((200, 30))
 

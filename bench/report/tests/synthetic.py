@@ -1,4 +1,4 @@
-"""Rows as the harness writes them, made up: for tests that need results and must not measure."""
+"""Makes up rows like those that the harness writes, for tests that need results and must not measure."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def row(
     status: str = "ok",
     **changed: Any,
 ) -> Record:
-    """A row of `cell`. A mini-batch takes `latency_ms`, more or less; the noise of a round is the same for all with `seed`."""
+    """A row of `cell`, whose mini-batches take about `latency_ms`. Rows of one `seed` share the noise of each round."""
     random = np.random.default_rng(seed)
     common = 1 + noise * random.standard_normal(rounds)
     own = np.random.default_rng([seed, int(cell.id, 16) % 2**32])
@@ -94,8 +94,8 @@ def row(
 def everything(
     names: Sequence[str] | None = None, keep: Callable[[Cell], bool] = lambda _: True
 ) -> tuple[Results, list[Record]]:
-    """A session for every group of the experiments, or of those of `names`, with the cells to `keep`: systems are as fast as
-    `SPEED` says, or so."""
+    """Results with a session for every group of the experiments (those in `names`, if given), and their rows. A group has the
+    cells for which `keep` is true. Systems are about as fast as `SPEED` says."""
     records: dict[str, Record] = {}
     empty = Results(Path("made-up"), machine=MACHINE)
     for experiment in experiments.read(empty, names=names):
@@ -109,7 +109,7 @@ def everything(
 
 
 def latency(cell: Cell, k: int) -> float:
-    """Milliseconds: grows with the batch, falls with threads and tuning, differs by workload and variant."""
+    """A latency in milliseconds: it grows with the batch, falls with threads and tuning, differs by workload and variant."""
     width = {"tiny": 0.1, "small": 1.0, "large": 3.5}[cell.size]
     workload = 0.5 + (sum(map(ord, cell.workload.name)) % 7) / 4
     options = cell.backend.options
@@ -138,7 +138,7 @@ def ran(cell: Cell) -> dict[str, Any]:
 
 
 def write(folder: Path, records: Iterable[Mapping[str, Any]], machine: Mapping[str, Any] = MACHINE) -> Path:
-    """A folder of results that has these rows."""
+    """Write a folder of results with these rows, and return it."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "cells.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     (folder / "machine.json").write_text(json.dumps(machine))

@@ -1,4 +1,4 @@
-"""Ratios, geometric means and what may be said of them."""
+"""Ratios, geometric means and their significance."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from bench.status import Status
 
 
 class System:
-    """Options only."""
+    """A backend that consists of options only."""
 
     def __init__(
         self,

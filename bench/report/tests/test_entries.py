@@ -1,4 +1,4 @@
-"""Which rows the report uses, and which of them stand for a cell."""
+"""Which rows the report uses, and which of them it shows for a cell."""
 
 from __future__ import annotations
 
@@ -89,6 +89,6 @@ def test_rows_under_other_settings_are_other_cells() -> None:
 
 
 def test_made_up_rows_are_rows() -> None:
-    """The generator's rows pass for rows of the harness."""
+    """The report accepts the rows of synthetic.py as rows of the harness."""
     assert entries.unusable(json.loads(json.dumps(row(cell())))) is None
     assert entries.unusable(row(cell(), status="unsupported")) is None

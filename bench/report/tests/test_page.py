@@ -1,4 +1,4 @@
-"""The report as a whole: every number traces to rows, holes are named, and the page works in a browser."""
+"""The report as a whole: every number can be traced to rows, holes are named, and the page works in a browser."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chro
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Results with one workload of each kind, reported."""
+    """A folder with made-up results of one workload of each kind, and their report."""
     root = tmp_path_factory.mktemp("results")
     _, kept = synthetic.everything(SHOWN, lambda c: c.workload.name in ("treelstm", "birnn", "nestedrnn") and c.size == "small")
     gone = {"status": "oom", "why": "no memory <left>", "samples_s": []}
@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Numbers(HTMLParser):
-    """The elements that carry references: table, column, number, references, text."""
+    """Reads the cells of the page's tables that have references: for each its table, column, number, references and text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ def page(folder: Path) -> str:
 
 
 def test_ten_numbers_at_random_trace_to_rows(folder: Path, page: str) -> None:
-    """From the page to the raw samples: latencies and ratios are computed once more from the rows that a cell names."""
+    """Latencies and ratios on the page are equal to those computed here from the raw samples of the rows that they name."""
     rows = {entries.reference(r): r for r in map(json.loads, (folder / "cells.jsonl").read_text().splitlines())}
     numbers = Numbers(page)
     ours = [n for n in numbers.found if n["table"] in ("fair", "vm", "breakdown") and n["number"] is not None]
@@ -106,7 +106,7 @@ def head(numbers: Numbers, each: dict[str, Any]) -> str:
 
 
 def test_every_number_of_a_comparison_names_its_rows(page: str) -> None:
-    """No number without a row: each cell with a value but those that say what was asked for."""
+    """Every number in a table names its rows, except those that are settings, such as the batch size."""
     cells = re.findall(r'<table class="sortable" id="table-(fair|vm|roofline|tuning)">(.*?)</table>', page, re.DOTALL)
     assert len(cells) == 4
     for name, body in cells:
@@ -132,7 +132,7 @@ def test_a_table_is_there_in_every_form_and_a_figure_too(folder: Path) -> None:
     assert (folder / "figures" / "fair.png").read_bytes()[:4] == b"\x89PNG"
     assert (folder / "figures" / "fair.pdf").read_bytes()[:4] == b"%PDF"
     lines = (folder / "figures" / "tuning.csv").read_text().splitlines()
-    # Two workloads, each with three guides at six numbers of trials, and the default schedules beside them.
+    # Two workloads, each with three ways to guide tuning at six numbers of trials, and with the default schedules.
     assert lines[0] == "panel,x,hue,y,low,high,rows" and len(lines) == 1 + 2 * (3 * 6 + 1)
 
 
@@ -143,7 +143,7 @@ def test_the_same_rows_give_the_same_files(folder: Path, tmp_path: Path) -> None
 
 
 def test_every_experiment_of_the_project_can_be_shown() -> None:
-    """Without a single row each says what is missing, and none breaks."""
+    """Also without any row, no experiment raises an error, and each section lists what is missing."""
     empty = entries.Results(Path("made-up"), machine=synthetic.MACHINE)
     found = experiments.read(empty)
     assert len(found) >= 19
@@ -202,8 +202,8 @@ CATCH = '<script>window.trouble = []; addEventListener("error", (e) => trouble.p
 @pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium (Debian: apt-get install chromium)")
 @pytest.mark.parametrize("size", ["1280,900", "390,844"], ids=["wide", "phone"])
 def test_the_page_in_a_browser(page: str, tmp_path: Path, size: str) -> None:
-    """It opens without errors and requests, every figure is drawn, tables sort with means below, both themes have ink that can
-    be told from the ground, a number shows its rows, and nothing but tables scrolls sideways."""
+    """The page opens without errors and requests, every figure is drawn, tables sort and keep means below, text has contrast in
+    both themes, a click on a number shows its rows, and only tables scroll sideways."""
     checked = tmp_path / "page.html"
     checked.write_text(page.replace("<head>", f"<head>{CATCH}", 1).replace("</body>", f"{CHECKS}</body>"))
     out = browse(tmp_path, f"--window-size={size}", "--dump-dom", checked.as_uri())
@@ -240,7 +240,7 @@ def browse(scratch: Path, *arguments: str) -> str:
 
 
 def contrast(a: str, b: str) -> float:
-    """Of two colours `rgb(r, g, b)`, as WCAG 2 defines it: 1 to 21, 7 is its highest demand on text."""
+    """The contrast of two colours `rgb(r, g, b)` as WCAG 2 defines it, from 1 to 21; for text it demands 7 at most."""
 
     def luminance(colour: str) -> float:
         parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]

@@ -1,4 +1,4 @@
-"""Tables as text."""
+"""The forms of tables, published values, and colours of systems."""
 
 from __future__ import annotations
 

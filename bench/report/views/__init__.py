@@ -1,7 +1,7 @@
-"""How an experiment is shown: a function for each `view` that a file in `conf/experiment` may name.
+"""The ways to show an experiment: a function for each `view` that a file in `conf/experiment` may name.
 
-Each takes an experiment with its rows and returns a `Section`: tables and figures, drawn from the rows that are there, and in
-words what is not there.
+Each takes an experiment with its rows and returns a `Section`: tables and figures made from these rows, and a list of what is
+missing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ VIEWS: Mapping[str, Callable[[Experiment], Section]] = {
 
 
 def show(experiment: Experiment) -> Section:
-    """Raises ValueError if the experiment's file names a view that there is not."""
+    """The section of an experiment, by the view that its file names. Raises ValueError if there is no such view."""
     name = str(experiment.report.get("view"))
     if name not in VIEWS:
         raise ValueError(f"conf/experiment/{experiment.name}.yaml: report.view is {name}, which is none of {', '.join(VIEWS)}")

@@ -1,4 +1,4 @@
-"""The optimisations of a system added one after the other: latency, and ratios to the first and the step before."""
+"""The optimisations of a system added one after the other: latency of each step, and ratios to the first and previous step."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bench.report.tables import APART, SAME, Line, Table, Value, with_interval, 
 
 
 def view(experiment: Experiment) -> Section:
-    """`report.option` names the option whose value is the name of a step; steps are in the order of the variants."""
+    """In the experiment's file, `report.option` is the option whose value names a step; the steps have the variants' order."""
     section = Section(experiment, holes=holes(experiment))
     option = str(experiment.report["option"])
     groups = [group for group in experiment.groups if any(entry.ok for entry in group.entries)]

@@ -1,4 +1,4 @@
-"""Where the time of a mini-batch goes: ingest, construct, schedule, copy, kernel, fetch, and the rest."""
+"""Where the time of a mini-batch goes: to ingest, construct, schedule, copy, kernel, fetch, and the rest."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def view(experiment: Experiment) -> Section:
 
 
 def split(entry: Entry) -> dict[str, float]:
-    """Milliseconds by activity; the rest is what the latency has beyond them, never below 0."""
+    """The milliseconds of each activity. `REST` is the latency less all others, and at least 0."""
     known = {phase: float(value) for phase, value in entry.record["breakdown"].items() if value is not None}
     return known | {REST: max(0.0, entry.summary.median * 1e3 - sum(known.values()))}
 

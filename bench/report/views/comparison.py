@@ -28,7 +28,7 @@ COUNTED = {
 
 @dataclass
 class Spot:
-    """A group with the row of each column that has finished there: of several variants the fastest."""
+    """A group, with the row to compare for each column: the fastest of its rows that have finished, None if none has."""
 
     group: Group
     best: Mapping[str, Entry | None]
@@ -62,7 +62,7 @@ def view(experiment: Experiment) -> Section:
 
 
 def spots(experiment: Experiment) -> list[Spot]:
-    """The groups that have rows."""
+    """A spot for each group that has rows."""
     wanted = columns(experiment)
     groups = [group for group in experiment.groups if group.entries]
     return [Spot(g, {name: fastest(g.chosen(where)) for name, where in wanted.items()}) for g in groups]
@@ -89,8 +89,8 @@ def _latencies(experiment: Experiment, spots: Sequence[Spot], present: Sequence[
 
 
 def _means(spots: Sequence[Spot], present: Sequence[str], before: int) -> list[Line]:
-    """The geometric means of the ratios over the cells that all compared systems have finished; where that leaves cells out,
-    also each over those that it and the reference have finished."""
+    """The lines with geometric means of the ratios: over the groups that all systems have finished; if that leaves groups out,
+    also for each system over the groups that it and the reference have finished."""
     reference, *others = present
     whole = [spot for spot in spots if all(spot.best[name] is not None for name in present)]
     blank = [Value("")] * (before - 1 + len(present))
@@ -118,7 +118,7 @@ def _means(spots: Sequence[Spot], present: Sequence[str], before: int) -> list[L
 
 
 def _counts(experiment: Experiment, spots: Sequence[Spot], present: Sequence[str], counts: Sequence[str]) -> Table:
-    """What a system nowhere counts has no column."""
+    """A table of counters; a counter that a system nowhere reports has no column."""
 
     def counted(spot: Spot, name: str, count: str) -> float:
         best = spot.best[name]

@@ -1,4 +1,4 @@
-"""A quantity against a number: batch size, threads, schedules tried; a line for each system or variant."""
+"""Shows a quantity against a number, such as batch size, threads or schedules tried, with a line for each system or variant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from bench.report.frame import number
 from bench.report.section import HEADS, Section, columns, failed, holes, panel, reasons, varied
 from bench.report.tables import FLAGGED, Line, Table, Value, with_interval
 
-Measured = tuple[float, float, float]  # the value and the ends of its interval, NaN where it has none
+Measured = tuple[float, float, float]  # a value and the ends of its interval, which are NaN where it has none
 
 QUANTITIES: Mapping[str, tuple[str, Callable[[Entry], Measured]]] = {
     "latency_ms": ("latency, ms", lambda e: _scaled(e, 1e3)),
@@ -28,7 +28,7 @@ QUANTITIES: Mapping[str, tuple[str, Callable[[Entry], Measured]]] = {
 
 
 def view(experiment: Experiment) -> Section:
-    """`report.x`: a key of the sweep (`batch_size`) or `option.<name>`; `report.y`: one of `QUANTITIES`."""
+    """In the experiment's file, `report.x` is a key of the sweep or `option.<name>`, and `report.y` one of `QUANTITIES`."""
     section = Section(experiment, holes=holes(experiment))
     wanted, along = columns(experiment), str(experiment.report["x"])
     unit, measure = QUANTITIES[str(experiment.report["y"])]

@@ -1,4 +1,4 @@
-"""Joules of an instance, for rows whose machine told them."""
+"""Shows the energy per instance, for rows of machines on which it could be measured."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def view(experiment: Experiment) -> Section:
 
 
 def joules(entry: Entry) -> float:
-    """Of one instance: the joules of all turns over the instances that were run in them."""
+    """The joules per instance: those of all turns, divided by the number of instances that were run in them."""
     runs = number(entry.record, "energy_instances")
     return number(entry.record, "energy_j") / runs if runs > 0 else math.nan
 

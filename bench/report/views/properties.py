@@ -1,4 +1,4 @@
-"""What kind of model each workload is: its control flow as a compiler finds it, and the schedule of a mini-batch."""
+"""Shows what kind of model each workload is: its control flow as a compiler sees it, and the schedule of a mini-batch."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NUMBERS = {
 
 
 def view(experiment: Experiment) -> Section:
-    """From `ran.properties` of the rows, which the backend told after the last timed run (bench/facts.py)."""
+    """The properties are `ran.properties` of the rows, which the backend gave after the last timed run (bench/facts.py)."""
     section = Section(experiment, holes=holes(experiment))
     groups = [group for group in experiment.groups if group.entries]
     where = next(iter(columns(experiment).values()))

@@ -1,4 +1,4 @@
-"""Multiplications and additions per second over what a probe did on the same machine in the same session."""
+"""Shows floating-point operations per second as a share of the peak that a probe reached on the machine in the same session."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from bench.report.tables import Line, Table, Value, quantity
 
 
 def view(experiment: Experiment) -> Section:
-    """`report.operations` says in which row of a group the operations are counted (`product_flops`)."""
+    """In the experiment's file, `report.operations` describes the row of a group whose `product_flops` is used for all."""
     section = Section(experiment, holes=holes(experiment))
     wanted = columns(experiment)
     groups = [group for group in experiment.groups if group.entries]
@@ -89,7 +89,7 @@ def view(experiment: Experiment) -> Section:
 
 
 def peak(entry: Entry) -> float:
-    """GFLOP/s of the probe in the entry's session."""
+    """The GFLOP/s that the probe reached in the session of the row."""
     return number(entry.record.get("peak") or {}, "gflops")
 
 

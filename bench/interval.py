@@ -33,8 +33,8 @@ STUDENT = np.array([12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.306, 2.228, 2.1
 
 
 def interval(values: np.ndarray, rho: float | None = None) -> tuple[float, float]:
-    """The ends of the 95 % interval of `typical(values)`; NaN, NaN for fewer than `FEWEST` rounds. `values[rounds, minibatches]`
-    are NaN where a round left a mini-batch out. `rho`: the correlation of neighbouring rounds; default: as in `values`."""
+    """The ends of the 95 % interval of `typical(values)`; NaN, NaN for fewer than `FEWEST` rounds. `values`: [rounds,
+    minibatches], NaN where a round left a mini-batch out. `rho`: the correlation of neighbouring rounds; default: estimated."""
     rounds = len(values)
     if rounds < FEWEST:
         return float("nan"), float("nan")
@@ -55,12 +55,12 @@ def typical(values: np.ndarray) -> float:
 
 
 def _typical(values: np.ndarray) -> np.ndarray:
-    """The same of `values[..., rounds, minibatches]`. Where some draw of rounds has no value of a mini-batch, its median over
-    all draws stands in for it, so that mini-batches of different size do not show as a spread."""
+    """`typical` of each draw in `values[..., rounds, minibatches]`. If a draw has no value for a mini-batch, the median over
+    all draws is used, because leaving out a small or large mini-batch would look like a spread."""
     if not np.isnan(values).any():
         return np.asarray(np.mean(np.median(values, axis=-2), axis=-1))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of rows that are all NaN
+        warnings.simplefilter("ignore", RuntimeWarning)  # numpy warns where all values are NaN
         medians = np.nanmedian(values, axis=-2)
         usual = np.nanmedian(medians.reshape(-1, medians.shape[-1]), axis=0)
         return np.asarray(np.nanmean(np.where(np.isnan(medians), usual, medians), axis=-1))

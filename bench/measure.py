@@ -1,9 +1,9 @@
 """Measures the cells of a group: all the backends on the same instances, in turns.
 
-Each cell is made ready in a child process of its own, one after the other: imported, compiled, run cold, verified, warmed.
-Then rounds: each gives every cell one turn (turns.py), the cells in a random order, so that a machine that drifts drifts for
-all. All cells take part in every round until the group ends, so latencies and ratios come from the same stretch of time. One
-run of a group is a session; its id is in every row, and only rows of one session are compared round by round.
+Each cell is made ready in a child process of its own, one after the other: imported, compiled, run cold, verified, warmed up.
+Then come rounds. In each, every cell has one turn (bench/turns.py), in a random order, so that a slow drift of the machine
+affects all of them. All cells take part in every round until the group ends, so their latencies and ratios are from the same
+time. One run of a group is a session; its id is in every row, and only rows of one session are compared round by round.
 """
 
 from __future__ import annotations
@@ -31,25 +31,26 @@ from bench.prepare import Prepared, Preparer, Tell
 from bench.status import Status
 from bench.store import Record
 
-CLOSE_S = 60.0  # a backend may take so long to close what it has compiled
+CLOSE_S = 60.0  # the time that a backend may take to close what it has compiled
 
-Done = Callable[[Cell, Record], None]  # a cell has ended: keep its row
+Done = Callable[[Cell, Record], None]  # called with the row when a cell has ended
 
 
 @dataclass
 class Running(Prepared):
-    """A cell being timed."""
+    """A cell that is being timed."""
 
     idle_since: float = 0.0  # when its last turn ended, by the clock of `monotonic`
     counters: list[dict[str, Any]] = field(default_factory=list)
-    joules: float | None = None  # of all turns
-    instances: int = 0  # that were run in the turns whose joules are known
-    warm: bool = False  # ready for the rounds
-    twins: list[Running] = field(default_factory=list)  # variants that came to the same program, and are not measured apart
+    joules: float | None = None  # the energy used in all turns
+    instances: int = 0  # how many were run in the turns whose energy is known
+    warm: bool = False  # whether it is ready for the rounds
+    twins: list[Running] = field(default_factory=list)  # variants with the same program, which get a copy of this cell's row
 
 
 class Group:
-    """The cells that share their instances. `logs`: a folder of which the rows name files relative to `results`."""
+    """The cells on the same instances. `results`: the folder for logs, which rows name relative to it. `tell` and `done` are
+    called on progress and at the end of each cell. `until`: the time of `monotonic` from which nothing new is begun."""
 
     def __init__(
         self,
@@ -72,13 +73,13 @@ class Group:
         self.monitor = Monitor(self.gpu)
         self.session = uuid.uuid4().hex[:12]
         self.live: list[Running] = []
-        self.seen: set[str] = set()  # ids of the cells that were begun
+        self.seen: set[str] = set()  # the ids of the cells that were begun
         self.fresh_seed = fresh.seed()
         self._chosen: list[int] | None = None
         self._telling = threading.Lock()
 
     def run(self) -> bool:
-        """Measure all. False if the time of the campaign was up before."""
+        """Measure all cells. False if the time of the campaign was up before all were begun."""
         with adopting():
             try:
                 return self._run()
@@ -98,8 +99,8 @@ class Group:
         return True
 
     def _side_by_side(self, work: Callable[[Any], None], items: Sequence[Any]) -> None:
-        """One after the other, so that compiling and closing are timed on a quiet machine; as many at once as there are
-        processors where rows are not kept."""
+        """Do `work` for one item after the other, so that compiling and closing are timed on a quiet machine; where rows are
+        not stored, for as many at once as there are processors."""
         if self.measure.stored or len(items) < 2:
             for each in items:
                 work(each)
@@ -110,7 +111,7 @@ class Group:
                 done.result()
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            for running in list(self.live):  # so that nobody waits for them
+            for running in list(self.live):  # so that the threads of the pool do not wait for them
                 running.child.kill()
             raise
         finally:
@@ -122,7 +123,7 @@ class Group:
         self.seen.add(cell.id)
         try:
             running = Running(cell, *self.preparer.begin(cell))
-        except Exception as error:  # it has no process; it is a row all the same
+        except Exception as error:  # a cell without a process gets a row too
             ended = verdict(error, None)
             self._done(cell, record.begin(cell) | {"status": ended.status, "why": ended.why})
             return
@@ -141,7 +142,7 @@ class Group:
             self.done(cell, row)
 
     def _warm(self, running: Running) -> None:
-        """Passes that are not timed, none where one would take longer than there is time for."""
+        """Run passes that are not timed for `warm_s` seconds; none where a single one would take longer."""
         self.tell(running.cell, "warming up", 0)
         end = monotonic() + self.measure.warm_s
         while monotonic() + running.pass_s < end:
@@ -151,7 +152,7 @@ class Group:
             running.verifier.check(reply["outputs"], "while warming up")
 
     def _rounds(self) -> None:
-        """Rounds until the group ends. A cell that fails drops out with its row, the others go on without it."""
+        """Run rounds until the group ends. A cell that fails gets its row, and the others go on without it."""
         self._probe()
         shuffle = random.Random(self.cells[0].seed)
         rule = turns.StopRule(self.measure, len(self.live))
@@ -187,7 +188,7 @@ class Group:
         self._end(running, ended)
 
     def _probe(self) -> None:
-        """What the processor can do at most, on as many threads, just before the rounds."""
+        """Measure the peak of the processor, with the cells' number of threads, just before the rounds."""
         cell = self.cells[0]
         if self.live and cell.device == "cpu" and self.measure.stored:
             found = peak.measure(cell.threads)
@@ -242,8 +243,8 @@ class Group:
         return Ended(Status.OK, None)
 
     def _unseen(self, running: Running) -> None:
-        """Mini-batches that the cell has never seen. All samples are taken by now: what cannot be run here is a flag. An output
-        that is wrong, or that shows beyond doubt that the samples are not those of the work, makes the cell wrong."""
+        """Run mini-batches that the cell has never seen (bench/fresh.py). All samples are taken by now, so a failure to run
+        them is only a flag. Wrong outputs, or times that show beyond doubt that samples are false, make the cell wrong."""
         child, verifier, row = running.child, running.verifier, running.row
         told_s = stats.summary(stats.rounds_of(row)).median
         size = running.cell.batch_size
@@ -274,15 +275,15 @@ class Group:
         row["flags"] += flags
 
     def _compared(self, size: int) -> list[int]:
-        """The unseen instances, by number, that are compared with the oracle's answers: chosen when the first cell has run
-        them, and the same for all, so that they are computed once."""
+        """The numbers of the unseen instances that are compared with the oracle's answers. They are chosen when the first cell
+        has run them, and are the same for all cells, so that the answers are computed once."""
         with self._telling:
             if self._chosen is None:
                 self._chosen = fresh.chosen(size)
             return self._chosen
 
     def _is_measured_already(self, running: Running) -> bool:
-        """Is the very same program that of another variant of the backend? Then its row will be this one's too."""
+        """Whether a variant of the backend that is ready has the same program, so that its row will be this cell's too."""
         with self._telling:
             for other in self.live:
                 same = other.identity is not None and other.identity == running.identity
@@ -295,7 +296,7 @@ class Group:
             return False
 
     def _end(self, running: Running, ended: Ended) -> None:
-        """Whatever the outcome, a row."""
+        """End the cell's process and complete its row, and those of its twins, whatever the outcome is."""
         running.child.kill()
         row = running.row
         row["status"], row["why"], row["again"] = ended.status, ended.why, ended.again

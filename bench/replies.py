@@ -82,7 +82,8 @@ SCHEMAS: Mapping[str, Mapping[str, Check]] = {
     "elapsed": {"told_s": seconds},
     "survey": {"reasons": mapping_of(lambda value: value is None or text(value))},
 }
-"""What the answer to a request must hold; it may hold more. A verdict (`status` and `why`) answers any request."""
+"""The keys that the reply to a request must have, with checks of their values; it may have more. A verdict (`status` and `why`)
+is a reply to any request."""
 
 
 def parse(line: bytes, do: str) -> dict[str, Any]:

@@ -142,7 +142,7 @@ def compiled(text: str, suffix: str) -> str:
 
 
 class _WithoutTexts(ast.NodeTransformer):
-    """Takes out statements that are a text and nothing else: docstrings, also those below an assignment."""
+    """Removes statements that are only a text: docstrings, also those below an assignment."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
         match node.value:

@@ -1,8 +1,8 @@
-"""Statistics of the raw samples of a cell, and of two cells measured together. Nothing is ever dropped from them.
+"""Statistics of the raw samples of a cell, and of two cells measured together. No sample is ever dropped.
 
-A round of a group gives each cell one turn: every mini-batch once after a pause (pass 0) and then back to back (passes 1, 2,
-...). What comes out of a round is one number per mini-batch, the median of its steady passes. Mini-batches differ in
-work, so they are never mixed: a latency is the median over the rounds of each mini-batch, averaged over the mini-batches.
+In a round of a group each cell has one turn: mini-batches once after a pause (pass 0) and then back to back (passes 1, 2, ...).
+A round gives one number for each mini-batch, the median of its steady passes. Mini-batches differ in work, so they are never
+mixed: a latency is the median over the rounds for each mini-batch, averaged over the mini-batches.
 """
 
 from __future__ import annotations
@@ -14,23 +14,24 @@ import numpy as np
 
 from bench.interval import FEWEST, interval, typical
 
-DRIFT = 0.02  # halves of a session that differ by less are not worth a flag
+DRIFT = 0.02  # if the halves of a session differ by less, there is no flag
 
 
 class Rounds(NamedTuple):
-    """The samples of a cell by round. Seconds; a round that lacks a mini-batch has NaN there."""
+    """The samples of a cell by round, in seconds; NaN for a mini-batch that a round left out."""
 
-    numbers: np.ndarray  # [rounds] the rounds it took part in, ascending
+    numbers: np.ndarray  # [rounds] the numbers of the rounds that it took part in, ascending
     minibatches: np.ndarray  # [minibatches] their numbers, ascending
     steady: np.ndarray  # [rounds, minibatches] median of the steady passes
     first: np.ndarray  # [rounds] the first run of the turn, the one right after the pause
-    first_minibatch: np.ndarray  # [rounds] the mini-batch that it ran
+    first_minibatch: np.ndarray  # [rounds] the mini-batch of that run
     minimum: np.ndarray  # [minibatches] the fastest steady run
-    samples: int  # steady ones
+    samples: int  # how many samples are steady
 
 
 class Summary(NamedTuple):
-    """Seconds per mini-batch. `low` and `high` are NaN where there are fewer than five rounds."""
+    """Seconds for each mini-batch: the steady latency (`median`) with its 95 % interval from `low` to `high`, which are NaN for
+    fewer than five rounds; the mean of the fastest runs (`minimum`); the latency after a pause (`resumed`)."""
 
     median: float
     low: float
@@ -47,7 +48,8 @@ class Summary(NamedTuple):
 
 
 class Ratio(NamedTuple):
-    """`low` and `high` are NaN where the two were not measured together or in fewer than five common rounds."""
+    """A ratio of latencies with its 95 % interval from `low` to `high`, which are NaN where the two cells were not measured
+    together, or have fewer than five rounds in common."""
 
     value: float
     low: float
@@ -67,7 +69,7 @@ class Ratio(NamedTuple):
 
 
 def rounds_of(record: Mapping[str, Any]) -> Rounds:
-    """The samples of a record."""
+    """The samples of a row by round."""
     seconds = np.asarray(record["samples_s"], dtype=float)
     minibatch = np.asarray(record["sample_minibatch"], dtype=int)
     number = np.asarray(record["sample_round"], dtype=int)
@@ -76,7 +78,7 @@ def rounds_of(record: Mapping[str, Any]) -> Rounds:
     minibatches, column = np.unique(minibatch, return_inverse=True)
     last = np.zeros(len(numbers), dtype=int)
     np.maximum.at(last, row, passes)
-    steady = (passes > 0) | (last[row] == 0)  # a turn of a single pass: that one counts as steady too
+    steady = (passes > 0) | (last[row] == 0)  # the only pass of a turn counts as steady too
     values = np.full((len(numbers), len(minibatches)), np.nan)
     cells = row[steady] * len(minibatches) + column[steady]
     by_cell = np.argsort(cells, kind="stable")
@@ -103,9 +105,8 @@ def summary(rounds: Rounds) -> Summary:
 
 
 def ratio(a: Rounds, b: Rounds) -> Ratio | None:
-    """How many times slower `a` is than `b` (above one: `b` is faster), over the rounds and mini-batches that both ran.
-
-    In each round the two took turns, so what slows the machine for a while slows both and cancels."""
+    """How many times slower `a` is than `b` (above one: `b` is faster), over the rounds and mini-batches that both ran; None if
+    there are none. In each round the two took turns, so what slows the machine for a while slows both and cancels out."""
     _, row_a, row_b = np.intersect1d(a.numbers, b.numbers, return_indices=True)
     _, column_a, column_b = np.intersect1d(a.minibatches, b.minibatches, return_indices=True)
     if not len(row_a) or not len(column_a):
@@ -115,8 +116,8 @@ def ratio(a: Rounds, b: Rounds) -> Ratio | None:
 
 
 def unpaired(a: Rounds, b: Rounds) -> Ratio | None:
-    """The same for two that were not measured together: the ratio of their latencies over the mini-batches that both ran, and
-    no interval, because what the machine did in one session says nothing of the other."""
+    """The same for two cells of different sessions: the ratio of their latencies over the mini-batches that both ran, without
+    an interval, because what the machine did in one session says nothing about the other."""
     _, column_a, column_b = np.intersect1d(a.minibatches, b.minibatches, return_indices=True)
     if not len(column_a):
         return None
@@ -124,7 +125,7 @@ def unpaired(a: Rounds, b: Rounds) -> Ratio | None:
 
 
 def resumed_ratio(a: Rounds, b: Rounds) -> Ratio | None:
-    """As `ratio`, of the first runs of the turns, over the common rounds that began with the same mini-batch."""
+    """Like `ratio`, but of the first runs of turns, over the common rounds that began with the same mini-batch."""
     _, row_a, row_b = np.intersect1d(a.numbers, b.numbers, return_indices=True)
     same = a.first_minibatch[row_a] == b.first_minibatch[row_b]
     if not same.any():
@@ -133,8 +134,8 @@ def resumed_ratio(a: Rounds, b: Rounds) -> Ratio | None:
 
 
 def drift(rounds: Rounds) -> tuple[float, float] | None:
-    """The latencies of the first and of the second half of the rounds, if they differ by more than chance would make them
-    differ were the rounds independent of each other, and by more than 2 %. None: they do not, or the rounds are too few."""
+    """The latencies of the first and of the second half of the rounds, if they differ by more than 2 % and by more than
+    independent rounds would differ by chance; else None, also if there are too few rounds."""
     half = len(rounds.numbers) // 2
     halves = (rounds.steady[:half], rounds.steady[-half:])
     if half < FEWEST:
@@ -151,5 +152,5 @@ def _of_logs(logs: np.ndarray) -> Ratio:
 
 
 def _steady_of_first(rounds: Rounds) -> np.ndarray:
-    """[rounds] the steady value of the mini-batch that each turn began with."""
+    """For each round the steady value of the mini-batch that the turn began with: [rounds]."""
     return rounds.steady[np.arange(len(rounds.numbers)), np.searchsorted(rounds.minibatches, rounds.first_minibatch)]

@@ -25,16 +25,16 @@ import numpy as np
 RTOL = 1e-3
 ATOL = 1e-4
 TOLERANCES: Mapping[str, tuple[float, float]] = {"fp32": (RTOL, ATOL), "tf32": (1e-2, 1e-2), "bf16": (5e-2, 5e-2)}
-"""Both by a backend's option `precision`. Where operands of products are rounded, each product brings errors of 2**-11 (TF32)
-or 2**-8 (bfloat16) of the terms of its sum, whatever the sum is, so it is the largest element that counts; some thirty products
-follow each other on the way to an output. A wrong operand still moves it by its own size."""
+"""`RTOL` and `ATOL` for each value of a backend's option `precision`. Rounding the operands of a product adds errors of 2**-11
+(TF32) or 2**-8 (bfloat16) of the terms of its sum, however small the sum is, so what counts is the largest element; some thirty
+products follow each other on the way to an output. A wrong operand still moves an output by its own size."""
 FEWER_BITS = 64.0
-"""Errors so many times as large as those of eager float32 are not float32's. Rounding to float16 is 8192 times as coarse as
+"""Errors so many times as large as those of eager float32 come from fewer bits. Rounding to float16 is 8192 times as coarse as
 rounding to float32 (11 bits of significand against 24), to bfloat16 65536 times; orders of summation and approximations of
 functions that differ between systems stay within a factor of ten. The bound lies between, at about equal distance."""
 TIE = 2e-5
-"""Choices nearer than this (`Workload.margins`) may fall either way: ten times what eager float32 is off in such scores. It
-widens with the tolerance of a precision."""
+"""Choices with a smaller margin (`Workload.margins`) may differ from the oracle's. It is ten times the error of eager float32
+in such scores, and grows with the tolerance of a precision."""
 ROUNDING = 2.0**-24  # eager float32's error counts as at least this, relative to the largest element of an output
 HIGH = 0.9  # the quantile of errors over instances that is compared, so that few which took another path do not matter
 LOW_BITS = np.uint32(0x1FFF)  # the bits of a float32's fraction that float16, bfloat16 and TF32 do not have

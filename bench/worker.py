@@ -1,7 +1,7 @@
 """The child process of a cell: it does what the parent asks, one request and one reply at a time, and sleeps in between.
 
-Requests and replies are JSON lines on two pipes of their own; standard output and error go to the cell's log, so
-whatever a backend prints disturbs nothing.
+Requests and replies are JSON lines on two separate pipes; standard output and error go to the cell's log, so that nothing that
+a backend prints is taken for a reply.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Unavailable(Exception):
 
 
 class Session:
-    """One cell, from import to the last turn. Each public method answers one request."""
+    """One cell, from import to the last turn. Each public method answers the request of its name."""
 
     def __init__(self, writer: Writer) -> None:
         self.opened = False
@@ -53,7 +53,7 @@ class Session:
         self.fetches: list[clock.Fetch] = []
 
     def load(self, cell: Mapping[str, Any]) -> Reply:
-        """Import and construct the backend and the workload. Both may have a method `load` that imports what is used later."""
+        """Import and construct the backend and the workload, and call their `load` methods, which import what is used later."""
         start = _now()
         self.cell = cell
         self.backend = self._backend(cell)
@@ -67,7 +67,7 @@ class Session:
         return {"load_s": _now() - start, "emulated": emulated}
 
     def open(self) -> Reply:
-        """Compile, place the instances, and the first run of all, each timed."""
+        """Compile the model, place the instances and run the first mini-batch, each timed."""
         cell, backend, workload = self.cell, self.backend, self.workload
         batch_size, count = cell["batch_size"], cell["minibatches"]
         self.device = cell["device"]
@@ -85,11 +85,11 @@ class Session:
         return {"compile_s": compile_s, "first_s": first.run_ns / 1e9, "identity": identity, **placing_cost}
 
     def probe(self) -> Reply:
-        """A second run, on other instances: how long one takes when nothing is cold."""
+        """The time of a second run, on other instances, which is not cold any more."""
         return {"run_s": self._checked_run(1 % len(self.minibatches)).run_ns / 1e9}
 
     def check(self, minibatches: int) -> Reply:
-        """The first so many mini-batches, each run once; `outputs` describes what they gave."""
+        """Run each of the first `minibatches` mini-batches once. `outputs` describes their outputs, `pass_s` is their time."""
         for i in range(minibatches):
             if i not in self.checked:
                 self._checked_run(i)
@@ -98,17 +98,17 @@ class Session:
         times = [self.checked[i].run_ns / 1e9 for i in range(minibatches)]
         self.checked.clear()
         gc.collect()
-        gc.freeze()  # what exists by now stays; collections between turns look at the new only
+        gc.freeze()  # collections between turns need not look at the objects that exist by now
         return {"pass_s": sum(times), "outputs": outputs}
 
     def turn(self, order: list[int], first: int, steady: int, timed: int) -> Reply:
-        """One turn over the mini-batches in this order: the `first` of them once, after the pause that this process has had
-        (the resumed pass, number 0), then all of them `steady` times back to back (passes 1, 2, ...). The resumed pass and
-        the last `timed` of the steady ones are samples; what they gave is handed over once the turn is over. Between two runs
-        their outputs are copied and nothing else, so that the caches are as a loop over mini-batches leaves them.
+        """One turn over the mini-batches in this order: the first `first` of them once, after the pause that this process has
+        had (the resumed pass, number 0), then all of them `steady` times back to back (passes 1, 2, ...). The resumed pass and
+        the last `timed` steady ones are samples, whose outputs are handed over after the turn. Between two runs outputs are
+        copied and nothing else is done, so that the caches are as a loop over mini-batches leaves them.
 
         `samples_s` and `sample_pass` have the samples in the order in which they were taken, `settled_s` the seconds of
-        the steady runs before the timed ones, `counters` what the backend says of the runs that count as steady."""
+        the steady runs before the timed ones, `counters` the backend's counters of the runs that count as steady."""
         before = os.times()
         samples: list[clock.Sample] = []
         passes: list[int] = []
@@ -135,11 +135,11 @@ class Session:
         }
         reply["outputs"] = self.writer.write([(s.minibatch, s.outputs) for s in samples])
         samples.clear()
-        gc.collect()  # now, so that the next turn begins with the pause and not with a collection
+        gc.collect()  # here, so that the next turn does not begin with a collection
         return reply
 
     def draw(self, seed: int, count: int) -> Reply:
-        """Make `count` mini-batches that were never seen, drawn from `seed`."""
+        """Make and place `count` mini-batches that the system has never seen, drawn from `seed`."""
         size = len(self.minibatches[0])
         instances = _unseen(self.workload)(self.cell["size"], seed, size * count)
         placed, _ = placing.place(self.compiled, instances)
@@ -148,8 +148,8 @@ class Session:
         return {}
 
     def replay(self, minibatches: int, unseen: bool) -> Reply:
-        """Run the first `minibatches` mini-batches once each, or the first of the unseen ones, and bring their outputs out.
-        `times`: of each run its wall time and the processor time of this process meanwhile, in nanoseconds."""
+        """Run each of the first `minibatches` mini-batches, or of the unseen ones, once, and fetch the outputs. `times`: for
+        each run its wall time and the processor time of this process, in nanoseconds."""
         with clock.quiet():
             runs = [clock.both(self.compiled, each) for each in (self.unseen if unseen else self.minibatches)[:minibatches]]
         if unseen and not self.given:
@@ -157,13 +157,13 @@ class Session:
         return {"times": [[run.wall_ns, run.cpu_ns] for run in runs]}
 
     def show(self, instances: list[int]) -> Reply:
-        """The outputs that the first pass over the unseen mini-batches gave for these instances, by number. In the order asked
-        for, each is handed over as the outputs of a mini-batch of one instance."""
+        """The outputs of the first pass over the unseen mini-batches for the instances with these numbers. In this order, each
+        is handed over like the outputs of a mini-batch of one instance."""
         return {"outputs": self.writer.write([(number, self.given[i]) for number, i in enumerate(instances)])}
 
     def elapsed(self, runs: int, minibatches: int) -> Reply:
-        """So many runs over the first `minibatches` mini-batches in turn, clocked as those of a turn are, and nothing else:
-        `told_s` is the sum of what they took, for who asked to compare with the time that passed."""
+        """Run `runs` times, on the first `minibatches` mini-batches in turn, timed like the samples of a turn, and do nothing
+        else. `told_s`: the sum of the times, which the parent compares with the time that passed (bench/elapsed.py)."""
         told_ns = 0
         with clock.quiet():
             for number in range(runs):
@@ -171,7 +171,7 @@ class Session:
         return {"told_s": told_ns / 1e9}
 
     def close(self, observe: bool) -> Reply:
-        """The last checks, and what is known only at the end. `observe`: also look at the instructions that are executed, which
+        """The last checks, and what is known only at the end. `observe`: also observe which instructions are executed, which
         takes up to two seconds."""
         self._inputs_unchanged()
         ran, flags = facts.collect(self.compiled, self.minibatches[0] if observe else (), self.device)
@@ -183,12 +183,12 @@ class Session:
         }
 
     def end(self) -> Reply:
-        """Nothing is asked of the compiled model any more."""
+        """Close the compiled model."""
         self.compiled.close()
         return {}
 
     def profile(self, path: str) -> Reply:
-        """One pass under the Python profiler."""
+        """Run one pass under the Python profiler, and write its listing to `path`."""
         profiler = cProfile.Profile()
         for i in range(len(self.minibatches)):
             profiler.runcall(self.compiled.run, list(self.minibatches[i]))
@@ -207,8 +207,8 @@ class Session:
         within_s: float | None,
         threads: int,
     ) -> Reply:
-        """The right answers for instances, by number, of those that are drawn from `seed` (`unseen`: of those that resemble
-        them): handed over as the bytes of a file, of which `size` is the number."""
+        """The oracle's answers to the instances drawn from `seed` with the numbers `instances` (`unseen`: of the workload's
+        unseen instances), as many as `within_s` seconds allow. They are handed over as bytes; `size` is the number of bytes."""
         made = _workload(workload)
         drawn = (_unseen(made) if unseen else made.instances)(size, seed, max(instances) + 1)
         module = importlib.import_module("workloads.oracle")
@@ -217,7 +217,7 @@ class Session:
         return {"size": self.writer.bytes(verify.save(found))}
 
     def survey(self, backend: Mapping[str, Any], workloads: list[Mapping[str, Any]], device: str) -> Reply:
-        """For every workload the reason why the backend cannot run it, or None. The smallest size stands for all."""
+        """For every workload the reason why the backend cannot run it, or None. Only the smallest size is tried."""
         _ensure_available(self._backend({"backend": backend, "device": device, "threads": 1}))
         return {"reasons": {w["name"]: self._hole(backend, w, device) for w in workloads}}
 
@@ -258,8 +258,8 @@ class Session:
 
 @contextmanager
 def _optional_modules(backend: Backend) -> Iterator[None]:
-    """Raises Unavailable if the work within finds that a module is missing which the backend names in `optional`. Any other
-    ImportError is a fault of the backend and passes."""
+    """A context that raises Unavailable where code in it finds that a module is missing which the backend names in `optional`.
+    Any other ImportError is a fault of the backend and is raised as it is."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -277,8 +277,8 @@ def _ensure_available(backend: Backend) -> None:
 
 
 def outcome(error: BaseException, opened: bool) -> tuple[Status, str]:
-    """Which status an exception stands for. `opened`: the backend has compiled the model and run it once, so what it cannot
-    do by its nature it should have said by then."""
+    """The status and the reason for an exception. `opened`: the backend has compiled the model and run it once; after that
+    Unsupported and Unavailable are failures, because it should have raised them before."""
     match error:
         case Unsupported() | Unavailable() if opened:
             return Status.FAILED, _explain(error)
@@ -301,7 +301,7 @@ def _explain(error: BaseException) -> str:
 
 
 def _now() -> float:
-    """Seconds, for what takes long: a clock that nothing adjusts."""
+    """Seconds by a clock that is never adjusted, for timing what takes long."""
     return clock_gettime(CLOCK_MONOTONIC_RAW)
 
 
@@ -311,13 +311,13 @@ def _workload(part: Mapping[str, Any]) -> Workload:
 
 
 def _unseen(workload: Workload) -> Callable[[str, int, int], list[Any]]:
-    """Instances that resemble the workload's, from a seed also where it reads them from a data file."""
+    """The function that draws instances which resemble the workload's, also where it reads its own from a data file."""
     found: Callable[[str, int, int], list[Any]] = getattr(workload, "unseen", workload.instances)
     return found
 
 
 def main() -> None:
-    """Answer the requests of the process `parent` until it closes its end of their pipe."""
+    """Answer the requests of the parent process until it closes its end of their pipe."""
     parent, memory_bytes, requests_fd, replies_fd, outputs_fd = (int(arg) for arg in sys.argv[1:6])
     die_with(parent)
     adopt_orphans()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Point = dict[str, Any]
 
 FEWEST = 3
-"""Values of an option that make a curve; two are a switch."""
+"""The least number of values of an option that make a curve; two are a switch."""
 
 
 def draw(rows: Sequence[Row], folder: Path) -> list[Path]:

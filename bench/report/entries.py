@@ -20,7 +20,7 @@ from bench.status import Status
 from bench.store import Record, Store
 
 IDENTITY = ("backend", "options", "workload", "workload_options", "size", "batch_size", "threads", "device", "seed")
-"""What a row is a row of, beside the settings it was measured under."""
+"""The keys that say which cell a row is of, besides the settings it was measured under."""
 OLDER = "written by an earlier version of the harness, which kept less"
 DAMAGED = "not whole"
 

@@ -23,7 +23,7 @@ from bench.report.entries import Entry, Results, identity
 from bench.status import Status
 
 PLAIN = ("size", "batch_size", "threads", "device", "seed")
-"""Keys of a sweep that a composed configuration takes as they are; others need composing, which is slow."""
+"""Keys of a sweep whose values can be put into a composed configuration; others need composing anew, which is slow."""
 
 
 @dataclass(frozen=True)

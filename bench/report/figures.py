@@ -29,7 +29,7 @@ MOST_COLUMNS = 4  # so many panels may stand side by side
 FEW = 4  # where an axis has so few values or fewer, it is marked at exactly these
 Kind: TypeAlias = Literal["pdf", "png", "svg"]
 METADATA: Mapping[Kind, dict[str, Any]] = {"pdf": {"CreationDate": None}, "png": {}, "svg": {"Date": None}}
-"""A date would make equal figures differ."""
+"""Without a date, equal figures are equal files."""
 
 
 @dataclass

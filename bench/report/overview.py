@@ -16,7 +16,7 @@ from bench.report.views.comparison import spots
 from bench.status import Status
 
 HEADLINE = "fair"
-"""The experiment whose means are the headline: it has the fair versions beside it."""
+"""The experiment whose means are the headline, because it has the fair comparisons too."""
 
 
 def headline(experiments: Sequence[Experiment]) -> list[Value]:

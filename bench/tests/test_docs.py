@@ -19,7 +19,7 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs
 TOP = ("bench", "backends", "workloads", "conf", "results", "scripts", "docs")
 COMPILER = ROOT / "backends" / "acrobat"
 ELSEWHERE = {"dynet.py", "dynet_config.py", "missing.md", "backends/pool/backend.py", "conf/backend/pool.yaml"}
-"""Files that documents name and that others make: a build of DyNet, a report in its folder, somebody who adds a system."""
+"""Files that documents name and the project lacks: those of a build of DyNet, of a report, of a system that a reader adds."""
 SOURCE = re.compile(r"\.(py|md|yaml|toml|h|cpp)$")
 
 

@@ -54,7 +54,7 @@ def test_the_interval_covers_the_truth(kind: str, rounds: int) -> None:
 
 
 def left_out(values: np.ndarray, runs: int) -> np.ndarray:
-    """As of a slow cell that runs only some mini-batches in a round."""
+    """The values of a slow cell that runs only `runs` of the mini-batches in each round: the others are NaN."""
     values = values.copy()
     for number in range(values.shape[1]):
         values[:, number, order(0, number, values.shape[2])[runs:]] = np.nan
@@ -64,7 +64,7 @@ def left_out(values: np.ndarray, runs: int) -> np.ndarray:
 @pytest.mark.parametrize("rounds", [5, 10, 30])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_interval_covers_the_truth_where_mini_batches_are_left_out(kind: str, rounds: int) -> None:
-    """Mini-batches of different size, of which each round has two of three."""
+    """The same for three mini-batches of different size, of which each round runs two."""
     random = np.random.default_rng(rounds)
     sessions = left_out((1 + disturbed(kind, random, 300, rounds)) * [0.5, 1.0, 1.5], 2)
     assert np.mean([holds(values, 1.0) for values in sessions]) >= 0.90

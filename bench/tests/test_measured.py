@@ -1,4 +1,4 @@
-"""Several cells measured from Python."""
+"""Several cells measured from Python by `bench.run`."""
 
 from __future__ import annotations
 

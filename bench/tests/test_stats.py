@@ -1,4 +1,4 @@
-"""Statistics: what they say, and in which direction."""
+"""The statistics of samples: values, and which way round ratios are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def record(*passes: tuple[int, int, int, float]) -> dict[str, Any]:
 
 
 def rounds(values: Any, minibatches: Any = None) -> stats.Rounds:
-    """Rounds of these steady seconds, `[rounds, minibatches]`, without a resumed pass of their own."""
+    """Rounds with these steady seconds, `[rounds, minibatches]`; each turn has a single pass, which is resumed and steady."""
     table = np.asarray(values, dtype=float)
     which = list(range(table.shape[1])) if minibatches is None else minibatches
     samples = [(r, 0, m, table[r, k]) for r in range(len(table)) for k, m in enumerate(which)]

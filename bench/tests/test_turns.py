@@ -1,4 +1,4 @@
-"""What a turn consists of, and when rounds end."""
+"""What a turn consists of, and when the rounds of a group end."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ MEASURE = Measure(turn_s=0.1, timed_passes=5, min_rounds=5, max_rounds=30, budge
     [
         (0.025, 5, turns.Turn(5, 1, 1, 1)),  # a pass fills the turn: a single run is enough to warm up
         (0.004, 5, turns.Turn(5, 5, 5, 5)),
-        (0.0002, 5, turns.Turn(5, 5, 100, 5)),  # of many short passes the last are timed
+        (0.0002, 5, turns.Turn(5, 5, 100, 5)),  # of many short passes only the last are timed
         (1e-8, 5, turns.Turn(5, 5, turns.MOST_PASSES, 5)),
         (0.07, 5, turns.Turn(4, 1, 1, 1)),  # a slow cell leaves mini-batches out
         (0.19, 5, turns.Turn(2, 1, 1, 1)),
-        (0.22, 5, turns.Turn(2, 2, 0, 0)),  # one pass is both
+        (0.22, 5, turns.Turn(2, 2, 0, 0)),  # one pass is the resumed and the steady one
         (9.0, 5, turns.Turn(2, 2, 0, 0)),
         (9.0, 1, turns.Turn(1, 1, 0, 0)),
         (0.07, 1, turns.Turn(1, 1, 2, 2)),
@@ -60,7 +60,7 @@ def test_a_turn_runs_every_mini_batch_in_every_pass_and_keeps_the_last() -> None
             return super().run(minibatch)
 
     class Writer:
-        """Notes what is handed over to be verified."""
+        """Returns the mini-batches whose outputs are handed over to be verified."""
 
         def write(self, outputs: list[tuple[int, Any]]) -> list[int]:
             return [minibatch for minibatch, _ in outputs]

@@ -37,6 +37,8 @@ class Row:
 
 @dataclass
 class Campaign:
+    """Measures configurations one after the other. `rows` has the rows of all, `cut` whether the time limit ended it."""
+
     started: float = field(default_factory=monotonic)
     rows: list[Row] = field(default_factory=list)
     cut: bool = False

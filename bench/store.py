@@ -23,6 +23,8 @@ ROOM = 1 << 20  # bytes that must be free before anything is measured
 
 
 class Store:
+    """The rows of one machine, in the folder `<results>/<machine>`."""
+
     def __init__(self, results: Path, machine: str) -> None:
         self.results = results
         self.folder = results / machine

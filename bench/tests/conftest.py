@@ -48,5 +48,5 @@ def command(tmp_path: Path) -> Callable[..., list[str]]:
 
 @pytest.fixture
 def bench(command: Callable[..., list[str]]) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs that command line."""
+    """Runs `python -m bench` with the fake backends, and returns the process that has ended."""
     return lambda *arguments: subprocess.run(command(*arguments), capture_output=True, text=True, check=False)

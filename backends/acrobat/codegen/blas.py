@@ -1,4 +1,4 @@
-"""Finds the library whose GEMM the unfused mode calls: OpenBLAS, from the wheels of numpy or scipy, or the system's."""
+"""Finds the library for the matrix products of `kernels="vendor"`: OpenBLAS from numpy's or scipy's wheel, or the system's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMES = [(prefix, suffix) for suffix in ("64_", "") for prefix in ("scipy_", "")
 
 @dataclass(frozen=True, slots=True)
 class Blas:
-    """Addresses of the functions `Gemm` in runtime/cpu/gemm.h calls. They hold while `library` is referred to."""
+    """Addresses of the functions that `Gemm` (runtime/cpu/gemm.h) calls. They are valid as long as `library` is referenced."""
 
     library: ctypes.CDLL
     sgemm: int
@@ -44,7 +44,7 @@ class Blas:
 
 
 def find() -> Blas:
-    """The first library that can be loaded and has what is needed. Raises BuildError."""
+    """The first candidate that can be loaded and exports the functions of `Blas`. Raises BuildError if there is none."""
     tried = []
     for path in candidates():
         try:
@@ -64,7 +64,7 @@ def find() -> Blas:
 
 
 def candidates() -> Iterator[str]:
-    """Paths, or names the system's loader resolves, in the order to try them."""
+    """Paths of OpenBLAS libraries, or names that the system's loader resolves, in the order in which they are tried."""
     for package in BUNDLING:
         spec = importlib.util.find_spec(package)
         if spec is None or spec.origin is None:
@@ -77,7 +77,7 @@ def candidates() -> Iterator[str]:
 
 
 def functions(library: ctypes.CDLL) -> Blas | None:
-    """The functions by the first decoration that has them all."""
+    """The functions, by the first naming scheme of `NAMES` under which the library exports all of them; else None."""
     for prefix, suffix in NAMES:
         names = [f"{prefix}{name}{suffix}" for name in ("cblas_sgemm", "openblas_get_num_threads", "openblas_set_num_threads")]
         if all(hasattr(library, name) for name in names):
@@ -89,7 +89,7 @@ def functions(library: ctypes.CDLL) -> Blas | None:
 
 
 def _text(library: ctypes.CDLL, name: str) -> str:
-    """What a function without arguments gives; empty if the library has it not."""
+    """The string that a function without arguments returns; empty if the library has no such function."""
     if not hasattr(library, name):
         return ""
     function = getattr(library, name)

@@ -1,8 +1,8 @@
-"""Builds as pure functions of their inputs: a content-addressed cache of shared objects, one folder per key, under a lock.
+"""The cache of builds: one folder for each key. A key is a hash of everything that its build depends on.
 
-A build happens in a scratch folder that is renamed to its key when it is complete, so a killed build leaves nothing that
-could be taken for a result, and two processes that want the same key build it once. A build whose files were damaged later is
-noticed by their hashes and made anew.
+A build is made in a scratch folder, under a lock, and the folder is renamed to its key when the build is complete. So a killed
+build is never taken for a finished one, and two processes that want the same key build it once. A finished build keeps the
+hashes of its files; where they no longer agree, the build is made anew.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ UNUSABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, 
 
 
 def cached(key: str, make: Callable[[Path], None], folder: Path | None = None) -> Path:
-    """The folder of `key`, filled by `make(folder)` unless an earlier call did and it is undamaged. Where the cache cannot be
-    written the build goes to a temporary folder, with a warning. Raises BuildError."""
+    """The folder of the build `key` in the cache `folder` (by default the user's); a missing or damaged one is made by `make`.
+    Where the cache cannot be written, a temporary folder is used, with a warning; BuildError if it cannot hold the build."""
     folder = cache_folder() if folder is None else folder
     done = folder / key
     if intact(done):
@@ -77,20 +77,20 @@ def cached(key: str, make: Callable[[Path], None], folder: Path | None = None) -
 
 
 def newest(prefix: str, folder: Path | None = None) -> Path | None:
-    """The last of the finished builds whose keys begin with `prefix`, or None."""
+    """The folder of the build that was finished last among those whose keys begin with `prefix`; None if there is none."""
     folder = cache_folder() if folder is None else folder
     found = [path for path in folder.glob(f"{prefix}*") if intact(path)]
     return max(found, key=lambda path: (path / COMPLETE).stat().st_mtime_ns, default=None)
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """A hash of each file of a build, by name; objects of kernels are in the shared object already."""
+    """The SHA-256 of each file of a build, by file name, but for kernels' objects (`.o`): the shared object contains them."""
     files = sorted(p for p in folder.iterdir() if p.is_file() and p.suffix != ".o" and p.name != COMPLETE)
     return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
 
 def intact(folder: Path) -> bool:
-    """Whether the folder holds a finished build, with all files as they were then."""
+    """Whether the folder holds a finished build whose files have the hashes that they had when it was finished."""
     try:
         wanted: object = json.loads((folder / COMPLETE).read_text())
         return wanted == digests(folder)
@@ -99,8 +99,8 @@ def intact(folder: Path) -> bool:
 
 
 def compile_model(source: Path, objects: Sequence[Path], target: Path, flags: Sequence[str] = ()) -> None:
-    """One shared object from the generated source, the kernels' objects and the runtime. Raises BuildError with the compiler's
-    output."""
+    """Compiles the generated source and links it with the kernels' objects and the runtime into the shared object `target`.
+    `flags` are added to those of every build. Raises BuildError with the compiler's output."""
     runtime = runtime_build(compiler(), tuple(flags))
     inputs = [source, *objects, runtime / LIBRARY]
     headers = [f"-I{RUNTIME}", "-include", str(runtime / HEADER)]
@@ -109,9 +109,9 @@ def compile_model(source: Path, objects: Sequence[Path], target: Path, flags: Se
 
 @cache
 def runtime_build(command: str, flags: tuple[str, ...] = ()) -> Path:
-    """The folder of the runtime as this compiler makes it with these flags: what is the same for all models is compiled once on
-    each machine, and the headers that their code includes are read once. It lies in the user's cache folder, whichever one a
-    model is built in. Raises BuildError."""
+    """The folder with the runtime's object file and precompiled header for this compiler and these flags. Both are the same for
+    all models, so they are made once on each machine, and always in the user's cache folder, whichever folder a model is built
+    in. Raises BuildError if Python's headers are missing or the compiler fails."""
     include = sysconfig.get_path("include")
     if not Path(include, "Python.h").exists():
         raise BuildError(f"Python's headers are missing ({include} has no Python.h); install the python3-dev package")
@@ -122,14 +122,14 @@ def runtime_build(command: str, flags: tuple[str, ...] = ()) -> Path:
     ]
 
     def make(folder: Path) -> None:
-        # One translation unit: its parts include the same headers.
+        # All sources are one translation unit, because they include the same headers.
         text, header = folder / "runtime.cpp", folder / HEADER
         text.write_text("".join(f'#include "{name}"\n' for name in sources if name.endswith(".cpp")))
         run_compiler(
             command, [*FLAGS, *flags, f"-I{RUNTIME}", f"-I{include}", "-c", "-o", str(folder / LIBRARY), str(text)], text
         )
         header.write_text("".join(f'#include "{name}"\n' for name in INCLUDES))
-        # A compiler that makes nothing of it reads the header itself each time.
+        # Where precompiling fails, nothing is lost but time: the compiler then reads the header itself for each model.
         precompile = [command, *FLAGS, *flags, f"-I{RUNTIME}", "-x", "c++-header", str(header), "-o", f"{header}.gch"]
         subprocess.run(precompile, capture_output=True)
 
@@ -137,6 +137,7 @@ def runtime_build(command: str, flags: tuple[str, ...] = ()) -> Path:
 
 
 def run_compiler(command: str, arguments: Sequence[str], source: Path) -> None:
+    """Runs the C++ compiler. Raises BuildError with its output; OSError (ENOSPC) if the disk is full."""
     result = subprocess.run([command, *arguments], capture_output=True, text=True)
     if result.returncode != 0:
         if "No space left" in result.stderr:

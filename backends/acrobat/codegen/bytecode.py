@@ -1,9 +1,9 @@
-"""The program's functions as bytecode for a register machine: the same schedule that `functions.py` prints as C++, for the
-interpreter in `runtime/vm/code.h` to walk over (paper: the Relay VM that AOT compilation is measured against).
+"""Prints a schedule as bytecode for the interpreter in `runtime/vm` (paper: the Relay VM that AOT compilation is measured
+against). `functions.py` prints the same schedule as C++.
 
-A register holds a value and its depth, the first level at which its tensors can be used; what is no tensor has depth 0. A
-variable has a register of its own while it is in scope. The machine joins the depths of an instruction's operands by itself, so
-of the schedule's depths only those are printed that are more than this: static ones, later starts, pads and segments.
+The interpreter is a register machine. A register holds a value and its depth: the first level at which the value's tensors can
+be used, or 0 if it has none. A variable has a register of its own while it is in scope. The depth of a result follows from the
+operands'; bytecode names a depth only where the schedule has another: static depths, later starts, pads and segments.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ ONE_KIND = {
 
 @dataclass(slots=True)
 class Instruction:
-    """`to`, a, b, c, d as in `runtime/vm/code.h`; `about` says in words what it is for."""
+    """One instruction. `runtime/vm/code.h` explains `to`, a, b, c, d and `tensors` for each opcode; `about` is a comment."""
 
     op: Opcode
     to: int = 0
@@ -76,7 +76,7 @@ class Instruction:
 
 @dataclass(slots=True)
 class BytecodeFunction:
-    """`order` gives the parameters (by their number in the IR) in the order of their registers: those with tensors first."""
+    """The code of one function. `order` has the IR numbers of its parameters by register; the first `tensors` hold tensors."""
 
     name: str
     span: Span
@@ -88,7 +88,7 @@ class BytecodeFunction:
 
 @dataclass(frozen=True, slots=True)
 class ForkedChild:
-    """What a forked child runs: `operands` are registers of the parent, `to` its register for the result."""
+    """A call of `function` as a forked child, on the parent's registers `operands`; its result goes to the register `to`."""
 
     function: int
     operands: tuple[int, ...]
@@ -96,7 +96,7 @@ class ForkedChild:
 
 
 class Bytecode:
-    """A program's code: functions of the program first, in its order, then those that forked children run."""
+    """The bytecode of a schedule. `functions` are those of the program, in its order, then those that forked children run."""
 
     def __init__(self, schedule: s.Schedule, units: Units) -> None:
         self.schedule = schedule
@@ -104,7 +104,7 @@ class Bytecode:
         self.weights = {name: i for i, name in enumerate(schedule.program.weights)}
         self.numbers = {name: i for i, name in enumerate(schedule.functions)}
         self.operands: list[int] = []
-        self.constants: dict[int, int] = {}  # each with its place
+        self.constants: dict[int, int] = {}  # the bits of a constant -> its position in the table of constants
         self.branches: list[ForkedChild] = []
         self.functions: list[BytecodeFunction] = []
         for f in schedule.functions.values():
@@ -119,7 +119,7 @@ class Bytecode:
         return self.numbers[self.schedule.program.entry]
 
     def pool(self, registers: Sequence[int]) -> int:
-        """Where these operands stand in `operands`."""
+        """Appends registers to `operands` and returns the position of the first."""
         start = len(self.operands)
         self.operands += registers
         return start
@@ -129,9 +129,10 @@ class Bytecode:
 
 
 class _BodyPrinter:
-    """Prints one function, or what a forked child of one runs. `registers` has those of the variables; `parts` those of the
-    results of a launch that has several, which only become a tuple where one is asked for; `known` those of constants, weights
-    and such tuples. A `target` is the register that a block's value goes to; without one it is returned."""
+    """Prints the body of a function of the program, or of one that a forked child runs, into `into`. `registers` maps variables
+    to registers. `parts` maps the variable of a launch with several results to their registers, which become a tuple only where
+    one is needed; `known` has the registers of such tuples, constants and weights. The parameter `target` of methods is the
+    register for a block's value; where it is None, the function returns the value."""
 
     def __init__(self, code: Bytecode, into: BytecodeFunction, params: Sequence[n.Var]) -> None:
         self.code = code
@@ -140,7 +141,7 @@ class _BodyPrinter:
         self.registers: dict[str, int] = {}
         self.parts: dict[str, tuple[int, ...]] = {}
         self.known: dict[object, int] = {}
-        self.wanted: dict[str, int] = {}  # variables that a block gives, with the register for them
+        self.wanted: dict[str, int] = {}  # a variable that is the value of a block -> the register for that value
         self.next = 0
         self.about = ""
         for p in params:
@@ -149,7 +150,7 @@ class _BodyPrinter:
     # ---- instructions and registers
 
     def emit(self, op: Opcode, to: int = 0, a: int = 0, b: int = 0, c: int = 0, d: int = 0, *, tensors: bool = False) -> int:
-        """The instruction's index."""
+        """Appends an instruction and returns its index."""
         self.into.instructions.append(Instruction(op, to, a, b, c, d, tensors, self.about))
         return len(self.into.instructions) - 1
 
@@ -158,7 +159,7 @@ class _BodyPrinter:
         return len(self.into.instructions)
 
     def land(self, jump: int) -> None:
-        """The next instruction is where `jump` goes."""
+        """Makes the jump with this index go to the next instruction that is emitted."""
         self.into.instructions[jump].d = self.here - jump
 
     def fresh(self) -> int:
@@ -167,14 +168,14 @@ class _BodyPrinter:
         return self.next - 1
 
     def place(self, var: n.Var) -> int:
-        """The register of a variable that is bound now."""
+        """The register of a variable that is being bound: the target of the block whose value it is, or a new register."""
         target = self.wanted.pop(var.name, None)
         self.registers[var.name] = self.fresh() if target is None else target
         return self.registers[var.name]
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """What is bound inside is forgotten and its registers are free again."""
+        """At the end of the scope, variables that were bound in it are forgotten and their registers can be used again."""
         kept = dict(self.registers), dict(self.parts), dict(self.known), self.next, self.about
         yield
         self.registers, self.parts, self.known, self.next, self.about = kept
@@ -213,7 +214,7 @@ class _BodyPrinter:
         return converted
 
     def start(self, depth: s.Depth) -> list[int]:
-        """The register whose depth is that at which the work of `depth` can begin, if that is not the ordinary one."""
+        """Emits the `Start` in `depth`, unless that is the ordinary one or missing; its register as a list of one, or []."""
         for part in depth.depths if isinstance(depth, s.Join) else (depth,):
             if isinstance(part, s.Start) and part != s.Start():
                 self.emit(Opcode.Start, register := self.fresh(), part.segment, part.levels)
@@ -338,7 +339,7 @@ class _BodyPrinter:
                 self.compute(value, self.place(var))
 
     def compute(self, value: s.Pure, to: int) -> None:
-        """A value to a register."""
+        """Emits the instruction that computes a value into register `to`."""
         match value:
             case n.Op(op, args):
                 self.op(op, args, to)
@@ -431,7 +432,7 @@ class _BodyPrinter:
     # ---- loops
 
     def element(self, item: n.Var, source: int) -> tuple[int, int]:
-        """The start of a loop over a list: the `Next` to land at its end, and the register of the index."""
+        """Begins a loop over a list: the index of its `Next`, which has to land after the loop, and the counter's register."""
         index = self.fresh()
         self.emit(Opcode.Const, index, self.code.constant(-1))
         return self.emit(Opcode.Next, self.place(item), source, index, tensors=self.holds(item.type)), index
@@ -475,7 +476,7 @@ class _BodyPrinter:
             self.emit(Opcode.Tuple, to, len(registers), c=self.code.pool(registers))
 
     def rebind(self, variables: Sequence[n.Var], registers: Sequence[int], end: object) -> None:
-        """Give a loop's variables their next values. One that is itself a loop variable is read before it is overwritten."""
+        """Gives a loop's variables their next values. One that is another's next value is saved before it is overwritten."""
         if isinstance(end, s.NextOf):
             whole = self.atom(end.whole.value)
             for i, (v, register) in enumerate(zip(variables, registers, strict=True)):
@@ -504,7 +505,7 @@ class _BodyPrinter:
         self.registers.update((b.var.name, register) for b, register in zip(x.branches, registers, strict=True))
 
     def child(self, body: s.Body, to: int, captures: Sequence[n.Var], *item: n.Var) -> ForkedChild:
-        """A function for a forked child, of the variables that `body` uses and, last, an element."""
+        """Adds the function that a forked child runs. Its parameters are `captures` and, for a map, the element of the list."""
         operands = tuple(self.atom(v) for v in captures)
         child = BytecodeFunction(self.into.name, self.into.span, [], 0)
         self.code.functions.append(child)

@@ -1,4 +1,4 @@
-"""C++ names and types for the program's: one place decides how a value of the core IR looks in the generated code."""
+"""C++ names for the names of a program and C++ types for its types: how a value of the core IR looks in generated code."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ TYPES = "__"
 
 
 def identifier(name: str) -> str:
-    """`name` as a readable part of C++ identifiers: neither unique nor safe by itself."""
+    """`name` with only the characters that C++ identifiers may have. By itself it is neither unique nor never a C++ keyword."""
     text = "".join(c if c.isascii() and (c.isalnum() or c == "_") else f"u{ord(c):x}" if c.isalnum() else "_" for c in name)
     text = re.sub(r"__+", "_", text).strip("_") or "v"
     return f"v{text}" if text[0].isdigit() else text
 
 
 class Identifiers:
-    """Unique identifiers within one scope, which end in `mark`."""
+    """Makes C++ identifiers for one scope: each ends in `mark` and differs from the others and from those in `taken`."""
 
     def __init__(self, taken: Iterable[str] = (), mark: str = MARK) -> None:
         self.taken = set(taken)
@@ -76,7 +76,7 @@ class Types:
                 return f"{self.names[name]}*"
 
     def constant(self, type: Type) -> str:
-        """How a variable of the type that never changes is declared."""
+        """The C++ type of a constant of the type."""
         cpp = self.cpp(type)
         return f"{cpp} const" if cpp.endswith("*") else f"const {cpp}"
 
@@ -90,8 +90,8 @@ class Types:
         return self.fields[type.name, case][field]
 
     def suffix(self, type: Any) -> str:
-        """A part of a function name that tells types apart, those outside the program too. It is no name of the program: it
-        does not end in the mark."""
+        """A part of function names that is another one for each type, also for types that only Python's objects have. It does
+        not end in `MARK`, so it is never a name of the program."""
         if type not in self.suffixes:
             self.suffixes[type] = self._taken.fresh(self._described(type))
         return self.suffixes[type]
@@ -129,5 +129,5 @@ def c_string(text: str) -> str:
 
 
 def width(type: TensorT) -> int:
-    """4-byte elements of one tensor, unpadded."""
+    """The size of one tensor in 4-byte elements, without padding."""
     return type.size * (2 if type.dtype == "int64" else 1)

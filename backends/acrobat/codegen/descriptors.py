@@ -1,4 +1,4 @@
-"""Types as data, for the readers and writers of `runtime/vm/descriptors.h`."""
+"""The types of instances and results as tables, which the readers and writers of `runtime/vm/descriptors.h` walk over."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from backends.acrobat.frontend.types import NoneT, SymbolT
 
 @dataclass(frozen=True, slots=True)
 class IdentityT:
-    """The type of the field that has the number of an object, which Python's object has not."""
+    """The type of the field `IDENTITY` (the number of an object), which the program has and Python's object has not."""
 
 
 @dataclass(slots=True)
 class TypeRow:
-    """A `Type` of the runtime."""
+    """One row of the table of types: a `Type` of `runtime/vm/code.h`, which explains the fields."""
 
     kind: str
     first: int = 0
@@ -28,9 +28,9 @@ class TypeRow:
 
 
 class Descriptors:
-    """`of(type)` is the number of a type's descriptor; `tensors` lists the types of the tensors that results hold in the order
-    of the `Outgoing`s. `classes` lists the (type name, case) pairs in the order of `Session::classes`. Types are those that
-    Python's objects have outside the program."""
+    """Makes the tables. `of(type)` enters a Python-side type (`outside.py`) and returns its number. `classes` lists the (type
+    name, case) pairs in the order of the runtime's `Session::classes`; `tensors` becomes the list of the types of result
+    tensors, in the order of the runtime's `Outgoing`s."""
 
     def __init__(self, types: Types, outside: Outside, classes: list[tuple[str, str]]) -> None:
         self.types = types
@@ -46,14 +46,14 @@ class Descriptors:
 
     def of(self, type: Any) -> int:
         if type not in self.numbers:
-            number = self.numbers[type] = len(self.rows)  # recursive types meet themselves
+            number = self.numbers[type] = len(self.rows)  # before it is filled: a recursive type asks for itself
             self.rows.append(row := TypeRow(""))
             self._fill(row, type)
             return number
         return self.numbers[type]
 
     def result(self, type: Any) -> int:
-        """The number of the type of all results; it is then known which tensors leave."""
+        """The number of the type of results. To be called first: it fills `tensors`, to which descriptors of tensors refer."""
         self._outgoing(type, set())
         return self.of(type)
 
@@ -123,7 +123,7 @@ class Descriptors:
                     self.cases[row.first + k] = (self.classes.index((name, case.name)), parts, len(case.fields))
 
     def _add_parts(self, parts: list[tuple[Any, str]]) -> int:
-        """Where the parts stand: side by side, whatever theirs are."""
+        """Enters (type, path) pairs next to each other, reserving the places first; returns the position of the first."""
         start = len(self.parts)
         self.parts += [(0, path) for _, path in parts]
         for k, (type, path) in enumerate(parts):
@@ -131,7 +131,7 @@ class Descriptors:
         return start
 
     def text(self) -> list[str]:
-        """The tables, and `kTypes` that holds them."""
+        """The C++ definitions of the tables and of `kTypes`, which points to them."""
         rows = [
             f"    {{Kind::{r.kind}, {str(self.outside.holds_result(t)).lower()}, {r.first}, {r.count}, "
             f"{r.index}, {c_string(r.wanted)}}},  // {i}: {'identity' if isinstance(t, IdentityT) else self.types.suffix(t)}"

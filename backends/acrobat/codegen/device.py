@@ -1,4 +1,4 @@
-"""What the compiler and an executable have to know of a device; `devices.py` lists them. All else is the same for each."""
+"""The interface of devices: the compiler and executables reach all that differs between devices through it (`devices.py`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from backends.acrobat.tuning.tune import Guide
 
 
 class Target(Protocol):
-    """A machine that kernels are made for: a frozen dataclass that has all they depend on, for it is part of a build's key."""
+    """The machine that kernels are made for. A frozen dataclass of all that they depend on, as it is part of a build's key."""
 
     device: ClassVar[str]
 
@@ -38,12 +38,12 @@ class Artefacts:
 
 
 class Arrays(Protocol):
-    """Arrays side by side in the device's memory, each on a cache line."""
+    """Arrays one after the other in the device's memory, each of which begins at a cache line. `address` is that of one."""
 
     def address(self, index: int) -> int: ...
 
     def fill(self, index: int, array: np.ndarray) -> None:
-        """Put an array of the same size in place of one."""
+        """Overwrites the array number `index` with one of the same size."""
 
 
 class Memory(ABC):
@@ -58,19 +58,19 @@ class Memory(ABC):
 
     @abstractmethod
     def open(self, lib: SimpleNamespace, session: int, options: Options) -> None:
-        """The session has been created, by the functions of a model's shared object; arrays come next."""
+        """Is called once, before arrays are made, with the functions of the model's shared object and the session's address."""
 
     @abstractmethod
     def arrays(self, arrays: Sequence[np.ndarray]) -> Arrays:
-        """A copy of each."""
+        """Copies arrays into the device's memory."""
 
     @abstractmethod
     def synchronize(self) -> None:
-        """All that was given to the device is done when this returns."""
+        """Waits until the device has done all work that it was given."""
 
     @abstractmethod
     def enter(self) -> None:
-        """A mini-batch comes next: where the device has streams, in the order of PyTorch's current one."""
+        """Is called before each mini-batch. A device that has streams then runs it in the order of PyTorch's current stream."""
 
 
 class Device(ABC):
@@ -82,23 +82,23 @@ class Device(ABC):
 
     @abstractmethod
     def check(self, settings: Settings) -> None:
-        """Raises ValueError for settings that this device has no meaning for."""
+        """Raises ValueError for settings that this device does not support."""
 
     @abstractmethod
     def target(self, options: Options) -> Any:
-        """This machine, as kernels are made for it. Raises what the device has for a machine that lacks it."""
+        """Describes this machine for the making of kernels. Raises the device's own error if the machine has no such device."""
 
     def wave(self, options: Options) -> int:
-        """The least number of instances of a wave; 0: all of a mini-batch are one."""
+        """The least number of instances of a wave; 0 makes each mini-batch one wave."""
         return options.wave
 
     @abstractmethod
     def code_generator(self) -> str:
-        """The versions of what makes kernels, for the key of builds."""
+        """The versions of the software that makes kernels, as a part of the key of builds."""
 
     @abstractmethod
     def artefacts(self, kernels: Mapping[str, Emitted], target: Any, options: Options) -> Artefacts:
-        """What a build has of these kernels, which are given by symbol."""
+        """What these kernels, given by symbol, add to a build."""
 
     @abstractmethod
     def symbol(self, request: Request, target: Any) -> str:
@@ -108,15 +108,16 @@ class Device(ABC):
     def tuned(
         self, requests: Sequence[Request], target: Any, settings: Settings, guide: Guide, folder: Path
     ) -> Mapping[Request, Schedules]:
-        """The schedules that are best of those tried; `folder` keeps measurements."""
+        """Tunes kernels: for each the fastest schedules of those that were tried. Measurements are kept in `folder`."""
 
     @abstractmethod
     def memory(self, manifest: Mapping[str, Any], folder: Path) -> Memory:
-        """For the build in a folder, with this manifest."""
+        """The device's memory for an executable of the build in `folder`, which has this manifest."""
 
 
 def by_symbol(variants: Sequence[Variant]) -> dict[str, Emitted]:
-    """Kernels by their C names. Raises RuntimeError if two that differ have one name: the linker would take one for both."""
+    """Kernels by their C names. Raises RuntimeError if two kernels that differ have one name: the linker would use one
+    twice."""
     kernels: dict[str, Emitted] = {}
     for v in variants:
         if kernels.setdefault(v.emitted.symbol, v.emitted) != v.emitted:

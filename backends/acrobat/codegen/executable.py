@@ -68,9 +68,9 @@ class Executable:
         messages: Messages | None = None,
         sibling: Executable | None = None,
     ) -> None:
-        """`folder` is a finished build, `weights` all weights of the program (float32), `classes` those of its manifest.
-        Of the settings, those count that say how a build is run; of `executor` not `auto`, but what it stands
-        for. `boundary` and `messages` are the program's. `sibling` has the same weights in memory that this one may use too.
+        """Loads the finished build in `folder`. `weights` has all weights of the program (float32), `classes` its classes as in
+        `module.classes_of`; `boundary` and `messages` are the program's. Only settings that say how a build is run are read;
+        their `executor` must not be `auto`. The weights that `sibling` has in memory are shared if the device allows it.
 
         Raises RuntimeError if the system has not as many threads, BuildError if the kernels call a library and there is none.
         """
@@ -81,10 +81,10 @@ class Executable:
         """What was learned, with `executor="learned"`."""
         self._parts = (folder, weights, classes, settings, boundary, messages)
         self._lock = threading.Lock()
-        self._caller = 0  # the thread that is in a call, how often over
+        self._caller = 0  # the thread that is in a call, 0 if none is; `_depth` counts its nested calls
         self._depth = 0
         self._siblings: list[Executable] = []
-        self._last = threading.local()  # `executable`: this one or the sibling that the thread has used last
+        self._last = threading.local()  # its `executable` is the one, this or a sibling, that the thread has used last
         self._session: int | None = None
         self._frozen: Frozen | None = None
         self._module: weakref.ref[nn.Module] | None = None
@@ -117,7 +117,7 @@ class Executable:
             self._raw = self._memory.arrays([np.ascontiguousarray(weights[name], np.float32) for name in names])
             packed = [pack(p["description"], weights[p["weight"]]) for p in self.manifest["packed"]]
             self._packed = self._memory.arrays(packed)
-        if self._memory.shared:  # they are in memory
+        if self._memory.shared:  # siblings use the arrays that have just been made and need no weights
             self._parts = (folder, {}, classes, settings, boundary, messages)
         if self.blas is not None:
             b = self.blas
@@ -147,8 +147,8 @@ class Executable:
         return self._memory.outputs
 
     def synchronize(self) -> None:
-        """Waits until results of earlier calls are there. On a CUDA device a call returns before, as PyTorch's operations do,
-        and what PyTorch does with results comes after them; on the processor there is nothing to wait for."""
+        """Waits until the results of earlier calls are computed. On a CUDA device a call returns before that, as operations of
+        PyTorch do, which may use the results without waiting here; on the processor there is nothing to wait for."""
         self._memory.synchronize()
 
     @property
@@ -157,12 +157,12 @@ class Executable:
         return self.folder / "model.cpp"
 
     def __call__(self, instances: Sequence[Any]) -> list[Any]:
-        """May be called from several threads, each of which then has a session of its own: memory for what it records, not for
-        weights. Python's lock is held during a call.
+        """Runs a mini-batch. Several threads may call at once; each then has a session of its own, with memory of its own for
+        recorded work and, on a CUDA device, for weights. Python's lock is held during a call.
 
-        Raises InstanceError for an instance that does not fit, ModuleChanged when the module that was compiled has other
-        weights, attributes or modules than then, ResourceError when memory or the stack runs out, DeviceError when the
-        device fails, RuntimeError when called during a call of its own in the same thread or after `close`."""
+        Raises InstanceError for an instance that does not fit, ModuleChanged if the weights, attributes or submodules of the
+        compiled module have changed since, ResourceError when memory or the stack runs out, DeviceError when the device fails,
+        RuntimeError when called during a call of its own in the same thread or after `close`."""
         mine = self._take()
         try:
             return mine._called(instances)
@@ -177,7 +177,7 @@ class Executable:
     # ---- threads
 
     def _take(self) -> Executable:
-        """This executable, or a sibling if another thread is in a call of it; it is the thread's until `_give_back`."""
+        """This executable or a sibling, reserved until `_give_back`: the one that the thread is in a call of, or a free one."""
         thread = threading.get_ident()
         with self._lock:
             all = (self, *self._siblings)
@@ -230,8 +230,8 @@ class Executable:
     # ---- policies
 
     def learn(self, minibatches: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Learn from these mini-batches in which order what is ready runs, and go by that from here on; gives their results.
-        They run as without a policy, as the agenda does. Where they have no tensor work, nothing is learned.
+        """Learns a policy from these mini-batches (see `policy.py`), uses it from here on and returns the results of each
+        mini-batch. They themselves run by the agenda. If they have no tensor work, no policy is learned.
 
         Raises ValueError with any other executor than `learned`, and what a call raises.
         """
@@ -252,11 +252,11 @@ class Executable:
         return results
 
     def lower_bound(self, instances: Sequence[Any]) -> int:
-        """Runs a mini-batch and gives the number of batches that no order of running its recorded work goes below, however it
-        is chosen: for each unit the most calls of it that need each other, one after the other, added up (Chen et al., ICML
-        2023). Work counts by phases, waves, and what was recorded between two waits.
+        """Runs a mini-batch and returns a lower bound on the number of batches, which no order of running the recorded work
+        goes below: for each unit the most calls of it on one path of dependences, added up over the units (Chen et al., ICML
+        2023). Each phase, each wave and the work between two waits has a bound of its own; these are added up too.
 
-        Raises ValueError with `executor="inline"`, which does not know what depends on what.
+        Raises ValueError with `executor="inline"`, which does not track dependences.
         """
         if self._settings.options.executor == "inline":
             raise ValueError("executor=inline does not note what depends on what: compile with another executor")
@@ -276,12 +276,12 @@ class Executable:
     # ---- the module
 
     def watch(self, frozen: Frozen, module: nn.Module) -> None:
-        """Notice at each call whether `module`, which has just been compiled or loaded, was changed. It is held weakly."""
+        """From here on each call checks whether `module`, just compiled or loaded, was changed. It is referenced weakly."""
         self._frozen, self._module = frozen, weakref.ref(module)
         self._lib.acrobat_watch(self._open(), frozen.watched(module), MISSING)
 
     def _look_again(self) -> None:
-        """Something of the module is not the same object as before. Raises ModuleChanged unless it is equal."""
+        """Compares the module in full after guard.h has found an object replaced. Raises ModuleChanged unless all is equal."""
         module = self._module() if self._module is not None else None
         if module is None or self._frozen is None:
             return
@@ -292,12 +292,12 @@ class Executable:
         self.watch(self._frozen, module)
 
     def load(self, module: nn.Module) -> None:
-        """Take over the values that the weights of `module` have now, without building anything anew; from here on it is the
-        module that is watched. It is the one that was compiled or another that has the same classes, attributes, names, shapes,
-        dtypes and modes. Results of earlier calls stay as they are.
+        """Copies the present values of the weights of `module`, without building anything, and watches this module from here
+        on. It is the module that was compiled, or another one with the same classes, attributes, names, shapes, dtypes and
+        modes. Results of earlier calls do not change.
 
         Raises ModuleChanged, which says what differs, for a module that needs a compilation of its own; RuntimeError during a
-        call and for an executable that was made from no module.
+        call, and for an executable that was made from a program instead of a module.
         """
         self._open()
         if any(e._session is not None and e._lib.acrobat_running(e._session) for e in (self, *self._siblings)):
@@ -314,7 +314,7 @@ class Executable:
         self._frozen.note_weights(module)
         self._parts = (self._parts[0], self._parts[1] and weights, *self._parts[2:])
         self.watch(self._frozen, module)
-        self._close_siblings()  # they take over what this one has when they are needed again
+        self._close_siblings()  # where they are needed again, they are made anew with the new weights
 
     def _open(self) -> int:
         if self._session is None:
@@ -322,10 +322,10 @@ class Executable:
         return self._session
 
     def counters(self) -> dict[str, float]:
-        """About the last mini-batch of this thread: milliseconds, counts and bytes by the names in `COUNTERS`."""
+        """The counters of this thread's last mini-batch (milliseconds, counts and bytes), by the names in `COUNTERS`."""
         self._open()
         mine = getattr(self._last, "executable", self)
-        mine = mine if mine._session is not None else self  # new weights have closed it
+        mine = mine if mine._session is not None else self  # `load` closes siblings
         values = mine._lib.acrobat_counters(mine._open())
         return {name: values[i] for i, name in enumerate(COUNTERS)}
 
@@ -353,7 +353,7 @@ class Executable:
                 mine._lib.acrobat_set_logging(session, 0)
 
     def close(self) -> None:
-        """Give the memory back; a second time does nothing. Raises RuntimeError during a call."""
+        """Frees the memory of all sessions; a second call does nothing. Raises RuntimeError during a call."""
         if self._session is not None:
             self._close_siblings()
             if not self._lib.acrobat_destroy(self._session):
@@ -370,7 +370,7 @@ class Executable:
             self.close()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """`copy.copy`, `copy.deepcopy` and `pickle` come here: memory of this process cannot be copied as an object is."""
+        """Refuses `copy.copy`, `copy.deepcopy` and `pickle` by a TypeError: a session is memory of this process."""
         raise TypeError(
             "an executable cannot be copied or pickled: share this one, or call compile(module) again, "
             "which takes what is built from the cache"
@@ -378,7 +378,7 @@ class Executable:
 
 
 def library(path: Path, prefix: str = PREFIX) -> SimpleNamespace:
-    """The shared object's functions with their types declared. `prefix` begins the name of the one that is its model's."""
+    """Loads a shared object and declares the types of its functions; `<prefix>_model` is the one that returns the model."""
     lib = ctypes.PyDLL(str(path))
     functions = SimpleNamespace()
     void, obj, integer = ctypes.c_void_p, ctypes.py_object, ctypes.c_int

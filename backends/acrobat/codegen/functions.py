@@ -1,8 +1,8 @@
-"""The program's functions in C++: ahead-of-time compiled host code that runs one instance and records its tensor work.
+"""Prints a schedule as C++ functions: host code, compiled ahead of time, that runs one instance and records its tensor work.
 
-It prints a schedule (`schedule.nodes`), which says what is done, in which order and at which depths. A variable `x` with a
-depth of its own has that in `x_depth`. Functions take the depth of their arguments in `depth` and leave that of their result
-there.
+The schedule (`schedule.nodes`) says what is done, in which order and at which depths. The depth of a variable `x` is in the C++
+variable `x_depth`. Each function has a reference parameter `depth`, in which the caller passes the depth of the arguments and
+the function returns that of its result.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ IN_ARENA = frozenset(("list.reverse", "list.order", "list.concat", "list.append"
 
 
 class FunctionWriter:
-    """Writes functions, one after the other. `codes` maps the variables of the schedule to C++ expressions, `depths` those that
-    have a depth of their own to the C++ expression of it."""
+    """Writes functions, one after the other. `codes` maps variables of the schedule to C++ expressions for their values, and
+    `depths` maps those that have a depth to C++ expressions for it."""
 
     def __init__(
         self, schedule: s.Schedule, types: Types, units: Units, weights: Mapping[str, int], names: Mapping[str, str]
@@ -120,7 +120,7 @@ class FunctionWriter:
     # ---- variables
 
     def declare(self, var: n.Var) -> tuple[str, str]:
-        """Fresh C++ names for a variable and its depth, "" if it has none."""
+        """Enters fresh C++ names for a variable and its depth, and returns both; the second is "" if it has no depth."""
         name = self.local.fresh(var.name)
         self.codes[var.name] = name
         if not self.schedule.holds(var.type):
@@ -129,14 +129,14 @@ class FunctionWriter:
         return name, self.depths[var.name]
 
     def define(self, var: n.Var, code: str, depth: str = "") -> None:
-        """Declare `var` as `code`, which is a name or has been computed where it stands; `depth` is its own."""
+        """Declares a C++ constant for `var` with the value `code`, and one with the value `depth` if `var` has a depth."""
         name, own = self.declare(var)
         self.line(f"{self.types.constant(var.type)} {name} = {code};")
         if own and depth:
             self.line(f"const int64_t {own} = {depth};")
 
     def variable(self, var: n.Var) -> Finish:
-        """Declare a C++ variable to be assigned where blocks end."""
+        """Declares a C++ variable for `var` and returns the function that prints its assignment at the end of a block."""
         name, depth = self.declare(var)
         self.line(f"{self.types.cpp(var.type)} {name}{{}};")
         if depth:
@@ -161,7 +161,7 @@ class FunctionWriter:
             finish(block.end)
 
     def inside(self, block: s.Body, finish: Finish, after: str = "") -> None:
-        """A block between braces. Depths that it changes are forgotten after it."""
+        """Prints a block, indented, and then the line `after`. Depths that the block changes are forgotten at its end."""
         depths = dict(self.depths)
         self.indent += 1
         self.block(block, finish)
@@ -252,7 +252,7 @@ class FunctionWriter:
             self.line(f"const int64_t {own} = {self.depth(x.depth)};")
 
     def value(self, var: n.Var, expr: s.Pure) -> str:
-        """C++ for a value; may write statements first."""
+        """The C++ expression for a value; prints the statements that the expression needs first."""
         match expr:
             case n.Op(op, args, attrs):
                 return self.op(op, args, dict(attrs))
@@ -415,7 +415,7 @@ class FunctionWriter:
         self.define(x.var, f"{self.types.cpp(x.var.type)}({', '.join(code for code, _ in names)})", self.depth(depths))
 
     def rebind(self, names: Sequence[tuple[str, str]], end: s.Give | s.Next | s.NextOf) -> None:
-        """Give a loop's variables their next values. One that is itself a loop variable is read before it is overwritten."""
+        """Gives a loop's variables their next values. One that is another's next value is saved before it is overwritten."""
         if isinstance(end, s.NextOf):
             whole, depth = self.atom(end.whole.value), self.depth(end.whole.depth) if end.whole.depth else ""
             values = [(f"std::get<{i}>({whole})", depth if own else "") for i, (_, own) in enumerate(names)]

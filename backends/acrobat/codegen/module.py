@@ -1,5 +1,4 @@
-"""The generated translation unit of a model: structs, units, functions, readers and writers, in the order a reader wants
-them."""
+"""Puts the C++ translation unit of a model together: structs, units, functions, readers, writers and the model's table."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from backends.acrobat.schedule.nodes import Schedule
 
 
 def collect_units(program: n.Program, merge: bool = True) -> Units:
-    """All units the program launches, in the order of the functions; `merge` is that of `Units`."""
+    """All units that the program launches, in the order of its functions; `merge` is the parameter of `Units`."""
     units = Units(merge)
     for f in program.functions.values():
         for node in walk(f.body):
@@ -29,7 +28,7 @@ def collect_units(program: n.Program, merge: bool = True) -> Units:
 
 
 def classes_of(program: n.Program) -> list[tuple[str, str]]:
-    """(type, case) of every dataclass, in the order the loader hands the Python classes over."""
+    """(type name, case name) of every dataclass, in the order in which `Session::classes` has the Python classes."""
     return [(d.name, c.name) for d in program.datatypes.values() if not d.optional for c in d.cases]
 
 
@@ -38,9 +37,9 @@ PREFIX = "acrobat"
 
 
 class ModelSource:
-    """`source` is the C++ text, `body` what it has after the `includes`; `packed` lists the (weight, JSON of its packing) that
-    the loader must supply, `weights` the names of the weights in the order of `Context::weights`, `outputs` the types of the
-    tensors that results hold."""
+    """The translation unit of a model that is compiled ahead of time. `source` is its C++ text and `body` what follows the
+    `includes` in it; `packed` lists a (weight, JSON of its packing) for each packed weight that the loader must supply,
+    `weights` the names of the weights in the order of `Context::weights`, `outputs` the types of result tensors."""
 
     def __init__(
         self,
@@ -111,18 +110,18 @@ class ModelSource:
 
 
 def source(title: str, includes: Sequence[str], body: str) -> str:
-    """A translation unit of its own."""
+    """The text of a translation unit: the title as a comment, the includes, and the body."""
     lines = [f"// {title} Generated: do not edit.", "#include <cmath>", "#include <tuple>", ""]
     return "\n".join([*lines, *(f'#include "{name}"' for name in includes), "", body])
 
 
 def opening(writer: UnitWriter) -> list[str]:
-    """The start of a generated unit, with the beginning of the namespace of everything that is the model's own."""
+    """The first lines of a body, up to the opening of the anonymous namespace that everything of the model is in."""
     return [*writer.opening(), "", "using namespace acrobat;", "", "namespace {", "", *writer.definitions()]
 
 
 def unit_section(units: Units, writer: UnitWriter) -> list[str]:
-    """How calls of the units are recorded and run."""
+    """The functions that record and run calls of the units, and the table of the units."""
     functions = "\n\n".join(f"{writer.record(code)}\n\n{writer.run(code)}" for code in units)
     return ["// ---- units of scheduling", functions, "", writer.table(units), ""]
 
@@ -130,8 +129,8 @@ def unit_section(units: Units, writer: UnitWriter) -> list[str]:
 def model_table(
     schedule: Schedule, units: Units, outputs: Sequence[Leaving], maker: str, functions: Sequence[str], prefix: str
 ) -> list[str]:
-    """The end of a generated unit: all that the runtime must know of the model, as a `Model`, and the function that gives it.
-    `functions` are the last entries of the table."""
+    """The end of a body: the model's `Model` (runtime/session.h), of which `functions` are the last entries and `maker` names
+    the function that makes the device, and the exported function `<prefix>_model` that returns it."""
     program = schedule.program
     lines, fields = ["// ---- what the runtime must know"], []
     for i, (data, case) in enumerate(classes_of(program)):

@@ -1,8 +1,8 @@
-"""Instances and results as Python has them: the types that readers and writers go by.
+"""Python-side types: what instances and results are in Python, for which readers and writers are generated.
 
-A type of the front end says how a value looks outside, `plain_type` of it how the program has it. The two differ for strings
-(numbers), dictionaries (lists of pairs, or classes where the keys are always the same), sets (lists), and tensors whose extents
-vary (lists of their parts).
+A type of the front end says what a value is in Python, and `plain_type` of it what the value is in the program. The two differ
+for strings (numbers in the program), dictionaries (lists of pairs, or classes where the keys are always the same), sets
+(lists), and tensors whose extents vary (lists of their parts).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from backends.acrobat.ir.nodes import Program
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """The types of Python's objects that stand for a program's instances and results, and the table of their classes."""
+    """The Python-side types of a program's instances and results, and the datatypes that these types name."""
 
     instance: Any
     result: Any
@@ -28,7 +28,7 @@ class Outside:
 
     @staticmethod
     def of(program: Program) -> Outside:
-        """Those that the front end has found, or else (a program that was written as text) the program's own."""
+        """Those that the front end has found; for a program that was read from text, which has no boundary, its own types."""
         entry, boundary = program.functions[program.entry], program.boundary
         instance, result = entry.params[0].type, entry.result
         if boundary is None:
@@ -38,12 +38,11 @@ class Outside:
         return Outside(boundary.instance, boundary.result, boundary.datatypes)
 
     def wanted(self, data: DataType) -> str:
-        """What to say is expected where a value is none of the cases."""
+        """The words for what was expected, in the error about a value that is none of the cases."""
         return " or ".join(f"a dict of {', '.join(c.cls.keys)}" if is_dict(c.cls) else f"a {c.name}" for c in data.cases)
 
     def holds_result(self, type: Any, within: frozenset[str] = frozenset()) -> bool:
-        """Whether values of the type may have tensors in them, which leave together with others. `within`: as for
-        `core.types.holds_tensor`."""
+        """Whether values of the type may contain result tensors. `within` has the unions that are being asked about already."""
         match type:
             case TensorT() | ListT(rows=int()):
                 return True
@@ -57,7 +56,7 @@ class Outside:
         return False
 
     def text(self) -> str:
-        """All that generated code is made from here: a part of a build's key."""
+        """A text of everything here that generated code depends on, for the key of builds."""
         return repr(
             [
                 (self.instance, self.result),
@@ -70,20 +69,20 @@ class Outside:
 
 
 def is_dict(cls: Any) -> bool:
-    """Whether a case of the program is a dictionary outside."""
+    """Whether the class of a case stands for a dictionary in Python, one whose keys are always the same."""
     return isinstance(cls, type) and issubclass(cls, RecordOf) and cls.stands_for is None
 
 
 def place(cls: Any, name: str) -> str:
-    """How the path to what does not fit names a field."""
+    """How the path in an error about an instance names a field: `.name`, or `['name']` of a dictionary."""
     return f"[{name!r}]" if is_dict(cls) else f".{name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Varying:
-    """A tensor of which extents vary, as the program has it: `lists` lists, one within the other, of parts. `extents` are the
-    tensor's (None where they vary) and `order` its dimensions in the order in which the program has them: those of the lists
-    from the outermost on, then those of a part."""
+    """The type of a tensor with extents that vary. The program has such a tensor as `lists` nested lists of parts. `extents`
+    are the tensor's, None where they vary; `order` has its dimensions in the program's order: those of the lists, outermost
+    first, then those of a part."""
 
     part: TensorT | ScalarT
     lists: int
@@ -103,11 +102,11 @@ class Varying:
 
     @property
     def number(self) -> str:
-        """The first letter of what parts are, if they are numbers of the host."""
+        """The first letter of `int`, `bool` or `float` where parts are numbers of the host; empty where they are tensors."""
         return self.part.kind[0] if isinstance(self.part, ScalarT) else ""
 
     def described(self) -> tuple[str, str, str]:
-        """The extents and the order as lists of C++, and the shape for messages."""
+        """Extents (-1 where they vary) and dimensions in the program's order, both as C++, and the shape for messages."""
         shape = ", ".join("n" if e is None else str(e) for e in self.extents)
         in_order = [self.extents[d] for d in self.order]
         return (
@@ -119,8 +118,8 @@ class Varying:
 
 @dataclass(frozen=True, slots=True)
 class Leaving:
-    """A type of the tensors that results hold: PyTorch's dtype, the shape of a tensor or of a part of one, and how parts make
-    up a tensor whose extents vary (`lists` is 0 where none do)."""
+    """A type of result tensors: PyTorch's dtype and the shape. Where extents vary, `shape` is that of a part, and `number`,
+    `lists` and `order` are as in `Varying`; else `lists` is 0."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -139,12 +138,12 @@ class Leaving:
 
     @property
     def arranged(self) -> bool:
-        """Whether the parts one after the other are not yet the tensor."""
+        """Whether the parts, concatenated, have to be reshaped or permuted to become the tensor."""
         return self.lists > 1 or self.order != tuple(range(len(self.order)))
 
     @property
     def cpp(self) -> str:
-        """A `ResultType` of the runtime."""
+        """The C++ initialiser of a `ResultType` of the runtime."""
         size = 1
         for extent in self.shape:
             size *= extent

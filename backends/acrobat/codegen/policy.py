@@ -1,26 +1,26 @@
-"""Learned batching policies: where they come from and where they are kept.
+"""Learned batching policies: how they are learned and where they are kept.
 
 ED-Batch (Chen et al., "ED-Batch: Efficient Automatic Batching of Dynamic Neural Networks via Learned Finite State Machines",
-ICML 2023) runs recorded work as a finite-state machine says: its state is a summary of which kinds of operations are ready,
-and a table says for each state which kind runs next, all that is ready of it as one batch. Here a kind is a unit (a kernel or
+ICML 2023) runs recorded work by a finite-state machine. Its state summarises which kinds of operations are ready, and a table
+says for each state which kind runs next, with all of its ready operations in one batch. Here a kind is a unit (a kernel or
 static block), and each phase has states of its own.
 
-*Learning* (`runtime/learning.cpp`; section 2 of that paper) is tabular Q-learning on the graphs of sample mini-batches:
-n-step returns, undiscounted, with their constants (rate 0.4, ten steps, random choices from one half down to a twentieth of
-the time, a look at the policy every 50 trials, and 1,000 trials at most; after five looks without a better policy it ends).
-The reward of running unit t is -1, for the batch, plus the share that is ready of those operations of t that have no other
-operation of t before them: where that share is 1, the choice is never wrong. The *lower bound* on the number of batches is
-the sum over the units of how many of its operations lie on one path at most; who reaches it is done early.
+*Learning* (`runtime/learning.cpp`; section 2 of that paper) is tabular Q-learning on the graphs of sample mini-batches, with
+undiscounted n-step returns and the paper's constants: rate 0.4, ten steps, a probability of random choices that falls from 0.5
+to 0.05, an evaluation of the policy every 50 trials, at most 1,000 trials. It ends after five evaluations without a better
+policy. The reward for running unit t is -1 for the batch, plus a share: of the operations of t that depend on no other
+operation of t that has not run, how many are ready. A choice with the share 1 is optimal. The *lower bound* on the number of
+batches is the sum over the units of the most operations of the unit on one path; a policy that reaches it ends learning early.
 
-Five *encodings* of states are tried. Three are the paper's: the set of ready units; this set and which unit has most
-operations ready; the units in the order of how many they have ready. Two are ours: the set, or the order, and which unit has
-the most urgent ready operation, from which the longest way leads to the end of the graph. (A policy that knows no lengths
-lets the longest instance wait for others, and each time the mini-batch takes a batch more.) Those that name a unit or an
-order begin with the table in which the unit runs that the state names first. The table that makes the fewest batches of the
-samples is kept. In a *state that learning has not met* the unit runs whose operations have the lowest average depth, as in
-DyNet's agenda; if no table makes fewer batches than the agenda does, the table is empty.
+Five *encodings* of states are tried. Three are the paper's: the set of ready units; that set and the unit with the most ready
+operations; the ready units sorted by their number of ready operations. Two are ours: the set, or the sorted units, together
+with the unit that has the most urgent ready operation, the one with the longest path to the end of the graph. (A policy that
+ignores path lengths delays the longest instance, and each delay costs the mini-batch one more batch.) For all but the plain
+set, the first table to be tried always runs the unit that the state names first. The table with the fewest batches for the
+samples is kept. In a *state that was never met while learning*, the agenda chooses: the unit whose operations have the lowest
+average depth runs. If no table makes fewer batches than the agenda, the table is empty.
 
-At run time a batch costs one look into a hash table, beside what the agenda costs.
+At run time, a choice costs one look-up in a hash table more than the agenda's.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """A policy, and into how many batches the samples are cut."""
+    """A learned policy, and the number of batches that the sample mini-batches take."""
 
     encoding: int
     """The index of the encoding of states in `ENCODINGS`."""
@@ -60,10 +60,11 @@ class Learned:
 
 
 def learned(lib: SimpleNamespace, session: int, build: Path, settings: Settings) -> Learned | None:
-    """The policy for the graphs that the session keeps, from the cache or newly learned; None if there is no work in them.
+    """The policy for the graphs that the session has kept, from the cache or newly learned; None if the graphs have no work.
 
-    It is kept in the folder `policies` of the cache, named by what it depends on: the build, the graphs, the number of trials
-    and the seed. Its file is verified by a hash, as that of a build, and a damaged one is made anew."""
+    It is kept in the folder `policies` of the cache under a hash of what it depends on: the build, the graphs, the number of
+    trials and the seed. A damaged file is noticed by its hash, as in a build, and made anew.
+    """
     graphs: bytes = lib.acrobat_graphs(session)
     if lib.acrobat_lower_bound(session) == 0:
         return None

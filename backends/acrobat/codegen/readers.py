@@ -1,5 +1,4 @@
-"""Generated readers: native code that turns a Python instance into the structs of the program, naming the path to what
-does not fit."""
+"""Generates readers: C++ that turns a Python instance into values of the program, or names the path to what does not fit."""
 
 from __future__ import annotations
 
@@ -13,10 +12,9 @@ from backends.acrobat.frontend.types import SymbolT
 
 
 class Readers:
-    """`read(type)` gives the C++ expression that reads `o`; `text` then holds all functions that need to stand before it.
+    """`read(type, o)` returns the C++ expression that reads the Python object `o`; `text` then has all functions that it calls.
 
-    `classes` lists the (type name, case) pairs in the order of `Session::classes`. Types are those that Python's objects have
-    outside the program.
+    `classes` lists the (type name, case) pairs in the order of `Session::classes`. Types are Python-side types (`outside.py`).
     """
 
     def __init__(self, types: Types, outside: Outside, classes: list[tuple[str, str]]) -> None:
@@ -36,7 +34,7 @@ class Readers:
         return "\n".join([*shapes, *self.varying, "", *heads, "", *(b for b in self.functions.values() if b)])
 
     def cpp(self, type: Any) -> str:
-        """How the program has values of the type."""
+        """The C++ type of the values that objects of a Python-side type are read as."""
         return self.types.cpp(plain_type(type))
 
     def read(self, type: Any, o: str) -> str:
@@ -50,7 +48,7 @@ class Readers:
                 return f"read_tensor(s, {o}, {name}, {len(shape)})"
             case _:
                 if type not in self.functions:
-                    self.functions[type] = ""  # recursive types meet themselves
+                    self.functions[type] = ""  # entered before it is written: a recursive type asks for itself
                     self.functions[type] = self._function(type)
                 return f"read_value_{self.types.suffix(type)}(s, {o})"
 
@@ -161,7 +159,7 @@ class Readers:
         return [*lines, "}", "__builtin_unreachable();"]
 
     def _case(self, type: DataT, case: Case, index: int) -> list[str]:
-        """Statements that read an object of class `index` as the case."""
+        """Statements that read an object of the class `index` of `Session::classes` as a case of a union."""
         lines = [f"auto* v = s.cx.host.make<{self.types.case(type, case.name)}>(1);"]
         lines += [f"v->tag = {self.types.tag(type, case.name)};"]
         fields = [(name, t) for name, t in case.fields if name != IDENTITY]

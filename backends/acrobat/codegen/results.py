@@ -1,4 +1,4 @@
-"""Memory for the tensors that results hold, and these tensors."""
+"""Allocates the tensors of results, into which the runtime then copies the values."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Results:
         ]
 
     def allocate(self, index: int, counts: int | list[int]) -> tuple[int, tuple[torch.Tensor, ...]]:
-        """Memory for results of one type, and the tensors in it: their number is given, or of tensors whose extents vary how
-        many parts each of them has.
+        """Allocates the tensors of type number `index` and returns the address of their memory and the tensors. `counts` is how
+        many there are or, where extents vary, a list of how many parts each has.
 
-        They are cut off one buffer, which is the cheapest way to a tensor (250 to 280 ns; 370 as a view that autograd knows
-        of), and unlike views of it each has a version of its own: writing to one is no change of another.
+        They are slices of one buffer, the cheapest way to make tensors (250 to 280 ns each; 370 ns as views that autograd knows
+        of). Unlike views, each has its own version counter: writing to one does not count as a change of the others.
         """
         shape, dtype, device, _, _ = self._types[index]
         if isinstance(counts, list):
@@ -41,8 +41,7 @@ class Results:
         return buffer.data_ptr(), torch.unsafe_split_with_sizes(buffer, [rows] * counts)
 
     def arrange(self, index: int, parts: torch.Tensor, sizes: tuple[int, ...]) -> torch.Tensor:
-        """The tensor that these parts, one after the other, make up; `sizes` are the extents that vary, outermost list
-        first."""
+        """Brings concatenated parts into the shape of their tensor; `sizes` are the extents that vary, outermost list first."""
         shape, _, _, _, order = self._types[index]
         where = sorted(range(len(order)), key=order.__getitem__)
         return parts.view((*sizes, *shape)).permute(where).contiguous()

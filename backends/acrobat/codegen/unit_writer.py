@@ -1,4 +1,4 @@
-"""Units of scheduling in C++: how a call is recorded, which is the same for every device, and what a device adds."""
+"""Writes the C++ of units: how a call is recorded, which is the same for every device; subclasses add how a device runs it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from backends.acrobat.kernels.interface import C, Emitted, Request, Variant
 
 
 class UnitWriter(ABC, Generic[C]):
-    """C++ for recording and running units, given the emitted kernels. A device's own writer says what stands before all units
-    and how a bucket of calls is run."""
+    """Writes functions that record and run calls of units, given the emitted kernels. The subclass of a device writes how a
+    bucket of calls is run, and what comes before all units."""
 
     runner: str
     """The prefix of the functions that `run` writes."""
@@ -35,18 +35,18 @@ class UnitWriter(ABC, Generic[C]):
 
     @abstractmethod
     def opening(self) -> list[str]:
-        """What stands before the model's own namespace."""
+        """The lines before the model's anonymous namespace."""
 
     @abstractmethod
     def definitions(self) -> list[str]:
-        """What stands within that namespace before all else."""
+        """The first lines within that namespace."""
 
     @abstractmethod
     def run(self, code: UnitCode) -> str:
         """The function that runs all recorded calls of one bucket."""
 
     def record(self, code: UnitCode) -> str:
-        """The function that records one call and gives the address of its result row."""
+        """The C++ function that records one call and returns the address of its row of results."""
         params = [f"Tensor {operand(p.name)}" for p in code.gathered]
         params += [f"const List<Tensor>& {operand(p.name)}" for p in code.lists]
         lines = [f"static inline Tensor record_{code.name}({', '.join(['Context& cx', 'int64_t depth', *params])}) {{"]
@@ -75,7 +75,7 @@ class UnitWriter(ABC, Generic[C]):
         return "\n".join(lines)
 
     def table(self, units: Units) -> str:
-        """The `Unit` descriptions the scheduler works from."""
+        """The C++ table of `Unit`s (runtime/bucket.h), which describes the units to the runtime."""
         lines = []
         for code in units:
             groups = {g: i for i, g in enumerate(code.groups)}
@@ -93,22 +93,22 @@ class UnitWriter(ABC, Generic[C]):
 
     @staticmethod
     def weights(code: UnitCode, call: KernelCall) -> dict[str, str]:
-        """The weights that a call's shared parameters are."""
+        """The name of the weight that each shared parameter of the call's kernel stands for."""
         params = zip(call.request.kernel.params, call.args, strict=True)
         return {p.name: code.shared[str(arg)].name for p, arg in params if p.mode is Mode.SHARED}
 
     def packed_index(self, variant: Variant[C], param: str, weight: str) -> int:
-        """Which of the packed weights a shared parameter is: the weight in the variant's packing. Equal packings are one."""
+        """The index of the packed weight for a shared parameter (`weight` in the variant's packing), which equal ones share."""
         key = (weight, json.dumps(variant.emitted.packs[param], sort_keys=True))
         return self.packed.setdefault(key, len(self.packed))
 
 
 def operand(param: str) -> str:
-    """The C++ name of a unit's parameter, apart from all other names of the generated functions and from other parameters'."""
+    """The C++ name of a unit's parameter; no other parameter and nothing else in the generated functions has this name."""
     text = identifier(param)
     return f"arg_{text}" if text == param else f"arg_{text}_{hashlib.sha256(param.encode()).hexdigest()[:8]}"
 
 
 def elements(p: Param) -> int:
-    """4-byte elements of the operand."""
+    """The size of one operand in 4-byte elements."""
     return p.type.size * (2 if p.type.dtype == "int64" else 1)

@@ -1,4 +1,4 @@
-"""Units of scheduling: each kernel or static block of a program once, and which kernel calls it is made of, on any device."""
+"""The units of a program, each kernel or static block once, and the kernel calls that each consists of on every device."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ X = TypeVar("X")
 
 @dataclass(frozen=True, slots=True)
 class CallPart:
-    """One step of a unit within a kernel call: `args` follow the kernel's params; each is a param of the unit or a result of an
-    earlier step."""
+    """One step of a unit within a kernel call. `args` has an entry for each param of the kernel: a param of the unit or a
+    result of an earlier step."""
 
     step: int
     args: tuple[StepArg, ...]
@@ -26,32 +26,32 @@ class CallPart:
 
 @dataclass(frozen=True, slots=True)
 class KernelCall:
-    """One kernel call of a unit. With several parts, each is a step that computes the same on operands of its own: the call
-    takes the rows of the first, then those of the next."""
+    """One kernel call of a unit. Several parts are steps of the same kernel with different operands: the call has first all
+    rows of the first part, then all rows of the second, and so on."""
 
     request: Request
     parts: tuple[CallPart, ...]
     over: str  # the list group the call runs over, or ""
-    leaves: bool  # whether its row lies in the unit's result row
+    leaves: bool  # whether its results are part of the unit's result row
 
     @property
     def args(self) -> tuple[StepArg, ...]:
-        """Those of the first part. Weights are the same in all."""
+        """The arguments of the first part. The weights among them are the same in all parts."""
         return self.parts[0].args
 
 
 @dataclass(slots=True)
 class UnitCode:
-    """A unit with the weights its shared parameters are bound to."""
+    """A unit with the weights of its shared parameters, the kernel calls that run it, and the layout of its result row."""
 
     index: int
     name: str
     unit: Kernel | Block
     shared: dict[str, Weight]  # unit param -> weight
     calls: list[KernelCall]
-    rows: dict[int, int] = field(default_factory=dict)  # call -> displacement of its row within the unit's row
+    rows: dict[int, int] = field(default_factory=dict)  # step whose results leave -> where they begin in the unit's result row
     row_size: int = 0
-    requires: dict[str, str] = field(default_factory=dict)  # list params that may not be empty: what is taken of them
+    requires: dict[str, str] = field(default_factory=dict)  # list param that must not be empty -> what is taken of the list
 
     @property
     def gathered(self) -> list[Param]:
@@ -85,7 +85,7 @@ class Units:
         """With `merge`, equal steps of a block that do not wait for each other are one kernel call."""
         self.merge = merge
         self.by_key: dict[tuple[Kernel | Block, tuple[str, ...]], UnitCode] = {}
-        self.names = Identifiers(mark="")  # they stand behind a prefix everywhere
+        self.names = Identifiers(mark="")  # without a mark: each is used behind a prefix only, as in `run_<name>`
 
     def __iter__(self) -> Iterator[UnitCode]:
         return iter(self.by_key.values())
@@ -109,7 +109,7 @@ class Units:
 
 
 def plan(code: UnitCode, merge: bool = True) -> None:
-    """Decide which steps of a unit are one kernel call, the operand modes of each call, and where results lie."""
+    """Decides which steps of a unit are one kernel call, the operand modes of each call and where results lie. Fills `code`."""
     unit = code.unit
     if isinstance(unit, Kernel):
         code.calls = [KernelCall(Request(unit, Mode.GATHERED), (CallPart(0, tuple(p.name for p in unit.params)),), "", True)]
@@ -128,14 +128,14 @@ def plan(code: UnitCode, merge: bool = True) -> None:
             mode = p.mode
             if mode is Mode.GATHERED and isinstance(arg, StepResult):
                 same_rows = bool(unit.steps[arg.step].over) == bool(over)
-                # An intermediate of the same rows lies contiguously; one of the block's rows used per item is spread.
+                # Intermediates of the same rows are contiguous; one that is used for each item is read through a table.
                 mode = Mode.CONTIGUOUS if same_rows and arg.step not in leaving else Mode.GATHERED
             params.append(replace(p, mode=mode))
         kernel = replace(step.kernel, params=tuple(params))
         out_mode = Mode.GATHERED if k in leaving else Mode.CONTIGUOUS
         code.calls.append(KernelCall(Request(kernel, out_mode), (CallPart(k, step.args),), over, k in leaving))
         for arg, what in required_lists(step.kernel, dict(zip((p.name for p in step.kernel.params), step.args, strict=True))):
-            # Per-item results are as many as the list they were made over.
+            # A list of results per item is as long as the list that the step runs over, so that is the one to be checked.
             source = unit.steps[arg.step].over if isinstance(arg, StepResult) else arg
             assert source is not None, "what a kernel reduces is a list"
             if any(p.name == source for p in unit.params):
@@ -145,11 +145,11 @@ def plan(code: UnitCode, merge: bool = True) -> None:
 
 
 def merged(block: Block, calls: Sequence[KernelCall]) -> list[KernelCall]:
-    """The calls in an order in which equal ones meet, and those as one (paper: static horizontal batching, and scheduling
-    within static blocks). `calls` has one for each step.
+    """Merges equal calls of a block (paper: static horizontal batching, and scheduling within static blocks). `calls` has one
+    for each step; the result is in an order in which each call follows those that it depends on.
 
-    A call's level is how many calls wait for each other before it. Calls of one level cannot need each other; those of one
-    kernel with the same weights, whose operands are single rows, become one with tables for all its operands.
+    The level of a call is the length of the longest chain of calls that it depends on, so calls of one level are independent.
+    Those with the same kernel and weights, and without lists, become one call that reads its operands through tables.
     """
     levels: list[int] = []
     for step in block.steps:
@@ -175,7 +175,7 @@ def merged(block: Block, calls: Sequence[KernelCall]) -> list[KernelCall]:
 
 
 def required_lists(kernel: Kernel, args: Mapping[str, X]) -> list[tuple[X, str]]:
-    """The lists that a kernel reduces and that must not be empty (`reduce` without a start), each with what is taken of it."""
+    """(argument, name of the reduction) of the lists that a kernel reduces without a start, which must not be empty."""
     return [
         (args[str(i.args[0])], ITEMWISE[i.op])
         for i in kernel.body

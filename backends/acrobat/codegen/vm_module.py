@@ -16,7 +16,7 @@ from backends.acrobat.schedule.nodes import Schedule
 
 
 class VmModule:
-    """`source`, `body`, `includes`, `packed`, `weights` and `outputs` as of `Module`."""
+    """The translation unit of an interpreted model. Its attributes are those of `ModelSource` (module.py)."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ INTERPRETED = (
 
 
 def thunk(unit: UnitCode) -> str:
-    """`record_<unit>` behind the one signature that the interpreter calls."""
+    """A wrapper of `record_<unit>` with the signature by which the interpreter calls it (`Record` in runtime/vm/code.h)."""
     args = [f"r[args[{i}]].value" for i in range(len(unit.gathered))]
     args += [f"vm::items(r[args[{len(unit.gathered) + i}]].value)" for i in range(len(unit.lists))]
     return (

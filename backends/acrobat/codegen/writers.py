@@ -1,5 +1,5 @@
-"""Generated writers: results as Python objects. Tensors of one type are first gathered into one buffer, which Python allocates
-and splits; then the structure is built around them."""
+"""Generates writers: C++ that builds results as Python objects. `collect` functions note all tensors of results; those of one
+type are copied to one buffer, which Python splits into tensors. `build` functions then make the objects around them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from backends.acrobat.frontend.types import NoneT, SymbolT
 
 
 class Writers:
-    """`tensors` lists the types of the tensors that leave, in the order of the `Outgoing`s. Types are those that Python's
-    objects have outside the program."""
+    """`tensors` becomes the list of the types of result tensors, in the order of the runtime's `Outgoing`s; `text` has the
+    functions. Types are Python-side types (`outside.py`)."""
 
     def __init__(self, types: Types, outside: Outside, classes: list[tuple[str, str]]) -> None:
         self.types = types
@@ -29,7 +29,7 @@ class Writers:
         return "\n".join([*heads, "", *(b for bodies in self.functions.values() for b in bodies)])
 
     def collect(self, type: Any, value: str) -> str:
-        """A statement that notes the tensors of `value`, in the order `build` takes them."""
+        """The C++ statement that notes the tensors of `value`, in the order in which `build` takes them; "" if it has none."""
         match type:
             case ScalarT() | SymbolT() | NoneT():
                 return ""
@@ -42,7 +42,7 @@ class Writers:
                 return f"collect_value_{self.types.suffix(type)}(s, out, {value});"
 
     def build(self, type: Any, value: str) -> str:
-        """An expression for a new reference."""
+        """The C++ expression that builds the Python object for `value`, a new reference."""
         match type:
             case ScalarT("int"):
                 return f"build_int({value})"

@@ -15,7 +15,7 @@ void Arena::reset() {
     if (blocks_.size() > 1) {
         const size_t total = reserved_;
         release();
-        map(total);  // if the system has less by now, the next mini-batch begins small
+        map(total);  // if this fails, the arena has no block, and the next allocation opens one
     }
     if (!blocks_.empty()) {
         cursor_ = blocks_.back().start;
@@ -64,7 +64,7 @@ bool Arena::map(size_t bytes) {
 
 void Arena::release() {
     for (const Block& b : blocks_) {
-        permit(b.start, b.size);  // the addresses may come back as another mapping
+        permit(b.start, b.size);  // the system may use these addresses again for another mapping
         memory_->unmap(b.start, b.size);
     }
     blocks_.clear();

@@ -1,8 +1,8 @@
-// Bump arenas over some memory, reset between mini-batches. What does not fit opens another block; at the next reset the blocks
-// become one, so that a steady workload allocates nothing. The memory need not be the host's: an arena never looks into it.
+// Bump-pointer arenas. An allocation that does not fit opens another block; a reset frees all allocations and makes the blocks
+// one, so that a steady workload maps no memory. The memory may be a device's: an arena never reads or writes it.
 //
-// Under AddressSanitizer what is not taken is poisoned, and a gap is left after each piece: reading what a reset has given back
-// and running from one piece into the next are seen as on the heap.
+// Under AddressSanitizer, memory that is not allocated is poisoned and a gap follows each allocation, so that use after a reset
+// and overruns are reported as they are for heap memory.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace acrobat {
 
-// Says to AddressSanitizer which memory may be used; nothing without it.
+// Tell AddressSanitizer which memory may be used; they do nothing where the code is compiled without it.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr size_t kGap = 64;
 inline void forbid(const void* p, size_t bytes) { __asan_poison_memory_region(p, bytes); }
@@ -42,7 +42,7 @@ class Arena {
     Arena& operator=(const Arena&) = delete;
     ~Arena() { release(); }
 
-    // `bytes` of uninitialised memory, aligned to a multiple of `align` (a power of two, at most kAlign).
+    // `bytes` of uninitialised memory, aligned to `align` (a power of two, at most kAlign). Throws ResourceError.
     void* take(size_t bytes, size_t align = kAlign) {
         char* at = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(cursor_) + align - 1) & ~(uintptr_t(align) - 1));
         if (bytes + kGap > size_t(end_ - at)) [[unlikely]]
@@ -52,7 +52,7 @@ class Arena {
         return at;
     }
 
-    // Takes its blocks from another memory from here on; all that was taken is given back.
+    // Frees all blocks; further ones are allocated from `memory`.
     void move_to(Memory& memory);
 
     template <class T>
@@ -62,11 +62,11 @@ class Arena {
         return static_cast<T*>(take(count * sizeof(T), alignof(T)));
     }
 
-    // A point to come back to: what was taken after it is given back, unless a new block was opened since.
+    // `release_to(mark)` frees what was allocated since the `mark()`, unless a new block was opened in between.
     char* mark() const { return cursor_; }
     void release_to(char* mark);
 
-    // All that was taken is given back.
+    // Frees all allocations, but keeps the memory for the next ones.
     void reset();
 
     size_t used() const {
@@ -76,7 +76,7 @@ class Arena {
     size_t reserved() const { return reserved_; }
     void set_limit(size_t limit) { limit_ = limit; }
 
-    // Index of the 64-byte line `p` lies in, counted over all blocks; -1 if it is not this arena's. For checked mode.
+    // The index of the 64-byte line in which `p` lies, counted over all blocks; -1 if `p` is not in this arena.
     int64_t line_of(const void* p) const;
 
    private:
@@ -84,9 +84,9 @@ class Arena {
         char* start;
         size_t size;
     };
-    static constexpr size_t kMost = size_t{1} << 60;  // no machine has as much; sums of a few of these do not overflow
+    static constexpr size_t kMost = size_t{1} << 60;  // more than any machine has, and sums of a few of these do not overflow
 
-    // As `allow` and `forbid`, where AddressSanitizer knows the memory.
+    // `allow` and `forbid`, but only for memory that AddressSanitizer knows, which a device's memory is not.
     void permit(const void* p, size_t bytes) const {
         if (kGap && memory_->checked()) allow(p, bytes);
     }

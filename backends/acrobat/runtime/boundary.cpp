@@ -1,5 +1,5 @@
-// The C interface between Python and compiled models. Each shared object has these functions, and beside them
-// one for each of its models that gives its `Model`.
+// The C interface between Python and compiled models. Each shared object exports these functions, and in addition one function
+// for each of its models, which returns the `Model`.
 #include "exported.h"
 #include "run.h"
 
@@ -50,7 +50,7 @@ ACROBAT_EXPORT void acrobat_add_weight(Session* s, const float* w) { s->cx.weigh
 
 ACROBAT_EXPORT void acrobat_add_packed(Session* s, const float* w) { s->device->packed.push_back(w); }
 
-// See `Class::set`.
+// Adds the next class of the model; the parameters are those of `Class::set`.
 ACROBAT_EXPORT int acrobat_add_class(Session* s, PyObject* cls, PyObject* keys, int plain) {
     return guarded([&] {
         const size_t index = s->classes.size();
@@ -58,8 +58,8 @@ ACROBAT_EXPORT int acrobat_add_class(Session* s, PyObject* cls, PyObject* keys, 
     });
 }
 
-// `symbols` are those of the source, `member` the class Enum, `arrange` that of `PythonSide`, `advice` what to do about an instance that
-// does not fit. Gives the list of all symbols by number, as a new reference.
+// `symbols` are the strings and Enum members in the source, `member` is the class Enum, `arrange` and `advice` are those of
+// `PythonSide`. Returns the list of all symbols by number, a new reference.
 ACROBAT_EXPORT PyObject* acrobat_set_outside(Session* s, PyObject* symbols, PyObject* member, PyObject* arrange, const char* advice) {
     PyObject* values = nullptr;
     guarded([&] {

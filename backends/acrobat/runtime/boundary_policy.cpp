@@ -10,7 +10,7 @@ namespace acrobat {
 
 namespace {
 
-// The table as pairs: a state (the phase, then units) and the unit that runs in it.
+// The table of a policy as a Python list of pairs: a state (a tuple of the phase, then units) and the unit that runs in it.
 PyObject* table_of(const Policy& policy) {
     Ref list(checked(PyList_New(0)));
     for (const auto& [state, unit] : policy.table) {
@@ -29,7 +29,7 @@ long number_of(PyObject* o) {
     return value;
 }
 
-// What `table_of` gave.
+// Gives the session the policy with a table as `table_of` returns it. Throws if a state does not contain its unit.
 void set_table(Session& s, int encoding, PyObject* table) {
     Policy& policy = *s.policy;
     policy.encoding = static_cast<Encoding>(encoding);
@@ -47,7 +47,7 @@ void set_table(Session& s, int encoding, PyObject* table) {
     }
 }
 
-// The null of a Python exception that is set.
+// What `body` returns; null, with a Python exception set, if it throws.
 template <class Body>
 PyObject* object_or_null(Body&& body) {
     try {
@@ -71,7 +71,7 @@ ACROBAT_EXPORT void acrobat_keep_graphs(Session* s, int on) {
     s->policy->kept.clear();
 }
 
-// The kept graphs as bytes that are the same for equal ones.
+// The kept graphs as bytes, which are the same for equal graphs: Python finds a learned policy in the cache by them.
 ACROBAT_EXPORT PyObject* acrobat_graphs(Session* s) {
     return object_or_null([&] {
         std::string bytes;
@@ -90,14 +90,14 @@ ACROBAT_EXPORT PyObject* acrobat_graphs(Session* s) {
     });
 }
 
-// Of the kept graphs together.
+// The sum of the lower bounds of all kept graphs.
 ACROBAT_EXPORT int64_t acrobat_lower_bound(Session* s) {
     int64_t bound = 0;
     for (const Graph& g : s->policy->kept) bound += g.lower_bound();
     return bound;
 }
 
-// (encoding, table, batches, batches of the agenda, lower bound, trials); the session's own policy stays as it is.
+// Learns from the kept graphs: (encoding, table, batches, agenda's batches, lower bound, trials). Keeps the session's policy.
 ACROBAT_EXPORT PyObject* acrobat_learn(Session* s, int64_t trials, uint64_t seed) {
     return object_or_null([&] {
         const Learned learned = learn(s->policy->kept, trials, seed, [] {

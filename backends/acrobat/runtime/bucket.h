@@ -15,18 +15,18 @@ namespace acrobat {
 struct Bucket;
 class Device;
 
-// A kernel or static block, as the scheduler sees it.
+// A kernel or static block, as the runtime sees it.
 struct Unit {
     const char* name;
-    int operands;       // operand tables: one address a row
-    int groups;         // lists of one length: one table of starts each
-    int lists;          // item tables: one address an item
-    const int* group;   // the group of each item table
+    int operands;       // number of operand tables, which have one address for each row
+    int groups;         // number of list groups (lists of one length), which have one table of starts each
+    int lists;          // number of item tables, which have one address for each item of a list
+    const int* group;   // the list group of each item table
     int64_t row_size;   // elements of a row of results
-    void (*run)(Device&, Bucket&);  // of the device that the model is for: has it compute all rows of the bucket
+    void (*run)(Device&, Bucket&);  // generated for the model's device, which it has compute all rows of the bucket
 };
 
-// Growable column of addresses; kept between mini-batches.
+// An array of addresses that can grow. Buckets keep their memory between mini-batches.
 struct Column {
     int64_t* data = nullptr;
     int64_t size = 0;
@@ -44,21 +44,21 @@ struct Column {
         std::copy_n(values, count, data + size);
         size += count;
     }
-    // Throws std::bad_alloc.
+    // Makes room for `wanted` addresses at least. Throws std::bad_alloc.
     void reserve(int64_t wanted);
 };
 
 struct Bucket {
     int64_t rows = 0;
     int64_t capacity = 0;
-    std::vector<Column> operands;  // of which only data and capacity are used: their size is `rows`
+    std::vector<Column> operands;  // only their data and capacity are used, since their size is `rows`
     Column out;
-    std::vector<Column> starts;  // starts[g].data[row] .. [row + 1]
+    std::vector<Column> starts;  // a row has the items starts[g].data[row] .. starts[g].data[row + 1] of lists of group g
     std::vector<Column> items;
 
     explicit Bucket(const Unit& unit);
 
-    // The number of a new row.
+    // Adds a row and returns its number. The caller fills its place in all columns.
     int64_t open() {
         if (rows == capacity) [[unlikely]]
             grow();
@@ -68,7 +68,7 @@ struct Bucket {
         rows = 0;
         for (Column& c : items) c.size = 0;
     }
-    // Adds copies of some rows of another bucket of the same unit.
+    // Appends copies of the rows `chosen` of another bucket of the same unit.
     void take(const Bucket& from, const std::vector<int64_t>& chosen, const Unit& unit);
 
    private:

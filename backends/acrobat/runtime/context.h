@@ -1,4 +1,4 @@
-// What generated code is given to record an instance's operations with: memory, weights, the schedule, and limits.
+// The state of an executable with which generated code records operations: memory, weights, the schedule, and limits.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace acrobat {
 
 class Device;
 
-// What an executable is told when it is loaded; `options.py` says what the switches do.
+// The settings with which an executable is loaded; `options.py` explains the switches.
 struct Settings {
     int threads;
     size_t memory_limit;  // bytes of each arena
@@ -37,31 +37,31 @@ class Context : public Arenas, public RunLimits {
     Device* device = nullptr;         // runs what is recorded; held by the session
     std::vector<Stage> stages;        // one for each program phase
     Stage* stage = nullptr;           // the phase that is being recorded
-    int64_t instance = 0;             // being read or run, for messages
-    std::vector<Tensor> weights;      // addresses of the weights as they are
-    Owned<Materialised> materialised;  // in checked mode
-    Tracking tracking;                // where dependences are found as operations are recorded
+    int64_t instance = 0;             // the number of the instance that is being read or run, for messages
+    std::vector<Tensor> weights;      // addresses of the unpacked weights
+    Owned<Materialised> materialised;  // which results have been computed; only in checked mode
+    Tracking tracking;                // dependences between recorded operations; only used if `tracks()`
     Counters counters;
     const float* awaited = nullptr;   // the values of the tensor that the running instance has just waited for
 
-    // A wave begins: nothing of the one before is needed any more.
+    // Is called when a wave begins; discards everything of the wave before.
     void reset(const Unit* units, int count, int phases, int64_t static_levels);
 
     // ---- tensors
-    // A row of a weight; a negative index counts from the end. Throws InstanceError.
+    // The address of row `index` of a weight; a negative index counts from the end. Throws InstanceError for any other index.
     Tensor row(int weight, int64_t index, int64_t rows, int64_t row_size) const {
         const int64_t at = index < 0 ? index + rows : index;
         if (at < 0 || at >= rows) [[unlikely]]
             row_out_of_range(index, rows);
         return weights[size_t(weight)] + at * row_size;
     }
-    // The row of table `other` that stands where `row` stands in `table`.
+    // The address of the row of weight `other` that has the index which the row at address `row` has in weight `table`.
     Tensor lookup(Tensor row, int table, int64_t row_size, int other, int64_t other_row_size) const {
         return weights[size_t(other)] + (row - weights[size_t(table)]) / row_size * other_row_size;
     }
     // A tensor without dimensions that holds a number of the host.
     Tensor scalar(double value);
-    // The values of a tensor that the running instance has waited for, and for nothing since.
+    // The values of a tensor, which must be the one that the running instance has waited for last.
     const float* computed(Tensor t) const {
         if (materialised) [[unlikely]]
             require_computed(t);
@@ -69,23 +69,23 @@ class Context : public Arenas, public RunLimits {
     }
 
     // ---- recording
-    // Whether dependences are found as operations are recorded; else the program gives each its depth.
+    // Whether the runtime tracks dependences as operations are recorded; else generated code gives each operation its depth.
     bool tracks() const { return executor_ != Executor::inline_depth; }
-    // Whether a policy chooses among all that is ready; else depths order the work.
+    // Whether a policy chooses which of the ready operations run next; else depths order the work.
     bool chooses() const { return executor_ == Executor::agenda || executor_ == Executor::learned; }
-    // Whether batches are formed, of what is noted here, before they run; else depths order the work as it is recorded.
+    // Whether batches are formed from the tracked graph when it runs; else recording puts operations into buckets by depth.
     bool forms() const { return chooses() || plans(); }
-    // Whether results are placed when batches are formed, not where they were to lie when they were recorded.
+    // Whether results are placed anew when batches are formed (`planning.h`); else they stay where recording placed them.
     bool plans() const { return plans_; }
-    // Where a result is that was recorded at this address; any other address as it is.
+    // The present address of a result that had the address `t` when it was recorded; any other address is returned unchanged.
     Tensor now(Tensor t) const {
         if (!plans_) return t;
         const int64_t number = tracking.producer(tensors.line_of(pointer(t)));
         return number < 0 ? t : t + tracking.moved(number);
     }
-    // An operation with these operands is recorded next: at which depth.
+    // Begins to track an operation with these operands. Returns the depth at which it is to be recorded.
     int64_t track(int unit, std::initializer_list<Tensor> operands, std::initializer_list<const List<Tensor>*> lists);
-    // It was recorded in a row of its bucket, with its result there.
+    // Completes `track`: the operation was recorded in this row of its bucket, with its result at this address.
     void tracked(Tensor result, int64_t elements, int64_t row);
 
    private:

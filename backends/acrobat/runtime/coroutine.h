@@ -1,8 +1,8 @@
-// Waiting instances (paper: fibers). Only functions that may wait are coroutines. A task starts when it is awaited; children that
-// do not depend on each other are started one after the other and joined, so all of them reach their waits together.
+// Coroutines, for instances that wait (paper: fibers). Only functions that may wait are coroutines. A task starts when it is
+// awaited. Independent calls are children, which are all started before any is joined, so that they reach their waits together.
 //
-// Frames come from a pool over the structure arena: a chain of 5,000 waiting calls needs no stack, and resuming the innermost
-// is one indirect jump.
+// The frames of coroutines come from a pool over the structure arena, so that a chain of 5,000 waiting calls needs no stack.
+// Resuming the innermost call is one indirect jump.
 #pragma once
 
 #include <coroutine>
@@ -19,7 +19,7 @@ class Frames {
    public:
     explicit Frames(Arena& arena) : arena_(arena) {}
 
-    // Memory for a frame. Throws ResourceError.
+    // Memory for a frame. Throws ResourceError if it runs out or calls are nested too deeply.
     void* take(size_t bytes) {
         const size_t size = (bytes + 63) / 64;
         if (level > kDeepest) [[unlikely]]
@@ -40,7 +40,7 @@ class Frames {
         free_[size] = frame;
         forbid(static_cast<void**>(frame) + 1, size * 64 - sizeof(void*));
     }
-    // The arena was reset: forget what lay in it.
+    // Is called when the arena was reset: forgets the free frames, which lay in it.
     void reset();
 
     static inline thread_local Frames* current = nullptr;
@@ -48,7 +48,7 @@ class Frames {
     int64_t level = 0;  // how many calls lie between the running coroutine and its instance's first
 
    private:
-    // Far beyond what any instance needs, and little enough to be found and unwound at once.
+    // More than any instance needs, but few enough that an endless recursion is found and unwound quickly.
     static constexpr int64_t kDeepest = 1 << 18;
 
     [[noreturn]] static void too_deep();
@@ -104,7 +104,7 @@ class [[nodiscard]] Task {
         return result();
     }
 
-    // What is outside of coroutines starts a task by its handle, and makes the task again of the handle's address to end it.
+    // Code that is no coroutine starts a task by its handle, and later takes the result of the task at the handle's address.
     std::coroutine_handle<> release() { return std::exchange(handle_, nullptr); }
     static Task from_address(void* frame) { return Task(std::coroutine_handle<promise_type>::from_address(frame)); }
     T result() {
@@ -116,12 +116,12 @@ class [[nodiscard]] Task {
     std::coroutine_handle<promise_type> handle_;
 };
 
-// A parent awaits the join after starting its children; the last child to end resumes it.
+// The children of a fork. The parent starts them and then awaits the join; the last child to end resumes the parent.
 class Join {
    public:
     explicit Join(int64_t children) : pending_(children), level_(Frames::current->level) {}
 
-    // Starts a child. Where there is no memory for its frame, the children before it must still end before the parent does.
+    // Starts a child. If that fails, the parent gets the error when it resumes, for it must wait for children started before.
     template <class Start>
     void fork(Start&& start) noexcept {
         try {
@@ -142,7 +142,7 @@ class Join {
         if (error_) std::rethrow_exception(error_);
     }
 
-    // A child has ended: what goes on.
+    // Is called when a child has ended. Returns the coroutine that runs next: after the last child the parent, else a no-op.
     std::coroutine_handle<> end_child(std::exception_ptr error) noexcept;
 
    private:
@@ -152,7 +152,7 @@ class Join {
     std::exception_ptr error_;
 };
 
-// A forked child: runs at once until it waits or ends, and frees itself. Its first or second argument is the Join.
+// A forked child: runs at once until it waits or ends, and frees itself. Its first argument, after a closure, is the Join.
 struct Child {
     struct promise_type : FramePromise {
         Join* join;

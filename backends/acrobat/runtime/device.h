@@ -1,5 +1,5 @@
-// What runs recorded work. The schedule above it knows no device: it hands over one batch of a unit after the other, in an order in
-// which each comes after its operands, and says what has to be there when.
+// The interface of devices, which run recorded work. The rest of the runtime knows no device: it passes batches of units to
+// this interface, each after its operands, and says which values the host needs.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace acrobat {
 
-// Where in the schedule a batch lies. `depth` counts levels from the beginning of the mini-batch.
+// Where in the schedule a batch lies. `depth` counts the levels of the phase that have run since the wave began.
 struct Place {
     int phase = 0;
     int64_t depth = 0;
 };
 
-// A launch as the log has it.
+// An entry of the log: one launch of a kernel.
 struct Launched {
     int phase;
     int64_t depth;
@@ -25,7 +25,7 @@ struct Launched {
     int64_t rows;
 };
 
-// Memory for values that the host writes at once and kernels read later.
+// Memory for a tensor that the host writes at once and kernels read later.
 struct Room {
     float* values;
     Tensor tensor;
@@ -38,48 +38,48 @@ class Device {
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
 
-    std::vector<const float*> packed;  // weights as kernels want them
+    std::vector<const float*> packed;  // addresses of the packed weights
     std::vector<Launched> log;         // filled when `logging`
     bool logging = false;
 
     Tensor address(const void* p) const { return cx_.address(p); }
 
-    // A mini-batch begins: its log and measurements are of this one.
+    // Is called when a mini-batch begins: the log and measurements of the one before are cleared.
     virtual void start() { log.clear(); }
-    // A wave begins: nothing of the one before is needed any more.
+    // Is called when a wave begins: memory of the wave before may be reused.
     virtual void begin() {}
-    // Work will come soon; none will come soon. In between, threads that wait for it need not sleep.
+    // `wake` announces that work will come soon, `rest` that none will. In between, waiting threads should not sleep.
     virtual void wake() {}
     virtual void rest() {}
 
     // ---- instances
-    // Room for so many elements, until the wave ends. Throws ResourceError.
+    // Memory for `elements` 4-byte elements until the wave ends. Throws ResourceError.
     virtual Room room(int64_t elements) = 0;
-    // Whether kernels read tensors on this DLPack device where they are; those of the host that they do not are copied to a room.
+    // Whether kernels read tensors of this DLPack device in place. Tensors of the host that they do not are copied to a `room`.
     virtual bool reads(int32_t type, int32_t id) const = 0;
-    // What to call these tensors in a message.
+    // The word for tensors that `reads` accepts in messages, as in "a float32 CPU tensor".
     virtual const char* tensors() const = 0;
 
     // ---- work
-    // Computes all rows of the bucket, or notes that they are to be computed: what is handed over later comes after it.
+    // Computes all rows of the bucket, or plans to compute them before the batches that are passed later.
     virtual void run(const Unit& unit, Bucket& bucket, Place place) = 0;
-    // The host reads this tensor after the next `await`, which fills in where.
+    // Announces that the host reads this tensor. When the next `await` returns, `*values` points to its values.
     virtual void require(Tensor tensor, int64_t elements, const float** values) = 0;
-    // All that was handed over and required is there; the values stay until the next `run`.
+    // Waits until all required tensors are computed. Their values stay valid until the next `run`.
     virtual void await() = 0;
-    // Copies tensors of so many elements one after the other to `to`, in memory of results.
+    // Copies tensors of `elements` elements each, one after the other, to `to`, the memory of result tensors.
     virtual void deliver(const std::vector<Tensor>& tensors, int64_t elements, void* to) = 0;
-    // Nothing else will be handed over in this wave: what was delivered is there for whoever uses it in the device's order.
+    // Is called at the end of a wave: what runs on the device afterwards, operations of PyTorch too, sees what was delivered.
     virtual void finish() = 0;
     // Completes the counters of the last mini-batch.
     virtual void measure() {}
 
-    // For generated code: a kernel of a unit has been given all its rows.
+    // Is called by generated code for each launch of a kernel: counts the launch, and logs it if `logging`.
     void count(const char* kernel, const char* symbol, int64_t rows, double flops_per_row);
 
    protected:
     Context& cx_;
-    Place place_;  // of the batch that is handed over
+    Place place_;  // of the batch that is being run
 };
 
 }  // namespace acrobat

@@ -31,7 +31,7 @@ struct ScheduleError : std::logic_error {
 // A Python exception is already set; the boundary only has to return.
 struct PythonError {};
 
-// Inline code throws through these, so that it holds no text and no strings.
+// Functions that throw, for inline code: so the code that makes messages is not in each place where it is inlined.
 [[noreturn]] void full(const std::string& what, size_t used, size_t more, size_t limit);
 [[noreturn]] void too_large();
 [[noreturn]] void list_index_out_of_range(int64_t index, int64_t size);
@@ -39,14 +39,14 @@ struct PythonError {};
 [[noreturn]] void empty_list(const char* what);
 [[noreturn]] void uneven_rows(int64_t size, int64_t other);
 
-// A value that the text of an error shows, as the one who puts the text together reads it (`core/messages.py`).
+// A value that the message of an error shows, in the encoding that `core/messages.py` decodes.
 std::string shown(bool value);
 std::string shown(int64_t value);
 std::string shown(double value);
 [[noreturn]] void raised(const std::string& values);
 
-// An error that the model raises itself: the number of its text and the values that this shows. What would go on with the
-// result is never reached.
+// Throws an error that the model's source raises. The first value is the number of its text, the others are shown in the text.
+// The return type is that of the expression in generated code; the function never returns.
 template <class... T>
 int64_t fail(T... values) {
     raised((shown(values) + ...));

@@ -32,7 +32,7 @@ void Execution::execute(int last, int64_t end) {
 void Execution::run(int phase, int64_t depth, int unit, Bucket& bucket) {
     cx_.poll();
     if (cx_.materialised) {
-        // What lies at one depth may run at once.
+        // Batches of one depth may run at the same time: their results count as computed only when the depth has ended.
         if (place_.phase != phase || place_.depth != depth) all_computed();
         cx_.materialised->require_operands(units_[unit], bucket);
     }

@@ -1,4 +1,4 @@
-// Runs what is recorded: bucket by bucket in the order of phases and depths, or as a policy chooses.
+// Runs recorded work: bucket by bucket in the order of phases and depths, or as a policy chooses.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace acrobat {
 
 class Execution {
    public:
-    // `defer`: work below the depth that is waited for runs, what lies deeper stays recorded.
+    // With `defer`, only work below the depth that is waited for runs, and deeper work stays recorded; without, all work runs.
     Execution(Context& cx, Device& device, Policy& policy, const Unit* units, int unit_count, bool defer)
         : cx_(cx), device_(device), policy_(policy), units_(units), unit_count_(unit_count), defer_(defer) {}
 
-    // Runs what is recorded in the phases up to and including `last`, of that one only what lies below depth `end`.
+    // Runs the recorded work of the phases up to and including `last`, but of phase `last` only work below depth `end`.
     void execute(int last, int64_t end = kAllDepths);
 
    private:
@@ -32,7 +32,7 @@ class Execution {
     int unit_count_;
     bool defer_;
     Place place_{-1, 0};                                // of the level that runs
-    std::vector<std::pair<Tensor, int64_t>> computed_;  // in checked mode: its results, with their elements
+    std::vector<std::pair<Tensor, int64_t>> computed_;  // in checked mode: results of that level and their numbers of elements
 };
 
 }  // namespace acrobat

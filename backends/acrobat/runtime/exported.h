@@ -1,4 +1,4 @@
-// A function that a shared object offers to Python; all others are its own.
+// Marks a function that a shared object exports; all other functions are hidden (`-fvisibility=hidden`).
 #pragma once
 
 #define ACROBAT_EXPORT extern "C" __attribute__((visibility("default")))

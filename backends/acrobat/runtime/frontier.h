@@ -12,36 +12,36 @@ struct Graph {
     int stage = 0;
     int units = 0;
     std::vector<int32_t> unit;    // of each operation
-    std::vector<int32_t> level;   // one more than that of its deepest operand
-    std::vector<int64_t> row;     // in the bucket where all operations of its unit wait
-    std::vector<int64_t> number;  // of each operation, among all that were recorded in the mini-batch
+    std::vector<int32_t> level;   // one more than the largest level of its operands; 0 if none has to be computed first
+    std::vector<int64_t> row;     // its row in the bucket that has all recorded operations of its unit
+    std::vector<int64_t> number;  // its number among all operations that were recorded in the wave
     std::vector<int32_t> waits;   // how many operands have to be computed first
-    std::vector<int32_t> first;   // users[first[i]] .. users[first[i + 1]] need operation i
+    std::vector<int32_t> first;   // the operations users[first[i]] .. users[first[i + 1]] read the result of operation i
     std::vector<int32_t> users;
 
     size_t size() const { return unit.size(); }
-    // Into how many batches the graph can be cut at best, or fewer: operations of one unit that need each other, directly or
-    // through others, never share a batch, so each unit takes as many as it has operations on one path (ED-Batch: the sum over
-    // the types of the depths of their subgraphs; Chen et al., ICML 2023).
+    // A lower bound on the number of batches. Operations of one unit that depend on each other, directly or through others,
+    // cannot share a batch, so a unit needs as many batches as it has operations on one path. The bound is the sum over the
+    // units (ED-Batch: the sum over the types of the depths of their subgraphs; Chen et al., ICML 2023).
     int64_t lower_bound() const;
 };
 
 // Which operations of a graph are ready, by unit. Running those of one unit makes others ready.
 class Frontier {
    public:
-    // `heights`: `height` will be asked for.
+    // `height` may be called only with `heights`.
     explicit Frontier(const Graph& graph, bool heights = false);
 
-    // Nothing has run.
+    // Goes back to the state in which no operation has run.
     void restart();
     const Graph& graph() const { return graph_; }
     bool done() const { return left_ == 0; }
     int64_t ready(int unit) const { return int64_t(ready_[size_t(unit)].size()); }
     // The average level of all operations of the unit, also of those that have run (DyNet's agenda).
     double average_level(int unit) const { return average_[size_t(unit)]; }
-    // How many operations follow one another at most, up to the end, from one that is ready of the unit on.
+    // The number of operations on the longest path that begins with a ready operation of the unit.
     int32_t height(int unit) const { return highest_[size_t(unit)]; }
-    // Runs all that are ready of a unit, and gives them until the next call.
+    // Runs all ready operations of a unit and returns them; the reference is valid until the next call.
     const std::vector<int32_t>& run(int unit);
 
    private:
@@ -53,8 +53,8 @@ class Frontier {
     std::vector<std::vector<int32_t>> ready_;
     std::vector<int32_t> batch_;
     std::vector<double> average_;
-    std::vector<int32_t> heights_;  // of all operations, if they are asked for
-    std::vector<int32_t> highest_;  // of those that are ready, by unit
+    std::vector<int32_t> heights_;  // longest path from each operation to the end; empty without `heights`
+    std::vector<int32_t> highest_;  // by unit, the largest of these among ready operations
 };
 
 }  // namespace acrobat

@@ -1,5 +1,5 @@
-// A reference to something that can be called, as a parameter of functions that are no templates. It owns nothing: what it refers to
-// must outlive the call that it is given to.
+// A reference to a callable object, for parameters of functions that are no templates. It owns nothing: the object must outlive
+// the call to which the reference is passed.
 #pragma once
 
 #include <type_traits>

@@ -11,13 +11,13 @@ namespace acrobat {
 namespace {
 
 // ED-Batch's constants.
-constexpr double kRate = 0.4;         // of learning
+constexpr double kRate = 0.4;         // the learning rate
 constexpr double kExploreFirst = 0.5; // probability of a random choice, in the first trial
 constexpr double kExploreLast = 0.05;
 constexpr double kExploreDecay = 0.9;
-constexpr size_t kSteps = 10;         // after which a return is estimated
-constexpr int64_t kCheck = 50;        // trials between looks at what the table does by now
-constexpr int64_t kPatience = 5;      // looks without a better table, after which an encoding is left. (This one is not ED-Batch's.)
+constexpr size_t kSteps = 10;         // rewards in a return; the rest of the return is estimated by the table
+constexpr int64_t kCheck = 50;        // trials between evaluations of the table
+constexpr int64_t kPatience = 5;      // evaluations without a better table that end an encoding. (This one is not ED-Batch's.)
 constexpr int64_t kMostWork = 1'000'000'000;  // of one encoding's trials, in edges times units
 
 class Random {
@@ -37,8 +37,8 @@ class Random {
     uint64_t state_;
 };
 
-// A graph that runs again and again, with what the reward needs: how many operations of each unit have no operation of their own
-// unit left before them, directly or through others. (The frontier of the unit's subgraph; it contains what is ready of the unit.)
+// A graph that every trial runs, with what the reward needs: by unit, how many operations that have not run depend on no other
+// such operation of the unit, directly or through others. (The frontier of the unit's subgraph; ready operations are in it.)
 class Lesson {
    public:
     explicit Lesson(const Graph& graph) : frontier(graph, true), graph_(graph), present_(size_t(graph.units), 0) {
@@ -69,8 +69,8 @@ class Lesson {
         now_free_ = free_;
     }
 
-    // Runs what is ready of a unit. The reward: 0 where that is all that could be in this batch whatever had run before, which is
-    // then never one batch too many (the paper's lemma on when a choice is optimal), towards -1 the less of it there is.
+    // Runs the ready operations of a unit. Returns the reward: their share of the frontier of the unit's subgraph, minus 1. It
+    // is 0 where no other order can put more of the unit into this batch; the choice is then optimal (a lemma of the paper).
     double run(int unit) {
         const size_t u = size_t(unit);
         const double all = double(now_free_[u]);
@@ -96,7 +96,7 @@ class Lesson {
    private:
     const Graph& graph_;
     std::vector<char> present_;
-    // By unit u and operation: how many of its operands are operations of u, or have such before them, that have not run.
+    // By unit u and operation: how many of its operands are unrun operations of u, or depend on such. `now_`: in this trial.
     std::vector<std::vector<int32_t>> before_, now_;
     std::vector<int64_t> free_, now_free_;
     std::vector<int32_t> spread_;
@@ -107,7 +107,7 @@ class Learner {
     Learner(std::vector<Owned<Lesson>>& lessons, Encoding encoding, uint64_t seed)
         : lessons_(lessons), encoding_(encoding), random_(seed) {}
 
-    // Once through all graphs.
+    // Runs once through all graphs and updates the table.
     void trial() {
         for (const Owned<Lesson>& lesson : lessons_) {
             path_.clear();
@@ -118,7 +118,7 @@ class Learner {
                 const size_t choice = random_.fraction() < explore_ ? random_.below(values.size()) : best(values);
                 path_.push_back({&values, choice, lesson->run(units_of(state_, encoding_)[choice])});
             }
-            // From the end, so that what is learned there is there for what comes before.
+            // From the end, so that estimates of earlier states use what has just been learned about later ones.
             for (size_t i = path_.size(); i-- > 0;) {
                 const size_t end = std::min(i + kSteps, path_.size());
                 double value = end < path_.size() ? *std::max_element(path_[end].values->begin(), path_[end].values->end()) : 0;
@@ -138,7 +138,7 @@ class Learner {
     }
 
    private:
-    using Values = std::vector<double>;  // of running each unit of a state, in its order
+    using Values = std::vector<double>;  // estimated returns of running each unit of a state, in the state's order
     struct Step {
         Values* values;
         size_t choice;
@@ -151,12 +151,12 @@ class Learner {
     Encoding encoding_;
     Random random_;
     double explore_ = kExploreFirst;
-    std::unordered_map<State, Values> values_;  // whose elements stay where they are
+    std::unordered_map<State, Values> values_;  // its elements never move, so that `path_` can point to them
     std::vector<Step> path_;
     State state_;
 };
 
-// The policy by which that unit always runs which a state names first: the one with most, or with the most urgent, ready operations.
+// The policy that always runs the unit that the state names first: the one with the most or the most urgent ready operations.
 Policy first_named(const std::vector<Owned<Lesson>>& lessons, Encoding encoding) {
     Policy made;
     made.encoding = encoding;

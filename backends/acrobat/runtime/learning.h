@@ -9,7 +9,7 @@
 
 namespace acrobat {
 
-// The policy that was learned, and into how many batches it, the agenda and the best one imaginable cut the graphs.
+// The learned policy, the number of batches of the graphs by it and by the agenda, and the lower bound on that number.
 struct Learned {
     Policy policy;
     int64_t batches = 0;
@@ -18,9 +18,9 @@ struct Learned {
     int64_t trials = 0;  // of all encodings
 };
 
-// At most `trials` runs through all graphs for each encoding; fewer where the lower bound is reached, or where the graphs are so
-// large that this would take minutes. The same graphs, trials and seed give the same policy. Where no learned table makes fewer
-// batches than the agenda, the table is empty. `poll` is called between trials and may throw.
+// Learns by at most `trials` runs through all graphs for each encoding; by fewer when the policy reaches the lower bound or no
+// longer improves, or where the graphs are so large that it would take minutes. The same graphs, trials and seed give the same
+// policy. If no table makes fewer batches than the agenda, the table is empty. `poll` is called between trials and may throw.
 Learned learn(const std::vector<Graph>& graphs, int64_t trials, uint64_t seed, FunctionRef<void()> poll);
 
 }  // namespace acrobat

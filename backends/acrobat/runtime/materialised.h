@@ -1,5 +1,5 @@
-// Checked mode: which lines of the tensor arena hold computed values, so that a kernel that would run before its operands is an error
-// and not a wrong number.
+// For checked mode: which lines of the tensor arena hold computed values. A kernel that would run before its operands are
+// computed is then an error and not a wrong number.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ class Materialised {
    public:
     explicit Materialised(const Arenas& arenas) : arenas_(arenas) {}
 
-    // Nothing is computed yet.
+    // Forgets everything: no result counts as computed.
     void reset() { lines_.clear(); }
-    // A tensor of so many elements has been computed.
+    // Notes that a tensor of `elements` elements has been computed.
     void add(Tensor t, int64_t elements);
-    // Whether a tensor has been computed; what lies outside of the arena always is.
+    // Whether a tensor has been computed; one outside of the arena always counts as computed.
     bool has(Tensor t) const;
     // Throws ScheduleError unless all operands of the bucket have been computed.
     void require_operands(const Unit& unit, const Bucket& bucket) const;

@@ -9,16 +9,16 @@ namespace acrobat {
 class Memory {
    public:
     virtual ~Memory() = default;
-    // `bytes` that begin at a multiple of 64; null if there are none.
+    // A block of `bytes` that begins at a multiple of 64; null if there is not enough memory.
     virtual void* map(size_t bytes) = 0;
     virtual void unmap(void* block, size_t bytes) = 0;
-    // What to say when there are no more.
+    // The message for when `map` has failed.
     virtual std::string shortage(size_t bytes) const = 0;
     // Whether AddressSanitizer knows these addresses.
     virtual bool checked() const = 0;
 };
 
-// The process's own, in large pages where the system has them.
+// Memory of this process, in huge pages where the system has them.
 Memory& host_memory();
 
 }  // namespace acrobat

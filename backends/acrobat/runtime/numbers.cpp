@@ -45,7 +45,7 @@ double div(int64_t a, int64_t b) {
     if (-exact <= a && a <= exact && -exact <= b && b <= exact) return double(a) / double(b);
     const uint64_t n = a < 0 ? -uint64_t(a) : uint64_t(a), d = b < 0 ? -uint64_t(b) : uint64_t(b);
     if (n == 0) return (a < 0) != (b < 0) ? -0.0 : 0.0;
-    // An integer quotient of 55 bits or more; a lost remainder is kept in its last bit, below what a double can hold.
+    // An integer quotient of 55 bits or more. Its last bit notes a lost remainder, so that rounding to a double is right.
     const int shift = std::max(0, 55 + std::countl_zero(n) - std::countl_zero(d));
     const unsigned __int128 shifted = static_cast<unsigned __int128>(n) << shift;
     const uint64_t quotient = uint64_t(shifted / d) | uint64_t(shifted % d != 0);
@@ -57,7 +57,7 @@ double mod(double a, double b) {
     if (b == 0) throw InstanceError("float modulo by zero");
     const double r = std::fmod(a, b);
     if (r == 0) return std::copysign(0.0, b);
-    return (r < 0) != (b < 0) ? r + b : r;  // a NaN has no sign here: it stays one
+    return (r < 0) != (b < 0) ? r + b : r;  // a NaN stays one either way
 }
 
 double floordiv(double a, double b) {

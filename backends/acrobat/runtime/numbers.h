@@ -34,23 +34,23 @@ int64_t shl(int64_t a, int64_t b);
 int64_t floordiv(int64_t a, int64_t b);
 int64_t mod(int64_t a, int64_t b);
 
-// ---- and on floats, with Python's results for every pair of operands.
+// ---- Python's arithmetic on floats, with Python's results for every pair of operands.
 double div(double a, double b);
-// Of two ints, which need not be floats themselves: the quotient is rounded once.
+// The quotient of two ints. It is rounded once, even where the ints themselves are not exact as floats.
 double div(int64_t a, int64_t b);
 // The remainder has the sign of the divisor, also where it is zero.
 double mod(double a, double b);
-// Not the floor of a rounded quotient: what is left after the exact remainder is taken off is a multiple of the divisor, but
-// for rounding.
+// As Python computes it: `a` minus the exact remainder is, but for rounding, a multiple of `b`. The floor of a rounded quotient
+// could be one too large.
 double floordiv(double a, double b);
-// `a ** 2`. A product is not always what `pow` gives, which Python calls; the compiler would make one of it.
+// `a ** 2` by `pow`, as in Python. A product, which the C++ compiler would make of it, does not always give the same.
 double square(double a);
 int64_t to_int(double a);
-// The nearest float32, which is what a number becomes that is compared with a tensor.
+// The nearest float32: a number that is compared with a tensor is rounded to it.
 inline double to_float32(double a) { return double(float(a)); }
 inline double to_float32(int64_t a) { return double(float(a)); }
 
-// ---- an int compared with a float: by their values, of which neither is rounded.
+// ---- comparisons of an int with a float, by their exact values: neither is rounded.
 int order(int64_t a, double b);  // -1, 0 or 1; `b` is no NaN
 inline bool eq(int64_t a, double b) { return !std::isnan(b) && order(a, b) == 0; }
 inline bool ne(int64_t a, double b) { return !eq(a, b); }
@@ -65,7 +65,7 @@ inline bool le(double a, int64_t b) { return ge(b, a); }
 inline bool gt(double a, int64_t b) { return lt(b, a); }
 inline bool ge(double a, int64_t b) { return le(b, a); }
 
-// An index that may not count from the end.
+// The index `i`, which must not count from the end: throws InstanceError if it is negative.
 int64_t from_start(int64_t i);
 
 }  // namespace acrobat

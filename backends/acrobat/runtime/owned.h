@@ -1,4 +1,4 @@
-// Owns one object, as std::unique_ptr does. The header that has that one is longer than all others together which models include.
+// Owns one object, as std::unique_ptr does, whose header <memory> is longer than all others that models include together.
 #pragma once
 
 #include <utility>

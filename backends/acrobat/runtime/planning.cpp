@@ -8,7 +8,7 @@ namespace acrobat {
 
 namespace {
 
-// Which batch reads a result next, as which operand, and in which place of that.
+// The next use of a result: the batch that reads it, the number of the operand, and the place in that operand's rows.
 using Reader = std::tuple<size_t, size_t, int64_t>;
 constexpr Reader kNobody{std::numeric_limits<size_t>::max(), 0, 0};
 
@@ -25,7 +25,7 @@ void arrange(Context& cx, const Unit* units, const Graph& graph, std::vector<Bat
         const int64_t number = producer(cx, t);
         if (number >= 0 && in_graph[size_t(number)] >= 0) readers[size_t(in_graph[size_t(number)])] = {batch, operand, place};
     };
-    // A batch's order is final when all that read it have theirs. Of several readers the first counts, of its operands the first.
+    // Backwards, since the order of a batch depends on the batches that read it. Of several readers the first one counts.
     for (size_t b = batches.size(); b-- > 0;) {
         std::vector<int32_t>& operations = batches[b].operations;
         std::stable_sort(operations.begin(), operations.end(),

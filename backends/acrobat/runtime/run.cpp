@@ -25,15 +25,15 @@ Session::~Session() = default;
 
 namespace {
 
-// What goes wrong while recorded work runs concerns no single instance.
+// The value of `Context::instance` while recorded work runs: errors then belong to no single instance.
 constexpr int64_t kAll = -1;
 
-// Signals, of which Ctrl-C is one, and exceptions that a handler has raised before.
+// Throws if a signal handler raises a Python exception, as for Ctrl-C, or if one is set already.
 void poll() {
     if (PyErr_Occurred() || PyErr_CheckSignals() != 0) throw PythonError{};
 }
 
-// Values of the program, one beside the other, in memory that goes with the wave.
+// An array of `count` values of the program, of `size` bytes each, in memory of the wave.
 class Values {
    public:
     Values(Arena& arena, size_t size, size_t count) : size_(size), at_(static_cast<char*>(arena.take(size * count))) {}
@@ -56,7 +56,7 @@ class Wave {
           output_(output),
           allocate_(allocate) {}
 
-    // The number of instances that have run by its end.
+    // Runs the wave. Returns the index of the first instance after it.
     Py_ssize_t run() {
         cx_.reset(s_.model.units, s_.model.unit_count, s_.model.phases, s_.model.static_levels);
         s_.device->begin();
@@ -103,7 +103,7 @@ class Wave {
         const auto began = Clock::now();
         execute(s_.model.phases - 1);
         counters.construct_ms += milliseconds(Clock::now() - began);
-        counters.construct_ms -= counters.blocked_ms + counters.schedule_ms - others;  // both are within it
+        counters.construct_ms -= counters.blocked_ms + counters.schedule_ms - others;  // which it contains so far
         return end;
     }
 
@@ -121,7 +121,7 @@ class Wave {
         }
     }
 
-    // Coroutines that have been started, one for each instance; those whose result was not taken end with this.
+    // Coroutines that have been started, one for each instance. The destructor destroys those whose result was not taken.
     struct Started : std::vector<std::coroutine_handle<>> {
         ~Started() {
             for (const std::coroutine_handle<> handle : *this)
@@ -129,8 +129,8 @@ class Wave {
         }
     };
 
-    // Waiting instances: all run until each has ended or waits, then what they wait for runs and they go on. A phase runs when no
-    // instance is in an earlier one, so an instance that is ahead waits for the others (paper: phase barrier).
+    // Runs instances that may wait: each until it ends or waits; then the work that they wait for runs and they are resumed. A
+    // phase runs when no instance is in an earlier one, so one that is ahead waits for the others (paper: phase barrier).
     void run_waiting(Py_ssize_t start, const Values& instances, const Values& results, size_t size) {
         Started started;
         started.reserve(size);
@@ -224,7 +224,7 @@ PyObject* run(Session& s, PyObject* list, PyObject* allocate, bool unguarded) {
     if (!unguarded && !python.guard.holds(python.tensor_reader)) Py_RETURN_NONE;
     struct Running {
         Session& s;
-        Frames* const outer = Frames::current;  // of another model, which a property or a signal handler has interrupted
+        Frames* const outer = Frames::current;  // of another model's run, in which a property or signal handler called this one
         explicit Running(Session& session) : s(session) {
             s.running = true;
             Frames::current = &s.frames;
@@ -244,7 +244,7 @@ PyObject* run(Session& s, PyObject* list, PyObject* allocate, bool unguarded) {
     } catch (const InstanceError& e) {
         set_error(python.instance_error, where() + ": " + e.what());
     } catch (const ResourceError& e) {
-        s.cx.stages.clear();  // the schedule may be what has grown
+        s.cx.stages.clear();  // the memory may have gone into the schedule
         set_error(python.resource_error, where() + ": " + e.what());
     } catch (const DeviceError& e) {
         set_error(python.device_error, where() + ": " + e.what());

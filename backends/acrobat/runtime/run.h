@@ -6,9 +6,9 @@
 
 namespace acrobat {
 
-// The results of the instances in `list`, a new reference. None in their place, before anything has run, if the module may have
-// changed and `unguarded` is not set. C++ errors become Python exceptions that name the instance (null is then given); the session
-// stays usable.
+// Runs the instances in `list` and returns the list of their results, a new reference. Unless `unguarded` is set, it returns
+// None, before anything has run, if the module may have changed. If a C++ exception is thrown, it returns null with a Python
+// exception set that names the instance. The session stays usable.
 PyObject* run(Session& s, PyObject* list, PyObject* allocate, bool unguarded);
 
 }  // namespace acrobat

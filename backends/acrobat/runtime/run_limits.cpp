@@ -11,7 +11,7 @@
 namespace acrobat {
 
 void RunLimits::measure_stack() {
-    // Finding the main thread's stack means reading the process's memory map: once a thread is enough.
+    // Once for each thread only, because finding the main thread's stack means reading the process's memory map.
     thread_local const char* const limit = [] {
         pthread_attr_t attributes;
         void* lowest = nullptr;

@@ -1,4 +1,4 @@
-// What ends a program that would not end by itself: the user's interruption, and the limits of recursion.
+// Ends programs that would not end by themselves: interruptions by the user, and limits of recursion.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@ namespace acrobat {
 
 class RunLimits {
    public:
-    // Called now and then; throws if the user wants the run to end.
+    // Is called from time to time during a run; throws if the user has interrupted it.
     void (*poll)() = [] {};
-    // In whatever may go on for ever without recording work.
+    // Has to be called by code that may go on for ever without recording work. Every 256th call polls.
     void tick() const {
         if ((++ticks_ & 0xff) == 0) [[unlikely]]
             poll();
@@ -17,8 +17,8 @@ class RunLimits {
 
     // Finds the end of this thread's stack.
     void measure_stack();
-    // `calls`: how many are below, each from within the one before. They need no stack where the compiler makes loops of them.
-    // Throws ResourceError.
+    // Throws ResourceError, which names `what`, if the stack is nearly full or `calls`, the number of nested calls so far, is
+    // too large. (Recursion of which the C++ compiler makes a loop needs no stack.)
     void guard(const char* what, int64_t calls = 0) const {
         tick();
         char here;

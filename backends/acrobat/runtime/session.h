@@ -1,4 +1,4 @@
-// What outlives mini-batches, and what a model must supply for them.
+// `Model`, the table by which a compiled model describes itself to the runtime, and `Session`, the state of an executable.
 #pragma once
 
 #include <vector>
@@ -18,12 +18,12 @@ namespace vm {
 struct Code;
 }
 
-// A compiled model: tables, and functions whose values are in memory that the caller gives. Values of the program are trivially
-// destroyed.
+// A compiled model: tables and functions. The functions read and write values of the program in memory that the caller
+// provides; such values need no destructor.
 struct Model {
     // ---- the schedule
     bool waits;  // whether instances may wait for tensors
-    Device* (*device)(Context& cx, const Settings& settings);  // makes what runs the units
+    Device* (*device)(Context& cx, const Settings& settings);  // makes the device that runs the units
     const Unit* units;
     int unit_count;
     int phases;
@@ -38,12 +38,12 @@ struct Model {
     size_t instance_size, result_size;
     void (*read)(Session& s, PyObject* o, void* instance);
     void (*forward)(Session& s, const void* instance, void* result);       // of a model that does not wait
-    std::coroutine_handle<> (*start)(Session& s, const void* instance);    // of one that does; it begins when it is resumed
-    void (*finish)(void* frame, void* result);  // takes the result of an ended coroutine, which goes. Throws what it threw
+    std::coroutine_handle<> (*start)(Session& s, const void* instance);    // of a model that waits: a suspended coroutine
+    void (*finish)(void* frame, void* result);  // takes the result of an ended coroutine and destroys it. Throws what it threw
     void (*collect)(Session& s, std::vector<Outgoing>& out, const void* result);
     PyObject* (*build)(Session& s, std::vector<Outgoing>& out, const void* result);
 
-    const vm::Code* code;  // of an interpreted model
+    const vm::Code* code;  // of an interpreted model; else null
 };
 
 struct Session {
@@ -62,7 +62,7 @@ struct Session {
     Owned<PythonSide> python;
     bool defer;
     int64_t wave;
-    int64_t second_level;  // bytes of that cache
+    int64_t second_level;  // bytes of a core's second-level cache
     bool running = false;
 };
 

@@ -62,7 +62,7 @@ void Stage::extend(size_t segment, size_t level) {
 }
 
 Owned<Bucket> Stage::make(const Unit& unit) {
-    constexpr size_t column = sizeof(Column) + 16 * sizeof(int64_t);  // as it begins
+    constexpr size_t column = sizeof(Column) + 16 * sizeof(int64_t);  // its size before it grows
     take(sizeof(Bucket) + column * size_t(unit.operands + 1 + unit.groups + unit.lists));
     return Owned(new Bucket(unit));
 }

@@ -1,12 +1,12 @@
-// The schedule of one program phase. An operation is recorded into the bucket (phase, depth, unit), and its result gets the next
-// free row.
+// The schedule of one phase: a bucket for each depth and unit. An operation is recorded as the next row of its bucket, and is
+// given memory for its result.
 //
-// Depths are absolute and never fall: when recorded work has run (because an instance waited), its stage's base moves past
-// it, and what is recorded afterwards starts there. A value's depth from before is then below the base, which is right: it
-// is there. (The original resets depths to zero and can run a consumer before its hoisted producer.)
+// Depths are absolute and never decrease. When recorded work has run, because an instance waited, the base of the stage moves
+// past it, and later work begins at the new base. A value from before then has a depth below the base, which is right, since
+// the value can be used at once. (The original resets depths to zero and can run a consumer before its hoisted producer.)
 //
-// Only what the waiting calls need has to run when they wait: what is recorded deeper stays, and what they record next meets it
-// there. (A parser that has read its sentence reduces what is on its stack; it does so together with those that come later.)
+// When calls wait, only the work that they wait for has to run. Deeper work stays recorded and is batched with what they record
+// next. (A parser that has read its sentence then reduces its stack in the same batches as parsers that read longer ones.)
 #pragma once
 
 #include <algorithm>
@@ -20,15 +20,15 @@
 
 namespace acrobat {
 
-// A depth is a segment (upper half) and a level in it (lower half), so that depths compare as numbers. Most work lies in one
-// segment. What follows a loop with a trip count of its own stands in the next one: there all instances meet again, however
-// long their loops were.
+// A depth is the number of a segment (upper half) and a level in it (lower half), so that depths compare as numbers. Most work
+// lies in one segment. Work that follows a loop with a trip count of its own is in the next segment, at whose beginning all
+// instances are at one depth again, however long their loops were.
 constexpr int kSegmentBits = 32;
 constexpr int64_t kLevels = int64_t{1} << kSegmentBits;
 constexpr int64_t kAllDepths = std::numeric_limits<int64_t>::max();
 
-// A ghost operator: what the shorter arm of a branch uses is there some levels later, so that both arms end at one depth. What
-// is there from the start still is.
+// A ghost operator: the depth `levels` later, for a value that the shorter arm of a branch uses, so that both arms end at one
+// depth. Depth 0, of values that can be used from the start, stays 0.
 inline int64_t padded(int64_t depth, int64_t levels) { return depth ? depth + levels : 0; }
 
 // The work recorded in one program phase.
@@ -37,12 +37,12 @@ class Stage {
     void set_up(const Unit* units, int count, int64_t static_levels, size_t memory_limit);
     void reset();
 
-    // Static depth k of the work recorded now.
+    // The absolute depth of static depth k.
     int64_t at(int64_t k) const { return base_ + low_ + k; }
-    // The first depth after all static ones; the first of a later segment.
+    // The first depth for counted work: after all static depths, or the beginning of a later segment.
     int64_t start() const { return base_ + low_ + static_levels_; }
     int64_t start(int64_t segment) const { return base_ + (segment << kSegmentBits); }
-    // Where all instances stand again that have come to `depth` by different numbers of levels.
+    // The beginning of the segment after that of `depth`.
     int64_t next(int64_t depth) const { return ((std::max(depth, base_) >> kSegmentBits) + 1) << kSegmentBits; }
     int64_t base() const { return base_; }
     int64_t passed() const { return passed_; }
@@ -60,8 +60,8 @@ class Stage {
         return *b;
     }
 
-    // Calls visit(depth, unit, bucket) for the recorded work below depth `end` by depth, then by unit; afterwards it is not
-    // recorded any more. The visit's `depth` counts levels from the beginning of the mini-batch, for people to read.
+    // Calls visit(depth, unit, bucket) for the buckets with recorded work below depth `end`, by depth, then by unit, and then
+    // empties them. The `depth` that it passes counts the levels that have run since the wave began, for logs.
     template <class Visit>
     void drain(int64_t end, Visit&& visit) {
         for (size_t i = 0; i < used_; ++i) {
@@ -86,33 +86,33 @@ class Stage {
         used_ = 0;
     }
 
-    // What was recorded has run in another order, in so many batches.
+    // Empties all buckets: their work has run in another order, in `batches` batches.
     void skip(int64_t batches);
 
    private:
     struct Segment {
-        size_t levels = 0;  // used now; the table may have more
+        size_t levels = 0;  // levels in use; the table may have more
         std::vector<Owned<Bucket>> table;
     };
 
-    // What has run is what lies before a level of a segment's table: that segment becomes the first. Tables give up levels that
-    // have run when these are the larger part, so that each is moved but a few times.
+    // Is called when everything before a level of a segment's table has run: that segment becomes the first. A table drops
+    // levels that have run when they are more than half of it, so that each bucket is moved only a few times.
     void keep(size_t segment, size_t level);
 
     void extend(size_t segment, size_t level);
 
-    // A loop that does not end records one level after the other, and they take more memory than their results.
+    // A new bucket. `take` counts its memory, since endless loops record ever more levels; throws ResourceError at the limit.
     Owned<Bucket> make(const Unit& unit);
     void take(size_t bytes);
 
     const Unit* units_ = nullptr;
     int count_ = 0;
     int64_t static_levels_ = 0;
-    int64_t base_ = 0;     // depth of the first segment recorded now; a whole number of segments
-    int64_t low_ = 0;      // levels of that segment which have run
-    int64_t origin_ = 0;   // and of those the ones that its table has no more
-    size_t used_ = 0;      // segments
-    int64_t passed_ = 0;   // levels that have run
+    int64_t base_ = 0;     // depth of the beginning of the first segment in use
+    int64_t low_ = 0;      // levels of that segment that have run
+    int64_t origin_ = 0;   // how many of these its table has dropped
+    size_t used_ = 0;      // number of segments in use
+    int64_t passed_ = 0;   // levels that have run since the wave began
     std::vector<Segment> segments_;
     size_t taken_ = 0;
     size_t memory_limit_ = 0;

@@ -14,7 +14,7 @@ void Tracking::reset(size_t stages) {
 void Tracking::operand(int64_t line) {
     const int64_t made = producer(line);
     Operation& now = operations_.back();
-    // What has run is there, and what another stage computes is there before this one begins.
+    // An operand is no dependence if it has been computed, or is computed by another stage, which runs before this one.
     if (made < ran_[size_t(now.stage)] || operations_[size_t(made)].stage != now.stage) return;
     edges_.push_back(made);
     now.level = std::max(now.level, operations_[size_t(made)].level + 1);

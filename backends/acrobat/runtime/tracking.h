@@ -1,8 +1,8 @@
-// Finds at run time what inline depth knows from the program: which recorded operations depend on which.
+// Tracks at run time which recorded operations depend on which. (With inline depth the program itself knows that.)
 //
-// They take each operation as it is recorded: its operands' addresses lead to the operations that compute them. `dataflow`
-// gives an operation the depth of its operands plus one, as DyNet's depth strategy does; `agenda` and `learned` keep all operations
-// in one graph and run, one after the other, all that are ready of the unit that a policy chooses (`policy.h`).
+// When an operation is recorded, the addresses of its operands lead to the operations that compute them. `dataflow` gives an
+// operation the largest depth of its operands plus one, as DyNet's depth strategy does. `agenda` and `learned` keep all
+// operations in one graph and again and again run all ready operations of the unit that a policy chooses (`policy.h`).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace acrobat {
 
 enum class Executor { inline_depth, dataflow, agenda, learned };
 
-// The operations recorded since the mini-batch began, and which one each line of the tensor arena belongs to.
+// The operations that were recorded since the wave began, and for each line of the tensor arena the operation that computes it.
 class Tracking {
    public:
     struct Operation {
@@ -22,36 +22,36 @@ class Tracking {
         int unit;
         int64_t level;  // one more than that of its deepest operand that has not run
         int64_t row;    // in its bucket
-        int64_t first;  // of its edges
-        int64_t moved = 0;  // from where its result was to lie to where it lies, in elements
+        int64_t first;  // where its edges begin in `edges_`
+        int64_t moved = 0;  // by how many elements memory planning has moved its result
     };
 
     void reset(size_t stages);
 
-    // Notes an operation whose operands lie in these lines (-1: outside of the arena), and gives its level.
+    // To note an operation: `begin`, `operand` for the line of each operand (-1: outside of the arena), `level`, `result`.
     void begin(int stage, int unit) { operations_.push_back({stage, unit, 0, 0, int64_t(edges_.size())}); }
     void operand(int64_t line);
     int64_t level() const { return operations_.back().level; }
     void result(int64_t line, int64_t lines, int64_t row);
-    // The number of the operation whose result has this line; -1: none has.
+    // The number of the operation whose result lies in this line; -1 if there is none.
     int64_t producer(int64_t line) const {
         return line < 0 || size_t(line) >= lines_.size() ? -1 : int64_t(lines_[size_t(line)]) - 1;
     }
     size_t count() const { return operations_.size(); }
-    // By how many elements the result of an operation was moved (`planning.h`).
+    // By how many elements memory planning (`planning.h`) has moved the result of an operation.
     int64_t& moved(int64_t number) { return operations_[size_t(number)].moved; }
     int64_t moved(int64_t number) const { return operations_[size_t(number)].moved; }
-    // Everything recorded in a stage has run.
+    // Notes that everything which was recorded in a stage has run.
     void all_ran(int stage) { ran_[size_t(stage)] = int64_t(operations_.size()); }
 
-    // The stage's operations that have not run.
+    // The graph of the stage's operations that have not run.
     Graph graph(int stage, int units) const;
 
  private:
     std::vector<Operation> operations_;
-    std::vector<int64_t> edges_;     // operations whose results an operation needs
-    std::vector<uint32_t> lines_;    // one more than the operation a line belongs to; 0: none
-    std::vector<int64_t> ran_;       // by stage: operations before this one have run
+    std::vector<int64_t> edges_;     // numbers of the operations that each operation depends on, operation by operation
+    std::vector<uint32_t> lines_;    // one more than the number of the operation that computes a line; 0: none does
+    std::vector<int64_t> ran_;       // by stage: all of its operations with smaller numbers have run
 };
 
 }  // namespace acrobat

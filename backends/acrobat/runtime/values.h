@@ -13,12 +13,12 @@
 
 namespace acrobat {
 
-// Address of a tensor: offset in 4-byte elements from the one base pointer. It is known when the operation is recorded,
-// before the values are.
+// The address of a tensor: its offset, in 4-byte elements, from the one base pointer. It is known when the operation that
+// computes the tensor is recorded, before there are values.
 using Tensor = int64_t;
 
-// A list is a view of shared storage. `append` to a view that ends where the storage is filled writes in place, any other
-// copies: lists behave as values, and a loop of appends costs O(1) each.
+// A list is a view of storage that several lists may share. `append` writes in place if the view ends where the filled storage
+// ends, else it copies. So lists behave as values, and a loop of appends costs O(1) each.
 template <class T>
 struct List {
     struct Storage {
@@ -91,8 +91,8 @@ List<T> reverse(Arena& arena, const List<T>& list) {
     return out;
 }
 
-// Where the items stand when they are sorted by their keys, from the highest on if `descending`. Equal ones stay in their order,
-// and NaN is above all, as in PyTorch.
+// The indices of the items in the order of their keys, from the highest on if `descending`. Items with equal keys stay in
+// order, and NaN is above all numbers, as in PyTorch.
 template <class T, class Key = std::identity>
 List<int64_t> order(Arena& arena, const List<T>& list, bool descending, Key key = {}) {
     List<int64_t> places = make_list<int64_t>(arena, list.size);

@@ -15,7 +15,7 @@ void Waiting::cancel(Context& cx) {
 void Waiting::resume(Context& cx, Device& device, int last) {
     for (One& w : waiting_)
         if (w.stage - cx.stages.data() <= last) device.require(cx.now(w.tensor), w.elements, &w.values);
-    device.await();  // if that fails, all still wait
+    device.await();  // if it throws, all coroutines are still in the queue
     resume(cx, last);
 }
 

@@ -12,13 +12,13 @@
 
 namespace acrobat {
 
-// The instances' waits. A coroutine suspends here until the tensor it reads is computed.
+// The queue of waiting coroutines. Each is suspended until the tensor that it reads is computed.
 class Waiting {
    public:
     struct Wait {
         Waiting& queue;
         Context& cx;
-        int64_t depth;  // the first at which what it waits for is there
+        int64_t depth;  // the first depth at which the tensor can be used
         Tensor tensor;
         int64_t elements;
         Stage* stage = nullptr;
@@ -28,7 +28,7 @@ class Waiting {
         bool await_ready() const noexcept { return false; }
         void await_suspend(std::coroutine_handle<> self) {
             stage = cx.stage;
-            depth = std::max(depth, stage->start());  // of a static depth nothing is known here
+            depth = std::max(depth, stage->start());  // all static work included: static depths are not counted
             instance = cx.instance;
             level = Frames::current->level;
             queue.push(*this, self);
@@ -41,22 +41,22 @@ class Waiting {
         }
     };
 
-    // Ends a coroutine whose mini-batch has failed elsewhere.
+    // Is thrown into a waiting coroutine to end it when the mini-batch has failed elsewhere.
     struct Cancelled {};
 
-    // Afterwards `Context::computed` has the values of this tensor, so many 4-byte elements.
+    // To be awaited until a tensor of `elements` 4-byte elements is computed. `Context::computed` then has its values.
     Wait wait(Context& cx, int64_t depth, Tensor tensor, int64_t elements) { return {*this, cx, depth, tensor, elements}; }
     bool empty() const { return waiting_.empty(); }
     void clear();
 
-    // All that wait end by an exception, innermost first. (Destroying the outermost instead would take the stack of all levels,
-    // and a forked child has no owner to destroy it.)
+    // Ends all waiting coroutines by an exception, innermost calls first. (Destroying the outermost call instead would need
+    // stack for all levels, and a forked child has no owner that could destroy it.)
     void cancel(Context& cx);
 
-    // Resumes all that wait in a phase up to and including `last`, whose tensors the device has been told to compute, when they are
-    // there; those that wait again meanwhile stay for the next round.
+    // Waits until the device has computed the tensors that are waited for in phases up to and including `last`, and resumes the
+    // coroutines that wait for them. Coroutines that then wait again stay in the queue.
     void resume(Context& cx, Device& device, int last);
-    // The earliest phase that anything waits in, and below which depth all lies there that is waited for.
+    // The earliest phase in which a coroutine waits, and the depth below which all work lies that is waited for in this phase.
     std::pair<int, int64_t> first(const Context& cx) const;
 
    private:
@@ -66,7 +66,7 @@ class Waiting {
         int64_t depth;
         Tensor tensor;
         int64_t elements;
-        const float* values;  // when it is resumed
+        const float* values;  // of the tensor; set before the coroutine is resumed
     };
 
     void push(const Wait& w, std::coroutine_handle<> handle) {

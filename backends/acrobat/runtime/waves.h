@@ -1,7 +1,7 @@
-// How a mini-batch is cut into waves: instances that are read, recorded, executed and fetched before the next are looked at, so that
-// what an operation writes is still in the cache when another reads it, and memory serves one wave after the other. More of them
-// together than fill the kernels gain nothing on a CPU: of 1024 in one wave an instance took 3 (TreeLSTM) to 9 % (MV-RNN) longer
-// than of 64.
+// How a mini-batch is cut into waves: instances that are read, recorded, executed and fetched before the next ones are looked
+// at. So results are still in the caches when they are read, and all waves use the same memory. On a CPU, waves gain nothing
+// from more instances than fill the kernels: in one wave of 1024, an instance took 3 % (TreeLSTM) to 9 % (MV-RNN) longer than
+// in waves of 64.
 #pragma once
 
 #include <cstddef>
@@ -11,23 +11,23 @@ namespace acrobat {
 
 class Waves {
    public:
-    // `least`: instances of a wave, but for the last; 0: all are one. `second_level`: bytes of that cache.
+    // `least`: the least number of instances of a wave; 0 makes all one wave. `second_level`: the size of that cache in bytes.
     Waves(int64_t least, int64_t second_level) : least_(least), bytes_(size_t(second_level / 16)) {}
 
-    // How many of `left` instances are read next, `factor` times a wave's least number or more: none are left that are fewer.
+    // How many of the `left` instances are read next: `factor * least`, or all of them if fewer than that would be left over.
     int64_t group(int64_t left, int64_t factor) const { return least_ && left >= 2 * factor * least_ ? factor * least_ : left; }
-    // Whether a wave has as many bytes of results as it should have.
+    // Whether a wave with so many bytes of results is complete.
     bool full(size_t bytes) const { return least_ && bytes >= size_t(least_) * bytes_; }
 
-    // Instances that wait run four times as many together: they fill their kernels also where only a few still go on. (StackRNN
-    // is slower by an eighth in waves of 64; in one of 1024 DRNN's frames and results, 54 tensors to an instance, leave all
-    // caches.)
+    // Of instances that wait, four times as many are a wave: they then fill the kernels even when only a few of them still go
+    // on. (StackRNN is slower by an eighth in waves of 64. In a wave of 1024, DRNN's frames and results, with 54 tensors for
+    // each instance, outgrow all caches.)
     static constexpr int64_t kWaiting = 4;
 
    private:
     int64_t least_;
-    // For an instance of the least number: with 64 instances four times the second-level cache, which is what may stay in that
-    // and in a core's share of the third.
+    // Bytes of results for each of the `least` instances. For 64 instances they are four times the second-level cache, which is
+    // about what fits into that cache and a core's share of the third-level cache.
     size_t bytes_;
 };
 

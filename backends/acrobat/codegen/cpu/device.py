@@ -30,7 +30,7 @@ class Cpu(Device):
     writer = CpuUnitWriter
 
     def check(self, settings: Settings) -> None:
-        """There is a meaning for all but products of fewer bits."""
+        """Raises ValueError for products of reduced precision; every other setting is supported."""
         if settings.options.precision != "fp32":
             raise ValueError(
                 f"precision={settings.options.precision!r} with device='cpu': kernels for processors are float32; tf32 and "
@@ -90,7 +90,7 @@ class HostMemory(Memory):
 
 
 class HostArrays:
-    """Arrays side by side in one allocation, each on a cache line."""
+    """Arrays one after the other in one allocation, each of which begins at a cache line."""
 
     def __init__(self, arrays: Sequence[np.ndarray]) -> None:
         sizes = [-(-a.nbytes // ALIGN) * ALIGN for a in arrays]

@@ -1,4 +1,4 @@
-"""Units of scheduling on the processor, in C++: how a bucket of calls is run, block of rows by block of rows."""
+"""Writes the C++ that runs a unit on the processor: all calls of a bucket, one block of rows after the other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
         return [f"{k.code.source}\n" for k in self.kernels() if k.code.source]
 
     def run(self, code: UnitCode) -> str:
-        """The function that runs all recorded calls of one bucket, block of rows by block of rows."""
+        """The function that runs all recorded calls of one bucket, one block of rows after the other."""
         lines = [f"static void run_{code.name}(Device& device, Bucket& bucket) {{", "    CpuExecutor& cpu = cpu_of(device);"]
         for i, p in enumerate(code.gathered):
             column = f"bucket.operands[{i}]"
@@ -64,7 +64,7 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
         return "\n".join([*lines, "    });", "}"])
 
     def _run_library(self, code: UnitCode, call: KernelCall) -> list[str]:
-        """A kernel that calls a library runs once for all rows, which each thread takes a share of."""
+        """The statements for a kernel that calls a library: it is called once for all rows, which the threads share."""
         kernel, (variant,) = call.request.kernel, self.emitted[call.request]
         emitted = variant.emitted
         weights = self.weights(code, call)
@@ -112,7 +112,8 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
         return [*lines, "}"]
 
     def _operands(self, code: UnitCode, call: KernelCall, part: CallPart, lines: list[str]) -> list[str | Param]:
-        """The kernel's arguments for the operands of one part. A shared one depends on the variant's packing."""
+        """Arguments for the operands of one part; a shared one stays a `Param`, as its packing is the variant's. Adds to
+        `lines`."""
         lists = {p.name: i for i, p in enumerate(code.lists)}
         group = code.groups.index(call.over) if call.over else -1
         k = part.step
@@ -135,7 +136,7 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
 
     @staticmethod
     def _results(code: UnitCode, call: KernelCall, rows: str, lines: list[str]) -> list[str]:
-        """The kernel's arguments for where its results go."""
+        """The kernel's arguments for where its results go; statements that they need are added to `lines`."""
         size = call.request.kernel.row_size
         first, *others = (part.step for part in call.parts)
         if not call.leaves:
@@ -151,7 +152,7 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
         return [f"worker.joined({{{', '.join(outs)}}}, rows)" if others else outs[0]]
 
     def _argument(self, variant: Variant[CpuCode], arg: str | Param, weights: Mapping[str, str]) -> str:
-        """A kernel's argument; a shared one is a packed weight."""
+        """The C++ expression of an argument; a `Param` becomes the weight in the variant's packing."""
         return arg if isinstance(arg, str) else f"cpu.packed[{self.packed_index(variant, arg.name, weights[arg.name])}]"
 
     @staticmethod
@@ -164,7 +165,7 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
         ]
 
     def _intermediate(self, code: UnitCode, k: int, call: KernelCall, p: Param, arg: StepResult, lines: list[str]) -> list[str]:
-        """The arguments that pass result `arg` of an earlier call on."""
+        """The arguments for an operand of step `k` that is the result `arg` of an earlier step."""
         assert isinstance(code.unit, Block)
         source, step = arg.step, code.unit.steps[arg.step]
         at = step.kernel.displacements[arg.index]
@@ -173,7 +174,7 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
         if p.mode is Mode.LIST:
             assert step.over is not None, "what a kernel sums up is a list"
             group = code.groups.index(code.group_of(step.over))
-            # Items are numbered from the first of the whole batch, this block's intermediates from its own first.
+            # `starts` counts items from the first of the whole bucket, but this table begins at the first item of the block.
             lines.append(
                 f"const int64_t* {name} = worker.steps(row_{source} + {at}, {size}, rows_{source}) - starts_{group}[0];"
             )
@@ -192,5 +193,5 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
 
 
 def row_bytes(kernel: Kernel) -> int:
-    """Bytes of the operands and results of one row."""
+    """Bytes of the operands and results of one row, without weights."""
     return 4 * (kernel.row_size + sum(elements(p) for p in kernel.params if p.mode is not Mode.SHARED))

@@ -64,11 +64,11 @@ class Cuda(Device):
         return target
 
     def wave(self, options: Options) -> int:
-        """By default all instances are one wave: a launch gains from each row more, and waves save no cache here."""
+        """By default a mini-batch is one wave: launches gain from each further row, and only processors' caches need waves."""
         return 0 if options.wave == Options().wave else options.wave
 
     def code_generator(self) -> str:
-        """NVRTC's version; for an emulated device the C++ compiler makes kernels, which a build's key has anyway."""
+        """NVRTC's version. (On an emulated device the C++ compiler makes kernels; every build's key has its version anyway.)"""
         try:
             return "NVRTC {}.{}".format(*version())
         except BuildError:
@@ -110,7 +110,7 @@ class Cuda(Device):
 
 
 def image_of(text: str, target: CudaTarget) -> Image:
-    """The device's code, kept in the user's cache folder: host code of several kinds may call the same kernels."""
+    """Compiles the device's code or takes it from the user's cache folder, where builds with the same kernels share it."""
     made_by = versions.cpp_compiler() if target.emulated else str(version())
     headers = [(KERNELS / name).read_text() for name in (*HEADERS, EMULATION)]
     key = hashlib.sha256(repr((text, target, made_by, headers)).encode()).hexdigest()[:32]
@@ -126,7 +126,7 @@ def image_of(text: str, target: CudaTarget) -> Image:
 
 
 def check_versions(driver: tuple[int, int], compiler: tuple[int, int]) -> None:
-    """A driver loads code that was made by a compiler of its own major version or an older one. Raises UnsupportedCuda."""
+    """Raises UnsupportedCuda if the compiler has a newer major version than the driver, which then cannot load its code."""
     if driver[0] < compiler[0]:
         raise UnsupportedCuda(
             f"the driver knows CUDA {driver[0]}.{driver[1]}, but PyTorch's NVRTC makes code for {compiler[0]}.{compiler[1]}: "
@@ -164,7 +164,7 @@ class CudaMemory(Memory):
         return CudaArrays(self._lib, self._session, arrays)
 
     def synchronize(self) -> None:
-        """A call on an emulated device has waited itself: its results are tensors of the CPU."""
+        """Waits for the device. A call on an emulated device has waited already: its results are tensors of the CPU."""
         if not self._emulated:
             import torch
 
@@ -178,7 +178,7 @@ class CudaMemory(Memory):
 
 
 class CudaArrays:
-    """Arrays side by side in the device's memory, until the session is destroyed."""
+    """Arrays one after the other in the device's memory, which is freed when the session is destroyed."""
 
     def __init__(self, lib: SimpleNamespace, session: int, arrays: Sequence[np.ndarray]) -> None:
         self._lib, self._session = lib, session

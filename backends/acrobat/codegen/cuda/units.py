@@ -1,4 +1,4 @@
-"""Units of scheduling on a CUDA device, in C++: how a bucket of calls becomes steps of the schedule that the device walks."""
+"""Writes the C++ that plans a unit on a CUDA device: calls of a bucket become steps of the schedule that the device walks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CudaUnitWriter(UnitWriter[CudaCode]):
         return ["// ---- kernels are in the device's own code"]
 
     def definitions(self) -> list[str]:
-        """The arguments of each kernel, as the device's own code has them."""
+        """The struct of each kernel's arguments, with the same members as in the device's code."""
         out = ["// ---- arguments of kernels"]
         for requested, variants in self.emitted.items():
             for v in variants:
@@ -127,7 +127,7 @@ class _Unit:
         return self.tables[text]
 
     def _operand(self, call: KernelCall, i: int, p: Param, n: str) -> list[str | Param]:
-        """The arguments for one operand."""
+        """The kernel's arguments for operand number `i`; `n` is the C++ expression for the call's number of rows."""
         if len(call.parts) > 1:
             found = [self._rows(part, i) for part in call.parts]
             return [self._table(f"plan.joined({{{', '.join(rows.text() for rows in found)}}}, rows)"), "0"]
@@ -140,7 +140,7 @@ class _Unit:
             return [rows.start, rows.stride]
         if call.over and not self._is_list(arg):
             starts = f"starts_{self.code.groups.index(call.over)}"
-            if rows.column:  # the same table serves whatever lies in those rows
+            if rows.column:  # the start is an argument of its own, so that all results in these rows share one table
                 return [self._table(f"plan.spread({Rows(rows.column, '0').text()}, {starts}, rows)"), rows.start]
             return [self._table(f"plan.spread({rows.text()}, {starts}, rows)"), "0"]
         if rows.column:
@@ -151,7 +151,7 @@ class _Unit:
         return not isinstance(arg, StepResult) and any(p.name == arg for p in self.code.lists)
 
     def _list(self, arg: str | StepResult) -> list[str | Param]:
-        """The items of a list: those that calls were recorded with, or the rows that an earlier call made for the items."""
+        """The arguments for a list, of items that calls were recorded with or of rows that an earlier step made for items."""
         code = self.code
         if isinstance(arg, StepResult):
             assert isinstance(code.unit, Block)
@@ -194,12 +194,13 @@ class _Unit:
 
 
 def count_of(call: KernelCall, n: str) -> str:
-    """How many rows a table of a call has, in the same words wherever they are the unit's, so that equal tables are seen."""
+    """C++ for the number of rows of a call's tables: `rows` wherever that is the unit's, so that equal tables have equal
+    texts."""
     return n if call.over or len(call.parts) > 1 else "rows"
 
 
 def chains(code: UnitCode) -> list[int]:
-    """How many calls wait for each other before each call of the unit, which are in an order in which none waits for a later
+    """For each call of the unit, the length of the longest chain of calls that it depends on. No call depends on a later
     one."""
     of_step: dict[int, int] = {}
     out = []

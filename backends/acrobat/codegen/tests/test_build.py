@@ -65,13 +65,13 @@ def instances() -> list[list[int]]:
 
 
 def right(executable: Any) -> bool:
-    """Parameters differ from process to process, so this looks at what each build makes of its own."""
+    """Whether shapes are right and values finite. Each process draws parameters of its own, so values are not compared."""
     results = executable(instances())
     return [len(r) for r in results] == [2, 0, 1] and all(t.shape == (4,) and t.isfinite().all() for r in results for t in r)
 
 
 def start(folder: Path, mode: str = "allow") -> subprocess.Popen[str]:
-    """Its kernels are kept in a folder of this test's own, where no earlier run has left any."""
+    """Compiles and runs the model in a process whose cache is `folder`. In mode "forbid" it must not call the C++ compiler."""
     return subprocess.Popen(
         [sys.executable, "-c", SCRIPT, str(folder), mode],
         cwd=ROOT,
@@ -222,7 +222,7 @@ def test_a_model_whose_shared_object_was_cut_runs(tmp_path: Path) -> None:
     folder = compile(model, cache_folder=tmp_path).folder
     library = folder / "model.so"
     whole = library.read_bytes()
-    library.unlink()  # the process has loaded the old file
+    library.unlink()  # not overwritten: this process still runs code of the old file
     library.write_bytes(whole[:1000])
     compare(compile(model, cache_folder=tmp_path), model)
     assert library.stat().st_size > 1000

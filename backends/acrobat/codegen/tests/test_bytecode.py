@@ -35,7 +35,7 @@ def ops(f: BytecodeFunction) -> list[Opcode]:
 
 
 def targets(f: BytecodeFunction, op: Opcode) -> list[Opcode]:
-    """What the jumps `op` go to."""
+    """The opcodes of the instructions to which the jumps with opcode `op` go."""
     return [f.instructions[k + x.d].op for k, x in enumerate(f.instructions) if x.op is op]
 
 

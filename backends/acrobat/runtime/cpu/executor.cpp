@@ -14,7 +14,7 @@ constexpr int64_t kLeastTiles = 8;
 constexpr double kSmallWork = 5e4;  // flops under which waking other threads costs more than it saves
 constexpr int kPartColumns = 16;
 
-// Copies rows from places to places, and counts that as copying since `began`.
+// Copies rows between the places in two tables, and counts the time since `began` as copying.
 void copy(Context& cx, const int64_t* from, const int64_t* to, int64_t rows, int64_t elements, Clock::time_point began) {
     for (int64_t i = 0; i < rows; ++i) std::memcpy(cx.pointer(to[i]), cx.pointer(from[i]), size_t(elements) * 4);
     cx.counters.gathered_bytes += double(rows * elements * 4);
@@ -55,7 +55,7 @@ void CpuExecutor::run(const Unit& unit, Bucket& bucket, Place place) {
     char* const mark = cx_.tensors.mark();
     place_ = place;
     unit.run(*this, bucket);
-    cx_.tensors.release_to(mark);  // results have had their places since they were recorded: what came after are copies
+    cx_.tensors.release_to(mark);  // results were placed before the run, so this frees only copies of operands and results
     const double took = milliseconds(Clock::now() - start);
     cx_.counters.blocked_ms += took;
     cx_.counters.kernel_ms += took - (cx_.counters.copy_ms - copied);
@@ -115,7 +115,7 @@ void CpuExecutor::step(Worker& worker, bool split, int64_t rows, int parts, size
 const int64_t* CpuExecutor::operand(const int64_t* table, int64_t rows, int64_t elements) {
     if (gather_fusion_) return table;
     const auto began = Clock::now();
-    const int64_t stride = (elements + 15) / 16 * 16;  // an instance's tensor may end right after its elements
+    const int64_t stride = (elements + 15) / 16 * 16;  // of copies only: an instance's tensor may end after its elements
     const int64_t* together = adjacent(table, rows, stride);
     if (together != table) copy(cx_, table, together, rows, elements, began);
     return together;

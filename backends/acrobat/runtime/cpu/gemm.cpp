@@ -6,9 +6,9 @@ namespace acrobat {
 
 namespace {
 
-constexpr int kRowMajor = 101, kPlain = 111, kTransposed = 112;  // of the C interface of BLAS
+constexpr int kRowMajor = 101, kPlain = 111, kTransposed = 112;  // constants of the C interface of BLAS
 
-// `Int`: the integers of the library.
+// `Int` is the type of integers in the library's interface.
 template <class Int>
 void call(void* sgemm, bool transposed, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb,
           float beta, float* c, int64_t ldc) {

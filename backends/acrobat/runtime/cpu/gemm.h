@@ -1,5 +1,5 @@
-// A BLAS library's matrix product, for the unfused mode in which products are a vendor's. The library is found by the loader; its
-// C interface is called through pointers, with 64-bit integers (`wide`) or 32-bit ones.
+// The matrix product of a BLAS library, for models that are compiled with `kernels="vendor"`. Python finds the library
+// (codegen/blas.py); its C interface is called through pointers, with 64-bit integers (`wide`) or 32-bit ones.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ class Gemm {
     void operator()(bool transposed, int64_t m, int64_t n, int64_t k, const float* a, int64_t lda, const float* b, int64_t ldb,
                     float beta, float* c, int64_t ldc) const;
 
-    // Calls since the last time it was asked.
+    // The number of calls since `take_calls` was called last.
     int64_t take_calls();
 
-    // While a mini-batch runs the library keeps to the thread that calls it: the pool's threads share a product out among
-    // themselves, and a second pool would fight them for the processors. The number is the process's, so it is put back.
+    // While an object of this class exists, the library uses only the calling thread: the pool's threads share products
+    // already, and threads of the library would compete with them. The setting is the process's, so it is restored at the end.
     class Alone {
        public:
         explicit Alone(const Gemm& gemm) : gemm_(gemm), before_(gemm.sgemm_ ? gemm.get_threads_() : 1) {
@@ -43,7 +43,7 @@ class Gemm {
     bool wide_ = false;
     GetThreads get_threads_ = nullptr;
     SetThreads set_threads_ = nullptr;
-    mutable int64_t calls_ = 0;  // counted by several threads
+    mutable int64_t calls_ = 0;  // several threads count it, by std::atomic_ref
 };
 
 }  // namespace acrobat

@@ -63,7 +63,7 @@ void Pool::stop() {
 
 void Pool::spin(int& spins) {
     relax();
-    // A core that another program holds would otherwise keep us waiting for its whole time slice.
+    // Where other programs hold the other cores, the thread that is waited for may need this one.
     if (spins > 4000) {
         std::this_thread::yield();
         spins = 0;
@@ -76,7 +76,7 @@ void Pool::take(int thread, uint64_t generation) {
         if (ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel)) {
             try {
                 (*task_)(int(ticket & 0xffff), thread);
-            } catch (...) {  // the launch must end on all threads before its data goes
+            } catch (...) {  // is thrown by `run` after all threads have ended the launch, which use its data
                 std::lock_guard lock(mutex_);
                 if (!error_) error_ = std::current_exception();
             }

@@ -1,5 +1,5 @@
-// Threads for one launch at a time. Workers spin while a mini-batch runs (a launch costs about 0.1 us) and sleep between
-// mini-batches; with one thread nothing spins and nothing is started.
+// A pool of threads that runs one launch at a time. Its workers spin while a mini-batch runs, so that a launch costs about 0.1
+// us, and sleep between mini-batches. A pool of one thread has no workers.
 #pragma once
 
 #include <atomic>
@@ -37,9 +37,9 @@ class Pool {
 
     static void spin(int& spins);
 
-    // The ticket holds the launch's generation, its number of pieces and the next piece to take, so that a worker that comes
-    // late can only see this launch with no piece left, or the next launch, never a mixture. `task_` is read
-    // with a piece in hand, while the launch cannot end.
+    // Runs pieces of the launch `generation` until none is left. `ticket_` has the generation, the number of pieces and the
+    // next piece in one word, so that a late worker sees either this launch without pieces left or the next launch, never a
+    // mixture. `task_` is read only by a thread that has taken a piece, so while the launch cannot end.
     void take(int thread, uint64_t generation);
 
     void work(int thread);
@@ -53,7 +53,7 @@ class Pool {
     alignas(64) std::atomic<uint64_t> ticket_{0};
     alignas(64) std::atomic<int> done_{0};
     const FunctionRef<void(int, int)>* task_ = nullptr;
-    std::exception_ptr error_;  // written before `done_` is raised, read after it is complete
+    std::exception_ptr error_;  // written before the piece is counted in `done_`, read after all are
 };
 
 }  // namespace acrobat

@@ -17,14 +17,14 @@ inline PyObject* checked(PyObject* o) {
 
 inline std::string type_name(PyObject* o) { return Py_TYPE(o)->tp_name; }
 
-// The exception that is set, which is cleared; null if there is none.
+// Clears the exception that is set and returns it, a new reference; null if there is none.
 PyObject* take_exception();
-// Sets an exception, with the one it comes from.
+// Sets an exception, with `cause` as its cause.
 void set_error(PyObject* type, const std::string& message, PyObject* cause = nullptr);
-// `ValueError: what it says`
+// The class and message of an exception, as in `ValueError: the message`.
 std::string exception_text(PyObject* exception);
 
-// Runs the body of a function that Python calls: 0, or -1 where a Python exception is set.
+// Runs the body of a function that Python calls. Returns 0, or -1 with a Python exception set if the body throws.
 template <class Body>
 int guarded(Body&& body) {
     try {

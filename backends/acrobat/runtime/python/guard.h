@@ -1,5 +1,5 @@
-// Notices that the module which was compiled is no longer what it was: the first thing of every call, so it compares addresses, a
-// version and a few elements of each weight, and leaves the question what has changed to Python.
+// Checks whether the compiled module has changed. Every call begins with this, so it only compares addresses of objects, and of
+// each weight a version counter and a few elements. What exactly has changed is found out in Python (frozen.py).
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace acrobat {
 
-// A parameter or buffer as it was: the object, its version counter, where its memory lies, and elements spread over it. Changes that
-// count no version, as `.data.mul_`, are seen by the elements.
+// A parameter or buffer as it was when `set` was called: the object, its version counter, the address of its memory, and some
+// elements spread over it. The elements show changes that leave the version counter as it is, such as `.data.mul_`.
 class WatchedTensor {
    public:
-    // All borrowed.
+    // All references are borrowed.
     void set(const TensorReader& reader, PyObject* kind, PyObject* name, PyObject* reference) {
         kind_ = kind;
         name_ = name;
@@ -48,7 +48,7 @@ class WatchedTensor {
         PyObject* own = PyDict_GetItemWithError(module_dict, kind_);
         PyObject* tensor = own && PyDict_Check(own) ? PyDict_GetItemWithError(own, name_) : nullptr;
         if (!tensor || tensor != PyWeakref_GetObject(reference_)) return false;
-        // Another dtype or device comes with other memory.
+        // A change of the dtype or device also changes the address.
         if (reader.version(tensor) != version_ || reader.address(tensor) != address_) return false;
         uint64_t changed = 0;
         for (const Element& e : elements_) changed |= bits(e.at) ^ e.value;
@@ -87,7 +87,7 @@ class WatchedTensor {
 
 class Guard {
    public:
-    // `watched` is what `Frozen.watched` gives, `missing` its sign for an attribute that is not there. Throws PythonError.
+    // `watched` is what `Frozen.watched` returns, `missing` the object that stands for a missing attribute. Throws PythonError.
     void set(PyObject* watched, PyObject* missing, const TensorReader& reader) {
         clear();
         Py_INCREF(watched);
@@ -101,7 +101,7 @@ class Guard {
             Module& m = modules_.emplace_back();
             m.reference = part(entry, 0);
             m.type = reinterpret_cast<PyTypeObject*>(part(entry, 1));
-            Ref(PyObject_GetAttr(part(entry, 1), forward_));  // a type has a version when something was looked up in it
+            Ref(PyObject_GetAttr(part(entry, 1), forward_));  // makes Python give the type a version, as a lookup does
             PyErr_Clear();
             m.type_version = m.type->tp_version_tag;
             each(part(entry, 2), [&](PyObject* a) { m.attributes.push_back({part(a, 0), part(a, 1)}); });
@@ -124,7 +124,7 @@ class Guard {
         held_ = Ref();
     }
 
-    // Whether all is as it was. A module that is gone can no longer differ. Throws no exception, and leaves none set.
+    // Whether everything is unchanged; true if the module no longer exists. Throws nothing and leaves no exception set.
     bool holds(const TensorReader& reader) const {
         if (modules_.empty() || PyWeakref_GetObject(modules_[0].reference) == Py_None) return true;
         const bool same = compare(reader);
@@ -172,7 +172,7 @@ class Guard {
         return true;
     }
 
-    // What is borrowed here lives at least as long as nothing calls into Python.
+    // Borrowed references stay valid here, because nothing in this function runs Python code.
     bool same_module(const Module& m, const TensorReader& reader) const {
         PyObject* module = PyWeakref_GetObject(m.reference);
         if (module == Py_None || Py_TYPE(module) != m.type || m.type->tp_version_tag != m.type_version || !m.type_version) return false;
@@ -180,7 +180,7 @@ class Guard {
         if (!dict) return false;
         for (const Entry& a : m.attributes) {
             PyObject* value = PyDict_GetItemWithError(dict.get(), a.key);
-            // Methods are held weakly: they hold their module.
+            // Methods are referenced weakly, because they hold references to their module.
             PyObject* kept = PyWeakref_CheckRef(a.value) ? PyWeakref_GetObject(a.value) : a.value;
             if (value != (a.value == missing_ ? nullptr : kept)) return false;
         }

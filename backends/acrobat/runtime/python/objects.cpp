@@ -106,7 +106,7 @@ PyObject* Class::make(Ref* values) const {
 }
 
 PyObject* Class::attribute(PyObject* o, const Field& f, std::vector<Ref>& kept) const {
-    if (keys) {  // it is there: the keys were looked at
+    if (keys) {  // the key exists: `is` has looked for all of them
         PyObject* value = PyDict_GetItemWithError(o, f.name);
         if (!value) throw PythonError{};
         return value;
@@ -128,7 +128,7 @@ PyObject* Class::attribute(PyObject* o, const Field& f, std::vector<Ref>& kept) 
 
 namespace {
 
-// `a dict of op, x`
+// A dictionary in words, by its first keys, as in `a dict of op, x`.
 std::string dict_text(PyObject* o) {
     Ref keys(PyDict_Keys(o));
     std::string text = "a dict";

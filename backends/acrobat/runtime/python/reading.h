@@ -1,5 +1,5 @@
-// Instances are read straight from Python objects. This is what generated readers use; it needs none of Python's headers, which are
-// long, so models do without them.
+// What generated readers use to read instances directly from Python objects. It does without Python's headers, which are long
+// and which models would have to compile.
 #pragma once
 
 #include <cstddef>
@@ -43,20 +43,20 @@ class Ref {
     PyObject* object_;
 };
 
-// What does not fit, and where: the path is put together while the error passes through the readers.
+// An instance does not fit. Each reader that this error passes through adds its part to `path`, which says where.
 struct ReadError {
     std::string path;
     std::string message;
     Ref cause{};        // the Python exception behind it, if there is one
-    bool type = false;  // whether it is a value of another type or shape: one that a sample could have shown
+    bool type = false;  // whether the type or shape is the problem, so that a larger sample could have helped
 
     void within(const std::string& part);
     void within_item(int64_t index);
 };
 
-// The objects that are being read, one within the other. An object is compared with those around it (Brent's algorithm: of these only
-// the one at the last power of two of the depth), which finds what contains itself within a few turns. Otherwise the turns would
-// go on until the stack ends, and each may read as much as the memory holds.
+// Finds objects that contain themselves while nested objects are read. Each object is compared with one of those around it, the
+// one at the last power of two of the depth (Brent's algorithm), which finds a cycle after few turns. Otherwise reading would
+// go round until the stack ends, and could fill the memory before that.
 class Path {
    public:
     void begin() {
@@ -95,7 +95,7 @@ class Path {
     PyObject* mark_[64] = {};
 };
 
-// A class of the model and where its fields lie; or the names that a dictionary has as keys, which is a class to the program.
+// A class of the model with the places of its fields; or a kind of dictionary with fixed keys, which is a class to the program.
 struct Class {
     PyTypeObject* type = nullptr;
     struct Field {
@@ -103,7 +103,7 @@ struct Class {
         ptrdiff_t offset;  // of the slot; -1: an ordinary attribute
     };
     std::vector<Field> fields;
-    Ref keys;   // of a dictionary: all that it has, those that the program does not read too
+    Ref keys;   // of a dictionary: all its keys, also those that the program does not read
     Ref names;  // of the fields, for a call with keywords
     enum class Made { by_slots, by_call, by_attributes, as_dict } made = Made::by_call;
 
@@ -113,8 +113,8 @@ struct Class {
           names(std::move(other.names)), made(other.made) {}
     ~Class();
 
-    // `field_names` ends with null. `keys_of_dict` is None, or the tuple of the keys of the dictionaries that are meant; `plain` says
-    // that objects are made by giving them attributes, as Python's `object.__setattr__` does, without a constructor. Throws
+    // `field_names` ends with null. `keys_of_dict` is None or, where dictionaries are meant, the tuple of all their keys. With
+    // `plain`, objects are made without a constructor: their attributes are set as Python's `object.__setattr__` does. Throws
     // PythonError.
     void set(PyObject* cls, const char* const* field_names, PyObject* keys_of_dict, bool plain);
 
@@ -124,7 +124,7 @@ struct Class {
     // A new object with these field values, whose references it takes over. Throws PythonError.
     PyObject* make(Ref* values) const;
 
-    // Borrowed: the instance holds it, or `kept` if a property has made it.
+    // The value of field i, borrowed: the instance owns it or, if a property has just made it, `kept`.
     PyObject* field(PyObject* o, size_t i, std::vector<Ref>& kept) const {
         const Field& f = fields[i];
         if (f.offset >= 0) {
@@ -156,16 +156,16 @@ PyObject* const* read_tuple(PyObject* o, int64_t elements);
 // Address of a float32 tensor of exactly this shape that the device reads; see `TensorReader::read`.
 Tensor read_tensor(Session& s, PyObject* o, const int64_t* shape, int ndim);
 
-// Which of `count` classes, whose indices in `Session::classes` begin at `first`, an object has. A subclass counts as the dataclass
-// it extends, after all exact matches failed. `wanted` is what to say is expected where it has none.
+// Which of the `count` classes from `first` on in `Session::classes` an object has, counted from 0. If none matches exactly, a
+// subclass counts as the dataclass that it extends. Throws ReadError with `wanted` as what was expected.
 int case_of(const Session& s, PyObject* o, int first, int count, const char* wanted);
 
-// What an object of this instance was read as before, of types whose objects the program tells apart; null if it was not. `type`
-// tells one type of the program from another.
+// The value that an object of this instance was read as before, for types whose objects the program tells apart by `id`; null
+// if it was not read before. `remember` notes it. `type` is a number for the type of the program.
 void* known(const Session& s, PyObject* o, int type);
 void remember(Session& s, PyObject* o, int type, void* value);
 
-// The pairs of a dictionary, which are kept until the run ends; `key` and `value` of one; what a path says of one.
+// The (key, value) pairs of a dictionary, kept until the run ends; the key and value of a pair; how a path names a pair.
 Elements read_dict(Session& s, PyObject* o);
 PyObject* key_of(PyObject* pair);
 PyObject* value_of(PyObject* pair);
@@ -173,7 +173,7 @@ std::string place_of(PyObject* pair);
 
 // The number that stands for a string or a member of an Enum in this mini-batch.
 int64_t read_symbol(Session& s, PyObject* o);
-// The number of an object of the instance that the program tells from others by `id`.
+// A new number for an object of the instance: the program compares these numbers where the source compares `id`s.
 int64_t next_object(Session& s);
 
 // ---- results: all tensors of one type are gathered into one buffer, which Python allocates and splits.
@@ -183,23 +183,23 @@ struct ResultType {
     int64_t elements;  // 4-byte elements of one tensor, or of one part
     int32_t lists;     // how many extents vary
     char number;       // 'i', 'b' or 'f' where parts are numbers of the host
-    bool arranged;     // whether `PythonSide::arrange` brings the parts into the order of the tensor's dimensions
+    bool arranged;     // whether `PythonSide::arrange` must bring the parts into the order of the tensor's dimensions
 };
 
 struct Outgoing : ResultType {
     Outgoing(const ResultType& type, size_t number) : ResultType(type), index(number) {}
 
-    size_t index;  // of the type
+    size_t index;  // the number of the type
 
-    std::vector<Tensor> tensors;      // or all their parts
-    std::vector<int64_t> numbers;     // in place of parts, by their bits
-    std::vector<int64_t> sizes;       // of each tensor whose extents vary: these extents
-    std::vector<int64_t> lengths;     // and how many parts it has
-    std::vector<PyObject*> objects;   // borrowed from `holder`
+    std::vector<Tensor> tensors;      // where extents vary, the parts of all tensors
+    std::vector<int64_t> numbers;     // in place of `tensors` where parts are numbers of the host: their bits
+    std::vector<int64_t> sizes;       // the extents that vary, tensor after tensor
+    std::vector<int64_t> lengths;     // the number of parts of each tensor whose extents vary
+    std::vector<PyObject*> objects;   // PyTorch's tensors, borrowed from `holder`
     Ref holder;
     size_t next = 0;
 
-    // Where the extents of the next tensor stand in `sizes`: its parts come between the two calls.
+    // Begins a tensor whose extents vary and returns where these are in `sizes`. Its parts are noted before `end_varying`.
     size_t begin_varying() {
         const size_t at = sizes.size();
         sizes.resize(at + size_t(lists), -1);
@@ -208,7 +208,7 @@ struct Outgoing : ResultType {
     void end_varying(size_t at) {
         int64_t parts = 1;
         for (size_t i = at; i < sizes.size(); ++i) {
-            if (sizes[i] < 0) sizes[i] = 0;  // in a list that is empty
+            if (sizes[i] < 0) sizes[i] = 0;  // never set, because the list around it is empty
             parts *= sizes[i];
         }
         lengths.push_back(parts);

@@ -14,8 +14,8 @@ struct PythonSide {
     Guard guard;
     Symbols symbols;
     PyObject* arrange = nullptr;  // (type index, tensor, extents that vary) -> the tensor in the order of its dimensions
-    std::map<std::pair<PyObject*, int>, void*> known;  // objects of the instance that is being read, by type of the program
-    int64_t objects = 0;          // of the instance, that were given a number
+    std::map<std::pair<PyObject*, int>, void*> known;  // (object of the instance that is being read, type) -> its value
+    int64_t objects = 0;          // how many objects of this instance have a number (`next_object`)
     PyObject* instance_error = PyExc_ValueError;
     PyObject* resource_error = PyExc_RuntimeError;
     PyObject* schedule_error = PyExc_AssertionError;
@@ -28,7 +28,7 @@ struct PythonSide {
     }
 };
 
-// As `guarded`, where the body may find that memory ran out or the device failed.
+// As `guarded` of exceptions.h, for a body that may throw ResourceError or DeviceError.
 template <class Body>
 int guarded(const PythonSide& python, Body&& body) {
     return guarded([&] {

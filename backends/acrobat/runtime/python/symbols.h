@@ -1,4 +1,4 @@
-// Numbers for strings and members of Enums, which a program compares and has as keys, and does nothing else with.
+// Numbers for strings and members of Enums: a program only compares these and uses them as keys, for which numbers are enough.
 #pragma once
 
 #include "exceptions.h"
@@ -17,7 +17,7 @@ class Symbols {
         for (Py_ssize_t i = 0; i < of_source_; ++i) enter(PyList_GET_ITEM(values_.get(), i), i);
     }
 
-    // A mini-batch begins: strings that came in instances before are forgotten.
+    // Is called when a mini-batch begins: forgets all values that are not in the source.
     void begin() {
         if (!values_ || PyList_GET_SIZE(values_.get()) == of_source_) return;
         for (Py_ssize_t i = of_source_; i < PyList_GET_SIZE(values_.get()); ++i)
@@ -25,7 +25,7 @@ class Symbols {
         if (PyList_SetSlice(values_.get(), of_source_, PyList_GET_SIZE(values_.get()), nullptr) < 0) throw PythonError{};
     }
 
-    // One that first comes in an instance gets the next number.
+    // The number of a string or member of an Enum; a new one gets the next number. Throws ReadError for other objects.
     int64_t number(PyObject* o) {
         if (!PyUnicode_Check(o) && !PyObject_TypeCheck(o, member_)) mismatch(o, "a string or a member of an Enum");
         if (PyObject* known = PyDict_GetItemWithError(numbers_.get(), o)) return PyLong_AsLongLong(known);
@@ -36,7 +36,7 @@ class Symbols {
         return next;
     }
 
-    // A new reference.
+    // The value that has a number, a new reference.
     PyObject* value(int64_t number) const {
         PyObject* o = PyList_GetItem(values_.get(), Py_ssize_t(number));
         take_reference(checked(o));

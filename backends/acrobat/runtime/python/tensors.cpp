@@ -60,7 +60,7 @@ Tensor TensorReader::read(const Context& cx, std::vector<Ref>& kept, PyObject* o
     if (!t.data && count) unreadable();
     const bool negated = this->negated(o);
     const float* data = reinterpret_cast<const float*>(static_cast<const char*>(t.data) + t.byte_offset);
-    const bool aligned = reinterpret_cast<uintptr_t>(data) % alignof(float) == 0;  // bytes taken as floats need not be
+    const bool aligned = reinterpret_cast<uintptr_t>(data) % alignof(float) == 0;  // a view of bytes as floats may not be
     if (there && contiguous && aligned && !negated) return cx.address(data);
     if (!host) {  // the device makes the copy
         Ref whole(checked(PyObject_CallMethod(o, "resolve_neg", nullptr)));
@@ -111,7 +111,7 @@ void TensorReader::check_subclass(PyObject* o) const {
 
 namespace {
 
-// What `allocate` is told: how many tensors there are, or how many parts each of them has.
+// The argument `counts` of `allocate`: how many tensors there are or, where extents vary, how many parts each has.
 Ref counts_of(const Outgoing& out) {
     if (!out.lists) return Ref(checked(PyLong_FromSize_t(out.tensors.size())));
     Ref counts(checked(PyList_New(Py_ssize_t(out.lengths.size()))));
@@ -120,7 +120,7 @@ Ref counts_of(const Outgoing& out) {
     return counts;
 }
 
-// Numbers of the host as PyTorch holds them.
+// Writes numbers of the host as PyTorch's tensors have them: bool, float32 or int64.
 void write_numbers(const Outgoing& out, char* to) {
     for (const int64_t bits : out.numbers) {
         const float real = float(std::bit_cast<double>(bits));

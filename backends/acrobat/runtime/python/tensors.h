@@ -8,7 +8,7 @@
 
 namespace acrobat {
 
-// What to say of a tensor that the exchange does not give.
+// The words of messages for a tensor that the exchange functions refuse.
 inline constexpr const char* kUnreadable =
     "one whose memory cannot be read (sparse, quantised, without storage or within a transform of torch.func)";
 
@@ -34,11 +34,11 @@ struct Api {
 };
 }  // namespace dlpack
 
-// What `method`, a method of a class of the C API without arguments, gives for `o`: called straight where that is possible (8 ns in
-// place of 30). Throws PythonError.
+// A method of a Python class, without arguments, that is called for objects. Where it is a C function, it is called directly,
+// in 8 ns instead of 30. Throws PythonError.
 class Asked {
    public:
-    // The class holds the method.
+    // `cls` must outlive this object: it owns the C function.
     void set(PyObject* cls, const char* name) {
         method_ = Ref(checked(PyObject_GetAttrString(cls, name)));
         direct_ = nullptr;
@@ -56,15 +56,15 @@ class Asked {
 
 class TensorReader {
    public:
-    // `cls` is torch.Tensor, `plain` a function that tells of a subclass whether its tensors are ordinary ones; held by the caller.
+    // `cls` is torch.Tensor, `plain` says of a subclass whether its tensors are ordinary ones. The caller keeps both alive.
     void set(PyObject* cls, PyObject* plain);
 
-    // Address of a float32 tensor of exactly this shape that the device reads; one of the host that it does not, or one that is not
-    // contiguous, not aligned or lazily negated is copied. `kept` holds what has to live until the run ends.
+    // The address of a float32 tensor of exactly this shape. The tensor is copied if the device cannot read it in place, or if
+    // it is not contiguous, not aligned or lazily negated. `kept` gets what has to live until the run ends. Throws ReadError.
     Tensor read(const Context& cx, std::vector<Ref>& kept, PyObject* o, const int64_t* shape, int ndim) const;
 
-    // The tensor as the exchange gives it, of an object that may be anything. Throws ReadError for one whose class changes what
-    // operations do.
+    // Sets `t` to what DLPack gives for an object, which need not be a tensor. Throws ReadError for a tensor whose class
+    // changes what operations do.
     enum class Found { tensor, other, unreadable };
     Found tensor(PyObject* o, dlpack::Tensor& t) const {
         if (!PyObject_TypeCheck(o, cls_)) return Found::other;
@@ -73,24 +73,24 @@ class TensorReader {
         return look(o, t) ? Found::tensor : Found::unreadable;
     }
 
-    // The exchange gives the memory as it is; a view such as `z.conj().imag` stands for the negative of what is there.
+    // Whether the values are the negatives of what is in the memory that DLPack gives, as for the view `z.conj().imag`.
     bool negated(PyObject* o) const { return is_negated_(o).get() == Py_True; }
 
-    // The tensor as the exchange gives it; false if that is not possible.
+    // Sets `t` to what DLPack gives for a tensor; false if it gives nothing.
     bool look(PyObject* o, dlpack::Tensor& t) const {
         if (api_->tensor_from_object(o, &t) == 0) return true;
         PyErr_Clear();
         return false;
     }
 
-    // Where the tensor's first element lies, a third of the price of `look`; 0 if it has no memory.
+    // The address of the tensor's first element, in a third of the time of `look`; 0 if it has no memory.
     uint64_t address(PyObject* o) const;
 
     // How often the tensor was changed in place; -1 where that is not counted (tensors of inference mode).
     int64_t version(PyObject* o) const;
 
    private:
-    // A subclass with operations of its own may keep its values elsewhere, or mean something else by them.
+    // Throws ReadError for a tensor of a subclass with operations of its own, whose memory need not have the tensor's values.
     void check_subclass(PyObject* o) const;
 
     PyTypeObject* cls_ = nullptr;
@@ -101,8 +101,8 @@ class TensorReader {
     void* version_closure_ = nullptr;
 };
 
-// Lets `allocate(type index, counts) -> (address, sequence of tensors)` make the Python tensors, and has the values copied in.
-// `counts` is their number, or of tensors whose extents vary the list of how many parts each has.
+// Makes the Python tensors of all results: for each type calls `allocate(type index, counts) -> (address, sequence of tensors)`
+// and copies the values. `counts` is the number of tensors or, where extents vary, the list of how many parts each has.
 void fetch(Device& device, PyObject* allocate, std::vector<Outgoing>& types);
 
 }  // namespace acrobat

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint8_t kInt = 0, kUnsigned = 1, kFloat = 2, kBool = 6;  // codes of DLPack
 
-// Sizes and strides (in elements) of a tensor in the order of `Varying`, in memory that goes with the wave.
+// Sizes and strides (in elements) of a tensor in the order of `Varying`, in memory of the wave.
 struct Layout {
     int64_t *sizes, *strides;
 };
@@ -77,7 +77,7 @@ void copy(const float* from, const int64_t* sizes, const int64_t* strides, int n
     for (int64_t i = 0; i < sizes[0]; ++i) copy(from + i * strides[0], sizes + 1, strides + 1, ndim - 1, to);
 }
 
-// The tensor as one of its own, without what is lazy about it.
+// A contiguous copy of a tensor, in which a lazy negation is carried out.
 PyObject* plain_copy(Session& s, PyObject* o) {
     Ref whole(checked(PyObject_CallMethod(o, "resolve_neg", nullptr)));
     Ref own(checked(PyObject_CallMethod(whole.get(), "clone", nullptr)));
@@ -93,7 +93,7 @@ Rows read_rows(Session& s, PyObject* o, const Varying& v) {
     const bool host = t.device.type == 1, there = s.cx.device->reads(t.device.type, t.device.id);
     if (!host && !there) misfit(v, "", "one on another device");
     Layout layout = layout_of(s, t, v);
-    bool packed = true;  // each part by itself
+    bool packed = true;  // whether each part is contiguous
     for (int64_t i = v.ndim - 1, count = 1; i >= v.lists; --i) {
         packed = packed && (layout.sizes[i] == 1 || layout.strides[i] == count);
         count *= layout.sizes[i];
@@ -104,7 +104,7 @@ Rows read_rows(Session& s, PyObject* o, const Varying& v) {
         return read_rows(s, o, v);
     }
     if (there && packed) return {s.cx.address(data), layout.sizes, layout.strides};
-    if (!host) {  // the device makes the copy, in the order that is wanted
+    if (!host) {  // the device makes the copy, with the dimensions in the order of `Varying`
         Ref order(checked(PyTuple_New(v.ndim)));
         for (int i = 0; i < v.ndim; ++i) PyTuple_SET_ITEM(order.get(), i, checked(PyLong_FromLong(v.order[i])));
         Ref permuted(checked(PyObject_CallMethod(o, "permute", "O", order.get())));

@@ -1,5 +1,5 @@
-// Tensors of which extents vary from instance to instance. The program has such a tensor as a list of its parts (of two varying
-// extents: as a list of lists), and the parts' addresses follow from where the tensor lies: no part is a Python object.
+// Tensors with extents that vary from instance to instance. The program has such a tensor as a list of its parts (with two
+// varying extents, a list of lists). The parts' addresses are computed from the tensor's: no part becomes a Python object.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,7 @@
 
 namespace acrobat {
 
-// What such a tensor must be.
+// The type of such a tensor.
 struct Varying {
     const int64_t* extents;  // in the order of the lists, outermost first, then those of a part; -1 where they vary
     const int32_t* order;    // the tensor's dimensions in that order
@@ -19,7 +19,7 @@ struct Varying {
     const char* wanted;      // its shape, for messages
 };
 
-// One that was read: sizes and strides in the order of `Varying`.
+// A tensor that was read, of tensors (`Rows`) or of `Numbers`; sizes and strides are in the order of `Varying`.
 struct Rows {
     Tensor at;
     const int64_t *sizes, *strides;  // strides in elements
@@ -31,7 +31,7 @@ struct Numbers {
 };
 
 Rows read_rows(Session& s, PyObject* o, const Varying& v);
-// Of ints ('i'), bools ('b') or floats ('f'), which the host reads.
+// A tensor of ints (`kind` 'i'), bools ('b') or floats ('f') that the host reads as numbers.
 Numbers read_numbers(Session& s, PyObject* o, const Varying& v, char kind);
 
 int64_t int_at(const Numbers& n, const char* at);
@@ -58,7 +58,7 @@ T parts_of(Session& s, const Source& from) {
 
 // ---- results
 
-// Notes the parts of a result and how many there are along each extent that varies. Throws InstanceError where they are no tensor.
+// Notes the parts of a result and its extents that vary. Throws InstanceError if lists differ in length and so make no tensor.
 inline void note_extent(Outgoing& out, size_t at, int64_t size) {
     int64_t& known = out.sizes[at];
     if (known >= 0 && known != size) uneven_rows(known, size);

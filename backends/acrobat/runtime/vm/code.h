@@ -1,8 +1,8 @@
-// A model that is interpreted, as tables: values whose types are data, instructions, functions. The interpreter is a register
-// machine over the runtime that compiled models use, so that the two differ in their host code alone (paper: AOT compilation against
-// the Relay VM). Kernels and what records calls of them are compiled as ever.
+// The tables of an interpreted model: types, instructions, functions. The interpreter is a register machine on the runtime that
+// compiled models use too, so that the two differ in their host code only (paper: AOT compilation against the Relay VM).
+// Kernels, and the functions that record calls of units, are compiled in both cases.
 //
-// Every value takes one slot, and descriptors say what it holds.
+// Every value takes one slot; descriptors of types say what the slot contains.
 #pragma once
 
 #include <bit>
@@ -39,12 +39,12 @@ enum class Kind : int32_t {
 
 struct Type {
     Kind kind;
-    bool tensors;        // whether values hold any
-    int32_t first;       // tensor: of its extents; list, set, optional: the item's type; tuple, dict: of its parts; union: of its
-                         // cases; where extents vary: its `Varying`
-    int32_t count;       // how many those are; where extents vary: how many do
+    bool tensors;        // whether values of the type contain tensors
+    int32_t first;       // tensor: its first extent; list, set, optional: the item's type; tuple, dict: its first part; union:
+                         // its first case; where extents vary: its `Varying`
+    int32_t count;       // how many of these there are; where extents vary: how many do
     int32_t index;       // a tensor of any kind: its `Outgoing`; optional: the number of the full case; union: 1 if `id` tells its objects apart
-    const char* wanted;  // union: what to say is expected
+    const char* wanted;  // union: what messages say was expected
 };
 struct Part {
     int32_t type;
@@ -137,24 +137,24 @@ enum class Opcode : uint16_t {
 
 struct Instruction {
     Opcode op;
-    uint16_t tensors;  // of what takes a part out of a value: whether the part holds any
+    uint16_t tensors;  // for an instruction that takes a part out of a value: whether the part holds tensors
     int32_t to, a, b, c, d;
 };
 
 struct Function {
     const char* name;
-    int32_t first;      // its instructions start there
+    int32_t first;      // index of its first instruction
     int32_t registers;
-    int32_t params;     // the first registers
-    int32_t tensors;    // the first params: those that hold tensors
+    int32_t params;     // how many parameters there are, in the first registers
+    int32_t tensors;    // how many parameters hold tensors: the first ones
 };
-// What a forked child runs: a function on registers of the parent, whose result goes to a register of the parent.
+// A forked child: runs a function on copies of registers of the parent; the result goes to the parent's register `to`.
 struct Branch {
     int32_t function;
     int32_t operands, count;
     int32_t to;
 };
-// Records a call of a unit on registers named by `args`.
+// Records a call of a unit; `args` has the numbers of the registers with its operands. Returns the address of the result row.
 using Record = Tensor (*)(Context& cx, int64_t depth, const Register* r, const int32_t* args);
 
 struct Code {
@@ -165,8 +165,8 @@ struct Code {
     const Branch* branches;
     const Record* record;  // of each unit
     Types types;
-    int32_t entry;             // a function
-    int32_t instance, result;  // types
+    int32_t entry;             // the number of a function
+    int32_t instance, result;  // the numbers of their types
 };
 
 }  // namespace acrobat::vm

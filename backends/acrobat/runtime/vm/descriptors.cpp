@@ -138,7 +138,7 @@ Slot read(Session& s, const Types& t, int32_t number, PyObject* o) {
         case Kind::Dict: return read_pairs(s, t, type, o);
         case Kind::Set: return read_items(s, t, type, o);
         case Kind::Nothing: return 0;
-        case Kind::Identity: break;  // is no object of Python
+        case Kind::Identity: break;  // `read_case` numbers objects itself
     }
     __builtin_unreachable();
 }
@@ -185,7 +185,7 @@ void collect(Session& s, std::vector<Outgoing>& out, const Types& t, int32_t num
     }
 }
 
-// A new reference. Throws PythonError.
+// Builds the Python object of a value, a new reference. Throws PythonError.
 PyObject* build(Session& s, std::vector<Outgoing>& out, const Types& t, int32_t number, Slot v) {
     const Type& type = t.types[number];
     switch (type.kind) {

@@ -1,5 +1,5 @@
-// Readers and writers that walk over descriptors of types, where compiled models have a function for each type; what they refuse, they
-// refuse in the same words.
+// Readers and writers of interpreted models. They walk over descriptors of types, where compiled models have a generated
+// function for each type; their error messages are the same.
 #pragma once
 
 #include "../session.h"
@@ -7,7 +7,7 @@
 
 namespace acrobat::vm {
 
-// An instance from Python.
+// Reads a Python object as a value of the type with this number. Throws ReadError.
 Slot read(Session& s, const Types& t, int32_t type, PyObject* o);
 // Notes the tensors of a result, in the order `build` takes them.
 void collect(Session& s, std::vector<Outgoing>& out, const Types& t, int32_t type, Slot v);

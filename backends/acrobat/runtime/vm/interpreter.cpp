@@ -1,7 +1,7 @@
 // Runs the code of a model: one native dispatch per instruction.
 //
-// Call frames come from the pool of coroutine frames, so recursion needs no stack. The code of a fiber (an instance or a forked
-// branch of one) runs until it ends, waits or forks; around it stands one small coroutine, which does the waiting and forking.
+// Call frames come from the pool of coroutine frames, so recursion needs no stack. A fiber is an instance or a forked branch of
+// one. `run` runs its code until it ends, waits or forks; one small coroutine for each fiber does the waiting and forking.
 #include "interpreter.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 struct Frame {
     Frame* caller;
-    const Instruction* at;  // where it goes on
+    const Instruction* at;  // the next instruction
     int32_t to;             // the caller's register for the result
     int32_t calls;          // how many frames are below
     size_t bytes;
@@ -41,7 +41,7 @@ Frame* enter(Session& s, int32_t function, Frame* below) {
 
 enum class Pause { ended, waits, forks, maps };
 
-// What runs until it pauses; then `top` goes on at its `at`, or `result` is there.
+// The state of a fiber that has paused: it goes on in the frame `top`, or it has ended with `result`.
 struct Fiber {
     Frame* top;
     Register result{};
@@ -58,7 +58,7 @@ Slot as_slot(T v) {
     else return Slot(v);
 }
 
-// The lists at `args` item by item, up to the shortest's end.
+// Tuples of the items of the lists in the registers `args`, up to the end of the shortest list.
 Items zip(Arena& arena, const Register* r, const int32_t* args, int32_t count) {
     int64_t size = items(r[args[0]].value).size;
     for (int32_t k = 1; k < count; ++k) size = std::min(size, items(r[args[k]].value).size);
@@ -130,7 +130,7 @@ Pause run(Session& s, Fiber& fiber) {
         NEXT();                       \
     }
     const int32_t* const operands = code.operands;
-    // The depth at which all of the operands are there.
+    // The first depth at which all operands can be used.
     const auto join = [&](const int32_t* args, int32_t count) {
         int64_t depth = 0;
         for (int32_t k = 0; k < count; ++k) depth = std::max(depth, r[args[k]].depth);
@@ -407,7 +407,7 @@ Child item(Join&, Session& s, Frame* frame, Register* list, int64_t index) {
     list->depth = std::max(list->depth, v.depth);
 }
 
-// The frame of a child, which has the parent's registers that it needs as its own first ones.
+// A frame for a forked child. Its first registers are copies of the parent's registers that it uses.
 Frame* fork(Session& s, Frame* parent, const Branch& b) {
     const Code& code = *s.model.code;
     Frame* frame = enter(s, b.function, parent);
@@ -427,7 +427,7 @@ Task<Register> fiber(Session& s, Frame* frame) {
             co_await s.waiting.wait(s.cx, awaited.depth, awaited.value, i.b);
             continue;
         }
-        // Children start on this thread's stack.
+        // Starting a child is a nested call, which needs stack.
         const Instruction& i = f.top->at[-1];
         const Branch* branch = code.branches + i.c;
         s.cx.guard(code.functions[branch->function].name);

@@ -1,4 +1,4 @@
-// The functions of a `Model` that is interpreted. They find its code in the session's model.
+// The functions of an interpreted `Model`, which find the code in the session's model.
 #pragma once
 
 #include "../session.h"

@@ -17,7 +17,7 @@ AVX512_CORES = ("SkylakeX", "Cooperlake", "SapphireRapids")
 AVX2_CORES = ("Haswell", "Zen")
 """OpenBLAS's names of the processors whose kernels use these instructions."""
 NAMES = [(prefix, suffix) for suffix in ("64_", "") for prefix in ("scipy_", "")]
-"""How builds of OpenBLAS decorate their symbols; the suffix says that integers have 64 bits."""
+"""The prefixes and suffixes that builds of OpenBLAS give to names of functions. The suffix `64_` means 64-bit integers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Blas:
     get_threads: int
     set_threads: int
     version: str
-    """As `OpenBLAS 0.3.31`; without a number if the library does not tell."""
+    """A name such as `OpenBLAS 0.3.31`; without the number if the library does not tell it."""
     core: str
     """OpenBLAS's name of the processor whose kernels it chose when it was loaded; empty if it does not tell."""
 

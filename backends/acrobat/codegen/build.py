@@ -30,12 +30,12 @@ from backends.acrobat.core.toolchain import BuildError, compiler, compiler_versi
 RUNTIME = Path(__file__).parent.parent / "runtime"
 FLAGS = ("-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-Wno-unused-function", "-Wno-unused-variable")
 INCLUDES = ("cmath", "tuple", "model.h", "cpu/executor.h", "cuda/plan.h", "vm/interpreter.h")
-"""What generated code may include."""
+"""The headers of the runtime (and of C++) that generated code may include."""
 HEADER, LIBRARY = "model.hpp", "runtime.obj"
-"""Of a build of the runtime: the header that has all of `INCLUDES`, which stands compiled beside it, and the object file."""
+"""Files of a build of the runtime: the header that includes all of `INCLUDES`, with its precompiled form, and the object."""
 COMPLETE = "complete"
 UNUSABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR, errno.EEXIST)
-"""What a cache folder fails with that cannot be written, or (the last two) is no folder."""
+"""Errors of a cache folder that cannot be written or, the last two, of a path that is no folder."""
 
 
 def cached(key: str, make: Callable[[Path], None], folder: Path | None = None) -> Path:

@@ -34,13 +34,13 @@ Opcode = Enum(
     "NeMixed LtMixed LeMixed GtMixed GeMixed Size Get Slice Reverse OrderInt OrderFloat Concat Append Range Fail Zip "
     "Enumerate",
 )
-"""The instructions, as `runtime/vm/code.h` has and explains them, in its order."""
+"""The opcodes in the order of `runtime/vm/code.h`, which explains them."""
 
 ARITHMETIC = frozenset(("add", "sub", "mul", "div", "floordiv", "mod", "neg", "abs", "min", "max", "eq", "ne", "lt", "le"))
-"""Operations that have an instruction for integers (and bools) and one for floats."""
+"""Operations that have one instruction for ints and bools (`AddInt`) and one for floats (`AddFloat`)."""
 SWAPPED = {"gt": "lt", "ge": "le"}
 MIXED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
-"""Comparisons, with what they are when their operands change places: an int with a float has instructions of its own."""
+"""Comparisons, and what they become when their operands are swapped: instructions for mixed operands take the int first."""
 ONE_KIND = {
     "bitand": Opcode.BitAnd,
     "bitor": Opcode.BitOr,

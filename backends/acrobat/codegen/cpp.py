@@ -10,11 +10,11 @@ from backends.acrobat.core.types import DataT, DataType, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.types import SymbolT
 
 MARK = "_"
-"""What every name of the program ends in. No word of C++, no macro of a header and no name of the runtime that generated code
-uses does, so whatever a program calls its things, they are none of those."""
+"""Every name of the program ends in this, and no C++ keyword, no macro of a header and no name of the runtime that generated
+code uses does. So names of the program never collide with those."""
 
 TYPES = "__"
-"""What names of the program's types end in and its other names do not: variables and fields may be called as types are."""
+"""Names of the program's types end in this, other names of it do not: a variable may have the name of a type."""
 
 
 def identifier(name: str) -> str:

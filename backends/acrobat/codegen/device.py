@@ -50,9 +50,9 @@ class Memory(ABC):
     """The device's memory as one executable uses it."""
 
     outputs: str
-    """PyTorch's name of the device that result tensors are made on."""
+    """PyTorch's name of the device on which result tensors are made."""
     base: int
-    """What addresses count from; 0 if the runtime finds it."""
+    """The base pointer that tensor addresses are offsets from; 0 if the runtime finds it."""
     shared: bool
     """Whether several sessions may use the same arrays."""
 

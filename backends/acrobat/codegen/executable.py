@@ -34,7 +34,7 @@ from backends.acrobat.options import Executor
 from backends.acrobat.settings import Settings
 
 EXECUTORS = ("inline", "dataflow", "agenda", "learned")
-"""Where depths come from, in the order of the runtime's `Executor`."""
+"""What decides which operations run together (`Options.executor`), in the order of the runtime's `Executor`."""
 COUNTERS = (
     *("ingest_ms", "construct_ms", "schedule_ms", "kernel_ms", "copy_ms", "fetch_ms"),
     *(
@@ -52,7 +52,7 @@ COUNTERS = (
     ),
 )
 SAMPLE = "; if instances may be so, add one to the sample"
-"""What to do about an instance that does not fit, where the sample says what instances are."""
+"""The end of the message about an instance that does not fit, where the types of instances were read off a sample."""
 
 
 class Executable:
@@ -78,7 +78,7 @@ class Executable:
         self.messages = messages or Messages()
         self._settings = settings
         self.policy: policy.Learned | None = None
-        """What was learned, with `executor="learned"`."""
+        """The learned policy with `executor="learned"`; None before one is learned and with other executors."""
         self._parts = (folder, weights, classes, settings, boundary, messages)
         self._lock = threading.Lock()
         self._caller = 0  # the thread that is in a call, 0 if none is; `_depth` counts its nested calls

@@ -20,11 +20,11 @@ from backends.acrobat.ir import nodes as n
 from backends.acrobat.schedule import nodes as s
 
 Finish = Callable[[s.Give | s.Next | s.NextOf], None]
-"""What to do at the end of a block: return its value, store it, ..."""
+"""A function that prints the end of a block: returns its value, assigns it to a variable, ..."""
 INFIX = {"add": "+", "sub": "-", "mul": "*", "bitand": "&", "bitor": "|", "bitxor": "^"}
 COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 IN_ARENA = frozenset(("list.reverse", "list.order", "list.concat", "list.append", "range", "zip", "enumerate"))
-"""Operations of the runtime that make a list."""
+"""Operations that make a list, whose functions in the runtime take the arena for it first."""
 
 
 class FunctionWriter:

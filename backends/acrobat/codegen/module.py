@@ -33,7 +33,7 @@ def classes_of(program: n.Program) -> list[tuple[str, str]]:
 
 
 PREFIX = "acrobat"
-"""Begins the name of the function of a shared object that gives its model."""
+"""The function of a shared object that returns its model is called `<prefix>_model`; this is the usual prefix."""
 
 
 class ModelSource:
@@ -166,4 +166,4 @@ COMPILED = (
     *(f".{name} = Functions<Program>::{name}" for name in ("read", "forward", "start", "finish", "collect", "build")),
     ".code = nullptr",
 )
-"""Entries of the `Model` of a program that is compiled."""
+"""The last entries of the `Model` (runtime/session.h) of a program that is compiled ahead of time."""

@@ -36,10 +36,10 @@ from backends.acrobat.core.folders import cache_folder
 from backends.acrobat.settings import Settings
 
 ENCODINGS = ("set", "most", "sorted", "urgent", "urgent_sorted")
-"""In the order of the runtime's `Encoding`."""
+"""The encodings of states, in the order of the runtime's `Encoding`."""
 FILE = "policy.json"
 FORMAT = 1
-"""Of the file; part of each policy's key. What learns is part of it too: the build is named by a hash of the sources."""
+"""The format of the file, a part of each policy's key. (By the build's name, the code that learns is a part of the key too.)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +51,19 @@ class Learned:
     table: list[tuple[tuple[int, ...], int]]
     """A state (the phase, then units as the encoding orders them) and the unit that runs in it."""
     batches: int
-    """By this policy."""
+    """The number of batches of the samples by this policy."""
     agenda: int
-    """By DyNet's agenda."""
+    """The number of batches of the samples by DyNet's agenda."""
     lower_bound: int
     trials: int
-    """All that were made."""
+    """How many trials were made, for all encodings together."""
 
 
 def learned(lib: SimpleNamespace, session: int, build: Path, settings: Settings) -> Learned | None:
     """The policy for the graphs that the session has kept, from the cache or newly learned; None if the graphs have no work.
 
     It is kept in the folder `policies` of the cache under a hash of what it depends on: the build, the graphs, the number of
-    trials and the seed. A damaged file is noticed by its hash, as in a build, and made anew.
-    """
+    trials and the seed. A damaged file is noticed by its hash, as in a build, and made anew."""
     graphs: bytes = lib.acrobat_graphs(session)
     if lib.acrobat_lower_bound(session) == 0:
         return None

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 VIEWS = torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)
-"""Where PyTorch makes a slice a view that autograd knows of. What is cut off in other ways is none, but has a dimension."""
+"""The dispatch key that makes slices views for autograd. Excluded for `unbind`; splitting makes none, but keeps a dimension."""
 
 
 class Results:

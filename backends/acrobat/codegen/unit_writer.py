@@ -23,7 +23,7 @@ class UnitWriter(ABC, Generic[C]):
     maker: str
     """The runtime's function that makes the device."""
     includes: tuple[str, ...]
-    """What generated code includes of the runtime for this device."""
+    """The headers of the runtime that generated code includes for this device."""
 
     def __init__(self, emitted: Mapping[Request, Sequence[Variant[C]]]) -> None:
         self.emitted = emitted

@@ -73,7 +73,7 @@ INTERPRETED = (
     ".build = vm::build_result",
     ".code = &kCode",
 )
-"""Entries of the `Model` of a program that is interpreted."""
+"""The last entries of the `Model` (runtime/session.h) of a program that is interpreted."""
 
 
 def thunk(unit: UnitCode) -> str:

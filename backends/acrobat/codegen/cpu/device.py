@@ -21,7 +21,7 @@ from backends.acrobat.settings import Settings
 from backends.acrobat.tuning.tune import Guide, tune
 
 ALIGN = 64
-"""Bytes of a cache line."""
+"""The size of a cache line in bytes, to which arrays are aligned."""
 
 
 class Cpu(Device):

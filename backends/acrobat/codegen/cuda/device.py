@@ -32,9 +32,10 @@ from backends.acrobat.tuning.cuda import tune
 from backends.acrobat.tuning.tune import Guide
 
 TEXT, IMAGE, USAGE = "kernels.cu", "kernels.cubin", "usage.json"
-"""Files of a build: the CUDA C++ of all its kernels, and what was made of it for one architecture."""
+"""Files: the CUDA C++ of all kernels of a build, what it was compiled to for one architecture, and what kernels use
+(`Usage`)."""
 ORDINAL = 0
-"""The device that is used, of those that the driver shows (`CUDA_VISIBLE_DEVICES` chooses)."""
+"""The number of the device that is used, among those that the driver shows (`CUDA_VISIBLE_DEVICES` selects them)."""
 
 
 class Cuda(Device):
@@ -198,4 +199,4 @@ class CudaArrays:
 
 
 ALIGN = 256
-"""Bytes at whose multiples arrays begin, as those of the driver's own allocations do."""
+"""The alignment of arrays in bytes, which is that of the driver's own allocations."""

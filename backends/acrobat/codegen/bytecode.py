@@ -416,7 +416,7 @@ class _BodyPrinter:
             self.emit(Opcode.ToInt if floats else Opcode.Move, to, self.atom(args[0]))
         elif op == "float":
             self.emit(Opcode.Move, to, self.as_float(args[0]))
-        elif op == "phase":  # the marker itself does nothing: what uses it stands in a later phase
+        elif op == "phase":  # a marker: the value stays the same, and its uses are in a later phase
             self.emit(Opcode.Move, to, self.atom(args[0]))
         elif op == "fail":
             kinds = [1 if a.type == FLOAT else 2 if a.type == BOOL else 0 for a in args]
@@ -432,7 +432,7 @@ class _BodyPrinter:
     # ---- loops
 
     def element(self, item: n.Var, source: int) -> tuple[int, int]:
-        """Begins a loop over a list: the index of its `Next`, which has to land after the loop, and the counter's register."""
+        """Begins a loop over a list: the index of the `Next`, a jump that lands after the loop, and the counter's register."""
         index = self.fresh()
         self.emit(Opcode.Const, index, self.code.constant(-1))
         return self.emit(Opcode.Next, self.place(item), source, index, tensors=self.holds(item.type)), index
@@ -515,5 +515,6 @@ class _BodyPrinter:
 
 
 def describe(name: str, what: str, span: Span = NOWHERE) -> str:
+    """The comment of an instruction: the variable that it computes, the IR node, and the line of the source."""
     where = f", {PurePath(span.file).name}:{span.line}" if span.line else ""
     return f"{name}: {what}{where}" if name else f"{what}{where}"

@@ -116,7 +116,7 @@ class Device(ABC):
 
 
 def by_symbol(variants: Sequence[Variant]) -> dict[str, Emitted]:
-    """Kernels by their C names. Raises RuntimeError if two kernels that differ have one name: the linker would use one
+    """Kernels by their C names. Raises RuntimeError if two that differ have one name: the linker would use one of them
     twice."""
     kernels: dict[str, Emitted] = {}
     for v in variants:

@@ -72,8 +72,7 @@ class Executable:
         `module.classes_of`; `boundary` and `messages` are the program's. Only settings that say how a build is run are read;
         their `executor` must not be `auto`. The weights that `sibling` has in memory are shared if the device allows it.
 
-        Raises RuntimeError if the system has not as many threads, BuildError if the kernels call a library and there is none.
-        """
+        Raises RuntimeError if the system has not as many threads, BuildError if kernels call a library and there is none."""
         self.boundary = boundary
         self.messages = messages or Messages()
         self._settings = settings
@@ -233,8 +232,7 @@ class Executable:
         """Learns a policy from these mini-batches (see `policy.py`), uses it from here on and returns the results of each
         mini-batch. They themselves run by the agenda. If they have no tensor work, no policy is learned.
 
-        Raises ValueError with any other executor than `learned`, and what a call raises.
-        """
+        Raises ValueError with any other executor than `learned`, and what a call raises."""
         with self._taken() as mine:
             results = mine._learn(minibatches)
             self.policy = mine.policy
@@ -256,8 +254,7 @@ class Executable:
         goes below: for each unit the most calls of it on one path of dependences, added up over the units (Chen et al., ICML
         2023). Each phase, each wave and the work between two waits has a bound of its own; these are added up too.
 
-        Raises ValueError with `executor="inline"`, which does not track dependences.
-        """
+        Raises ValueError with `executor="inline"`, which does not track dependences."""
         if self._settings.options.executor == "inline":
             raise ValueError("executor=inline does not note what depends on what: compile with another executor")
         with self._taken() as mine, mine._kept_graphs() as session:
@@ -297,8 +294,7 @@ class Executable:
         modes. Results of earlier calls do not change.
 
         Raises ModuleChanged, which says what differs, for a module that needs a compilation of its own; RuntimeError during a
-        call, and for an executable that was made from a program instead of a module.
-        """
+        call, and for an executable that was made from a program instead of a module."""
         self._open()
         if any(e._session is not None and e._lib.acrobat_running(e._session) for e in (self, *self._siblings)):
             raise RuntimeError("this executable is running: load weights after the call")

@@ -312,7 +312,7 @@ class FunctionWriter:
                 return f"(!{c[0]})"
             case "bool":
                 return f"({c[0]} != 0)"
-            case "phase":  # the marker itself does nothing: what uses it stands in a later phase
+            case "phase":  # a marker: the value stays the same, and its uses are in a later phase
                 return c[0]
             case "list.len":
                 return f"{c[0]}.size"

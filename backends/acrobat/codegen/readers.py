@@ -14,8 +14,7 @@ from backends.acrobat.frontend.types import SymbolT
 class Readers:
     """`read(type, o)` returns the C++ expression that reads the Python object `o`; `text` then has all functions that it calls.
 
-    `classes` lists the (type name, case) pairs in the order of `Session::classes`. Types are Python-side types (`outside.py`).
-    """
+    `classes` lists the (type name, case) pairs in the order of `Session::classes`. Types are Python-side (`outside.py`)."""
 
     def __init__(self, types: Types, outside: Outside, classes: list[tuple[str, str]]) -> None:
         self.types = types

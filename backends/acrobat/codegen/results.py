@@ -26,8 +26,7 @@ class Results:
         many there are or, where extents vary, a list of how many parts each has.
 
         They are slices of one buffer, the cheapest way to make tensors (250 to 280 ns each; 370 ns as views that autograd knows
-        of). Unlike views, each has its own version counter: writing to one does not count as a change of the others.
-        """
+        of). Unlike views, each has its own version counter: writing to one does not count as a change of the others."""
         shape, dtype, device, _, _ = self._types[index]
         if isinstance(counts, list):
             buffer = torch.empty((sum(counts), *shape), dtype=dtype, device=device)

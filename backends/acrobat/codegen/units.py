@@ -62,6 +62,7 @@ class UnitCode:
         return [p for p in self.unit.params if p.mode is Mode.LIST]
 
     def group_of(self, param: str) -> str:
+        """The list group of a list param; a param without a group is a group by itself."""
         groups = dict(self.unit.groups) if isinstance(self.unit, Block) else {}
         return groups.get(param, param)
 
@@ -94,6 +95,7 @@ class Units:
         return len(self.by_key)
 
     def of(self, launch: Launch) -> UnitCode:
+        """The unit that a launch calls, which is entered if it is new."""
         unit = launch.unit
         shared = {p.name: a for p, a in zip(unit.params, launch.args, strict=True) if p.mode is Mode.SHARED}
         assert all(isinstance(w, Weight) for w in shared.values()), unit.name
@@ -149,8 +151,7 @@ def merged(block: Block, calls: Sequence[KernelCall]) -> list[KernelCall]:
     for each step; the result is in an order in which each call follows those that it depends on.
 
     The level of a call is the length of the longest chain of calls that it depends on, so calls of one level are independent.
-    Those with the same kernel and weights, and without lists, become one call that reads its operands through tables.
-    """
+    Those with the same kernel and weights, and without lists, become one call that reads its operands through tables."""
     levels: list[int] = []
     for step in block.steps:
         levels.append(max((levels[arg.step] + 1 for arg in step.args if isinstance(arg, StepResult)), default=0))

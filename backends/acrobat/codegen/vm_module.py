@@ -87,6 +87,7 @@ def thunk(unit: UnitCode) -> str:
 
 
 def program_tables(code: Bytecode) -> list[str]:
+    """The C++ tables of instructions, their operands, constants, functions and forked children (`vm::Branch`)."""
     instructions, functions, first = [], [], 0
     for i, f in enumerate(code.functions):
         where = f", {PurePath(f.span.file).name}:{f.span.line}" if f.span.line else ""

@@ -34,7 +34,7 @@ class Context : public Arenas, public RunLimits {
    public:
     explicit Context(const Settings& settings);
 
-    Device* device = nullptr;         // runs what is recorded; held by the session
+    Device* device = nullptr;         // runs recorded work; owned by the session
     std::vector<Stage> stages;        // one for each program phase
     Stage* stage = nullptr;           // the phase that is being recorded
     int64_t instance = 0;             // the number of the instance that is being read or run, for messages

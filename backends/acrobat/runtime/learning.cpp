@@ -96,7 +96,7 @@ class Lesson {
    private:
     const Graph& graph_;
     std::vector<char> present_;
-    // By unit u and operation: how many of its operands are unrun operations of u, or depend on such. `now_`: in this trial.
+    // By unit u and operation: how many operands are, or depend on, operations of u that have not run. `now_`: in this trial.
     std::vector<std::vector<int32_t>> before_, now_;
     std::vector<int64_t> free_, now_free_;
     std::vector<int32_t> spread_;

@@ -1,4 +1,4 @@
-// Learns a batching policy from graphs that have been recorded, by tabular Q-learning (ED-Batch; Chen et al., ICML 2023, section 2).
+// Learns a batching policy from recorded graphs, by tabular Q-learning (ED-Batch; Chen et al., ICML 2023, section 2).
 #pragma once
 
 #include <cstdint>

@@ -103,7 +103,7 @@ class Wave {
         const auto began = Clock::now();
         execute(s_.model.phases - 1);
         counters.construct_ms += milliseconds(Clock::now() - began);
-        counters.construct_ms -= counters.blocked_ms + counters.schedule_ms - others;  // which it contains so far
+        counters.construct_ms -= counters.blocked_ms + counters.schedule_ms - others;  // the times above contain these
         return end;
     }
 

@@ -69,7 +69,7 @@ const T& get(const List<T>& list, int64_t index) {
     return list.data[at];
 }
 
-// xs[start:stop:step] with Python's rules for negative and overlong bounds (step 1).
+// list[start:stop], with Python's rules for negative bounds and bounds beyond the end.
 template <class T>
 List<T> slice(const List<T>& list, int64_t start, int64_t stop) {
     const auto clamp = [&](int64_t i) {

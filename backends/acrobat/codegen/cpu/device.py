@@ -69,6 +69,8 @@ class Cpu(Device):
 
 
 class HostMemory(Memory):
+    """Memory of this process. Tensor addresses count from `base`, which lies in a small allocation made for that."""
+
     outputs = "cpu"
     shared = True
 

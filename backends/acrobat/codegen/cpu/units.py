@@ -112,8 +112,8 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
         return [*lines, "}"]
 
     def _operands(self, code: UnitCode, call: KernelCall, part: CallPart, lines: list[str]) -> list[str | Param]:
-        """Arguments for the operands of one part; a shared one stays a `Param`, as its packing is the variant's. Adds to
-        `lines`."""
+        """The kernel's arguments for the operands of one part; statements that they need are added to `lines`. A shared operand
+        stays a `Param`: its argument depends on the packing, which the variant decides."""
         lists = {p.name: i for i, p in enumerate(code.lists)}
         group = code.groups.index(call.over) if call.over else -1
         k = part.step

@@ -32,7 +32,7 @@ from backends.acrobat.tuning.cuda import tune
 from backends.acrobat.tuning.tune import Guide
 
 TEXT, IMAGE, USAGE = "kernels.cu", "kernels.cubin", "usage.json"
-"""Files: the CUDA C++ of all kernels of a build, what it was compiled to for one architecture, and what kernels use
+"""Files: the CUDA C++ of a build's kernels, the code compiled from it for one architecture, and the resources it uses
 (`Usage`)."""
 ORDINAL = 0
 """The number of the device that is used, among those that the driver shows (`CUDA_VISIBLE_DEVICES` selects them)."""
@@ -136,6 +136,8 @@ def check_versions(driver: tuple[int, int], compiler: tuple[int, int]) -> None:
 
 
 class CudaMemory(Memory):
+    """Memory of a CUDA device, or of this process for an emulated one."""
+
     base = 0
     shared = False
 

@@ -194,14 +194,13 @@ class _Unit:
 
 
 def count_of(call: KernelCall, n: str) -> str:
-    """C++ for the number of rows of a call's tables: `rows` wherever that is the unit's, so that equal tables have equal
-    texts."""
+    """The C++ expression for the number of rows of a call's tables. It is `rows` wherever that is the unit's number of rows, so
+    that `_table` recognises equal tables by their text."""
     return n if call.over or len(call.parts) > 1 else "rows"
 
 
 def chains(code: UnitCode) -> list[int]:
-    """For each call of the unit, the length of the longest chain of calls that it depends on. No call depends on a later
-    one."""
+    """For each call of the unit the length of the longest chain of calls that it depends on, all of which come before it."""
     of_step: dict[int, int] = {}
     out = []
     for call in code.calls:

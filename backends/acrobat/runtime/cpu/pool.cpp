@@ -76,7 +76,7 @@ void Pool::take(int thread, uint64_t generation) {
         if (ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel)) {
             try {
                 (*task_)(int(ticket & 0xffff), thread);
-            } catch (...) {  // is thrown by `run` after all threads have ended the launch, which use its data
+            } catch (...) {  // `run` throws it when all threads have ended the launch, whose data they use
                 std::lock_guard lock(mutex_);
                 if (!error_) error_ = std::current_exception();
             }

@@ -7,8 +7,8 @@ namespace acrobat {
 
 class Symbols {
    public:
-    // `values` are those that the source names, a list by number; `member` is the class Enum, held by the caller. Throws
-    // PythonError.
+    // `values` is the list of the strings and Enum members in the source, by number; `member` is the class Enum, which the
+    // caller keeps alive. Throws PythonError.
     void set(PyObject* values, PyObject* member) {
         member_ = reinterpret_cast<PyTypeObject*>(member);
         values_ = Ref(checked(PySequence_List(values)));

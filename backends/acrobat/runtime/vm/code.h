@@ -43,7 +43,7 @@ struct Type {
     int32_t first;       // tensor: its first extent; list, set, optional: the item's type; tuple, dict: its first part; union:
                          // its first case; where extents vary: its `Varying`
     int32_t count;       // how many of these there are; where extents vary: how many do
-    int32_t index;       // a tensor of any kind: its `Outgoing`; optional: the number of the full case; union: 1 if `id` tells its objects apart
+    int32_t index;       // tensors: their `Outgoing`; optional: the full case's number; union: 1 if `id` tells objects apart
     const char* wanted;  // union: what messages say was expected
 };
 struct Part {

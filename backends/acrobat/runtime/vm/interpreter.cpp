@@ -1,4 +1,4 @@
-// Runs the code of a model: one native dispatch per instruction.
+// The interpreter: runs the bytecode of a model, with one computed jump for each instruction.
 //
 // Call frames come from the pool of coroutine frames, so recursion needs no stack. A fiber is an instance or a forked branch of
 // one. `run` runs its code until it ends, waits or forks; one small coroutine for each fiber does the waiting and forking.

@@ -15,11 +15,12 @@ NUMBERS = frozenset(
 """The counters of the contract that are numbers; a backend may have others, of any kind."""
 
 
-def of_turn(counters: Sequence[Mapping[str, Any]], minibatches: Sequence[int]) -> dict[str, Any]:
-    """Merge the counters of the runs of a turn, of which run `i` had mini-batch `minibatches[i]`. Times (`..._ms`) are computed
-    as latencies are, the median of each mini-batch averaged over the mini-batches; other counters as in `merge`."""
-    merged = merge(counters)
-    apart = [merge([c for c, m in zip(counters, minibatches, strict=True) if m == each]) for each in dict.fromkeys(minibatches)]
+def over_minibatches(counters: Sequence[tuple[int, Mapping[str, Any]]]) -> dict[str, Any]:
+    """Counters of many runs, each with the number of its mini-batch, as one. Times are combined in the way latencies are, as
+    the mean over the mini-batches of each one's median, so that they can be subtracted from the latency; of other numbers the
+    median is taken, of anything else the last."""
+    merged = merge([each for _, each in counters])
+    apart = [merge([c for m, c in counters if m == minibatch]) for minibatch in dict.fromkeys(m for m, _ in counters)]
     for key in merged:
         values = [each[key] for each in apart if key in each]
         if key.endswith("_ms") and all(isinstance(value, int | float) for value in values):

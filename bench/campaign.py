@@ -127,10 +127,13 @@ class Campaign:
         """Append the row to the store. If that fails, the campaign goes on: the next row may fit, and the table shows all."""
         try:
             store.append(row)
-            store.describe_machine(machine.hardware(), *machine.environment())
         except (OSError, ValueError, TypeError) as error:
             self.unkept += 1
             print(f"the row of {record.title(cell)} ({row['status']}) is not in {store.path}: {error}", file=sys.stderr)
+        try:
+            store.describe_machine(machine.hardware(), *machine.environment())
+        except (OSError, ValueError, TypeError) as error:
+            print(f"{store.path.with_name('machine.json')} does not describe this machine: {error}", file=sys.stderr)
 
     def exit(self) -> Exit:
         code = exit_code((row.record["status"] for row in self.rows), self.cut)

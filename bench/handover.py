@@ -98,14 +98,20 @@ class Reader:
             self.descriptor = -1
 
     def _array(self, place: Sequence[Any], what: str, wanted: int) -> np.ndarray:
-        dtype, size, start = np.dtype(str(place[0])), int(place[1]), int(place[2])
+        size, start = int(place[1]), int(place[2])
+        try:
+            dtype = np.dtype(str(place[0]))
+        except TypeError:
+            raise Wrong(f"outputs are {place[0]} where {what} are asked for") from None
         if size != wanted:
             raise Wrong(f"outputs are of the wrong kind (integer for float, or the reverse): {size} {what}, not {wanted}")
         if dtype.kind not in ("f" if what == "floats" else "iub"):
             raise Wrong(f"outputs are {dtype.name} where {what} are asked for")
-        found = np.empty(size, dtype)
-        if size and os.preadv(self.descriptor, [found.data.cast("B")], start) != found.nbytes:
+        if start + size * dtype.itemsize > os.fstat(self.descriptor).st_size:
             raise Wrong("outputs were not handed over whole")
+        found = np.empty(size, dtype)
+        if size:
+            os.preadv(self.descriptor, [found.data.cast("B")], start)
         return found
 
 

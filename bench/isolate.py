@@ -34,6 +34,7 @@ ANSWERS = "BENCH_CACHE"  # not passed on, so that a backend does not learn where
 TOKEN = "BENCH_CHILD"  # the variable in the environment of a child and its descendants by which they are found
 
 
+SIGNALS = {number.value: number.name for number in signal.Signals}  # without most of the real-time ones
 OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)  # sent by people and by other programs
 
 
@@ -251,7 +252,7 @@ class Child:
         last = _last_line(self.log)
         if code >= 0:
             return Ended(Status.FAILED, f"the process ended with code {code}" + (f": {last}" if last else ""))
-        name = signal.Signals(-code).name
+        name = SIGNALS.get(-code, f"signal {-code}")
         why = f"the process was ended by {name}" + (f": {last}" if last else "")
         starved = self._peak > self.memory_bytes / 2 or _kills_for_memory() > self._kills_before
         if (-code == signal.SIGKILL and starved) or (-code == signal.SIGABRT and OUT_OF_MEMORY.search(_tail(self.log))):
@@ -322,9 +323,13 @@ def _kill(pid: int) -> None:
 
 
 def _tail(log: Path, size: int = 8192) -> str:
-    with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - size))
-        return file.read().decode(errors="replace")
+    """The end of a log; empty where the backend has removed it."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - size))
+            return file.read().decode(errors="replace")
+    except FileNotFoundError:
+        return ""
 
 
 def _last_line(log: Path) -> str:

@@ -170,7 +170,7 @@ def _read(path: Path) -> str | None:
 def _output(command: list[str]) -> str:
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=20, check=False).stdout.strip()
-    except OSError:
+    except (OSError, subprocess.TimeoutExpired):
         return ""
 
 

@@ -41,7 +41,7 @@ class Running(Prepared):
     """A cell that is being timed."""
 
     idle_since: float = 0.0  # when its last turn ended, by the clock of `monotonic`
-    counters: list[dict[str, Any]] = field(default_factory=list)
+    counters: list[tuple[int, dict[str, Any]]] = field(default_factory=list)  # of a mini-batch in a turn
     joules: float | None = None  # the energy used in all turns
     instances: int = 0  # how many were run in the turns whose energy is known
     warm: bool = False  # whether it is ready for the rounds
@@ -158,10 +158,11 @@ class Group:
         rule = turns.StopRule(self.measure, len(self.live))
         started = monotonic()
         self.monitor.start(self._children())
+        most = max((running.minibatches for running in self.live), default=0)
         number = 0
         stop = None
         while self.live and stop is None:
-            order = turns.order(self.cells[0].seed, number, max(running.minibatches for running in self.live))
+            order = turns.order(self.cells[0].seed, number, most)
             for running in shuffle.sample(self.live, len(self.live)):
                 try:
                     self._turn(running, number, order)
@@ -210,7 +211,7 @@ class Group:
         self.monitor.round(running.cell.id, self._children())
         turns.keep(running.row, number, ran, turn.first, reply)
         running.pass_s = sum(reply["samples_s"][-turn.runs :]) / turn.runs * running.minibatches
-        running.counters.append(reply["counters"])
+        running.counters += zip(dict.fromkeys(ran), reply["counters"], strict=True)
         running.verifier.check(reply["outputs"], "as timed")
 
     def _close(self, running: Running) -> Ended:
@@ -300,7 +301,7 @@ class Group:
         running.child.kill()
         row = running.row
         row["status"], row["why"], row["again"] = ended.status, ended.why, ended.again
-        counters = breakdown.merge(running.counters)
+        counters = breakdown.over_minibatches(running.counters)
         if row["memory"] and isinstance(counters.get("arena_bytes"), int | float):
             row["memory"]["arena_bytes"] = int(counters["arena_bytes"])
         row["breakdown"], row["counters"] = breakdown.split(counters)

@@ -47,8 +47,32 @@ def text(value: Any) -> bool:
     return isinstance(value, str)
 
 
+def described(value: Any) -> bool:
+    """A description of outputs as `handover.Writer` makes it."""
+    return (
+        isinstance(value, dict)
+        and set(DESCRIPTION) <= set(value)
+        and all(check(value[key]) for key, check in DESCRIPTION.items())
+    )
+
+
+def _array(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 3 and text(value[0]) and count(value[1]) and count(value[2])
+
+
+DESCRIPTION: Mapping[str, Check] = {
+    "minibatch": count,
+    "digest": text,
+    "structure": text,
+    "types": list_of(text),
+    "lengths": lambda value: value is None or list_of(count)(value),
+    "floats": _array,
+    "integers": _array,
+}
+
+
 SCHEMAS: Mapping[str, Mapping[str, Check]] = {
-    "load": {"load_s": seconds},
+    "load": {"load_s": seconds, "emulated": lambda value: isinstance(value, bool)},
     "open": {
         "compile_s": seconds,
         "place_s": seconds,
@@ -60,14 +84,14 @@ SCHEMAS: Mapping[str, Mapping[str, Check]] = {
         "identity": lambda value: value is None or text(value),
     },
     "probe": {"run_s": seconds},
-    "check": {"pass_s": seconds, "outputs": list_of(mapping_of(anything))},
+    "check": {"pass_s": seconds, "outputs": list_of(described)},
     "turn": {
         "samples_s": list_of(seconds),
         "sample_pass": list_of(count),
         "settled_s": seconds,
-        "counters": mapping_of(anything),
+        "counters": list_of(mapping_of(anything)),
         "cpu_s": number,
-        "outputs": list_of(mapping_of(anything)),
+        "outputs": list_of(described),
     },
     "close": {
         "fetches": list_of(lambda each: isinstance(each, list) and len(each) == 4 and all(number(n) for n in each[:3])),
@@ -77,7 +101,7 @@ SCHEMAS: Mapping[str, Mapping[str, Check]] = {
     },
     "draw": {},
     "replay": {"times": list_of(lambda each: isinstance(each, list) and len(each) == 2 and all(count(n) for n in each))},
-    "show": {"outputs": list_of(mapping_of(anything))},
+    "show": {"outputs": list_of(described)},
     "oracle": {"size": count},
     "elapsed": {"told_s": seconds},
     "survey": {"reasons": mapping_of(lambda value: value is None or text(value))},
@@ -104,6 +128,6 @@ def parse(line: bytes, do: str) -> dict[str, Any]:
             raise Unreadable(f"it has no '{key}'")
         if not check(reply[key]):
             raise Unreadable(f"'{key}' cannot be {str(reply[key])[:60]}")
-    if len(reply.get("samples_s", ())) != len(reply.get("sample_pass", ())):
+    if do == "turn" and len(reply["samples_s"]) != len(reply["sample_pass"]):
         raise Unreadable(f"{len(reply['samples_s'])} samples of {len(reply['sample_pass'])} passes")
     return reply

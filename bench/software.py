@@ -20,13 +20,17 @@ from bench.cell import Cell
 from bench.targets import resolve
 
 MEASURING = (
+    "breakdown",
     "clock",
     "contract",
+    "elapsed",
     "environment",
+    "fresh",
     "handover",
     "isolate",
     "judge",
     "measure",
+    "placing",
     "prepare",
     "template",
     "turns",

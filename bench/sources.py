@@ -28,7 +28,7 @@ LONGEST = 8192  # how many hashes are kept, the newest ones
 WORDS = re.compile(
     r"""(?P<comment>//(?:\\\n|[^\n])*|/\*.*?\*/)            # to the end of the line, which may be continued, or to the mark
       | R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"         # a raw string: nothing in it begins a comment
-      | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*'""",
+      | "(?:\\.|[^"\\\n])*" | (?<![0-9A-Fa-f])'(?:\\.|[^'\\\n])*'""",
     re.DOTALL | re.VERBOSE,
 )
 

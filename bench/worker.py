@@ -130,7 +130,7 @@ class Session:
             "samples_s": [s.run_ns / 1e9 for s in samples],
             "sample_pass": passes,
             "settled_s": settled_s,
-            "counters": breakdown.of_turn([s.counters for s in counted], [s.minibatch for s in counted]),
+            "counters": [breakdown.merge([s.counters for s in counted if s.minibatch == i]) for i in dict.fromkeys(order)],
             "cpu_s": after.user + after.system - before.user - before.system,
         }
         reply["outputs"] = self.writer.write([(s.minibatch, s.outputs) for s in samples])

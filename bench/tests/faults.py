@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -44,6 +45,21 @@ class Garbage(Writes):
 
 class Binary(Writes):
     text = b"\xff\xfe\x00\n"
+
+
+class RealTimeSignal(Applied):
+    """Dies of a signal that Python has no name for."""
+
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        os.kill(os.getpid(), 40)
+        return super().run(minibatch)
+
+
+class RemovesLog(Applied):
+    def run(self, minibatch: Sequence[Vector]) -> Outputs:
+        os.remove(os.readlink("/proc/self/fd/1"))
+        os.kill(os.getpid(), signal.SIGSEGV)
+        return super().run(minibatch)
 
 
 class Forged(Writes):

@@ -35,6 +35,8 @@ def faulty(how: str) -> Cell:
         ("NaNTime", Status.FAILED, "'compile_s' cannot be None"),
         ("Endless", Status.FAILED, "it is longer than 64 MiB"),
         ("ForkSurvives", Status.FAILED, "the process ended with code 7"),
+        ("RealTimeSignal", Status.FAILED, "the process was ended by signal 40"),
+        ("RemovesLog", Status.FAILED, "the process was ended by SIGSEGV"),
         ("UnsupportedLate", Status.FAILED, "Unsupported: trees after all"),
         ("AllocatesNames", Status.FAILED, "ValueError: cannot allocate a name"),
     ],
@@ -87,7 +89,7 @@ def test_every_reply_is_checked() -> None:
         "samples_s": [0.1, 0.2],
         "sample_pass": [0, 1],
         "settled_s": 0,
-        "counters": {"x": None},
+        "counters": [{"x": None}],
         "cpu_s": 0.1,
         "outputs": [],
     }
@@ -99,7 +101,9 @@ def test_every_reply_is_checked() -> None:
         ("samples_s", [0.1, -1]),
         ("samples_s", [True, 1]),
         ("sample_pass", [0.5, 1]),
-        ("counters", []),
+        ("counters", {}),
+        ("counters", [1]),
+        ("outputs", [{"minibatch": 0}]),
         ("cpu_s", None),
     ):
         with pytest.raises(replies.Unreadable, match=f"'{key}' cannot be"):
@@ -108,5 +112,8 @@ def test_every_reply_is_checked() -> None:
         replies.parse(json.dumps({**turn, "sample_pass": [0]}).encode(), "turn")
     wrong = {**turn, "status": "wrong", "why": "off"}
     assert replies.parse(json.dumps(wrong).encode(), "turn") == wrong
+    with pytest.raises(replies.Unreadable, match="emulated"):
+        replies.parse(b'{"load_s": 1}', "load")
+    assert replies.parse(b'{"run_s": 1, "sample_pass": [1]}', "probe")["run_s"] == 1
     with pytest.raises(replies.Unreadable, match="no verdict"):
         replies.parse(b'{"status": "ok", "why": "fine"}', "turn")

@@ -32,6 +32,8 @@ def test_comments_of_cpp_do_not_count_and_texts_do() -> None:
     other = 'int f() {   return g("// no comment", \'"\'); }  \nint h;'
     assert sources.compiled(one, ".h") == sources.compiled(other, ".h")
     assert sources.compiled(one, ".h") != sources.compiled(one.replace("no comment", "a comment"), ".h")
+    separated = "long n = 1'000'000; // it's many\nint m;"
+    assert sources.compiled(separated, ".h") == sources.compiled("long n = 1'000'000;  \nint m;", ".h")
     raw = 'auto s = R"x(/* kept " )" // )x"; // gone'
     assert sources.compiled(raw, ".cpp").strip() == 'auto s = R"x(/* kept " )" // )x";'
 

@@ -28,6 +28,19 @@ def noisy(seconds: float, n: int, seed: int, sigma: float = 0.05) -> np.ndarray:
     return seconds * np.exp(np.random.default_rng(seed).normal(0, sigma, n))
 
 
+def test_rounds_without_a_common_mini_batch_are_left_out_of_a_ratio() -> None:
+    """Two slow cells, the second of which has fewer mini-batches, need not run the same ones in a round."""
+    nan = float("nan")
+    numbers = np.arange(6)
+    of_a = np.array([[1.0, nan, 1.0], [nan, 1.0, nan]] * 3)
+    of_b = np.array([[2.0, nan], [2.0, nan]] * 3)
+    a = stats.Rounds(numbers, np.arange(3), of_a, np.ones(6), numbers % 2, np.ones(3), 9)
+    b = stats.Rounds(numbers, np.arange(2), of_b, np.ones(6), 0 * numbers, np.ones(2), 6)
+    found = stats.ratio(b, a)
+    assert found is not None and found.value == pytest.approx(2.0)
+    assert not found.has_interval, "only three rounds have a common mini-batch"
+
+
 def test_a_round_is_the_median_of_its_steady_passes() -> None:
     turn = [
         (0, p, m, seconds)

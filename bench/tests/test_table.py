@@ -177,7 +177,11 @@ def test_phases_and_the_rest_make_up_the_latency() -> None:
 
 def test_times_of_a_turn_are_averaged_over_mini_batches_as_latencies_are() -> None:
     counters = [{"kernel_ms": t, "batches": b} for t, b in ((1.0, 4), (9.0, 8), (1.0, 4), (9.0, 8), (1.0, 4), (11.0, 8))]
-    assert breakdown.of_turn(counters, [0, 1] * 3) == {"kernel_ms": 5.0, "batches": 6.0}
+    runs = list(zip([0, 1] * 3, counters, strict=True))
+    assert breakdown.over_minibatches(runs) == {"kernel_ms": 5.0, "batches": 6.0}
+    assert breakdown.over_minibatches(runs[:-1])["kernel_ms"] == 5.0, (
+        "a mini-batch counts as much as another that ran more often"
+    )
 
 
 @pytest.mark.parametrize(

@@ -110,6 +110,11 @@ class ProgramBuilder(Functions):
                 break
         else:
             self._unsettled(span, results)
+        fields = {f"`{c.__name__}.{x}`": t for (c, x), t in self._reached(instance).items()}
+        for name, t in {"the instance": instance, **fields}.items():
+            if self._has_set(t):
+                advice = "give a list there, and make the set in the model: `set(xs)`"
+                self.problem(Problem(span, f"an instance has no sets, but {name} is one or has one in it", advice))
         if self.problems:
             for cls, name in self._reached(instance):
                 held = self.datatypes.fields.get((cls, name))  # None if its annotation is wrong
@@ -193,9 +198,9 @@ class ProgramBuilder(Functions):
                         pending += [self.datatypes.fields[c, x] for c in classes for x in self.datatypes.field_names(c)]
         return out
 
-    def _reached(self, instance: Any) -> list[tuple[type, str]]:
-        """The fields, as (class, name), of all classes whose objects may be in an instance."""
-        out: dict[tuple[type, str], None] = {}
+    def _reached(self, instance: Any) -> dict[tuple[type, str], Any]:
+        """The fields, as (class, name), of all classes whose objects may be in an instance, and their types as far as known."""
+        out: dict[tuple[type, str], Any] = {}
         pending = [instance]
         while pending:
             match pending.pop():
@@ -208,9 +213,21 @@ class ProgramBuilder(Functions):
                 case DataT(name):
                     for c in self.datatypes.cases[name]:
                         new = [(c, x) for x in self.datatypes.field_names(c) if (c, x) not in out]
-                        out |= dict.fromkeys(new)
-                        pending += [self.datatypes.fields.get(field, UNKNOWN) for field in new]
-        return list(out)
+                        types = [self.datatypes.fields.get(field, UNKNOWN) for field in new]
+                        out |= zip(new, types, strict=True)
+                        pending += types
+        return out
+
+    def _has_set(self, t: Any) -> bool:
+        """Whether a value of a type is a set, or has one in it outside of objects."""
+        match t:
+            case ListT(item, kind=kind):
+                return kind == "set" or self._has_set(item)
+            case TupleT(items):
+                return any(map(self._has_set, items))
+            case DataT(name):
+                return name in self.datatypes.optionals and self._has_set(self.datatypes.optionals[name])
+        return False
 
     def _unknown_field(self, span: Span, cls: type, name: str) -> Problem:
         if issubclass(cls, RecordOf):

@@ -39,6 +39,12 @@ MODELS = {
             raise ValueError(f"n is {s['n']}, of {s['x'].size(0)}")
         return self.lin(s["x"])
 """,
+    "a sum and joined texts": """
+    def forward(self, s):
+        if s["n"] > 3:
+            raise ValueError(s["n"] + 1, s["op"] + " and " + str(s["n"] + 2), s["n"] + 0.5)
+        return self.lin(s["x"])
+""",
     "in place of a value": """
     def forward(self, s):
         if s["op"] == "add":

@@ -22,7 +22,7 @@ from backends.acrobat.frontend.evaluator.constants import of_constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable, mapped
 from backends.acrobat.frontend.evaluator.objects import class_attribute, construct, field, instantiate
-from backends.acrobat.frontend.evaluator.ownership import LOOKING, changeable, seen_inside
+from backends.acrobat.frontend.evaluator.ownership import LOOKING, calls_own_function, changeable, seen_inside
 from backends.acrobat.frontend.evaluator.sums import total
 from backends.acrobat.frontend.evaluator.syntax import deep, root_of
 from backends.acrobat.frontend.evaluator.tables import (
@@ -36,6 +36,7 @@ from backends.acrobat.frontend.evaluator.tables import (
     LIBRARIES,
     MEMBERSHIP,
     METHODS,
+    OWNERS,
     SUBSCRIPTS,
     handles,
     lookup,
@@ -117,7 +118,7 @@ def _bool(f: Frame, node: ast.Call, function: Any) -> Value | None:
 @handles(EXPRESSIONS, ast.Call)
 def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     dropped = node is f.dropped
-    callee = f.borrowed(node.func)
+    callee = f.callees[node] = f.borrowed(node.func)
     if callee == Static(zip) and len(node.args) == 1 and isinstance(node.args[0], ast.Starred) and not node.keywords:
         return _unzipped(f, node, f.borrowed(node.args[0].value))
     match callee, node.func:
@@ -140,6 +141,7 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     given = [*node.args, *(k.value for k in node.keywords)]
     receiver = [node.func.value] if isinstance(node.func, ast.Attribute) else []
     names = {name for name in map(root_of, (*given, *receiver)) if name is not None}
+    owned = f.owned & _displayed(given)
     lent = {x for name in names for x in (name, deep(name)) if x in f.owned}
     args = [v for a in node.args for v in (_spread(f, callee, a.value) if isinstance(a, ast.Starred) else [read(a)])]
     kwargs: dict[str, Value] = {}
@@ -150,6 +152,8 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
         result = called(f, node, callee, args, kwargs, hint)
     finally:
         f.lent = before
+    if isinstance(callee, Static) and getattr(callee.value, "__name__", "") in OWNERS and not calls_own_function(f, node):
+        f.owned |= owned
     for rule in AFTER_CALLS:
         rule(f, node, callee, result)
     made = getattr(getattr(result, "atom", None), "name", "")
@@ -164,6 +168,14 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
                 f.owned.discard(a.id)  # the result may be, or contain, the list of this name
     _look_inside(f, node, callee, result)
     return result
+
+
+def _displayed(args: Sequence[ast.expr]) -> set[str]:
+    """The names whose values, or parts of them, are written-out elements among the arguments: `x` of `cat([x, x[0]])`."""
+    displays = [
+        a for a in args if isinstance(a, (ast.List, ast.Tuple)) and not any(isinstance(x, ast.Call) for x in ast.walk(a))
+    ]
+    return {name for a in displays for e in a.elts if (name := root_of(e)) is not None}
 
 
 def _look_inside(f: Frame, node: ast.Call, callee: Value, result: Value) -> None:

@@ -11,7 +11,7 @@ from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.desugar import statements
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import empty_list, iterable, list_of
-from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside
+from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, assigned, hint_of
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
@@ -61,6 +61,7 @@ def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> 
         xs = _collected(f, node)
     else:
         target, xs = first.target, iterable(f, f.borrowed(first.iter))
+        seen_through_view(f, first.iter)
     wanted = getattr(f.learnt(f.span), "item", UNKNOWN)
     if isinstance(xs, TupleV):
         return list_of(f, node, [_element(f, target, item, node.elt) for item in xs.items], hint)

@@ -106,7 +106,7 @@ def truth(f: Frame, test: ast.expr) -> Value:
             return decide(f, test, first, lambda: Static(True), lambda: truth(f, others))
         case ast.UnaryOp(ast.Not(), operand):
             return negation(f, truth(f, operand))
-        case ast.Call(ast.Name("isinstance"), [ast.Name() | ast.Attribute() as tested, _], []):
+        case ast.Call(ast.Name("isinstance"), [ast.Name() | ast.Attribute() as tested, _], []) if f.is_builtin("isinstance"):
             value = f.borrowed(tested)
             if isinstance(value, Dyn) and isinstance(value.type, DataT):
                 return decide(f, test, test, lambda: Static(True), lambda: Static(False))
@@ -135,7 +135,7 @@ def decide(f: Frame, node: ast.AST, test: ast.expr, then: Arm, orelse: Arm) -> V
             if isinstance(op, ast.And):
                 return decide(f, node, first, lambda: decide(f, node, others, then, orelse), orelse)
             return decide(f, node, first, then, lambda: decide(f, node, others, then, orelse))
-        case ast.Call(ast.Name("isinstance"), [tested, classes], []) if "isinstance" not in f.env:
+        case ast.Call(ast.Name("isinstance"), [tested, classes], []) if f.is_builtin("isinstance"):
             value = f.borrowed(tested)
             if isinstance(value, Dyn) and isinstance(value.type, DataT):
                 return of_class(f, node, value, path_of(tested), f.borrowed(classes), then, orelse)
@@ -239,7 +239,9 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
     """The value of the comparison `a op b`; a problem is noted for values that cannot be compared."""
     if isinstance(op, (ast.Is, ast.IsNot)) and SYMBOL in (type_or_none(a), type_or_none(b)):
         op = ast.Eq() if isinstance(op, ast.Is) else ast.NotEq()
-    if isinstance(op, (ast.Is, ast.IsNot)) or b == Static(None):
+    if a == Static(None) and isinstance(op, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
+        a, b = b, a
+    if isinstance(op, (ast.Is, ast.IsNot)) or b == Static(None) and isinstance(op, (ast.Eq, ast.NotEq)):
         negate = isinstance(op, (ast.IsNot, ast.NotEq))
         if b != Static(None):
             return f.problem(node, "`is` only compares with None")
@@ -256,7 +258,10 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
     name, python = COMPARISONS[type(op)]
     (known_a, x), (known_b, y) = known(a), known(b)
     if known_a and known_b:
-        return Static(python(x, y))
+        try:
+            return Static(python(x, y))
+        except TypeError as error:
+            return f.problem(node, str(error))
     for whole in () if nothing_known(a) or nothing_known(b) else COMPARED_AS_WHOLES:
         mask = whole(f, op, a, b)
         if mask is not None:

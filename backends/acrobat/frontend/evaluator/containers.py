@@ -371,8 +371,6 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
             other = xs if kind_of(xs) == "set" else set_of(f, s, iterable(f, xs))
             left = _of_sets(f, s, "bitand" if name == "intersection_update" else "sub", whole, other)
             give(f, who, unknown() if left is None else left)
-        case (("set" | "dict"), "clear", []):
-            give(f, who, empty(replace(EMPTY[kind_of(whole)], kind=type_of(whole).kind), f.span))
         case "set", "update", [xs] if not is_unknown(whole):
             more = as_list(f, s, iterable(f, xs))
             give(f, who, of_kind(f.program.call(f, s, python.union, [items_of(whole), more], {}), "set"))

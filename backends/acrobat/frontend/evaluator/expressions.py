@@ -15,12 +15,25 @@ from backends.acrobat.frontend.evaluator.indexing import subscript
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.objects import construct, of_known_class
 from backends.acrobat.frontend.evaluator.operators import binary, unary
-from backends.acrobat.frontend.evaluator.ownership import changeable, seen_inside
+from backends.acrobat.frontend.evaluator.ownership import changeable, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.instances.observed import record_class
 from backends.acrobat.frontend.types import is_unassigned
-from backends.acrobat.frontend.values import Closure, Dyn, Static, TupleV, Value, known, nothing_known, type_or_none, unknown
+from backends.acrobat.frontend.values import (
+    Closure,
+    Dyn,
+    Held,
+    Static,
+    TupleV,
+    Value,
+    is_array,
+    is_number,
+    known,
+    nothing_known,
+    type_or_none,
+    unknown,
+)
 
 
 @handles(EXPRESSIONS, ast.Constant)
@@ -66,6 +79,8 @@ def _attribute(f: Frame, node: ast.Attribute, hint: str) -> Value:
     value = _attribute_of(f, node)
     if changeable(type_or_none(value)):
         seen_inside(f, node)
+    if is_array(value):
+        seen_through_view(f, node)
     return value
 
 
@@ -80,7 +95,8 @@ def _attribute_of(f: Frame, node: ast.Attribute) -> Value:
 def _unary(f: Frame, node: ast.UnaryOp, hint: str) -> Value:
     if isinstance(node.op, ast.Not):
         return negation(f, truth(f, node.operand))
-    return unary(f, node, node.op, f.expression(node.operand))
+    read = f.expression if isinstance(node.op, ast.UAdd) else f.borrowed
+    return unary(f, node, node.op, read(node.operand))
 
 
 @handles(EXPRESSIONS, ast.Subscript)
@@ -88,7 +104,15 @@ def _subscript(f: Frame, node: ast.Subscript, hint: str) -> Value:
     value = subscript(f, node, f.borrowed(node.value), node.slice)
     if changeable(type_or_none(value)):
         seen_inside(f, node)
+    if not is_number(value) and not _copies(f, node.slice):
+        seen_through_view(f, node)
     return value
+
+
+def _copies(f: Frame, index: ast.expr) -> bool:
+    """Whether a tensor that is indexed gives a copy of its parts: by a list, by a tensor of ints or by a mask."""
+    value = f.env.get(index.id) if isinstance(index, ast.Name) else None
+    return isinstance(index, ast.List) or is_array(value) or isinstance(value, Held) and value.kind in ("ids", "mask")
 
 
 @handles(EXPRESSIONS, ast.Lambda)

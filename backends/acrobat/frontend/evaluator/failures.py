@@ -86,7 +86,7 @@ class _Text:
             case ast.FormattedValue(inner, conversion, spec):
                 wanted = spec.values[0].value if isinstance(spec, ast.JoinedStr) and len(spec.values) == 1 else ""  # type: ignore[attr-defined]
                 self.show(inner, chr(conversion) if conversion != -1 else "", str(wanted))
-            case ast.BinOp(left, ast.Add(), right):
+            case ast.BinOp(left, ast.Add(), right) if self.is_text(left):
                 self.add(left)
                 self.add(right)
             case ast.Call(ast.Name("str"), [inner], []):
@@ -95,6 +95,17 @@ class _Text:
                 self.show(inner, "r", "")
             case _:
                 self.show(part, "", "")
+
+    def is_text(self, part: ast.expr) -> bool:
+        """Whether an expression is known to be a string."""
+        match part:
+            case ast.Constant(str()) | ast.JoinedStr() | ast.Call(ast.Name("str" | "repr"), [_], []):
+                return True
+            case ast.BinOp(left, ast.Add(), _):
+                return self.is_text(left)
+        with self.f.trial():
+            value = self.f.borrowed(part)
+        return kind(value) == "string" or isinstance(known(value)[1], str)
 
     def show(self, part: ast.expr, conversion: str, spec: str) -> None:
         """Append a value; of one that is neither a number nor a string, what it is."""

@@ -106,6 +106,7 @@ class Frame:
         self.poisoned: dict[str, tuple[str, str]] = {}  # names that cannot be used here: why, and what to do
         self.reported: set[tuple[str, str]] = set()  # names and reasons of problems that are noted already
         self.owned: set[str] = set()  # names that alone refer to their list or object (`ownership`)
+        self.callees: dict[ast.expr, Value] = {}  # call -> the function that it calls
         self.new_lists: set[str] = set()  # variables that hold a new list, made by a called function
         self.mutated: set[str] = set()  # names whose list, object or tensor was changed in place so far
         self.lent: set[str] = set()  # entries of `owned` for the arguments of the call compiled now
@@ -255,6 +256,10 @@ class Frame:
         finally:
             self.left = self.owned
             self.builder, self.env, self.poisoned, self.owned = outer, env, poisoned, owned
+
+    def is_builtin(self, name: str) -> bool:
+        """Whether a name stands for Python's own function of that name here."""
+        return name not in self.env and name not in self.namespace
 
     def is_weight(self, atom: n.Atom) -> bool:
         """Whether a tensor is the same for all instances."""

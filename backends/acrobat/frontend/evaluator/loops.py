@@ -18,7 +18,7 @@ from backends.acrobat.frontend.evaluator.conditions import class_key, of_class, 
 from backends.acrobat.frontend.evaluator.desugar import is_generator
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable
-from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside
+from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives
 from backends.acrobat.frontend.evaluator.syntax import RETURNED, assigned, deep, ends, hint_of, leaves, root_of
 from backends.acrobat.frontend.evaluator.tables import Exits
@@ -61,6 +61,7 @@ def iterated(f: Frame, s: ast.For) -> Value:
             raise Refused(f"`{fed[0]}` is changed while a generator that sees it is walked over", "write `list(...)` around it")
     if isinstance(s.iter, (ast.Name, ast.Subscript, ast.Attribute)) and holds_parts(value):
         seen_inside(f, s.iter)  # the loop's variable refers to a part
+    seen_through_view(f, s.iter)
     if isinstance(value, Static) and isinstance(value.value, range) and _picks_modules(f, s):
         return TupleV(tuple(map(Static, value.value)))
     return iterable(f, value)
@@ -242,7 +243,7 @@ def _opened(f: Frame, s: ast.While, then: Callable[[], Value], orelse: Callable[
     tests = s.test.values if isinstance(s.test, ast.BoolOp) and isinstance(s.test.op, ast.And) else [s.test]
     for k, test in enumerate(tests[start:], start):
         match test:
-            case ast.Call(ast.Name("isinstance"), [ast.Name(name), classes], []):
+            case ast.Call(ast.Name("isinstance"), [ast.Name(name), classes], []) if f.is_builtin("isinstance"):
                 value = f.env.get(name)
                 if isinstance(value, Dyn) and isinstance(value.type, DataT) and class_key(name) not in f.env:
                     others = partial(_opened, f, s, then, orelse, k + 1)

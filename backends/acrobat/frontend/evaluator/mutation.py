@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from backends.acrobat.core.types import BOOL, INT, DataT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import as_list, empty_list, iterable, list_of
+from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.objects import Given
 from backends.acrobat.frontend.evaluator.operators import binary
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
@@ -26,6 +26,7 @@ from backends.acrobat.frontend.values import (
     TupleV,
     Value,
     empty,
+    is_array,
     is_unknown,
     kind,
     known,
@@ -70,7 +71,7 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
                 f.env[at.id] = f.expression(index)
                 index = at
             inner = f.expression(ast.copy_location(ast.Subscript(Given(whole), index, ast.Load()), node))
-            if nothing_known(inner):
+            if nothing_known(inner) or _is_tensor(f, s, inner):
                 return None
             return ChangedPlace(lambda v: put_into(f, s, outer, whole, [index], v)), inner
         case ast.Attribute(owner, attr):
@@ -79,7 +80,7 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
                 return None
             outer, whole = around
             inner = f.expression(ast.copy_location(ast.Attribute(Given(whole), attr, ast.Load()), node))
-            if nothing_known(inner):
+            if nothing_known(inner) or _is_tensor(f, s, inner):
                 return None
             return ChangedPlace(lambda v: put_attribute(f, s, outer, whole, attr, v)), inner
     f.problem(s, f"`{what}` is for a list with a name of its own", "change a variable, and build the structure from it")
@@ -111,6 +112,13 @@ def _deep(f: Frame, s: ast.AST, node: ast.expr, what: str) -> bool:
         return True
     f.problem(s, f"`{what}` changes a part of `{name}` that may be seen elsewhere", "build a new value, or make copies first")
     return False
+
+
+def _is_tensor(f: Frame, s: ast.AST, part: Value) -> bool:
+    """Whether a part of a list or object is a tensor: changing it is a problem, as it may be seen under other names."""
+    if is_array(part):
+        f.problem(s, "this changes a tensor in place that may be seen under other names", "put a new tensor in its place")
+    return is_array(part)
 
 
 def give(f: Frame, name: str | ChangedPlace, value: Value) -> None:
@@ -183,7 +191,7 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
         case "reverse", []:
             give(f, who, f.host("list.reverse", [xs], type_of(xs), "reversed"))
         case "clear", []:
-            give(f, who, empty_list(f))
+            give(f, who, xs if is_unknown(xs) else part(f, xs, Static(0), Static(0)))
         case _:
             f.problem(s, f"`{name}` of a list is not in the language like this", "build a new list")
 

@@ -70,9 +70,6 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
         if nothing_known(a) or nothing_known(b):
             return unknown()
         return rule(f, node, op, name, a, b)
-        raise Refused(
-            f"`{SYMBOLS.get(name, name)}` of {describe(type_of(a))} and {describe(type_of(b))} is not in the language"
-        )
     if nothing_known(a) or nothing_known(b):
         lists = [v for v in (a, b) if is_list(v)]
         return guess(type_of(lists[0])) if lists and name == "add" else unknown()

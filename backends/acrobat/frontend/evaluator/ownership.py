@@ -7,13 +7,14 @@ binding the name to a new value.
 from __future__ import annotations
 
 import ast
+from types import FunctionType
 from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax import deep, root_of
 from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import Static, is_object, type_or_none
+from backends.acrobat.frontend.values import Method, Static, is_array, is_object, type_or_none
 
 MAKERS = frozenset({"list", "sorted", "deque", "set", "dict", "defaultdict", "Counter", "OrderedDict", "copy"})
 """Functions and methods that give a list, set or dictionary of their own, by name."""
@@ -44,9 +45,9 @@ def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
         case ast.Dict() | ast.Set() | ast.DictComp() | ast.SetComp() | ast.List() | ast.ListComp() | ast.BinOp():
             return True
         case ast.Subscript(slice=ast.Slice()):
-            return True
+            return not is_array(value)  # the slice of a tensor is a view
         case ast.Call(ast.Name(name) | ast.Attribute(attr=name)):
-            return name in MAKERS
+            return name in MAKERS and not calls_own_function(f, source)
         case ast.IfExp(body=one, orelse=other):
             return fresh(f, one, value) and fresh(f, other, value)
     return False
@@ -124,6 +125,25 @@ def _class_named(f: Frame, node: ast.expr) -> bool:
         case ast.Attribute(ast.Name(owner), name):
             return owner not in f.env and isinstance(getattr(f.namespace.get(owner), name, None), type)
     return False
+
+
+def calls_own_function(f: Frame, call: ast.Call) -> bool:
+    """Whether a call is, or may be, one of a function or method that the source defines."""
+    match f.callees.get(call):
+        case Static(FunctionType() as function):
+            return function.__module__.partition(".")[0] not in ("torch", "copy")
+        case Static():
+            return False
+        case Method(function=function):
+            return function is not None
+    return True
+
+
+def seen_through_view(f: Frame, node: ast.expr) -> None:
+    """Note that from here on something else may refer to the memory of the tensor of which `node` is a part or a view."""
+    name = root_of(node)
+    if name is not None and is_array(f.env.get(name)):
+        f.owned.discard(name)
 
 
 def seen_inside(f: Frame, node: ast.expr) -> None:

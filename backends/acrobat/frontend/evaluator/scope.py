@@ -10,7 +10,7 @@ from backends.acrobat.frontend.evaluator import nested
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable, list_of
 from backends.acrobat.frontend.evaluator.mutation import place, put_attribute, put_item
-from backends.acrobat.frontend.evaluator.ownership import fresh, fresh_inside, holds_parts
+from backends.acrobat.frontend.evaluator.ownership import calls_own_function, fresh, fresh_inside, holds_parts
 from backends.acrobat.frontend.evaluator.syntax import assigned, deep, handed_on, live_after, root_of
 from backends.acrobat.frontend.evaluator.tables import OWNERS
 from backends.acrobat.frontend.types import Mismatch, describe
@@ -21,11 +21,10 @@ from backends.acrobat.frontend.values import (
     Nested,
     Static,
     Value,
+    is_array,
     is_container,
     is_list,
     is_object,
-    is_ragged,
-    is_tensor,
     kind,
     nothing_known,
     type_of,
@@ -127,7 +126,7 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
         case ast.Name(name), ast.Call() if getattr(getattr(f.env.get(name), "atom", None), "name", "") in f.new_lists:
             f.owned.add(name)
         case ast.Name(name), ast.Call(ast.Attribute(attr=made) | ast.Name(made)) if made in OWNERS:
-            if is_tensor(f.env.get(name)) or is_ragged(f.env.get(name)):
+            if is_array(f.env.get(name)) and not calls_own_function(f, source):
                 f.owned.add(name)
 
 

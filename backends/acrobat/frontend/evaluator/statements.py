@@ -27,6 +27,7 @@ from backends.acrobat.frontend.evaluator.syntax import (
     hint_of,
     leaves,
     raises,
+    root_of,
     tests_none,
 )
 from backends.acrobat.frontend.evaluator.tables import CHANGED, LEAVING, STATEMENTS, Exits, handles
@@ -37,6 +38,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    is_array,
     is_list,
     is_staged,
     is_unknown,
@@ -55,7 +57,11 @@ Body = Sequence[ast.stmt]
 
 @handles(STATEMENTS, ast.Assign)
 def _assign(f: Frame, s: ast.Assign) -> None:
+    owned = set(f.owned)
     v = f.expression(s.value, hint_of(s.targets[0]))
+    match s.targets:
+        case [ast.Subscript() as place] if is_array(f.env.get(root_of(place) or "")):
+            f.owned |= owned & {root_of(place)}  # a tensor keeps no reference to what is put into it
     for target in s.targets:
         _assign_or_lose(f, target, v)
     if len(s.targets) == 1:
@@ -87,6 +93,11 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
                 f.env[at.id] = f.expression(target.slice)  # the index is computed once
                 read = ast.copy_location(ast.Subscript(target.value, at, ast.Load()), target)
                 target = ast.copy_location(ast.Subscript(target.value, at, ast.Store()), target)
+            if not is_array(f.env.get(root_of(target) or "")):
+                with f.trial():
+                    before = f.borrowed(read)
+                if _changes_part(f, s, target, before):
+                    return
             put_item(f, s, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
         case ast.Attribute() as target:
             read = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
@@ -96,13 +107,20 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
                 if found is not None:
                     found[0].put(f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
                 return
-            if kind(before) in CHANGED:
-                advice = f"write `{ast.unparse(target)} = {ast.unparse(target)} + ...`, which makes a new tensor"
-                f.problem(s, "this changes a tensor in place that may be seen under other names", advice)
+            if _changes_part(f, s, target, before):
                 return
             assign(f, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
         case _:
             f.problem(s, "only names can be assigned to: the language is pure", "build a new value, or a new list")
+
+
+def _changes_part(f: Frame, s: ast.AugAssign, target: ast.expr, before: Value) -> bool:
+    """Whether `target += ...` changes a tensor that is part of a list or object, for which a problem is noted."""
+    if kind(before) not in CHANGED:
+        return False
+    advice = f"write `{ast.unparse(target)} = {ast.unparse(target)} + ...`, which makes a new tensor"
+    f.problem(s, "this changes a tensor in place that may be seen under other names", advice)
+    return True
 
 
 def _assign_or_lose(f: Frame, target: ast.expr, value: Value) -> None:

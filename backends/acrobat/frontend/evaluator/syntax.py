@@ -13,8 +13,8 @@ RETURNED = HIDDEN + "returned"
 
 LIST_CHANGES = ("append", "extend", "insert", "reverse", "clear", "appendleft")
 """Methods that change a list and give nothing, and whose arguments have no names."""
-SET_CHANGES = ("add", "discard", "update", "intersection_update", "difference_update")
-"""Methods that change a set and give nothing."""
+SET_CHANGES = ("add", "difference_update", "discard", "intersection_update", "remove", "update")
+"""Methods that change a set or dictionary and give nothing."""
 CHANGING = frozenset(
     (*LIST_CHANGES, *SET_CHANGES, "sort", "remove", "pop", "popleft", "appendleft", "extendleft", "setdefault", "popitem")
 )
@@ -48,14 +48,16 @@ def assigned(nodes: Sequence[ast.AST]) -> list[str]:
                 out[name] = None
             case ast.Call(ast.Attribute(owner, method)) if method in CHANGING and root_of(owner) is not None:
                 out[str(root_of(owner))] = None
-            case ast.Call(ast.Attribute(ast.IfExp(body=ast.Name(one), orelse=ast.Name(other)), "append")):
+            case ast.Call(ast.Attribute(ast.IfExp(body=ast.Name(one), orelse=ast.Name(other)), method)) if method in CHANGING:
                 out[one] = out[other] = None
             case ast.Subscript(ctx=ast.Store()) | ast.Attribute(ctx=ast.Store()) if root_of(node) is not None:
                 out[str(root_of(node))] = None
             case ast.Return():
                 out[RETURNED] = None
-            case ast.ListComp() | ast.GeneratorExp() | ast.FunctionDef() | ast.ClassDef() | ast.Lambda():
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
                 return  # a scope of its own
+            case ast.FunctionDef() | ast.ClassDef() | ast.Lambda():
+                return
         for child in ast.iter_child_nodes(node):
             visit(child)
 

@@ -20,6 +20,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.operators import SYMBOLS, as_int
+from backends.acrobat.frontend.evaluator.ownership import calls_own_function, seen_through_view
 from backends.acrobat.frontend.evaluator.tables import (
     ADDITIONS,
     AFTER_CALLS,
@@ -132,7 +133,7 @@ def _changed_by_library(f: Frame, node: ast.Call, owner: Dyn, name: str, args: l
         case ast.Name(who) if who in f.owned:
             give(f, who, changed)
             return changed
-        case ast.Call(ast.Attribute(attr=made) | ast.Name(made)) if made in OWNERS:
+        case ast.Call(ast.Attribute(attr=made) | ast.Name(made)) as call if made in OWNERS and not calls_own_function(f, call):
             return changed
     return in_place(f, owner, lambda x: changed)
 
@@ -339,9 +340,16 @@ VIEWS = frozenset(
         "t",
         "permute",
         "flatten",
+        "as_tensor",
         "contiguous",
+        "cpu",
         "detach",
+        "diagonal",
+        "dropout",
+        "einsum",
+        "moveaxis",
         "narrow",
+        "ravel",
         "select",
         "chunk",
         "split",
@@ -350,7 +358,9 @@ VIEWS = frozenset(
         "expand_as",
         "float",
         "to",
+        "swapdims",
         "type",
+        "type_as",
         "view_as",
         "reshape_as",
         "movedim",
@@ -375,17 +385,15 @@ def _gives_new(callee: Value) -> bool:
 
 def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value) -> None:
     """After a call whose result may share memory with an argument: the argument's name no longer owns its tensor alone."""
-    if (
-        _gives_new(callee)
-        or is_number(result)
-        or isinstance(result, Dyn)
-        and getattr(result.atom, "name", "") in f.builder.fresh
-    ):
+    made = result.atom if isinstance(result, Dyn) else None
+    named = any(f.builder.now(v.atom) == made for v in f.env.values() if isinstance(v, Dyn))
+    if named and _gives_new(callee) and not any(k.arg == "inplace" for k in node.keywords):
+        f.builder.fresh.discard(getattr(made, "name", ""))  # such as `x.repeat(1)`, which is `x` here and a copy in PyTorch
+    if is_number(result) or not named and (_gives_new(callee) or getattr(made, "name", "") in f.builder.fresh):
         return
     owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
     for a in (*owner, *node.args, *(k.value for k in node.keywords)):
-        if isinstance(a, ast.Name) and (is_tensor(f.env.get(a.id)) or is_ragged(f.env.get(a.id))):
-            f.owned.discard(a.id)
+        seen_through_view(f, a)
 
 
 AFTER_CALLS.append(_forget_aliases)

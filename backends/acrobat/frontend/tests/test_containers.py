@@ -41,6 +41,9 @@ class Model(nn.Module):
         out.append(n + 1)
         return out
 
+    def copy(self, xs):
+        return xs
+
     def forward(self, s):
 """
 
@@ -132,6 +135,42 @@ twice.discard(3)
 both = seen.union(twice)
 return seen, sorted(twice), len(both), 5 in both, {x % 3 for x in s}
 """,
+    "sets that lose elements": """
+seen = {1, 2}
+for x in s:
+    seen.add(x)
+    if x > 7:
+        seen.clear()
+    if x in seen and x > 4:
+        seen.remove(x)
+return seen
+""",
+    "cleared": """
+counts, last, table = {1: 2}, {7: 7}, [[1], [2]]
+counts.clear()
+last.clear()
+table[0].clear()
+for x in s:
+    counts[x] = counts.get(x, 0) + 1
+return counts, last, table
+""",
+    "one of two lists": """
+xs, ys = [1], [2, 3]
+for x in s:
+    (xs if x % 2 else ys).extend([x, x])
+    (xs if x > 3 else ys).insert(0, x)
+return xs, ys
+""",
+    "names in comprehensions": """
+x = 5
+for i in s:
+    both = {x for x in range(i)}, {x: i for x in range(i)}
+return x
+""",
+    "None on the left": """
+n = s[0] if s else None
+return None == n, None is not n, None in [n]
+""",
     "dictionaries": """
 counts, last = {}, {}
 for i, x in enumerate(s):
@@ -184,6 +223,10 @@ REFUSED = {
     "xs = [1]\nreturn len(s) > 1 and xs.pop() > 0": "computed several times, or not at all",
     "return [x for x in {1, 2, 3} if x > len(s)]": "the order of a set is not known",
     "self.collect(3, s)\nreturn s": "may be seen under another name",
+    "xs = [1]\nys = self.copy(xs)\nys.append(2)\nreturn xs": "may be seen under another name",
+    "n = s[0] if s else None\nreturn n < None": "cannot be compared",
+    "return len(s) in None": "is not in the language",
+    "return 'a' < 3": "not supported between instances",
 }
 
 
@@ -199,6 +242,7 @@ def test_refused(body: str, tmp_path: Path) -> None:
     [
         "a, b = s\nreturn a + b",
         "xs = list(s)\nreturn xs.pop()",
+        "seen = {5}\nseen.remove(len(s))\nreturn seen",
         "d = {x: 1 for x in s}\nreturn d[11]",
         "xs = [1]\nxs[len(s)] = 2\nreturn xs",
     ],

@@ -44,6 +44,8 @@ class M(nn.Module):
         self.register_buffer("table", torch.randn(3, 4))
     def same(self, t: Tensor) -> Tensor:
         return t
+    def zeros(self, t: Tensor) -> Tensor:
+        return t
     def forward(self, s: In) -> Tensor:
 """
 
@@ -69,6 +71,14 @@ RIGHT = [
     "y = self.a(s.x)\nif s.n > 1:\n    z = self.b(y)\n    w = self.r(z)\n    return z + w + y\nreturn y",
     "ys = [self.r(self.a(s.x * i)) for i in range(s.n)]\nreturn sum(ys, torch.zeros(4))",
     "y = self.a(s.x)\nreturn self.r(y)",
+    "y = torch.zeros(4)\ny[0] += 1\ny[1] = y[0] + 2\ny[2] = y[1]\ny += s.x[:2].sum() - s.x[0]\nreturn y",
+    "y = torch.zeros(2, 4)\ny[0] = s.x\ny[1] = y[0]\nz = torch.cat([y[0], y[1]])\ny += 1\nreturn y.sum(0) + z[2:6]",
+    "y = torch.zeros(4)\nz = y[[0, 1, 2, 3]]\nw = -y[1:]\ny += s.x\nreturn y + z + w.sum()",
+    "y = torch.zeros(4)\nz = y.detach()\ny += s.x\nreturn z",
+    "y = torch.zeros(4)\nz = torch.as_tensor(y)\ny += s.x\nreturn z",
+    "y = torch.zeros(4)\nz = F.relu(y, inplace=True)\ny += s.x\nreturn z",
+    "y = torch.zeros(4)\nz = y.sub_(1.0)\ny += s.x\nreturn z",
+    "ys = [torch.zeros(4)]\nys[0] = ys[0] + s.x\nreturn ys[0]",
 ]
 
 
@@ -107,6 +117,7 @@ REFUSED = [
     "y = self.a(s.x)\nfor _ in range(s.n):\n    self.r(y)\nreturn y",
     "h = s.x\nfor _ in range(s.n):\n    h = self.r(h)\nreturn h",
     "y = self.a(s.x)\nzs = [self.r(y) for _ in range(s.n)]\nreturn y",
+    "y = self.a(s.x)\nz = y.repeat(1)\nself.r(y)\nreturn z",  # a copy in eager PyTorch only
 ]
 
 
@@ -118,6 +129,51 @@ def test_refused_at_its_line(tmp_path: Path, body: str) -> None:
     assert "this changes a tensor in place that may be seen elsewhere" in str(error.value)
     assert "leave `inplace=True`" in str(error.value)
     assert error.value.problems[0].span.line > len(HEAD.splitlines())
+
+
+VIEWS = {  # of `y = torch.zeros(2, 4)`, as `z`
+    "slice": "z = y[:1]",
+    "row": "z = y[0]",
+    "row at run time": "z = y[s.n - s.n]",
+    "new dimension": "z = y[None]",
+    "transpose": "z = y.T",
+    "part of a transpose": "z = y.mT[0]",
+    "in a tuple": "z = (y[0], y[1])[0]",
+    "in a list": "z = [y[0], y[1]][0]",
+    "chosen": "z = y[0] if s.n else y[1]",
+    "comprehension": "z = [row for row in y][0]",
+    "loop": "z = s.x\nfor row in y:\n    z = row",
+    "branches": "if s.n:\n    z = y[0]\nelse:\n    z = y[1]",
+    "given to a function": "z = self.same(y[0])",
+    "method of a part": "z = y[0].view(2, 2)",
+    "ravel": "z = y.ravel()",
+    "moveaxis": "z = y.moveaxis(0, 1)",
+    "swapdims": "z = y.swapdims(0, 1)",
+    "diagonal": "z = y.diagonal()",
+    "type_as": "z = y.type_as(s.x)",
+    "cpu": "z = y.cpu()",
+    "dropout": "z = F.dropout(y, 0.5, self.training)",
+    "einsum": "z = torch.einsum('ij->ji', y)",
+}
+UNSAFE = {
+    **{name: f"y = torch.zeros(2, 4)\n{line}\ny += 1\nreturn z" for name, line in VIEWS.items()},
+    "item": "y = torch.zeros(2, 4)\nz = y[0]\ny[0, 1] = 1.0\nreturn z",
+    "slice of the instance": "y = s.x[:2]\ny += 1\nreturn s.x",
+    "slice is changed": "y = torch.zeros(4)\nz = y[:2]\nz += 1\nreturn y",
+    "function named as one of torch": "y = self.zeros(s.x)\ny += 1\nreturn s.x",
+    "in a list of the instance's": "ys = [s.x]\nys[0] += 1\nreturn s.x",
+    "in a list": "y = torch.zeros(4)\nys = [y]\nys[0] += 1\nreturn y",
+    "in a dictionary": "d = {1: torch.zeros(4)}\ny = d[1]\nd[1] += 1\nreturn y",
+    "item in a list": "ys = [torch.zeros(4)]\ny = ys[0]\nys[0][1] = 1.0\nreturn y",
+}
+
+
+@pytest.mark.parametrize("name", UNSAFE)
+def test_what_another_name_may_see_is_refused(tmp_path: Path, name: str) -> None:
+    body = UNSAFE[name]
+    with pytest.raises(CompileError, match=r"in place that may be seen|may be seen under another name") as error:
+        build(load(tmp_path, HEAD + indent(body, "        ") + "\n").M().eval())
+    assert len(error.value.problems) == 1
 
 
 def test_a_change_of_shape(tmp_path: Path) -> None:

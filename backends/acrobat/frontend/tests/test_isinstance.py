@@ -85,6 +85,13 @@ MODELS = {
     def below(self, node):
         return self.forward(node.child) if isinstance(node, One) else self.table.weight[1]
 """,
+    "a function of the same name": """
+    def forward(self, node):
+        isinstance = lambda x, kind: False
+        while isinstance(node, Leaf):
+            node = node
+        return self.table.weight[1 if not isinstance(node, Leaf) or isinstance(node, One) else 0]
+""",
     "a base class": """
     def forward(self, node):
         total = torch.zeros(4)

@@ -51,11 +51,12 @@ def workload_files(target: str) -> list[Path]:
     return [*_folder_files(folder, HOST), *shared, contract]
 
 
-def digest(files: Iterable[Path]) -> str:
-    """A hash of the files' paths in the project and of what `compiled` keeps of their contents, in whatever order they come."""
+def digest(files: Iterable[Path], folder: Path | None = None) -> str:
+    """A hash of the files' paths in the project and of what `compiled` keeps of their contents, in whatever order they come.
+    What is known of the contents is kept in `sources.json` in `folder`, by default the cache folder."""
     root = Path(__file__).parent.parent
     whole = hashlib.sha256()
-    known = _known(cache_folder() / "sources.json")
+    known = _known((folder or cache_folder()) / "sources.json")
     for path in sorted(set(files)):
         name = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
         whole.update(str(name).encode() + b"\0" + known.of(path).encode() + b"\0")

@@ -15,6 +15,16 @@ Kernels: TypeAlias = Literal["generated", "vendor"]
 Precision: TypeAlias = Literal["fp32", "tf32", "bf16"]
 Isa: TypeAlias = Literal["native", "avx2", "avx512"]
 
+CHOICES = {
+    "executor": ("what decides which operations run together is", get_args(Executor)),
+    "codegen": ("the host program runs as", get_args(Codegen)),
+    "kernels": ("matrix products are kernels of", get_args(Kernels)),
+    "launch": ("a device is given an execution as", get_args(Launch)),
+    "precision": ("operands of products are", get_args(Precision)),
+    "isa": ("the instruction set of kernels is", get_args(Isa)),
+}
+"""The options that have one of a few values: what an error says of each, and its values."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -86,12 +96,9 @@ class Options:
     def __post_init__(self) -> None:
         if isinstance(self.wave, bool) or not isinstance(self.wave, int) or not 0 <= self.wave <= 1 << 32:
             raise ValueError(f"wave={self.wave!r}: the least number of instances of a wave, or 0 for all of them")
-        if self.isa not in get_args(Isa):
-            raise ValueError(f"isa={self.isa!r}: the instruction set of kernels is one of {', '.join(get_args(Isa))}")
-        if self.precision not in get_args(Precision):
-            raise ValueError(f"precision={self.precision!r}: operands of products are one of {', '.join(get_args(Precision))}")
-        if self.launch not in get_args(Launch):
-            raise ValueError(f"launch={self.launch!r}: a device is given an execution as one of {', '.join(get_args(Launch))}")
+        for name, (what, values) in CHOICES.items():
+            if getattr(self, name) not in values:
+                raise ValueError(f"{name}={getattr(self, name)!r}: {what} one of {', '.join(values)}")
 
     def effective(self) -> Options:
         """These options as they are compiled: without the switches that `kernels="vendor"` turns off."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
+from backends.acrobat.core.folders import cache_folder
 from backends.acrobat.core.toolchain import compiler, compiler_version
+from bench.sources import digest
 
 ROOT = Path(__file__).parent
 SOURCES = (".py", ".h", ".cpp", ".cuh")
@@ -16,11 +19,12 @@ SOURCES = (".py", ".h", ".cpp", ".cuh")
 @cache
 def source_hash() -> str:
     """A hash of this compiler's own source but for its tests, with the C++ and CUDA that generated code is built with."""
-    digest = hashlib.sha256()
-    for path in sorted(p for kind in SOURCES for p in ROOT.rglob(f"*{kind}")):
-        if "tests" not in path.parts:
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+    return hash_of(path for kind in SOURCES for path in ROOT.rglob(f"*{kind}"))
+
+
+def hash_of(paths: Iterable[Path]) -> str:
+    """A hash of these files of the compiler, without tests. Comments and docstrings do not count."""
+    return digest((path for path in paths if "tests" not in path.relative_to(ROOT).parts), cache_folder())
 
 
 @cache

@@ -27,16 +27,25 @@ def read(path: Path) -> Entry | None:
 
 
 def write(path: Path, entry: Entry) -> None:
-    """Writes `entry` to a file, so that readers see the whole file or none. Does nothing if the folder cannot be written."""
+    """Writes `entry` to a file, as `write_whole` does. Does nothing if the folder cannot be written."""
     facts, content = entry
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, scratch = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".tmp", dir=path.parent)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(json.dumps({"facts": facts, "hash": digest(facts, content)}).encode() + b"\n" + content)
-        os.replace(scratch, path)
+        write_whole(path, json.dumps({"facts": facts, "hash": digest(facts, content)}).encode() + b"\n" + content)
     except OSError:
         pass
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Writes a file, and its folder if need be, so that readers see the whole file or none. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, scratch = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        os.replace(scratch, path)
+    except BaseException:
+        os.unlink(scratch)
+        raise
 
 
 def digest(facts: dict[str, Any], content: bytes) -> str:

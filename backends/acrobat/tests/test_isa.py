@@ -63,11 +63,6 @@ def test_avx512_is_unavailable_where_there_is_none(monkeypatch: pytest.MonkeyPat
     assert reason and reason.startswith("isa=avx512 needs a processor with AVX-512") and "avx4096" in reason
 
 
-def test_another_instruction_set_is_refused() -> None:
-    with pytest.raises(ValueError, match="isa='sse2': the instruction set of kernels is one of native, avx2, avx512"):
-        Options(isa="sse2")  # type: ignore[arg-type]
-
-
 class TestFacts:
     @pytest.mark.parametrize(
         ("name", "options", "load_time"),

@@ -10,7 +10,7 @@ switch off alone that code generation or the runtime reads; `scripts/exhaustive`
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import combinations, islice
 from typing import Any
 
@@ -20,7 +20,7 @@ import torch
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.printer import print_program
-from backends.acrobat.options import SWITCHES, Options
+from backends.acrobat.options import CHOICES, SWITCHES, Options
 from backends.acrobat.passes.tests.test_meaning import assert_same as same_meaning
 from backends.acrobat.pipeline import optimise
 from backends.acrobat.tests.support import LONG, MOST, NAMES, assert_same, draw, eager, edges, exhaustive, tiny
@@ -53,6 +53,26 @@ def switched(row: tuple[bool, ...]) -> Options:
     for name, instead in OTHERS.items():
         changes |= {} if on[name] else instead
     return replace(Options(), **changes)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "values"),
+    [
+        ("executor", "x", "auto, inline, dataflow, agenda, learned"),
+        ("codegen", "jit", "aot, vm"),
+        ("kernels", "vendr", "generated, vendor"),
+        ("launch", "many", "walk, launches"),
+        ("precision", "fp16", "fp32, tf32, bf16"),
+        ("isa", "sse2", "native, avx2, avx512"),
+    ],
+)
+def test_a_value_that_an_option_does_not_have_is_refused(name: str, wrong: str, values: str) -> None:
+    with pytest.raises(ValueError, match=f"^{name}='{wrong}': .* one of {values}$"):
+        replace(Options(), **{name: wrong})  # type: ignore[arg-type]
+
+
+def test_all_options_of_a_few_values_are_checked() -> None:
+    assert {f.name for f in fields(Options)} == {*CHOICES} | {f.name for f in fields(Options) if f.type in ("bool", "int")}
 
 
 def title(row: tuple[bool, ...]) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -13,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from backends.acrobat.core.kept import write_whole
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.cpu.emit import symbol
 from backends.acrobat.kernels.cpu.schedule import KernelSchedule
@@ -65,11 +64,7 @@ class Measurements:
             ],
         }
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor, scratch = tempfile.mkstemp(prefix=self.path.stem, suffix=".tmp", dir=self.path.parent)
-            with os.fdopen(descriptor, "w") as file:
-                json.dump(stored, file, indent=1)
-            os.replace(scratch, self.path)
+            write_whole(self.path, json.dumps(stored, indent=1).encode())
         except OSError as error:
             warnings.warn(f"the tuning results cannot be kept in {self.path} ({error.strerror})", stacklevel=2)
 

@@ -97,8 +97,7 @@ def expanded(schedules: Schedules) -> Schedules:
 @cache
 def sources_hash() -> str:
     """A hash of all sources that the text of kernels is made by."""
-    paths = sorted(path for path in HERE.iterdir() if path.suffix in (".py", ".cuh", ".h"))
-    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+    return versions.hash_of(path for path in HERE.iterdir() if path.suffix in versions.SOURCES)
 
 
 def compiler_of(target: CudaTarget) -> str:

@@ -22,12 +22,8 @@ SOURCES = (Path(__file__).parent.parent, Path(__file__).parent.parent.parent / "
 
 @cache
 def sources_hash() -> str:
-    """A hash of the Python sources, comments included, that determine the code of kernels."""
-    digest = hashlib.sha256()
-    for path in sorted(p for folder in SOURCES for p in folder.rglob("*.py")):
-        if "tests" not in path.parts:
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+    """A hash of the Python sources that determine the code of kernels."""
+    return versions.hash_of(path for folder in SOURCES for path in folder.rglob("*.py"))
 
 
 def stored(name: str, inputs: str, make: Callable[[], Entry]) -> Entry:

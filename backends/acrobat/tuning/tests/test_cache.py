@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import warnings
 from pathlib import Path
 
 import pytest
 
+from backends.acrobat.core.kept import write
 from backends.acrobat.core.units import Mode
 from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
@@ -81,6 +84,17 @@ def test_where_nothing_can_be_written_there_is_a_warning(tmp_path: Path) -> None
     (tmp_path / "file").write_text("")
     with pytest.warns(UserWarning, match="cannot be"):
         kept(tmp_path / "file" / "k.json")
+
+
+def test_what_cannot_be_written_whole_leaves_no_scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space is left")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.warns(UserWarning, match="cannot be kept in .*no space is left"):
+        kept(tmp_path / "k.json")
+    write(tmp_path / "other", ({}, b""))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_is_for_one_kernel_target_template_and_processor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

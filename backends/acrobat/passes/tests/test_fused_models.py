@@ -1,4 +1,4 @@
-"""The kernels and blocks of the workloads' models, after all passes."""
+"""The kernels and blocks of the workloads' models, after all passes but tables and invariants."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from backends.acrobat.ir.nodes import Launch, Let, Program
 from backends.acrobat.ir.visitor import walk
 from backends.acrobat.kernels.fusible import is_gemm, is_product
 from backends.acrobat.options import Options
-from backends.acrobat.passes import coarsen, constants, folds, horizontal, inline, simplify, specialise, vertical
 from backends.acrobat.passes.tests.models import WORKLOADS, workload
 from backends.acrobat.pipeline import optimise
 from workloads.berxit.model import Berxit
@@ -24,10 +23,7 @@ def finished(name: str) -> Program:
 
 
 def fused(program: Program) -> Program:
-    passes = (inline, simplify, specialise, folds, simplify, horizontal, constants, vertical, coarsen)
-    for run in passes:
-        program = run.run(program)
-    return program
+    return optimise(program, Options(tables=False, invariants=False))
 
 
 def launches(name: str) -> list[Launch]:

@@ -17,7 +17,7 @@ from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.ir.nodes import Program
 
 LANGUAGE = (*language.PYTHON, *language.TORCH)
-"""The files whose handlers make up the language."""
+"""The files whose handlers make up the language: importing them enters the handlers into the evaluator's tables."""
 
 
 def build(module: nn.Module, instance_type_hint: Any = None, sample: Sequence[Any] | None = None) -> Program:

@@ -10,7 +10,7 @@ from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import Names, free_vars, from_lets, substitute
 
 NEW = (Fusion.ELEMENTWISE, Fusion.PRODUCT, Fusion.REDUCTION, Fusion.CONSTANT)
-"""Operations whose result shares no memory with an operand (in eager PyTorch)."""
+"""The fusion kinds of operations whose result, in eager PyTorch, shares no memory with an operand."""
 
 
 class Builder:

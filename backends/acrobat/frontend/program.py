@@ -28,8 +28,8 @@ from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import binders, walk
 
 ROUNDS = 12
-"""Recursions through this many functions and fields settle their types; real models need two or three rounds. A type that is
-still another one after the last round is an error that names it."""
+"""The most rounds of compiling: enough to find the types of recursions through this many functions and fields. Real models need
+two or three. A type that the last round still changes is an error that names it."""
 
 
 class ProgramBuilder(Functions):

@@ -13,13 +13,13 @@ class Reads:
 
     def __init__(self) -> None:
         self.attributes: dict[tuple[type, str], None] = {}
-        """Attributes and methods of modules, by the module's class: equal modules share one compiled function."""
+        """Attributes and methods of modules, as (class, name): modules of one class may share a compiled function."""
         self.constants: dict[tuple[type, str], None] = {}
-        """Parameters and buffers whose values are constants, likewise."""
+        """Parameters and buffers whose values are constants of the program, as (class of the module, name)."""
         self.names: dict[tuple[types.FunctionType, str], Any] = {}
-        """Globals and closure values of functions."""
+        """Globals and closure variables, as (function, name) -> value."""
         self.objects: list[tuple[Any, str, Any]] = []
-        """Attributes of other objects: owner, name, value."""
+        """Attributes of objects that are not modules, as (owner, name, value)."""
 
     def attribute(self, module: nn.Module, name: str) -> None:
         self.attributes[type(module), name] = None

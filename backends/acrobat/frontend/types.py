@@ -119,7 +119,7 @@ def _covers(ragged: Any, dense: Any) -> bool:
 
 
 SHOWN: dict[str, str] = {}
-"""What to call unions that have no name in the source, by the compiler's name for them: optionals, dictionaries."""
+"""The compiler's name of a union that has none in the source, an optional or a dictionary -> its name in messages."""
 
 
 def describe(type: Any) -> str:

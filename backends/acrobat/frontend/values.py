@@ -16,7 +16,7 @@ from backends.acrobat.frontend.types import NEVER, NONE, SYMBOL, UNASSIGNED, UNK
 from backends.acrobat.ir import nodes as n
 
 END = 2**62
-"""The end of a slice that has none."""
+"""The end of a slice that names no end: more than any length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Special:
 
     __slots__ = ()
     unrolled: ClassVar[bool] = False
-    """Whether a list that has such values in it is taken for a tuple, whose components each loop is unrolled over."""
+    """Whether a list with such a value in it is treated as a tuple: loops over it are unrolled."""
 
     @property
     def refusal(self) -> str:
@@ -272,7 +272,7 @@ HELD = {
     "iterator": "an iterator is exhausted by its first use: write list(...) around it",
     "spread": "a list whose length is known at run time only is given with `*` to a function with a `*` parameter only",
 }
-"""The kinds of `Held`, each with what is told where it is used as something else: `zip(...)` and the like are iterators."""
+"""The kinds of `Held`, each with the message for uses that it does not have. `zip(...)` and the like are iterators."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,8 @@ MODULES: dict[type[nn.Module], Callable[..., Any]] = {
     nn.RNNCell: recurrent.rnn_cell,
     nn.GRUCell: recurrent.gru_cell,
     nn.LSTMCell: recurrent.lstm_cell,
-    nn.RNN: recurrent.rnn,
-    nn.GRU: recurrent.gru,
+    nn.RNN: recurrent.simple,
+    nn.GRU: recurrent.simple,
     nn.LSTM: recurrent.lstm,
     nn.MultiheadAttention: attention.multihead_attention,
     nn.TransformerEncoderLayer: attention.transformer_encoder_layer,
@@ -69,7 +69,7 @@ MODULES: dict[type[nn.Module], Callable[..., Any]] = {
     nn.AdaptiveAvgPool2d: images.adaptive_avg_pool2d_module,
     nn.GroupNorm: normalisation.group_norm,
 }
-"""What runs in place of the `forward` of PyTorch's classes."""
+"""Class of a PyTorch module -> the function that is compiled in place of its `forward`."""
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "silu": activations.silu,
@@ -102,7 +102,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "logsumexp": functional.logsumexp,
     "outer": functional.outer,
     "bilinear": functional.bilinear_function,
-    "expand_as": functional.expand_as,
     "addmm": functional.addmm,
     "var": functional.variance,
     "std": functional.standard_deviation,
@@ -178,7 +177,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "adaptive_avg_pool2d": images.adaptive_avg_pool2d,
     "scaled_dot_product_attention": attention.scaled_dot_product_attention,
 }
-"""What runs in place of PyTorch's functions and methods of these names."""
+"""Name of a function of torch or a method of tensors -> the function that is compiled in its place."""
 
 BUILTINS: dict[str, Callable[..., Any]] = {"any": python.any_of, "all": python.all_of, "round": python.rounded}
-"""What runs in place of Python's own functions of these names."""
+"""Name of a Python built-in -> the function that is compiled in its place where an argument is known at run time only."""

@@ -6,7 +6,7 @@ from backends.acrobat.library.words import refuse
 
 
 def absolute(input):
-    return torch.maximum(input, -input)
+    return torch.maximum(input, -input) + 0.0  # of zeros the maximum may be -0.0
 
 
 def clamp(input, min=None, max=None):

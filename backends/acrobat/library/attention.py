@@ -13,13 +13,15 @@ def scaled_dot_product_attention(
 ):
     if enable_gqa:
         refuse("attention with `enable_gqa`", "repeat the keys and values")
+    if dropout_p > 0:
+        refuse("attention with dropout", "pass `dropout_p=0.0` in evaluation mode: `self.dropout if self.training else 0.0`")
     if is_causal:
         if query.dim() != 2 or attn_mask is not None:
             refuse("attention with `is_causal` of several sequences, or with a mask", "call it for each of them")
         rows = []
         for i in range(query.size(0)):
             one = query[i].unsqueeze(0)
-            rows.append(scaled_dot_product_attention(one, key[: i + 1], value[: i + 1], None, dropout_p, False, scale)[0])
+            rows.append(scaled_dot_product_attention(one, key[: i + 1], value[: i + 1], scale=scale)[0])
         return torch.stack(rows)
     scores = query @ key.transpose(-2, -1) * (1.0 / math.sqrt(query.size(-1)) if scale is None else scale)
     if attn_mask is not None:
@@ -36,6 +38,8 @@ def masked(scores, mask):
 
 def attended(self, query, key, value, attn_mask, key_padding_mask=None):
     """For query, key and value of shape (positions, features): the result, and the weights averaged over the heads."""
+    if self.training and self.dropout > 0:
+        refuse("dropout in training", "call .eval() on the model first")
     w_in, b_in = self.in_proj_weight, self.in_proj_bias
     e = self.embed_dim
     q = F.linear(query, w_in[:e], None if b_in is None else b_in[:e])
@@ -88,11 +92,11 @@ def transformer_encoder_layer(self, src, src_mask=None, src_key_padding_mask=Non
     if self.norm_first:
         y = self.norm1(x)
         attention, _ = multihead_attention(self.self_attn, y, y, y, src_key_padding_mask, False, src_mask)
-        x = x + attention
-        return x + self.linear2(self.activation(self.linear1(self.norm2(x))))
+        x = x + self.dropout1(attention)
+        return x + self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(self.norm2(x))))))
     attention, _ = multihead_attention(self.self_attn, x, x, x, src_key_padding_mask, False, src_mask)
-    x = self.norm1(x + attention)
-    return self.norm2(x + self.linear2(self.activation(self.linear1(x))))
+    x = self.norm1(x + self.dropout1(attention))
+    return self.norm2(x + self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x))))))
 
 
 def transformer_encoder(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
@@ -119,16 +123,16 @@ def transformer_decoder_layer(
     if self.norm_first:
         y = self.norm1(x)
         own, _ = multihead_attention(self.self_attn, y, y, y, tgt_key_padding_mask, False, tgt_mask)
-        x = x + own
+        x = x + self.dropout1(own)
         y = self.norm2(x)
         other, _ = multihead_attention(self.multihead_attn, y, memory, memory, memory_key_padding_mask, False, memory_mask)
-        x = x + other
-        return x + self.linear2(self.activation(self.linear1(self.norm3(x))))
+        x = x + self.dropout2(other)
+        return x + self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(self.norm3(x))))))
     own, _ = multihead_attention(self.self_attn, x, x, x, tgt_key_padding_mask, False, tgt_mask)
-    x = self.norm1(x + own)
+    x = self.norm1(x + self.dropout1(own))
     other, _ = multihead_attention(self.multihead_attn, x, memory, memory, memory_key_padding_mask, False, memory_mask)
-    x = self.norm2(x + other)
-    return self.norm3(x + self.linear2(self.activation(self.linear1(x))))
+    x = self.norm2(x + self.dropout2(other))
+    return self.norm3(x + self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x))))))
 
 
 def transformer_decoder(

@@ -157,7 +157,7 @@ def unchanged(input):
 
 
 def type_as(input, other):
-    return input
+    return input.to(other.dtype)
 
 
 def erf(input):

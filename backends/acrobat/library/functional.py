@@ -45,13 +45,21 @@ def kl_div(input, target, reduction="mean", log_target=False):
     return taken(torch.where(target > 0.0, target * (torch.log(target) - input), 0.0), reduction)
 
 
+def loss_of_class(row, i):
+    if i < 0:
+        raise IndexError(f"class {i}: a loss takes classes from 0 on here, leave out examples that are to be ignored")
+    return -row[i]
+
+
 def nll_loss(input, target, reduction="mean"):
     """`F.nll_loss` of log-probabilities (classes) and one class, or of (examples, classes) and the class of each example."""
+    if target.dtype == torch.float32:
+        refuse("a loss of the probabilities of classes")
     if input.dim() == 1:
-        return -input[target]
+        return loss_of_class(input, target.item())
     if input.dim() != 2:
         refuse("a loss of classes of more dimensions")
-    return taken(torch.stack([-row[i] for row, i in zip(input, target)]), reduction)
+    return taken(torch.stack([loss_of_class(row, i) for row, i in zip(input, target)]), reduction)
 
 
 def cross_entropy(input, target, reduction="mean", label_smoothing=0.0):
@@ -71,10 +79,6 @@ def norm(input, p=2, dim=None, keepdim=False):
         refuse("a norm but those of 1, 2 and infinity")
     square = input * input
     return torch.sqrt(square.sum()) if dim is None else torch.sqrt(square.sum(dim, keepdim))
-
-
-def vector_norm(x, ord=2, dim=None, keepdim=False):
-    return norm(x, ord, dim, keepdim)
 
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
@@ -100,6 +104,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 
 def logsumexp(input, dim, keepdim=False):
     highest = input.amax(dim, True)
+    highest = torch.where(torch.isfinite(highest), highest, 0.0)
     total = torch.exp(input - highest).sum(dim, True)
     out = torch.log(total) + highest
     return out if keepdim else out.squeeze(dim)
@@ -129,10 +134,6 @@ def bilinear_function(input1, input2, weight, bias=None):
 
 def bilinear(self, input1, input2):
     return bilinear_function(input1, input2, self.weight, self.bias)
-
-
-def expand_as(input, other):
-    return input + torch.zeros_like(other)
 
 
 def addmm(input, mat1, mat2):

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from backends.acrobat.library.words import refuse, unrolled
 
 ZERO, ONE, ONES = (0, (0,)), (1, (1,)), (1, (1, 1))
-"""How PyTorch's modules write no padding, one place, one place of two dimensions."""
+"""The ways in which PyTorch writes a padding of 0, a dilation or output size of 1, and an output size of 1 x 1."""
 
 
 def one_image(input):
@@ -64,7 +64,7 @@ def pooled(input, kernel_size, stride, padding, largest, filler):
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     if dilation != 1 or ceil_mode or return_indices:
         refuse("max pooling with `dilation`, `ceil_mode` or `return_indices`")
-    return pooled(input, kernel_size, stride, padding, True, -3.0e38)
+    return pooled(input, kernel_size, stride, padding, True, float("-inf"))
 
 
 def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):

@@ -119,15 +119,13 @@ def scatter_add(input, dim, index, src):
     return index_add(input, 0, index, src)
 
 
-def scatter(input, dim, index, src):
+def scatter(input, dim, index, src=None, value=None):
     """`torch.scatter` of tensors of one dimension; where `index` names a place several times, the last element stays."""
     if input.dim() != 1:
         refuse("`scatter` of a tensor of several dimensions")
     parts = list(input.unbind(0))
-    at = 0
-    for i in index:
-        parts[i] = src if isinstance(src, float) else src[at]
-        at = at + 1
+    for i, part in zip(index, torch.ones(len(index)) * (value if src is None else src)):
+        parts[i] = part
     return torch.stack(parts)
 
 

@@ -103,16 +103,10 @@ def start_of(self, input, hx, at):
     return torch.zeros(input.size(0 if self.batch_first else 1), self.hidden_size)
 
 
-def rnn(self, input, hx=None):
-    return simple(self, input, hx)
-
-
-def gru(self, input, hx=None):
-    return simple(self, input, hx)
-
-
-def simple(self, input, hx):
+def simple(self, input, hx=None):
     """An `nn.RNN` or `nn.GRU`, whose state is one tensor. Returns the outputs of all time steps and the last states."""
+    if self.training and self.dropout > 0 and self.num_layers > 1:
+        refuse("dropout in training", "call .eval() on the model first")
     time = 1 if self.batch_first and input.dim() == 3 else 0
     steps = list(input.unbind(time))
     last = ()
@@ -143,6 +137,8 @@ def simple(self, input, hx):
 def lstm(self, input, hx=None):
     if self.proj_size:
         refuse("an LSTM with `proj_size`")
+    if self.training and self.dropout > 0 and self.num_layers > 1:
+        refuse("dropout in training", "call .eval() on the model first")
     h0, c0 = (None, None) if hx is None else hx
     time = 1 if self.batch_first and input.dim() == 3 else 0
     steps = list(input.unbind(time))

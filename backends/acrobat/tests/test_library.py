@@ -11,7 +11,8 @@ import pytest
 import torch
 from torch import nn
 
-from backends.acrobat import library
+from backends.acrobat import compile, library
+from backends.acrobat.errors import CompileError, ModuleChanged
 from backends.acrobat.frontend import build
 from backends.acrobat.frontend.tests.test_own_model import load
 from backends.acrobat.ir.interpreter import Interpreter
@@ -123,6 +124,50 @@ def test_module(inner: Callable[[], nn.Module], call: str, shape: tuple[int | No
     with torch.no_grad():
         for x in inputs(shape):
             assert_same(as_tensors(interpreter.run(x)), module(x), f"{tuple(x.shape)}")
+
+
+DROPOUT: list[tuple[Callable[[], nn.Module], str, tuple[int | None, ...]]] = [
+    (lambda: nn.RNN(5, 3, num_layers=2, dropout=0.5), "self.inner(x)", SEQUENCE),
+    (lambda: nn.GRU(5, 3, num_layers=2, dropout=0.5), "self.inner(x)", SEQUENCE),
+    (lambda: nn.LSTM(5, 3, num_layers=2, dropout=0.5), "self.inner(x)", SEQUENCE),
+    (lambda: nn.MultiheadAttention(4, 2, dropout=0.5), "self.inner(x, x, x)", (3, 4)),
+    (lambda: nn.TransformerEncoderLayer(4, 2, 7), "self.inner(x)", (3, 4)),
+    (lambda: nn.TransformerDecoderLayer(4, 2, 7, norm_first=True), "self.inner(x, x)", (3, 4)),
+]
+
+
+@pytest.mark.parametrize(("inner", "call", "shape"), DROPOUT, ids=[type(c[0]()).__name__ for c in DROPOUT])
+def test_dropout_is_refused_in_training_and_noticed(
+    inner: Callable[[], nn.Module], call: str, shape: tuple[int | None, ...], tmp_path: Path, cache: Path
+) -> None:
+    module = made(inner, call, tmp_path)
+    executable = compile(module, sample=inputs(shape), cache_folder=cache)
+    x = inputs(shape)[0]
+    with torch.no_grad():
+        assert_same(executable([x])[0], module(x), call)
+    module.train()
+    with pytest.raises(ModuleChanged, match=r"training` was False when it was compiled and is True"):
+        executable([x])
+    with pytest.raises(CompileError, match="dropout in training") as error:
+        build(module, sample=inputs(shape))
+    assert error.value.problems[0].span.file.startswith(str(tmp_path))
+
+
+@pytest.mark.parametrize("first", [False, True])
+@pytest.mark.parametrize("part", ["self_attn", "dropout", "dropout1", "dropout2"])
+def test_each_dropout_of_a_layer_is_refused(part: str, first: bool, tmp_path: Path) -> None:
+    module = made(lambda: nn.TransformerEncoderLayer(4, 2, 7, norm_first=first), "self.inner(x)", tmp_path)
+    module.get_submodule(f"inner.{part}").train()
+    with pytest.raises(CompileError, match="dropout in training"):
+        build(module, sample=inputs((3, 4)))
+
+
+def test_modules_without_dropout_are_compiled_in_training(tmp_path: Path) -> None:
+    for inner in (lambda: nn.LSTM(5, 3, dropout=0.5), lambda: nn.GRU(5, 3, num_layers=2)):  # between layers only
+        module = made(inner, "self.inner(x)", tmp_path).train()
+        (x, *_) = inputs(SEQUENCE)
+        with torch.no_grad():
+            assert_same(as_tensors(Interpreter(build(module, sample=[x])).run(x)), module(x), "in training")
 
 
 def test_every_module_of_the_library_is_tested() -> None:

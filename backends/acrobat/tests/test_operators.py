@@ -291,6 +291,29 @@ EXPRESSIONS = [
     "torch.where(b.sum() > 0, a, -a)",
     "torch.relu(torch.stack([r for r in x])).mean(0)",
     "x.sum(0)",
+    "torch.tensor(ids).type_as(x)",
+    "torch.arange(len(ids)).to(x)",
+    "a.argmax(1).to(b.dtype)",
+    "a.argmax(1).float()",
+    "self.w[a.argmax(1)]",
+    "b.expand_as(x)",
+    "v.unsqueeze(-1).expand_as(x)",
+    "1.0 / torch.tensor([-0.0, 1.0]).expand_as(a[:, :2])",
+    "a.masked_fill((b > 0).expand_as(a), 7.0)",
+    "b.scatter(0, torch.tensor([0, 2]), 7)",
+    "b.scatter(0, torch.tensor([0, 2]), n)",
+    "b.scatter(0, torch.tensor([0, 2]), value=n * 0.5)",
+    "b.scatter(0, torch.tensor([1, 0, 1, 1]), b)",
+    "torch.zeros(5).scatter(0, torch.arange(len(ids)), v)",
+    "F.cross_entropy(a, a.argmax(1))",
+    "1.0 / (a * 0.0).abs()",
+    "torch.logsumexp(torch.log(x * 0.0), 1)",
+    "torch.logsumexp(-torch.log(a * 0.0), 0)",
+    "torch.logsumexp(torch.log(torch.relu(v)), 0)",
+    "torch.logsumexp(torch.log(torch.relu(a)), 0, keepdim=True)",
+    "F.max_pool2d(torch.log(m * 0.0), 2, padding=1)",
+    "F.max_pool2d(torch.where(m > 0, m, -math.inf), 2, padding=1)",
+    "F.scaled_dot_product_attention(x, x, x, dropout_p=0.5 if self.training else 0.0)",
 ]
 REFUSED = [
     ("a > 0", "a tensor of bools serves as a mask"),
@@ -304,6 +327,18 @@ REFUSED = [
     ("F.one_hot(torch.tensor(n))", "without a number of classes"),
     ("torch.einsum('ii->i', self.w)", "a letter each"),
     ("F.cross_entropy(x, torch.tensor(ids), label_smoothing=0.1)", "label_smoothing"),
+    ("F.cross_entropy(x, torch.tensor(ids), ignore_index=0)", "no argument `ignore_index`"),
+    ("F.cross_entropy(a, torch.softmax(a, -1))", "probabilities of classes"),
+    ("F.scaled_dot_product_attention(x, x, x, dropout_p=0.5)", "with dropout"),
+    ("x.type_as(torch.tensor(ids))", "tensors are float32 here, not int64"),
+    ("a.type_as(torch.tensor(n))", "tensors are float32 here, not int64"),
+    ("a.type_as(a > 0)", "tensors are float32 here, not bool"),
+    ("a.to(torch.arange(len(ids)))", "tensors are float32 here, not int64"),
+    ("a.expand_as(b)", "`expand_as` makes extents of 1 wider"),
+    ("x.expand_as(x[:, :1])", "`expand_as` makes extents of 1 wider"),
+    ("a.expand(4)", "fewer dimensions"),
+    ("a[b]", "a tensor of floats is no index"),
+    ("ids[b[0]]", "a tensor of floats is no index"),
 ]
 
 
@@ -354,3 +389,15 @@ def test_a_stack_of_nothing_is_an_error_of_the_instance(expression: str, tmp_pat
         interpreter.run(empty)
     _, interpreter = compiled("x.sum(0)", tmp_path)
     assert_same(as_tensors(interpreter.run(empty)), torch.zeros(4), "x.sum(0)")
+
+
+CLASSES = ["F.cross_entropy(b, torch.tensor(n))", "F.cross_entropy(x, torch.tensor(ids))", "F.nll_loss(x, torch.tensor(ids))"]
+
+
+@pytest.mark.parametrize("expression", CLASSES)
+def test_a_negative_class_is_an_error_of_the_instance(expression: str, tmp_path: Path) -> None:
+    """PyTorch raises too, but for -100, which it leaves out of the mean."""
+    _, interpreter = compiled(expression, tmp_path)
+    for wrong in (-1, -100):
+        with pytest.raises(InstanceError, match=f"class {wrong}: a loss takes classes from 0 on"):
+            interpreter.run(instance(2) | {"n": wrong, "ids": [0, wrong]})

@@ -79,9 +79,9 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
                 return unknown()
             dim += 1
             continue
-        if is_tensor(i) and i.type == TensorT((), "int64"):  # type: ignore[union-attr]
-            i = item(f, i, "index")  # type: ignore[arg-type]
-        elif not is_tensor(i) and not (isinstance(i, Held) and i.kind == "ids"):
+        if isinstance(i, Dyn) and is_tensor(i) and shape(i):
+            i = _computed_ids(f, i)
+        elif not (isinstance(i, Held) and i.kind == "ids"):
             i = as_index(f, i)
         if is_unknown(i):
             return unknown()
@@ -136,6 +136,14 @@ def _part(f: Frame, table: Dyn, i: Value) -> Value:
     return select(f, table, 0, i)
 
 
+def _computed_ids(f: Frame, ids: Dyn) -> Value:
+    """A computed tensor of ints, such as `argmax` of several rows gives, as an index: the instance waits. Raises Refused."""
+    if len(shape(ids)) != 1:
+        raise Refused("a tensor is indexed by tensors of one dimension here")
+    parts = [op(f, "index", [ids], {"dim": 0, "i": i}) for i in range(shape(ids)[0] or 0)]
+    return Held("ids", TupleV(tuple(_as_index(f, part) for part in parts)))
+
+
 def _constant_bounds(f: Frame, e: ast.Slice) -> bool:
     with f.trial():
         return all(b is None or is_constant(f.expression(b)) for b in (e.lower, e.upper, e.step))
@@ -148,7 +156,9 @@ def embedding(f: Frame, ids: Array, row: Callable[[Value], Value]) -> Value:
 
 @handles(INDICES, "tensor")
 def _as_index(f: Frame, value: Dyn) -> Value:
-    """An int read from a tensor: the instance waits."""
+    """An int read from a tensor: the instance waits. Raises Refused for a tensor of floats."""
+    if isinstance(value.type, TensorT) and value.type.dtype != "int64":
+        raise Refused("a tensor of floats is no index", "write int(...)")
     return f.host("int", [item(f, value, "index")], INT)
 
 

@@ -41,6 +41,7 @@ from backends.acrobat.frontend.evaluator.tables import (
 )
 from backends.acrobat.frontend.tensors import host_tensors
 from backends.acrobat.frontend.tensors.lifting import as_rows, extent_of, in_place, item, op, shape, shape_of
+from backends.acrobat.frontend.tensors.making import dtype_of
 from backends.acrobat.frontend.tensors.masks import is_mask, of_masks, with_masks
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.products import matmul
@@ -78,8 +79,7 @@ def _tensor_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         case "ndim":
             return Static(rank)
         case "dtype":
-            t = value.type.item if isinstance(value.type, ListT) else value.type
-            return Static(torch.int64 if t == INT or getattr(t, "dtype", "") == "int64" else torch.float32)
+            return Static(dtype_of(value))
         case "device":
             return Static(torch.device("cpu"))
         case "T":
@@ -93,8 +93,8 @@ def _tensor_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
 
 @handles(ATTRIBUTES, Held)
 def _held_attribute(f: Frame, node: ast.AST, value: Held, name: str) -> Value:
-    if is_mask(value) and name == "dtype":
-        return Static(torch.bool)
+    if name == "dtype" and dtype_of(value) is not None:
+        return Static(dtype_of(value))
     if is_mask(value) and name in ("shape", "ndim", "device", "T", "mT"):
         found = _tensor_attribute(f, node, value.value, name)  # type: ignore[arg-type]
         return Held("mask", found) if name in ("T", "mT") else found
@@ -274,6 +274,12 @@ def _varying(f: Frame, x: Dyn) -> Value:
 @handles(LENGTHS, "tensor")
 def _fixed(f: Frame, x: Dyn) -> Value | None:
     return Static(shape_of(x)[0]) if shape_of(x) else None
+
+
+@handles(LENGTHS, Held)
+def _held_length(f: Frame, x: Held) -> Value | None:
+    items = f.components(x.value) if x.kind == "ids" else None
+    return None if items is None else Static(len(items))
 
 
 @handles(LENGTHS, HostTensor)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from backends.acrobat.core.ops import OPS, Fusion, ShapeError
-from backends.acrobat.core.types import FLOAT, INT, ListT, ScalarT, TensorT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, Rows, at, item_type, length, mapped, transposed_lists
@@ -208,6 +208,21 @@ def select(f: Frame, x: Array, dim: int, i: Value) -> Value:
     if dim == k:
         return at(f, x, i)
     return over_rows(f, x, k - (dim < k), lambda row: select(f, row, dim - (dim > k), i))
+
+
+def as_floats(f: Frame, x: Array) -> Value:
+    """A tensor of ints or bools as one of floats. For a tensor that the program has computed the instance waits."""
+
+    def number(i: Value) -> Value:
+        return Dyn(operand(f, f.host("float", [i], FLOAT)))
+
+    if not is_ragged(x):
+        if not shape_of(x):
+            return number(item(f, x))
+        parts = [as_floats(f, op(f, "index", [x], {"dim": 0, "i": i})) for i in range(shape_of(x)[0])]
+        return op(f, "stack", parts, {"dim": 0})
+    of_bools = item_type(x) == BOOL
+    return of_rows(mapped(f, [x], lambda i: number(f.host("int", [i], INT) if of_bools else i)), axis(x))
 
 
 # ---- for the evaluator

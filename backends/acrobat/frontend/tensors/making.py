@@ -25,7 +25,8 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape,
     shape_of,
 )
-from backends.acrobat.frontend.tensors.operations import operation, ragged
+from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
+from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
@@ -215,12 +216,33 @@ def _filled_like_ragged(f: Frame, call: CallArguments) -> Value | None:
 
 @operation("to")
 def _to(f: Frame, call: CallArguments) -> Value:
-    """`x.to(...)`, which changes nothing: a device is ignored, and another dtype than float32 is refused."""
+    """`x.to(...)`: a device is ignored, a tensor stands for its dtype. Ints become floats, any other conversion is refused."""
+    x: Any = call.args[0]
     for v in (*call.args[1:], *call.kwargs.values()):
         is_known, wanted = known(v)
-        if is_known and isinstance(wanted, torch.dtype) and wanted != torch.float32:
+        if not is_known:
+            wanted = dtype_of(v)
+        if not isinstance(wanted, torch.dtype) or wanted == dtype_of(x):
+            continue
+        if wanted != torch.float32:
             raise Refused(f"tensors are float32 here, not {str(wanted).removeprefix('torch.')}", "leave the conversion out")
-    return call.args[0]
+        x = call_operation(f, "float", CallArguments("float", [x], {}))
+    return x  # type: ignore[no-any-return]
+
+
+def dtype_of(value: Value) -> torch.dtype | None:
+    """The dtype of a tensor, a mask or a tensor that serves as an index; None for other values."""
+    match value:
+        case Held("mask"):
+            return torch.bool
+        case Held("index" | "ids" | "batch"):
+            return torch.int64
+        case HostTensor():
+            return value.tensor.dtype
+        case Dyn() if is_tensor(value) or is_ragged(value):
+            t: Any = item_type(value) if is_ragged(value) else value.type
+            return torch.bool if t == BOOL else torch.int64 if t == INT or getattr(t, "dtype", "") == "int64" else torch.float32
+    return None
 
 
 OTHER_FLOATS = {"half": "float16", "bfloat16": "bfloat16", "double": "float64"}
@@ -238,7 +260,7 @@ def _other_floats(f: Frame, call: CallArguments) -> Value | None:
 
 @ragged("to")
 def _to_ragged(f: Frame, call: CallArguments) -> Value | None:
-    return None if isinstance(item_type(call.args[0]), ScalarT) else _to(f, call)
+    return _to(f, call)
 
 
 @operation("zeros_like", "empty_like")

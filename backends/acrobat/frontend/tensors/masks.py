@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.conditions import COMPARISONS
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import item_type, mapped
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_AS_WHOLES, FUNCTIONS, TRUTHS, UNARY, handles
-from backends.acrobat.frontend.tensors.lifting import axis, elementwise, item, of_rows, op, operand, select
+from backends.acrobat.frontend.tensors.lifting import as_floats, elementwise, item, of_rows, op, operand, select
 from backends.acrobat.frontend.tensors.operations import OPERATIONS, call_operation, operation, ragged
 from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import (
@@ -58,7 +58,7 @@ def ones_and_zeros(f: Frame, value: Value) -> Value:
     if isinstance(value, Held) and value.kind == "mask":
         return value.value
     if is_ragged(value) and _of_bools(value):
-        return _numbers(f, value)
+        return as_floats(f, value)
     if is_number(value) and type_or_none(value) == BOOL:
         is_known, number = known(value)
         return Static(float(number)) if is_known else f.host("float", [f.host("int", [value], INT)], FLOAT)
@@ -67,14 +67,6 @@ def ones_and_zeros(f: Frame, value: Value) -> Value:
 
 def _of_bools(value: Any) -> bool:
     return isinstance(value.type, ListT) and value.type.item == BOOL
-
-
-def _numbers(f: Frame, x: Any) -> Value:
-    def number(i: Value) -> Value:
-        i = f.host("int", [i], INT) if item_type(x) == BOOL else i
-        return Dyn(operand(f, f.host("float", [i], FLOAT)))
-
-    return of_rows(mapped(f, [x], number), axis(x))
 
 
 # ---- comparisons
@@ -100,7 +92,7 @@ def compared(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
             return Dyn(operand(f, f.host("float", [f.host("int", [f.host(name, list(v), BOOL)], INT)], FLOAT)))
 
         return mask(elementwise(f, sides, each))
-    x, y = (_numbers(f, v) if v in ints else v for v in sides)
+    x, y = (as_floats(f, v) if v in ints else v for v in sides)
     match compare:
         case ast.Lt():
             return mask(op(f, "less", [x, _number(f, y)]))
@@ -171,12 +163,25 @@ def _truth(f: Frame, x: Held, node: ast.AST) -> Value | None:
 # ---- functions and methods
 
 MOVES = frozenset(
-    {"unsqueeze", "squeeze", "transpose", "t", "permute", "view", "reshape", "flatten", "expand", "repeat", "contiguous"}
+    {
+        "unsqueeze",
+        "squeeze",
+        "transpose",
+        "t",
+        "permute",
+        "view",
+        "reshape",
+        "flatten",
+        "expand",
+        "expand_as",
+        "repeat",
+        "contiguous",
+    }
     | {"select", "narrow", "clone", "detach", "tril", "triu"}
 )
-"""What moves a mask's elements, or some of them, and leaves a mask."""
+"""Operations that move or select elements: of a mask they give a mask."""
 GIVEN: dict[str, Callable[[Frame, CallArguments], Value]] = {}
-"""What else takes masks, by name."""
+"""The handlers of the other operations that take masks, by name."""
 
 
 def with_masks(f: Frame, name: str, call: CallArguments) -> Value:
@@ -239,7 +244,7 @@ def _to_bool(f: Frame, call: CallArguments) -> Value:
 @ragged("bool")
 def _to_bool_ragged(f: Frame, call: CallArguments) -> Value:
     x = call.args[0]
-    return _to_bool(f, CallArguments("bool", [_numbers(f, x) if isinstance(item_type(x), ScalarT) else x], {}))
+    return _to_bool(f, CallArguments("bool", [as_floats(f, x) if isinstance(item_type(x), ScalarT) else x], {}))
 
 
 def where(f: Frame, chosen: Value, x: Value, y: Value) -> Value:

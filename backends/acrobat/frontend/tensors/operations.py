@@ -33,11 +33,11 @@ Operation = Callable[[Frame, CallArguments], Value]
 OPERATIONS: dict[str, Operation] = {}
 """Operations by the names of torch's functions and of the methods of tensors: on tensors of fixed shape."""
 RAGGED: dict[str, Callable[[Frame, CallArguments], Value | None]] = {}
-"""The same with an operand of which an extent varies; None where there is no rule for such arguments."""
+"""The same for calls with a ragged operand. A handler returns None where it has no rule for the arguments."""
 WITHOUT: set[str] = set()
 """Operations whose first argument is no tensor."""
 IN_PLACE: set[str] = set()
-"""Operations whose name with a `_` is that of a method which changes its tensor."""
+"""Operations that torch also has as a method with a `_` at the end, which changes its tensor in place."""
 
 
 def operation(*names: str, of_tensor: bool = True) -> Callable[[Operation], Operation]:

@@ -9,7 +9,18 @@ from backends.acrobat.core.types import INT, ListT, ScalarT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, flattened, item_type, mapped, stacked
-from backends.acrobat.frontend.tensors.lifting import as_rows, axis, dim_of, of_rows, op, over_rows, select, shape, shape_of
+from backends.acrobat.frontend.tensors.lifting import (
+    as_rows,
+    axis,
+    dim_of,
+    elementwise,
+    of_rows,
+    op,
+    over_rows,
+    select,
+    shape,
+    shape_of,
+)
 from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
 from backends.acrobat.frontend.tensors.shapes import move, permute
 from backends.acrobat.frontend.values import (
@@ -93,6 +104,8 @@ def stack(f: Frame, xs: Array, dim: Value) -> Value:
 
 def repeat(f: Frame, x: Array, times: Sequence[Any], expand: bool) -> Value:
     """`x.repeat(times)` or, with `expand`, `x.expand(times)`; some numbers may be known at run time only. Raises Refused."""
+    if len(times) < len(shape(x)):
+        raise Refused(f"`{'expand' if expand else 'repeat'}` to fewer dimensions than the tensor's {len(shape(x))}")
     for _ in range(len(times) - len(shape(x))):
         x = move(f, x, "unsqueeze", 0)
     for d, wanted in enumerate(times):
@@ -328,3 +341,17 @@ def _expand(f: Frame, call: CallArguments) -> Value:
 @ragged("repeat", "expand")
 def _repeat_ragged(f: Frame, c: CallArguments) -> Value | None:
     return repeat(f, c.args[0], f.spread([*c.args[1:], *c.kwargs.values()]), c.name == "expand")
+
+
+@operation("expand_as")
+def _expand_as(f: Frame, call: CallArguments) -> Value:
+    x, other = call.bind("input", "other")
+    have, wanted = shape(x), shape(other)
+    if len(have) > len(wanted) or any(w == 1 and h != 1 for h, w in zip(reversed(have), reversed(wanted), strict=False)):
+        raise Refused("`expand_as` makes extents of 1 wider")
+    return elementwise(f, [x, other], lambda v: repeat(f, v[0], [Static(e) for e in shape(v[1])], True))  # type: ignore[arg-type]
+
+
+@ragged("expand_as")
+def _expand_as_ragged(f: Frame, c: CallArguments) -> Value | None:
+    return _expand_as(f, c)

@@ -6,11 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT
+from backends.acrobat.core.types import ListT, ScalarT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, item_type, length, mapped
 from backends.acrobat.frontend.tensors.lifting import (
+    as_floats,
     as_rows,
     axis,
     dim_of,
@@ -244,25 +245,13 @@ def _clone(f: Frame, call: CallArguments) -> Dyn:
 @operation("float")
 def _float(f: Frame, call: CallArguments) -> Value:
     (x,) = call.bind("input")
-    return x  # type: ignore[no-any-return]
+    return as_floats(f, x) if x.type.dtype == "int64" else x
 
 
 @ragged("contiguous", "detach", "clone", "float")
 def _same_ragged(f: Frame, c: CallArguments) -> Value | None:
     x: Any = c.args[0]
-    return x if c.name != "float" or not isinstance(item_type(x), ScalarT) else numbers(f, x)
-
-
-def numbers(f: Frame, x: Array) -> Value:
-    """A tensor of ints or bools as one of floats."""
-    item = item_type(x)
-
-    def number(i: Value) -> Value:
-        if item == BOOL:
-            i = f.host("int", [i], INT)
-        return Dyn(operand(f, f.host("float", [i], FLOAT)))
-
-    return of_rows(mapped(f, [x], number), 0)
+    return x if c.name != "float" or not isinstance(item_type(x), ScalarT) else as_floats(f, x)
 
 
 @operation("size")

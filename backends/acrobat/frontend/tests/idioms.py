@@ -747,4 +747,4 @@ REFUSED = {
     "late_binding": "has another value by now",
     "order_of_walrus": ":=",
 }
-"""Of these the ones that are outside of the language, with a part of what is told."""
+"""Name of an idiom that is outside the language -> a part of the error's message."""

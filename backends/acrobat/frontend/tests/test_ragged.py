@@ -145,7 +145,7 @@ EXPRESSIONS = [
     "x.contiguous().detach()",
     "x.dim() + x.ndim",
 ]
-"""`x` is (n, 4), `y` (m, 4), `v` (n,), `ids` n ints."""
+"""`x` has shape (n, 4), `y` (m, 4), `v` (n,); `ids` has n ints."""
 
 REFUSED = {
     "x.squeeze()": "`squeeze()` of a tensor whose extent varies",

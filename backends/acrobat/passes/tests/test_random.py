@@ -3,6 +3,9 @@ for the workloads' models.)"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -27,7 +30,8 @@ def assert_all_work_is_launched(program: Program) -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(samples(waits=True), st.frozensets(st.sampled_from(SWITCHES), max_size=2))
 def test_random_programs(sample: Sample, off: frozenset[str]) -> None:
-    program = optimise(sample.program, Options(**dict.fromkeys(off, False)))
+    changes: dict[str, Any] = dict.fromkeys(off, False)
+    program = optimise(sample.program, replace(Options(), **changes))
     assert_all_work_is_launched(program)
     before, after = Interpreter(sample.program), Interpreter(program)
     for instance in sample.instances:

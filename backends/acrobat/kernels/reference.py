@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from backends.acrobat.core.ops import ITEMWISE
 from backends.acrobat.core.units import Instr, Kernel, Mode, displacements
+from backends.acrobat.kernels.literals import number
 
 Operand: TypeAlias = tuple[str, Any]
 """An operand in C++: the name of a pointer and its shape, or a literal and None."""
@@ -22,12 +23,12 @@ SCALAR = {
     "sub": "{0} - {1}",
     "mul": "{0} * {1}",
     "div": "{0} / {1}",
-    "maximum": "std::fmax({0}, {1})",
-    "minimum": "std::fmin({0}, {1})",
+    "maximum": "{0} > {1} || {0} != {0} ? {0} : {1}",
+    "minimum": "{0} < {1} || {0} != {0} ? {0} : {1}",
     "neg": "-{0}",
     "sigmoid": "1.0f / (1.0f + std::exp(-{0}))",
     "tanh": "std::tanh({0})",
-    "relu": "std::fmax({0}, 0.0f)",
+    "relu": "{0} > 0.0f || {0} != {0} ? {0} : 0.0f",
     "gelu": "0.5f * {0} * (1.0f + std::erf({0} * 0.70710678f))",
     "exp": "std::exp({0})",
     "log": "std::log({0})",
@@ -109,7 +110,7 @@ def compute(kernel: Kernel, instr: Instr, out: str, names: dict[str, str]) -> li
     attrs = dict(instr.attrs)
     shape = instr.type.shape
     args: list[Operand] = [
-        (names.get(a, ""), kernel.type_of(a).shape) if isinstance(a, str) else (f"{float(a)!r}f", None) for a in instr.args
+        (names.get(a, ""), kernel.type_of(a).shape) if isinstance(a, str) else (number(float(a)), None) for a in instr.args
     ]
     match instr.op:
         case "list_sum" | "list_max" | "list_min" | "list_softmax" | "list_attention":
@@ -144,7 +145,7 @@ def compute(kernel: Kernel, instr: Instr, out: str, names: dict[str, str]) -> li
                 "}",
             ]
         case "full":
-            return [f"for (int64_t e = 0; e < {instr.type.size}; ++e) {out}[e] = {float(attrs['value'])!r}f;"]
+            return [f"for (int64_t e = 0; e < {instr.type.size}; ++e) {out}[e] = {number(float(attrs['value']))};"]
     return elementwise(kernel, instr, out, args, attrs)
 
 
@@ -155,9 +156,9 @@ def over_list(kernel: Kernel, instr: Instr, out: str, names: dict[str, str]) -> 
     if instr.op in ITEMWISE:
         (i,) = lists
         start, step = {
-            "list_sum": ("0.0f", "{0} + {1}"),
-            "list_max": ("-INFINITY", "{1} > {0} || {1} != {1} ? {1} : {0}"),
-            "list_min": ("INFINITY", "{1} < {0} || {1} != {1} ? {1} : {0}"),
+            "list_sum": ("0.0f", SCALAR["add"]),
+            "list_max": ("-INFINITY", SCALAR["maximum"]),
+            "list_min": ("INFINITY", SCALAR["minimum"]),
         }[instr.op]
         return [
             f"for (int64_t e = 0; e < {size}; ++e) {out}[e] = {start};",
@@ -174,7 +175,7 @@ def over_list(kernel: Kernel, instr: Instr, out: str, names: dict[str, str]) -> 
     else:
         query, d = names[str(instr.args[0])], kernel.params[scores].type.shape[-1]
         each = kernel.params[scores].type.size // d
-        scale = f"{float(dict(instr.attrs)['scale'])!r}f"
+        scale = number(float(dict(instr.attrs)["scale"]))
         score = f"[&] {{ float s = 0; for (int64_t e = 0; e < {d}; ++e) "
         score += f"s += {query}[h * {d} + e] * base[p{scores}_items[k] + h * {d} + e]; return s * {scale}; }}()"
     width = size // each
@@ -277,9 +278,9 @@ def reduction(op: str, out: str, arg: Operand, dim: int) -> list[str]:
         "sum": f"float v = 0; for (int64_t e = 0; e < {d}; ++e) v += {x}[{at}]; {out}[{to}] = v;",
         "mean": f"float v = 0; for (int64_t e = 0; e < {d}; ++e) v += {x}[{at}]; {out}[{to}] = v / {d};",
         "max": f"float v = {x}[(o * {d}) * {inner} + r]; "
-        f"for (int64_t e = 1; e < {d}; ++e) v = std::fmax(v, {x}[{at}]); {out}[{to}] = v;",
+        f"for (int64_t e = 1; e < {d}; ++e) v = {SCALAR['maximum'].format('v', f'{x}[{at}]')}; {out}[{to}] = v;",
         "argmax": f"int64_t best = 0; for (int64_t e = 1; e < {d}; ++e) "
-        f"if ({x}[{at}] > {x}[(o * {d} + best) * {inner} + r]) best = e; {out}[{to}] = best;",
+        f"if (const float v = {x}[(o * {d} + best) * {inner} + r]; v == v && !({x}[{at}] <= v)) best = e; {out}[{to}] = best;",
         "softmax": f"float v = -INFINITY, sum = 0; for (int64_t e = 0; e < {d}; ++e) v = std::fmax(v, {x}[{at}]); "
         f"for (int64_t e = 0; e < {d}; ++e) sum += {out}[{at}] = std::exp({x}[{at}] - v); "
         f"for (int64_t e = 0; e < {d}; ++e) {out}[{at}] /= sum;",

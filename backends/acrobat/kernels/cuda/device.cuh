@@ -104,6 +104,18 @@ ACROBAT_DEVICE void tell_host(int64_t* where, int64_t value) {
     __threadfence_system();
     asm volatile("st.release.sys.global.s64 [%0], %1;" ::"l"(where), "l"(value) : "memory");
 }
+
+// The larger and the smaller of two values; NaN if either is NaN, where fmaxf and fminf would return the other one.
+ACROBAT_DEVICE float maximum(float a, float b) {
+    float value;
+    asm("max.NaN.f32 %0, %1, %2;" : "=f"(value) : "f"(a), "f"(b));
+    return value;
+}
+ACROBAT_DEVICE float minimum(float a, float b) {
+    float value;
+    asm("min.NaN.f32 %0, %1, %2;" : "=f"(value) : "f"(a), "f"(b));
+    return value;
+}
 #endif
 
 constexpr int kThreads = 256;  // in every block
@@ -136,7 +148,7 @@ ACROBAT_DEVICE void store(float* to, const float (&from)[V]) {
 
 ACROBAT_DEVICE float sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 ACROBAT_DEVICE float gelu(float x) { return 0.5f * x * (1.0f + erff(x * 0.70710678118654752f)); }
-ACROBAT_DEVICE float relu(float x) { return fmaxf(x, 0.0f); }
+ACROBAT_DEVICE float relu(float x) { return maximum(x, 0.0f); }
 
 // Reductions over all lanes of a warp; each lane gets the result.
 ACROBAT_DEVICE float warp_sum(float v) {
@@ -146,7 +158,7 @@ ACROBAT_DEVICE float warp_sum(float v) {
 }
 ACROBAT_DEVICE float warp_max(float v) {
 #pragma unroll
-    for (int by = 16; by; by /= 2) v = fmaxf(v, lane_xor(v, by));
+    for (int by = 16; by; by /= 2) v = maximum(v, lane_xor(v, by));
     return v;
 }
 

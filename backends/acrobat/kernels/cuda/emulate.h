@@ -251,6 +251,8 @@ ACROBAT_DEVICE void block_sync() { emulate::pause(emulate::At::Block); }
 ACROBAT_DEVICE void grid_sync(uint32_t*) { emulate::pause(emulate::At::Grid); }
 ACROBAT_DEVICE float lane_xor(float value, int by) { return emulate::exchange(value, by); }
 ACROBAT_DEVICE int32_t lane_xor(int32_t value, int by) { return emulate::exchange(value, by); }
+ACROBAT_DEVICE float maximum(float a, float b) { return a > b || a != a ? a : b; }
+ACROBAT_DEVICE float minimum(float a, float b) { return a < b || a != a ? a : b; }
 ACROBAT_DEVICE void add_copy(void* to, const void* from, int bytes, bool valid) {
     if (reinterpret_cast<uintptr_t>(to) % uintptr_t(bytes) || reinterpret_cast<uintptr_t>(from) % uintptr_t(bytes))
         emulate::fail("a copy in the background is not aligned");

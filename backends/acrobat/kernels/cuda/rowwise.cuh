@@ -26,7 +26,7 @@ ACROBAT_DEVICE float group_max(float v, float* words, int thread) {
         if (thread % 32 == 0) words[thread / 32] = v;
         block_sync();
         v = words[0];
-        for (int w = 1; w < W / 32; ++w) v = fmaxf(v, words[w]);
+        for (int w = 1; w < W / 32; ++w) v = maximum(v, words[w]);
     }
     return v;
 }

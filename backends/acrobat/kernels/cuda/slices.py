@@ -9,8 +9,9 @@ from math import prod
 from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.units import Instr, Kernel, Mode
 from backends.acrobat.kernels.cuda.schedule import THREADS, WARPS
-from backends.acrobat.kernels.cuda.text import ELEMENTWISE, Addresses, indented, number
+from backends.acrobat.kernels.cuda.text import ELEMENTWISE, Addresses, indented
 from backends.acrobat.kernels.cuda.values import Index, Values, is_pure
+from backends.acrobat.kernels.literals import number
 
 EACH = 32
 """The most elements of a slice that a thread keeps in registers."""
@@ -191,7 +192,7 @@ class Slices:
                 self.lines.append(f"{out} = group_sum<{w}>({out}, words, thread){by};")
             case "max":
                 self.lines.append(f"float {out} = -INFINITY;")
-                self._each(lambda: f"{out} = fmaxf({out}, {x}[i]);")
+                self._each(lambda: f"{out} = maximum({out}, {x}[i]);")
                 self.lines.append(f"{out} = group_max<{w}>({out}, words, thread);")
             case "argmax":
                 self.lines += [f"float {out}_most = -INFINITY;", f"int {out}_at = 0x7fffffff;"]
@@ -199,7 +200,7 @@ class Slices:
                 self.lines.append(f"const int64_t {out} = group_first_max<{w}>({out}_most, {out}_at, words, thread);")
             case "softmax":
                 self.lines.append(f"float {out}_most = -INFINITY, {out}_sum = 0.0f;")
-                self._each(lambda: f"{out}_most = fmaxf({out}_most, {x}[i]);")
+                self._each(lambda: f"{out}_most = maximum({out}_most, {x}[i]);")
                 self.lines.append(f"{out}_most = group_max<{w}>({out}_most, words, thread);")
                 self._each(lambda: f"{out}_sum += {out}[i] = expf({x}[i] - {out}_most);")
                 self.lines.append(f"{out}_sum = group_sum<{w}>({out}_sum, words, thread);")

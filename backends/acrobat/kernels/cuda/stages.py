@@ -8,8 +8,9 @@ from math import prod
 
 from backends.acrobat.core.units import ALIGN, Instr, Kernel, Mode
 from backends.acrobat.kernels.cuda.schedule import THREADS, WARPS
-from backends.acrobat.kernels.cuda.text import Addresses, indented, number
+from backends.acrobat.kernels.cuda.text import Addresses, indented
 from backends.acrobat.kernels.cuda.values import Index, Values, c_type, is_pure
+from backends.acrobat.kernels.literals import number
 
 
 def write_general(kernel: Kernel, out_mode: Mode, symbol: str, shared: int, blocks: int) -> tuple[list[str], list[str], int]:
@@ -112,7 +113,7 @@ def _over_lists(kernel: Kernel, instr: Instr, out: str, values: Values) -> list[
         "};",
         "float highest = -INFINITY, total = 0.0f;",
         f"{each_value} {mine} = 0.0f;",
-        f"{each_item} highest = fmaxf(highest, score(i));",
+        f"{each_item} highest = maximum(highest, score(i));",
         f"{each_item} {{",
         "    const float share = expf(score(i) - highest);",
         f"    const int64_t at = i - a.p{scores}_starts[row] + a.p{items}_starts[row];",
@@ -177,7 +178,7 @@ def _reduction(instr: Instr, shapes: list[tuple[int, ...]], out: str, values: Va
             lines += ["total = warp_sum(total);", f"if (lane == 0) {out}[slice] = total{by};"]
         case "max":
             lines.append("float most = -INFINITY;")
-            loop("most = fmaxf(most, {x});")
+            loop("most = maximum(most, {x});")
             lines += ["most = warp_max(most);", f"if (lane == 0) {out}[slice] = most;"]
         case "argmax":
             lines += ["float most = -INFINITY;", "int place = 0x7fffffff;"]
@@ -185,7 +186,7 @@ def _reduction(instr: Instr, shapes: list[tuple[int, ...]], out: str, values: Va
             lines += ["place = group_first_max<32>(most, place, nullptr, thread);", f"if (lane == 0) {out}[slice] = place;"]
         case "softmax":
             lines.append("float most = -INFINITY, total = 0.0f;")
-            loop("most = fmaxf(most, {x});")
+            loop("most = maximum(most, {x});")
             lines.append("most = warp_max(most);")
             loop("total += {at} = expf({x} - most);")
             lines += ["total = warp_sum(total);", f"for (int j = lane; j < {length}; j += 32) {out}[{place}] /= total;"]

@@ -3,8 +3,6 @@ operations."""
 
 from __future__ import annotations
 
-import math
-
 from backends.acrobat.core.units import Kernel, Mode
 from backends.acrobat.kernels.walks import Walk
 
@@ -13,8 +11,8 @@ ELEMENTWISE = {
     "sub": "{0} - {1}",
     "mul": "{0} * {1}",
     "div": "{0} / {1}",
-    "maximum": "fmaxf({0}, {1})",
-    "minimum": "fminf({0}, {1})",
+    "maximum": "maximum({0}, {1})",
+    "minimum": "minimum({0}, {1})",
     "neg": "-{0}",
     "sigmoid": "sigmoid({0})",
     "tanh": "tanhf({0})",
@@ -34,9 +32,9 @@ ELEMENTWISE = {
 """The element-wise operations in C++, in float32. Operands are put in as names or expressions in brackets."""
 
 OVER_LISTS = {
-    "list_sum": ("0.0f", "{0} + {1}"),
-    "list_max": ("-INFINITY", "{1} > {0} || {1} != {1} ? {1} : {0}"),
-    "list_min": ("INFINITY", "{1} < {0} || {1} != {1} ? {1} : {0}"),
+    "list_sum": ("0.0f", ELEMENTWISE["add"]),
+    "list_max": ("-INFINITY", ELEMENTWISE["maximum"]),
+    "list_min": ("INFINITY", ELEMENTWISE["minimum"]),
 }
 """The operations that combine the tensors of a list element by element: the initial value, and how an item is added to it."""
 
@@ -105,16 +103,6 @@ def walk(w: Walk, index: str) -> str:
             term = f"{term} % {d.modulus}"
         terms.append(term if d.stride == 1 else f"({term}) * {d.stride}")
     return " + ".join(terms) or "0"
-
-
-def number(value: float) -> str:
-    """A literal in float32."""
-    if math.isnan(value):
-        return "(INFINITY - INFINITY)"
-    if math.isinf(value):
-        return "INFINITY" if value > 0 else "(-INFINITY)"
-    text = repr(float(value))
-    return f"{text}f" if value >= 0 else f"({text}f)"
 
 
 def indented(lines: list[str], by: int = 1) -> list[str]:

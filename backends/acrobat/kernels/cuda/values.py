@@ -10,7 +10,8 @@ from math import prod
 from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.types import TensorT
 from backends.acrobat.core.units import Instr, Kernel
-from backends.acrobat.kernels.cuda.text import ELEMENTWISE, OVER_LISTS, Addresses, number
+from backends.acrobat.kernels.cuda.text import ELEMENTWISE, OVER_LISTS, Addresses
+from backends.acrobat.kernels.literals import number
 
 
 @dataclass(frozen=True, slots=True)

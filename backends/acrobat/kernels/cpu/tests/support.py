@@ -17,11 +17,12 @@ from backends.acrobat.core.ops import OPS, evaluate
 from backends.acrobat.core.toolchain import compiler
 from backends.acrobat.core.types import FLOAT, ListT, TensorT
 from backends.acrobat.core.units import Instr, Kernel, Mode, Param, displacements
+from backends.acrobat.kernels import reference
 from backends.acrobat.kernels.cpu.emit import emit
 from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
-from backends.acrobat.kernels.interface import Emitted
-from backends.acrobat.kernels.packing import pack
+from backends.acrobat.kernels.interface import CpuCode, Emitted
+from backends.acrobat.kernels.packing import PLAIN, pack
 
 UNTOUCHED = np.float32("nan")
 """The value of memory between operands: NaN, so that a wrong read shows in the results."""
@@ -56,13 +57,25 @@ class Builder:
 
 
 @cache
-def compiled(kernel: Kernel, out_mode: Mode, target: CpuTarget, schedule: KernelSchedule | None = None) -> tuple[Emitted, Any]:
-    emitted = emit(kernel, out_mode, target, schedule)
+def compiled(
+    kernel: Kernel, out_mode: Mode, target: CpuTarget | None, schedule: KernelSchedule | None = None
+) -> tuple[Emitted, Any]:
+    """The kernel and its function; without a target the plain kernel, which the reference emitter writes."""
+    emitted = emit(kernel, out_mode, target, schedule) if target else plain(kernel, out_mode)
     with tempfile.TemporaryDirectory(prefix="acrobat-kernel-") as name:  # a library that is loaded does not need its file
         folder = Path(name)
         (folder / "k.o").write_bytes(emitted.code.object_bytes)
-        subprocess.run([compiler(), "-shared", "-o", str(folder / "k.so"), str(folder / "k.o")], check=True)
+        (folder / "k.cpp").write_text("#include <cmath>\n#include <cstdint>\n#include <cstring>\n" + emitted.code.source)
+        made_of = ["k.o"] if target else ["-O1", "-fPIC", "k.cpp"]
+        subprocess.run([compiler(), "-shared", "-o", "k.so", *made_of], check=True, cwd=folder)
         return emitted, getattr(ctypes.CDLL(str(folder / "k.so")), emitted.symbol)
+
+
+def plain(kernel: Kernel, out_mode: Mode) -> Emitted[CpuCode]:
+    name, declaration = reference.symbol(kernel, out_mode), reference.declaration(kernel, out_mode)
+    code = CpuCode(b"", 1, reference.scratch_size(kernel), declaration, reference.source(kernel, out_mode))
+    packs = {p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED}
+    return Emitted(name, name, None, packs, 0, code)
 
 
 @dataclass
@@ -111,7 +124,7 @@ def random_run(kernel: Kernel, rows: int, seed: int = 0, scale: float = 1.0) -> 
 def execute(
     run: Run,
     out_mode: Mode = Mode.GATHERED,
-    target: CpuTarget = HERE,
+    target: CpuTarget | None = HERE,
     pieces: Sequence[tuple[int, int, int, int]] | None = None,
     schedule: KernelSchedule | None = None,
 ) -> list[list[np.ndarray]]:

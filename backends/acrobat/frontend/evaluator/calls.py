@@ -65,6 +65,7 @@ from backends.acrobat.frontend.values import (
     nothing_known,
     type_or_none,
     unknown,
+    variable_of,
 )
 
 WRITTEN: dict[Any, Callable[[Frame, ast.Call, Any], Value | None]] = {}
@@ -156,7 +157,7 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
         f.owned |= owned
     for rule in AFTER_CALLS:
         rule(f, node, callee, result)
-    made = getattr(getattr(result, "atom", None), "name", "")
+    made = variable_of(result)
     if dropped or deep(made) in f.new_lists:
         return result
     if _may_hold_lists(result) and not _makes_lists(callee):

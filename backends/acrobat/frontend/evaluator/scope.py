@@ -30,6 +30,7 @@ from backends.acrobat.frontend.values import (
     type_of,
     type_or_none,
     unknown,
+    variable_of,
 )
 
 
@@ -112,7 +113,7 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
                 own(f, t, s)
         case ast.Name(name), _ if fresh(f, source, f.env.get(name)):
             f.owned.add(name)
-            made = getattr(getattr(f.env.get(name), "atom", None), "name", "")
+            made = variable_of(f.env.get(name))
             if (
                 not holds_parts(f.env.get(name))
                 or deep(made) in f.new_lists
@@ -123,7 +124,7 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
             root = root_of(target) or ""
             if root in f.owned and deep(root) in f.owned and not fresh_inside(f, source):
                 f.owned.discard(deep(root))
-        case ast.Name(name), ast.Call() if getattr(getattr(f.env.get(name), "atom", None), "name", "") in f.new_lists:
+        case ast.Name(name), ast.Call() if variable_of(f.env.get(name)) in f.new_lists:
             f.owned.add(name)
         case ast.Name(name), ast.Call(ast.Attribute(attr=made) | ast.Name(made)) if made in OWNERS:
             if is_array(f.env.get(name)) and not calls_own_function(f, source):

@@ -78,7 +78,7 @@ def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> 
         if contains_unknown(t):
             return f.not_yet(ListT(t))
         body = b.finish(f.atom(value))
-    f.owned &= f.left
+    f.owned &= f.owned_at_end
     return f.bind(n.Map(var, xs.atom, body, ListT(t), span=f.span), hint or "list")
 
 
@@ -119,7 +119,7 @@ def _element(f: Frame, target: ast.expr, item: Value, elt: ast.expr) -> Value:
         assign(f, target, item)
         value = f.expression(elt)
     f.builder.bindings += b.bindings
-    f.owned &= f.left
+    f.owned &= f.owned_at_end
     return value
 
 
@@ -140,7 +140,7 @@ def _collected(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
         f.straight(statements([placed(node, body)]))
         kept = f.env[KEPT]
     f.builder.bindings += b.bindings
-    f.owned &= f.left
+    f.owned &= f.owned_at_end
     return kept
 
 

@@ -11,7 +11,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable, list_of
 from backends.acrobat.frontend.evaluator.mutation import place, put_attribute, put_item
 from backends.acrobat.frontend.evaluator.ownership import calls_own_function, fresh, fresh_inside, holds_parts
-from backends.acrobat.frontend.evaluator.syntax import assigned, deep, handed_on, live_after, root_of
+from backends.acrobat.frontend.evaluator.syntax import assigned, deep, live_after, passed_to_calls, root_of
 from backends.acrobat.frontend.evaluator.tables import OWNERS
 from backends.acrobat.frontend.types import Mismatch, describe
 from backends.acrobat.frontend.values import (
@@ -142,7 +142,7 @@ def changed_in(f: Frame, nodes: Sequence[ast.AST]) -> list[str]:
     for called in (x.func for node in nodes for x in ast.walk(node) if isinstance(x, ast.Call)):
         inside = f.env.get(called.id) if isinstance(called, ast.Name) else None
         if isinstance(inside, Nested) and inside.env is None:
-            changed = nested.changes(f, inside)
+            changed = nested.changed_captures(f, inside)
             names += [x for x in changed if x not in names]
-    handed = [x for x in handed_on(nodes) if x in f.owned and x not in names]
+    handed = [x for x in passed_to_calls(nodes) if x in f.owned and x not in names]
     return names + [x for x in handed if is_container(f.env.get(x, unknown())) or is_object(f.env.get(x))]

@@ -74,7 +74,7 @@ def assigned(nodes: Sequence[ast.AST]) -> list[str]:
     return list(out)
 
 
-def handed_on(nodes: Sequence[ast.AST]) -> list[str]:
+def passed_to_calls(nodes: Sequence[ast.AST]) -> list[str]:
     """The names that a body gives to calls as arguments or receivers: a call may change the lists that they stand for."""
     out: dict[str, None] = {}
     for node in nodes:

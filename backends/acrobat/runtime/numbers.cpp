@@ -14,8 +14,8 @@ int64_t shr(int64_t a, int64_t b) {
 int64_t shl(int64_t a, int64_t b) {
     if (b < 0) negative_shift();
     if (a == 0) return 0;
-    const int64_t r = b > 62 ? 0 : int64_t(uint64_t(a) << b);
-    if (b > 62 || r >> b != a) [[unlikely]]
+    const int64_t r = b > 63 ? 0 : int64_t(uint64_t(a) << b);
+    if (b > 63 || r >> b != a) [[unlikely]]
         too_large();
     return r;
 }

@@ -72,7 +72,9 @@ class Ints(nn.Module):
             return s.i // s.j
         if op == 6:
             return s.i % s.j
-        return int(s.i / s.j)
+        if op == 7:
+            return int(s.i / s.j)
+        return s.i << s.j if op == 8 else s.i >> s.j
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,12 @@ class TestPairs:
         pairs = two + mixed + [Pair(op, 0.0, 0.0, i, j) for op, i, j in itertools.product((5, 6, 7), INTS, INTS)]
         if kind == "interpreter":
             pairs = pairs[::17]
+        self.check(kind, Ints(), cache, pairs)
+
+    def test_shifts(self, kind: str, cache: Path) -> None:
+        """A result is an error only where it does not fit into 64 bits: -1 << 63 does."""
+        counts = [-1, 0, 1, 2, 31, 32, 61, 62, 63, 64, 70]
+        pairs = [Pair(op, 0.0, 0.0, i, j) for op, i, j in itertools.product((8, 9), [*INTS, -4, 5, 2**62], counts)]
         self.check(kind, Ints(), cache, pairs)
 
     def test_squares_are_those_of_pow(self, kind: str, cache: Path) -> None:

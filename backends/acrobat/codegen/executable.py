@@ -78,10 +78,10 @@ class Executable:
         self._settings = settings
         self.policy: policy.Learned | None = None
         """The learned policy with `executor="learned"`; None before one is learned and with other executors."""
-        self._parts = (folder, weights, classes, settings, boundary, messages)
+        self._arguments = (folder, weights, classes, settings, boundary, messages)
         self._lock = threading.Lock()
-        self._caller = 0  # the thread that is in a call, 0 if none is; `_depth` counts its nested calls
-        self._depth = 0
+        self._installed: policy.Learned | None = None  # the policy of the session, brought up to `policy` before it runs
+        self._thread = 0  # the thread that is in a call, 0 if none is
         self._siblings: list[Executable] = []
         self._last = threading.local()  # its `executable` is the one, this or a sibling, that the thread has used last
         self._session: int | None = None
@@ -117,7 +117,7 @@ class Executable:
             packed = [pack(p["description"], weights[p["weight"]]) for p in self.manifest["packed"]]
             self._packed = self._memory.arrays(packed)
         if self._memory.shared:  # siblings use the arrays that have just been made and need no weights
-            self._parts = (folder, {}, classes, settings, boundary, messages)
+            self._arguments = (folder, {}, classes, settings, boundary, messages)
         if self.blas is not None:
             b = self.blas
             self._lib.acrobat_set_gemm(self._session, b.sgemm, int(b.wide), b.get_threads, b.set_threads)
@@ -162,53 +162,54 @@ class Executable:
         Raises InstanceError for an instance that does not fit, ModuleChanged if the weights, attributes or submodules of the
         compiled module have changed since, ResourceError when memory or the stack runs out, DeviceError when the device fails,
         RuntimeError when called during a call of its own in the same thread or after `close`."""
-        mine = self._take()
+        own = self._take()
         try:
-            return mine._called(instances)
+            return self._called(own, instances)
         finally:
-            mine._give_back()
+            own._thread = 0
 
-    def _called(self, instances: Sequence[Any]) -> list[Any]:
-        if self.policy is None and self._settings.options.executor == "learned":
-            return self._learn([instances])[0]
-        return self._run(instances)
+    def _called(self, own: Executable, instances: Sequence[Any]) -> list[Any]:
+        if self.policy is None and self.executor == "learned":
+            (results,), found = own._learned([instances])
+            self.policy = self.policy or found  # unless another thread has learned one meanwhile
+            return results
+        own._install(self.policy)
+        return own._run(instances)
 
     # ---- threads
 
     def _take(self) -> Executable:
-        """This executable or a sibling, reserved until `_give_back`: the one that the thread is in a call of, or a free one."""
+        """This executable or a sibling that is in no call, reserved for the calling thread until `_thread` is 0 again.
+
+        Raises RuntimeError if the thread is in a call."""
         thread = threading.get_ident()
         with self._lock:
-            all = (self, *self._siblings)
-            found = next((e for holder in (thread, 0) for e in all if e._caller == holder), None)
-            if found is None:
-                self._siblings.append(found := self._sibling())
-            found._caller = thread
-            found._depth += 1
-        self._last.executable = found
-        return found
-
-    def _give_back(self) -> None:
-        self._depth -= 1
-        if self._depth == 0:
-            self._caller = 0
+            executables = (self, *self._siblings)
+            if any(e._thread == thread for e in executables):
+                raise RuntimeError(
+                    "this executable is running already: it was called from a signal handler or a property of an instance; "
+                    "compile a second one for that"
+                )
+            free = next((e for e in executables if not e._thread), None)
+            if free is None:
+                self._siblings.append(free := self._sibling())
+            free._thread = thread
+        self._last.executable = free
+        return free
 
     @contextmanager
     def _taken(self) -> Iterator[Executable]:
-        mine = self._take()
+        own = self._take()
         try:
-            yield mine
+            yield own
         finally:
-            mine._give_back()
+            own._thread = 0
 
     def _sibling(self) -> Executable:
-        made = Executable(*self._parts, sibling=self)
-        made._frozen, made._module = self._frozen, self._module
-        made._look_again()
-        if self.policy is not None:
-            made.policy = self.policy
-            made._lib.acrobat_set_policy(made._open(), self.policy.encoding, self.policy.table)
-        return made
+        sibling = Executable(*self._arguments, sibling=self)
+        sibling._frozen, sibling._module = self._frozen, self._module
+        sibling._look_again()
+        return sibling
 
     def _run(self, instances: Sequence[Any]) -> list[Any]:
         session = self._open()
@@ -221,33 +222,36 @@ class Executable:
                 outputs = self._lib.acrobat_run(session, instances, allocate, 1)
                 assert outputs is not None
         except InstanceError as error:
-            if (told := self.messages.decoded(str(error), self._symbols.__getitem__)) != str(error):
-                raise InstanceError(told) from None
+            if (text := self.messages.decoded(str(error), self._symbols.__getitem__)) != str(error):
+                raise InstanceError(text) from None
             raise
         return outputs
 
     # ---- policies
 
     def learn(self, minibatches: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Learns a policy from these mini-batches (see `policy.py`), uses it from here on and returns the results of each
-        mini-batch. They themselves run by the agenda. If they have no tensor work, no policy is learned.
+        """Learns a policy from these mini-batches (see `policy.py`), uses it from here on, in all threads, and returns the
+        results of each mini-batch. They themselves run by the agenda. If they have no tensor work, no policy is learned.
 
         Raises ValueError with any other executor than `learned`, and what a call raises."""
-        with self._taken() as mine:
-            results = mine._learn(minibatches)
-            self.policy = mine.policy
+        if self.executor != "learned":
+            raise ValueError(f"executor={self.executor} learns no policy: compile with executor=learned")
+        with self._taken() as own:
+            results, self.policy = own._learned(minibatches)
             return results
 
-    def _learn(self, minibatches: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        if self._settings.options.executor != "learned":
-            raise ValueError(f"executor={self._settings.options.executor} learns no policy: compile with executor=learned")
-        self._lib.acrobat_set_policy(self._open(), 0, [])
+    def _learned(self, minibatches: Sequence[Sequence[Any]]) -> tuple[list[list[Any]], policy.Learned | None]:
+        """Runs mini-batches by the agenda: their results, and the policy that is learned from them."""
+        self._install(None)
         with self._kept_graphs() as session:
             results = [self._run(instances) for instances in minibatches]
-            self.policy = policy.learned(self._lib, session, self.folder, self._settings)
-        if self.policy is not None:
-            self._lib.acrobat_set_policy(self._open(), self.policy.encoding, self.policy.table)
-        return results
+            return results, policy.learned(self._lib, session, self.folder, self._settings)
+
+    def _install(self, learned: policy.Learned | None) -> None:
+        """Makes `learned` the policy by which this session runs; without one it runs by the agenda."""
+        if learned is not self._installed:
+            self._lib.acrobat_set_policy(self._open(), *((learned.encoding, learned.table) if learned else (0, [])))
+            self._installed = learned
 
     def lower_bound(self, instances: Sequence[Any]) -> int:
         """Runs a mini-batch and returns a lower bound on the number of batches, which no order of running the recorded work
@@ -255,11 +259,12 @@ class Executable:
         2023). Each phase, each wave and the work between two waits has a bound of its own; these are added up too.
 
         Raises ValueError with `executor="inline"`, which does not track dependences."""
-        if self._settings.options.executor == "inline":
+        if self.executor == "inline":
             raise ValueError("executor=inline does not note what depends on what: compile with another executor")
-        with self._taken() as mine, mine._kept_graphs() as session:
-            mine._run(instances)
-            return int(mine._lib.acrobat_lower_bound(session))
+        with self._taken() as own, own._kept_graphs() as session:
+            own._install(self.policy)
+            own._run(instances)
+            return int(own._lib.acrobat_lower_bound(session))
 
     @contextmanager
     def _kept_graphs(self) -> Iterator[int]:
@@ -308,7 +313,7 @@ class Executable:
         for i, p in enumerate(self.manifest["packed"]):
             self._packed.fill(i, pack(p["description"], weights[p["weight"]]))
         self._frozen.note_weights(module)
-        self._parts = (self._parts[0], self._parts[1] and weights, *self._parts[2:])
+        self._arguments = (self._arguments[0], self._arguments[1] and weights, *self._arguments[2:])
         self.watch(self._frozen, module)
         self._close_siblings()  # where they are needed again, they are made anew with the new weights
 
@@ -320,9 +325,9 @@ class Executable:
     def counters(self) -> dict[str, float]:
         """The counters of this thread's last mini-batch (milliseconds, counts and bytes), by the names in `COUNTERS`."""
         self._open()
-        mine = getattr(self._last, "executable", self)
-        mine = mine if mine._session is not None else self  # `load` closes siblings
-        values = mine._lib.acrobat_counters(mine._open())
+        own = getattr(self._last, "executable", self)
+        own = own if own._session is not None else self  # `load` closes siblings
+        values = own._lib.acrobat_counters(own._open())
         return {name: values[i] for i, name in enumerate(COUNTERS)}
 
     def schedule(self, instances: Sequence[Any]) -> list[tuple[int, int, str, int]]:
@@ -338,15 +343,15 @@ class Executable:
         return found
 
     def _launches(self, instances: Sequence[Any]) -> list[tuple[int, int, str, str, int]]:
-        with self._taken() as mine:
-            session = mine._open()
-            mine._lib.acrobat_set_logging(session, 1)
+        with self._taken() as own:
+            session = own._open()
+            own._lib.acrobat_set_logging(session, 1)
             try:
-                mine._called(instances)
-                launches: list[tuple[int, int, str, str, int]] = mine._lib.acrobat_log(session)
+                self._called(own, instances)
+                launches: list[tuple[int, int, str, str, int]] = own._lib.acrobat_log(session)
                 return launches
             finally:
-                mine._lib.acrobat_set_logging(session, 0)
+                own._lib.acrobat_set_logging(session, 0)
 
     def close(self) -> None:
         """Frees the memory of all sessions; a second call does nothing. Raises RuntimeError during a call."""

@@ -11,7 +11,7 @@ void Arena::release_to(char* mark) {
 }
 
 void Arena::reset() {
-    high_water_ = std::max(high_water_, used());
+    high_water_ = 0;
     if (blocks_.size() > 1) {
         const size_t total = reserved_;
         release();

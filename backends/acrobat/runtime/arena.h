@@ -72,9 +72,8 @@ class Arena {
     size_t used() const {
         return blocks_.empty() ? 0 : reserved_ - size_t(end_ - cursor_);
     }
+    // The most bytes that were in use at once since the last `reset`.
     size_t high_water() const { return std::max(high_water_, used()); }
-    size_t reserved() const { return reserved_; }
-    void set_limit(size_t limit) { limit_ = limit; }
 
     // The index of the 64-byte line in which `p` lies, counted over all blocks; -1 if `p` is not in this arena.
     int64_t line_of(const void* p) const;

@@ -1,5 +1,6 @@
 #include "run.h"
 
+#include <algorithm>
 #include <string>
 
 #include "clock.h"
@@ -65,6 +66,8 @@ class Wave {
         s_.path.begin();
         const Py_ssize_t end = record_and_execute();
         fetch_results();
+        cx_.counters.host_bytes = std::max(cx_.counters.host_bytes, double(cx_.host.high_water()));
+        cx_.counters.tensor_bytes = std::max(cx_.counters.tensor_bytes, double(cx_.tensors.high_water()));
         return end;
     }
 
@@ -204,10 +207,6 @@ PyObject* run_all(Session& s, PyObject* list, PyObject* allocate) {
     const Py_ssize_t count = PyTuple_GET_SIZE(instances.get());
     Ref output(checked(PyList_New(count)));
     for (Py_ssize_t done = 0; done < count;) done = Wave(s, instances.get(), done, output.get(), allocate).run();
-
-    Counters& c = cx.counters;
-    c.host_bytes = double(cx.host.high_water());
-    c.tensor_bytes = double(cx.tensors.high_water());
     return output.release();
 }
 
@@ -215,12 +214,6 @@ PyObject* run_all(Session& s, PyObject* list, PyObject* allocate) {
 
 PyObject* run(Session& s, PyObject* list, PyObject* allocate, bool unguarded) {
     PythonSide& python = *s.python;
-    if (s.running) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "this executable is running already: it was called from a signal handler or a property of an instance; compile "
-                        "a second one for that");
-        return nullptr;
-    }
     if (!unguarded && !python.guard.holds(python.tensor_reader)) Py_RETURN_NONE;
     struct Running {
         Session& s;

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Barrier
 from typing import Any, TypeAlias
 
 import pytest
@@ -14,6 +17,7 @@ from torch import Tensor, nn
 
 from backends.acrobat import compile
 from backends.acrobat.codegen import policy
+from backends.acrobat.errors import InstanceError
 from backends.acrobat.options import Codegen, Executor, Options
 from backends.acrobat.tests.support import assert_same, draw, eager
 
@@ -164,6 +168,49 @@ def test_a_table_that_names_a_unit_which_is_not_ready_is_refused(tagger: Any) ->
     executable = tagger("learned")
     with pytest.raises(RuntimeError, match="does not have the unit"):
         executable._lib.acrobat_set_policy(executable._session, 2, [((0, 1), 2)])
+
+
+class Held:
+    """A leaf whose number is read while `during` runs."""
+
+    def __init__(self, during: Callable[[], Any]) -> None:
+        self.during = during
+
+    def __index__(self) -> int:
+        self.during()
+        return 1
+
+
+def test_all_threads_run_by_what_one_has_learned(tagger: Any) -> None:
+    """One thread learns while another is in a call, and so in a session of its own; then both sessions are used."""
+    executable = tagger("learned")
+    with ThreadPoolExecutor(1) as pool:
+        executable([Leaf(Held(lambda: pool.submit(executable.learn, [SAMPLE]).result()))])  # type: ignore[arg-type]
+        found = executable.policy
+        assert found is not None and found.agenda > found.batches
+        barrier = Barrier(2)
+
+        def both(instances: list[Any]) -> float:
+            return batches(executable, [*instances, Leaf(Held(lambda: barrier.wait(60)))])  # type: ignore[arg-type]
+
+        other, own = pool.submit(both, SAMPLE), both(SAMPLE)
+        assert own == other.result() == found.batches
+        assert executable.policy is found
+
+
+def test_learning_that_fails_keeps_the_policy(tagger: Any) -> None:
+    executable = tagger("learned", sample=SAMPLE)
+    found = executable.policy
+
+    def nested() -> None:
+        with pytest.raises(RuntimeError, match="running already"):
+            executable.learn([SAMPLE])
+
+    executable([Leaf(Held(nested))])  # type: ignore[arg-type]
+    assert executable.policy is found and batches(executable, SAMPLE) == found.batches
+    with pytest.raises(InstanceError):
+        executable.learn([SAMPLE, ["x"]])
+    assert executable.policy is found and batches(executable, SAMPLE) == found.batches
 
 
 def test_other_executors_learn_nothing(tagger: Any) -> None:

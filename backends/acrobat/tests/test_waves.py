@@ -128,6 +128,17 @@ def test_memory_serves_one_wave_after_the_other(chains: Any) -> None:
     assert whole.counters()["tensor_bytes"] == 100 * FULL
 
 
+def test_bytes_are_the_most_of_the_last_minibatch(chains: Any) -> None:
+    executable, _ = chains(wave=0)
+    taken = []
+    for count in (40, 400, 40, 0):
+        executable(equal(count))
+        taken.append([executable.counters()[name] for name in ("host_bytes", "tensor_bytes")])
+    small, large, again, none = taken
+    assert small == again and none == [0, 0]
+    assert all(a < b for a, b in zip(small, large, strict=True))
+
+
 class TestWaiting:
     """Waves of instances that wait are four times as large."""
 

@@ -92,7 +92,14 @@ def guide_of(
 ) -> Guide:
     """How trials of tuning are shared out among kernels, as `settings.guide` says. A profile is taken with an untuned build."""
     if settings.guided_by == "profile" and settings.sample is not None:
-        plain = Settings(device=settings.device, options=settings.options.effective(), memory_limit=settings.memory_limit)
+        plain = Settings(
+            device=settings.device,
+            options=settings.options.effective(),
+            memory_limit=settings.memory_limit,
+            policy_trials=settings.policy_trials,
+            policy_seed=settings.policy_seed,
+            cache_folder=settings.cache_folder,
+        )
         untuned = load(program, build({}), plain)
         profile = untuned.profile(settings.sample)
         untuned.close()

@@ -227,8 +227,8 @@ def _equal(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, tuple):
         return len(a) == len(b) and all(map(_equal, a, b))
-    if isinstance(a, (int, float, str, bytes)):
-        return bool(a == b) or (a != a and b != b)
+    if isinstance(a, float):
+        return bool(a.hex() == b.hex())  # tells -0.0 from 0.0, and takes two NaNs for equal
     try:
         return bool(a == b)
     except Exception:
@@ -236,7 +236,7 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    if value is MISSING or value is None:
+    if value is MISSING:
         return "not there"
     if isinstance(value, tuple) and len(value) == 2 and value[0] in ("list", "tuple"):
         value = list(value[1]) if value[0] == "list" else value[1]

@@ -51,10 +51,9 @@ def phases(program: Program, graph: CallGraph, static: StaticDepths) -> Phases:
         return Phases({})
     kinds = kinds_of(program, graph)
     of: dict[str, int] = {}
-    placed: dict[str, int] = {}
-    """Variable -> the phase in which it is bound."""
+    placed: dict[str, int] = {}  # variable -> the phase in which it is bound
+    # Variable -> the first phase for work that uses it: where it is bound, or later if its depth is dynamic.
     ready: dict[str, int] = {}
-    """Variable -> the first phase for work that uses it: where it is bound, or later if its depth is dynamic."""
 
     def bind(var: Var, phase: int, dynamic_from: int) -> None:
         placed[var.name] = phase

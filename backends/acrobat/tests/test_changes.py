@@ -49,6 +49,8 @@ class Model(nn.Module):
         self.k = 2
         self.sizes = [1, 2]
         self._half = 0.5
+        self.zero = 0.0
+        self.more: int | None = None
         self.unused = 7
         self.table = nn.Embedding(20, 4)
         self.parts = nn.ModuleList([Part(1), Part(1), Part(2)])
@@ -77,7 +79,9 @@ class Model(nn.Module):
             n = n + size
         for size in SIZES:
             n = n + size
-        return x * self.k * SCALE * self.share + n + Settings.offset
+        if self.more is not None:
+            n = n + self.more
+        return x * self.k * SCALE * self.share + n + Settings.offset + self.zero
 
 
 INSTANCES = [[1, 2, 3], [], [19]]
@@ -152,6 +156,8 @@ def patched(self: Any, x: Tensor) -> Tensor:
 CHANGES: dict[str, tuple[Callable[[Any, pytest.MonkeyPatch], Any], str]] = {
     "attribute": (lambda m, p: setattr(m, "k", 3), "`k` was 2 when it was compiled and is 3"),
     "attribute's type": (lambda m, p: setattr(m, "k", 2.0), "`k` was 2 when it was compiled and is 2.0"),
+    "sign of zero": (lambda m, p: setattr(m, "zero", -0.0), "`zero` was 0.0 when it was compiled and is -0.0"),
+    "None": (lambda m, p: setattr(m, "more", 5), "`more` was None when it was compiled and is 5"),
     "attribute of one of equal modules": (lambda m, p: setattr(m.parts[1], "k", 5), "`parts.1.k` was 1 .* is 5"),
     "list": (lambda m, p: m.sizes.append(3), r"`sizes` was \[1, 2\] when it was compiled and is \[1, 2, 3\]"),
     "list's element": (lambda m, p: m.sizes.__setitem__(1, 5), r"`sizes` was .* is \[1, 5\]"),

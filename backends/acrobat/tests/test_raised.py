@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -146,7 +145,7 @@ def test_interpreter(name: str, tmp_path: Path) -> None:
     module = load(tmp_path, HEAD + MODELS[name], f"raised_{name.replace(' ', '_').replace(chr(39), '')}").Model().eval()
     program = build(module, sample=instances())
     verify(program)
-    program = replace(remove_dead(program))
+    program = remove_dead(program)
     verify(program)
     interpreter = Interpreter(program)
     failed = 0

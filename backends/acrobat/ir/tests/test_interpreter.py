@@ -42,7 +42,6 @@ def same(got: Any, wanted: Any) -> bool:
     return type(got) is type(wanted) and bool(got == wanted)
 
 
-UP_TO_TEN = "loop with i: int = n\n  while\n    host lt(i, 10)\n  do\n    j: int = host add(i, 4)\n    (j,)"
 NODES: list[tuple[str, str, str, Any, Any]] = [
     # parameter, result, body, instance, value
     ("n: int", "int", "host add(n, 1)", 4, 5),

@@ -226,6 +226,20 @@ def test_equal_packings_are_one(tmp_path: Path) -> None:
             torch.testing.assert_close(got, want)
 
 
+def test_a_profile_is_taken_with_the_policy_that_was_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Loaded(Exception):
+        pass
+
+    def load(program: Any, folder: Path, settings: Any) -> Any:
+        assert (settings.policy_trials, settings.policy_seed, settings.cache_folder) == (3, 5, tmp_path)
+        raise Loaded
+
+    monkeypatch.setattr(compiler, "load", load)
+    asked: dict[str, Any] = {"options": Options(executor="learned"), "policy_trials": 3, "policy_seed": 5}
+    with pytest.raises(Loaded):
+        compiler.compile(Words(), tune=1, sample=[[1]], cache_folder=tmp_path, **asked)
+
+
 def test_turns_go_round_all_copies_where_that_is_soon_done() -> None:
     assert calls_of(1e-6, 64) == 300
     assert calls_of(20e-6, 64) == 64

@@ -18,13 +18,17 @@ from backends.acrobat.codegen.executable import Executable
 from backends.acrobat.codegen.module import classes_of, collect_units
 from backends.acrobat.codegen.units import Units
 from backends.acrobat.core.folders import cache_folder
+from backends.acrobat.core.span import Span
 from backends.acrobat.core.toolchain import BuildError
+from backends.acrobat.core.units import Block, Kernel
 from backends.acrobat.deep import as_deep_as_needed
+from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.finished import finished
 from backends.acrobat.frontend import build_with_reads, too_deep
 from backends.acrobat.frozen import Frozen
-from backends.acrobat.ir.nodes import Program
-from backends.acrobat.kernels.interface import Request, Schedules
+from backends.acrobat.ir.nodes import Launch, Program
+from backends.acrobat.ir.visitor import walk
+from backends.acrobat.kernels.interface import Request, Schedules, UnsupportedKernel
 from backends.acrobat.passes.constants import evaluate_derived
 from backends.acrobat.pipeline import executor_for, optimise
 from backends.acrobat.settings import Settings, keywords_of
@@ -60,6 +64,20 @@ def compile(module: nn.Module, settings: Settings) -> Executable:
     return executable
 
 
+def refused(error: UnsupportedKernel, program: Program) -> CompileError:
+    """The error for the user, which names the operations of the kernel that cannot be made, at their line of the model."""
+    body = error.kernel.body
+
+    def has(unit: Kernel | Block) -> bool:
+        kernels = [unit] if isinstance(unit, Kernel) else [step.kernel for step in unit.steps]
+        return any(kernel.body == body for kernel in kernels)
+
+    nodes = [node for f in program.functions.values() for node in walk(f.body)]
+    span = next((n.span for n in nodes if isinstance(n, Launch) and has(n.unit)), Span("<model>", 0))
+    operations = ", ".join(dict.fromkeys(f"`{instr.op}`" for instr in body))
+    return CompileError([Problem(span, f"{operations}: {error.reason}", error.advice)])
+
+
 def compile_program(program: Program, frozen: Frozen, settings: Settings) -> Executable:
     """What `compile` does with the front end's result. `frozen` notes how the finished program derives weights."""
     device, options = DEVICES[settings.device], settings.options.effective()
@@ -74,12 +92,15 @@ def compile_program(program: Program, frozen: Frozen, settings: Settings) -> Exe
         return built(Build(program, options, target, schedules, tuple(settings.flags), settings.emit), settings.cache_folder)
 
     schedules: Mapping[Request, Schedules] = {}
-    if settings.tune or settings.untuned:
-        units = collect_units(program, options.merge_steps)
-        measurements = (settings.cache_folder or cache_folder()) / "tuning"
-        guide = guide_of(program, units, device, target, settings, build) if settings.tune else Guide()
-        schedules = device.tuned(units.requests(), target, settings, guide, measurements)
-    return load(program, build(schedules), settings)
+    try:
+        if settings.tune or settings.untuned:
+            units = collect_units(program, options.merge_steps)
+            measurements = (settings.cache_folder or cache_folder()) / "tuning"
+            guide = guide_of(program, units, device, target, settings, build) if settings.tune else Guide()
+            schedules = device.tuned(units.requests(), target, settings, guide, measurements)
+        return load(program, build(schedules), settings)
+    except UnsupportedKernel as error:
+        raise refused(error, program) from None
 
 
 def guide_of(

@@ -22,6 +22,14 @@ class Request:
     out_mode: Mode
 
 
+class UnsupportedKernel(Exception):
+    """A device cannot run a kernel, for a `reason` that the user can avoid by following the `advice`."""
+
+    def __init__(self, kernel: Kernel, reason: str, advice: str) -> None:
+        super().__init__(f"{kernel.name}: {reason}; {advice}")
+        self.kernel, self.reason, self.advice = kernel, reason, advice
+
+
 @dataclass(frozen=True, slots=True)
 class CpuCode:
     """For the processor. Threads may call it at once, each for any range of rows and of its `parts` (groups of columns)."""

@@ -5,15 +5,18 @@ from __future__ import annotations
 from backends.acrobat.core import ops
 from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.units import Instr, Kernel
-from backends.acrobat.kernels.fusible import is_gemm, is_product
+from backends.acrobat.kernels.fusible import has_room, is_gemm, is_product
 
 
 def fits(kernel: Kernel) -> bool:
-    """Whether the operations of `kernel` should share it: one operation; a product, if a fast template takes the kernel as a
-    whole; reductions of rows and element-wise work on these rows; or element-wise work that computes nothing twice."""
-    kinds = {OPS[i.op].fusion for i in kernel.body}
+    """Whether the operations of `kernel` should share it: one operation; or, with operands that every device has room for, a
+    product, if a fast template takes the kernel as a whole; reductions of rows and element-wise work on these rows; or
+    element-wise work that computes nothing twice."""
     if len(kernel.body) == 1:
         return True
+    if not has_room(kernel):
+        return False
+    kinds = {OPS[i.op].fusion for i in kernel.body}
     if Fusion.PRODUCT in kinds:
         return is_gemm(kernel) or is_product(kernel)
     if any(i.op in ops.LISTS - ops.ITEMWISE.keys() for i in kernel.body):

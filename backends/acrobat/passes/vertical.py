@@ -34,6 +34,9 @@ from backends.acrobat.passes.dead import remove_dead
 from backends.acrobat.passes.legal import fits
 from backends.acrobat.passes.units import UnitOperands, UnitPool, unit_name
 
+FEW = 16
+"""Every kernel may have so many operands."""
+
 
 def run(program: Program, fuse: bool = True, hoist: bool = True) -> Program:
     """`program` with launches of kernels in place of operations; without `fuse`, a kernel for each operation. With `hoist`,
@@ -191,9 +194,12 @@ class _OperationChain(Chain):
         return True
 
     def surely_fits(self, members: list[int]) -> bool:
-        """Whether all members are element-wise work on tensors of one type: that is always a kernel (`legal.fits`), so it need
-        not be built to find out."""
+        """Whether all members are element-wise work on tensors of one type, and have few operands: that is always a kernel
+        (`legal.fits`), so it need not be built to find out."""
         values = [self.values[m] for m in members]
+        names = {name for value in values for name in free_vars(value)} - {self.bindings[m][0].name for m in members}
+        if len(names) > FEW:
+            return False
         return all(_kind(value) is Fusion.ELEMENTWISE and value.type == values[0].type for value in values)
 
     def computed(self, groups: Iterable[int]) -> list[str]:

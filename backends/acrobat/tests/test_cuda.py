@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import json
+import linecache
 import os
 import subprocess
 import sys
@@ -27,7 +28,7 @@ from backends.acrobat.codegen.cuda.units import chains
 from backends.acrobat.codegen.devices import DEVICES
 from backends.acrobat.codegen.module import collect_units
 from backends.acrobat.compiler import compile
-from backends.acrobat.errors import DeviceError, InstanceError, ResourceError
+from backends.acrobat.errors import CompileError, DeviceError, InstanceError, ResourceError
 from backends.acrobat.frontend import build as build_program
 from backends.acrobat.kernels.cuda.target import CAPABILITY_MAJOR, CAPABILITY_MINOR, UnsupportedCuda
 from backends.acrobat.options import Options
@@ -71,6 +72,48 @@ def test_a_walk_gives_eagers_answers(cuda: Any) -> None:
     counters = executable.counters()
     assert counters["device_launches"] == counters["executions"] > 0
     assert counters["barriers"] < counters["steps"]
+
+
+class Folded(nn.Module):
+    """Element-wise work on more tensors than one kernel of the device has room for."""
+
+    def forward(self, xs: tuple) -> Tensor:  # type: ignore[type-arg]
+        total = xs[0]
+        for x in xs[1:]:
+            total = total * x + 1.0
+        return total
+
+
+class Stacked(nn.Module):
+    def forward(self, xs: tuple) -> Tensor:  # type: ignore[type-arg]
+        a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc = xs
+        return torch.stack([a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc])
+
+
+class StackedInParts(nn.Module):
+    def forward(self, xs: tuple) -> Tensor:  # type: ignore[type-arg]
+        a, b, c, d, e, f, g, h, i, j, k, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc = xs
+        first = torch.stack([a, b, c, d, e, f, g, h, i, j, k, m, n])
+        return torch.cat([first, torch.stack([o, p, q, r, s, t, u, v, w, x, y, z, aa, bb, cc])])
+
+
+def test_operations_on_many_tensors_share_several_kernels(driver: Emulated, cache: Path) -> None:
+    driver.reset()
+    instances = [tuple(torch.rand(3) for _ in range(28)) for _ in range(2)]
+    for module in (Folded(), StackedInParts()):
+        executable = compile(module, device="cuda", sample=instances, cache_folder=cache, checked=True)
+        for got, instance in zip(executable(instances), instances, strict=True):
+            torch.testing.assert_close(got, module(instance))
+
+
+def test_an_operation_with_too_many_operands_is_refused_at_its_line(driver: Emulated, cache: Path) -> None:
+    driver.reset()
+    instances = [tuple(torch.rand(3) for _ in range(28))]
+    with pytest.raises(CompileError) as error:
+        compile(Stacked(), device="cuda", sample=instances, cache_folder=cache)
+    (problem,) = error.value.problems
+    assert problem.message == "`stack`: 28 operands are too many for one kernel of a CUDA device"
+    assert "torch.stack" in linecache.getline(problem.span.file, problem.span.line)
 
 
 def test_a_launch_for_each_step_gives_them_too(cuda: Any) -> None:

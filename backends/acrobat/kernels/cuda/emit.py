@@ -11,13 +11,12 @@ from backends.acrobat.kernels.cuda.gemm import WrittenText
 from backends.acrobat.kernels.cuda.schedule import CudaSchedule, gemm_variants, product_schedule
 from backends.acrobat.kernels.cuda.target import CudaTarget
 from backends.acrobat.kernels.cuda.text import indented, members
-from backends.acrobat.kernels.interface import CudaCode, Emitted, Schedules, Variant, flops
+from backends.acrobat.kernels.fusible import MOST_ARGUMENTS
+from backends.acrobat.kernels.interface import CudaCode, Emitted, Schedules, UnsupportedKernel, Variant, flops
 from backends.acrobat.options import Kernels
 
 SHARED_HEADER = 1024
 """The bytes of shared memory that the walker uses, before those of kernels: arguments of two steps, and three steps."""
-MOST_ARGUMENTS = 58
-"""The most members that the struct of a kernel's arguments may have."""
 
 
 @cache
@@ -33,13 +32,14 @@ def default_schedules(kernel: Kernel, target: CudaTarget) -> tuple[tuple[int, Cu
 @cache
 def emit(kernel: Kernel, out_mode: Mode, target: CudaTarget, schedule: CudaSchedule | None = None) -> Emitted[CudaCode]:
     """The kernel's text, with its results placed by `out_mode`; without a schedule, with the default one for the fewest rows.
-    Raises NotImplementedError if the kernel has too many operands."""
+    Raises UnsupportedKernel if the kernel has too many operands."""
     schedule = schedule or default_schedules(kernel, target)[0][1]
     name = symbol(kernel, out_mode, target, schedule)
     written = _write(kernel, out_mode, name, target, schedule)
     declared = members(kernel, out_mode)
     if len(declared) > MOST_ARGUMENTS:
-        raise NotImplementedError(f"{kernel.name} has {len(kernel.params)} operands, too many for one step of the device")
+        reason = f"{len(kernel.params)} operands are too many for one kernel of a CUDA device"
+        raise UnsupportedKernel(kernel, reason, "put them together in parts, of at most 20 operands each")
     text = [
         f"// {kernel.name}: {', '.join(i.op for i in kernel.body)}",
         f"struct {name}_args {{",

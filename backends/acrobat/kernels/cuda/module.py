@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from backends.acrobat.kernels.cuda.emit import MOST_ARGUMENTS, SHARED_HEADER
+from backends.acrobat.kernels.cuda.emit import SHARED_HEADER
+from backends.acrobat.kernels.fusible import MOST_ARGUMENTS
 from backends.acrobat.kernels.interface import CudaCode, Emitted
 
 BUILT_IN = ("copy_rows", "flag")

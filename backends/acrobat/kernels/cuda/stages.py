@@ -199,7 +199,7 @@ def _reduction(instr: Instr, shapes: list[tuple[int, ...]], out: str, values: Va
             lines.append(f"const float scale = 1.0f / sqrtf(warp_sum(square) / {length}.0f + {eps});")
             loop("{at} = ({x} - mean) * scale * {scale} + {shift};")
         case _:
-            raise NotImplementedError(f"there is no CUDA kernel for the operation {instr.op}")
+            raise AssertionError(instr.op)
     count = prod(shape) // length if length else 0
     head = f"for (int slice = thread / 32; slice < {count}; slice += {WARPS}) {{"
     return ["{", "    const int lane = thread % 32;", f"    {head}", *indented(lines, 2), "    }", "}"]

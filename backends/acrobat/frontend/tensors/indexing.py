@@ -18,7 +18,7 @@ from backends.acrobat.frontend.tensors.host_tensors import element
 from backends.acrobat.frontend.tensors.lifting import as_rows, in_place, item, of_rows, op, select, shape
 from backends.acrobat.frontend.tensors.masks import is_mask, mask
 from backends.acrobat.frontend.tensors.operations import call_operation
-from backends.acrobat.frontend.tensors.parts import cut
+from backends.acrobat.frontend.tensors.parts import sliced
 from backends.acrobat.frontend.tensors.shapes import move
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.values import (
@@ -60,7 +60,7 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
             if e.step is not None:
                 return f.problem(e, "a slice of a tensor has step 1 here")
             lower, upper = (f.expression(b) if b else None for b in (e.lower, e.upper))
-            value = cut(f, value, dim, lower, upper)  # type: ignore[assignment]
+            value = sliced(f, value, dim, lower, upper)  # type: ignore[assignment]
             dim += 1
             continue
         if isinstance(e, ast.Slice):

@@ -313,7 +313,7 @@ def _host_number(f: Frame, x: HostTensor) -> Value:
 
 
 @handles(COMPARED, "tensor")
-def _of_one_type(f: Frame, a: Value, b: Value) -> tuple[Value, Value]:
+def _comparable_numbers(f: Frame, a: Value, b: Value) -> tuple[Value, Value]:
     """Operands of a comparison, of which one is a tensor, as the numbers that torch compares: of float32, unless both are
     ints. A number of Python, or an int, that is compared with floats is rounded to float32 first."""
     types = [type_of(v) for v in (a, b)]

@@ -25,7 +25,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape,
     shape_of,
 )
-from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
+from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -189,19 +189,14 @@ def triangle(f: Frame, x: Any, diagonal: int, upper: bool) -> Any:
     return of_rows(mapped(f, [pairs], line_of, "line"), 0)
 
 
-@operation("triu", "tril")
+@either("triu", "tril")
 def _triangle(f: Frame, call: CallArguments) -> Value:
     x, diagonal = call.bind("input", "diagonal", diagonal=Static(0))
     at = constant(diagonal, "the diagonal")
     return triangle(f, x, at, call.name == "triu")  # type: ignore[no-any-return]
 
 
-@ragged("triu", "tril")
-def _triangle_ragged(f: Frame, call: CallArguments) -> Value | None:
-    return _triangle(f, call)
-
-
-@operation("full_like")
+@either("full_like")
 def _filled_like(f: Frame, call: CallArguments) -> Value:
     _placement(call)
     x, value = call.bind("input", "fill_value")
@@ -209,12 +204,7 @@ def _filled_like(f: Frame, call: CallArguments) -> Value:
     return elementwise(f, [x], lambda v: op(f, "full", [], {"shape": shape(v[0]), "value": number}))
 
 
-@ragged("full_like")
-def _filled_like_ragged(f: Frame, call: CallArguments) -> Value | None:
-    return _filled_like(f, call)
-
-
-@operation("to")
+@either("to")
 def _to(f: Frame, call: CallArguments) -> Value:
     """`x.to(...)`: a device is ignored, a tensor stands for its dtype. Ints become floats, any other conversion is refused."""
     x: Any = call.args[0]
@@ -248,19 +238,9 @@ def dtype_of(value: Value) -> torch.dtype | None:
 OTHER_FLOATS = {"half": "float16", "bfloat16": "bfloat16", "double": "float64"}
 
 
-@operation(*OTHER_FLOATS)
+@either(*OTHER_FLOATS)
 def _other_float(f: Frame, call: CallArguments) -> Value:
     raise Refused(f"tensors are float32 here, not {OTHER_FLOATS[call.name]}", "leave the conversion out")
-
-
-@ragged(*OTHER_FLOATS)
-def _other_floats(f: Frame, call: CallArguments) -> Value | None:
-    return _other_float(f, call)
-
-
-@ragged("to")
-def _to_ragged(f: Frame, call: CallArguments) -> Value | None:
-    return _to(f, call)
 
 
 @operation("zeros_like", "empty_like")

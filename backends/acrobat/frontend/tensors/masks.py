@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import item_type, mapped
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_AS_WHOLES, FUNCTIONS, TRUTHS, UNARY, handles
 from backends.acrobat.frontend.tensors.lifting import as_floats, elementwise, item, of_rows, op, operand, select
-from backends.acrobat.frontend.tensors.operations import OPERATIONS, call_operation, operation, ragged
+from backends.acrobat.frontend.tensors.operations import OPERATIONS, call_operation, either, operation, ragged
 from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import (
     HELD,
@@ -180,14 +180,14 @@ MOVES = frozenset(
     | {"select", "narrow", "clone", "detach", "tril", "triu"}
 )
 """Operations that move or select elements: of a mask they give a mask."""
-GIVEN: dict[str, Callable[[Frame, CallArguments], Value]] = {}
+MASK_OPERATIONS: dict[str, Callable[[Frame, CallArguments], Value]] = {}
 """The handlers of the other operations that take masks, by name."""
 
 
 def with_masks(f: Frame, name: str, call: CallArguments) -> Value:
     """The operation `name`, with masks among its arguments. Raises Refused, Mismatch."""
-    if name in GIVEN:
-        return GIVEN[name](f, call)
+    if name in MASK_OPERATIONS:
+        return MASK_OPERATIONS[name](f, call)
     if name in MOVES and is_mask(call.args[0]):
         return mask(call_operation(f, name, CallArguments(name, [plain(call.args[0]), *call.args[1:]], call.kwargs)))
     if name == "where" or name in OPERATIONS and name in ("masked_fill",):
@@ -195,27 +195,27 @@ def with_masks(f: Frame, name: str, call: CallArguments) -> Value:
     raise Mismatch(HELD["mask"])
 
 
-@handles(GIVEN, "float")
+@handles(MASK_OPERATIONS, "float")
 def _float(f: Frame, call: CallArguments) -> Value:
     return ones_and_zeros(f, call.args[0])
 
 
-@handles(GIVEN, "bool")
+@handles(MASK_OPERATIONS, "bool")
 def _same(f: Frame, call: CallArguments) -> Value:
     return call.args[0]
 
 
-@handles(GIVEN, "logical_not", "bitwise_not")
+@handles(MASK_OPERATIONS, "logical_not", "bitwise_not")
 def _not(f: Frame, call: CallArguments) -> Value:
     return negated(f, call.args[0])
 
 
-@handles(GIVEN, "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or")
+@handles(MASK_OPERATIONS, "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or")
 def _both(f: Frame, call: CallArguments) -> Value:
     return both(f, "bit" + call.name.rpartition("_")[2], *call.args)
 
 
-@handles(GIVEN, "any", "all")
+@handles(MASK_OPERATIONS, "any", "all")
 def _any(f: Frame, call: CallArguments) -> Value:
     """`any` or `all` of a mask: a bool, for which the instance waits; along a dimension a mask."""
     x = plain(call.args[0])
@@ -226,7 +226,7 @@ def _any(f: Frame, call: CallArguments) -> Value:
     return f.host("gt", [item(f, found, "value"), Static(0.5)], BOOL)  # type: ignore[arg-type]
 
 
-@handles(GIVEN, "sum")
+@handles(MASK_OPERATIONS, "sum")
 def _count(f: Frame, call: CallArguments) -> Value:
     """`sum` of a mask: the number of true elements, an int for which the instance waits."""
     if len(call.args) > 1 or call.kwargs:
@@ -252,7 +252,7 @@ def where(f: Frame, chosen: Value, x: Value, y: Value) -> Value:
     return op(f, "where", [ones_and_zeros(f, chosen), x, y])
 
 
-@operation("where", of_tensor=False)
+@either("where", of_tensor=False)
 def _where(f: Frame, call: CallArguments) -> Value:
     """`torch.where(mask, x, y)`, and `x.where(mask, y)`."""
     if len(call.args) != 3:
@@ -265,24 +265,14 @@ def _where(f: Frame, call: CallArguments) -> Value:
     return where(f, chosen, x, y)
 
 
-@ragged("where")
-def _where_ragged(f: Frame, call: CallArguments) -> Value:
-    return _where(f, call)
-
-
-@operation("masked_fill")
+@either("masked_fill")
 def _masked_fill(f: Frame, call: CallArguments) -> Value:
     x, chosen, value = call.bind("input", "mask", "value")
     number = Static(float(constant(value, "the value"))) if is_number(value) else value
     return where(f, chosen, number, x)
 
 
-@ragged("masked_fill")
-def _masked_fill_ragged(f: Frame, call: CallArguments) -> Value:
-    return _masked_fill(f, call)
-
-
-@operation("isnan", "isinf", "isfinite")
+@either("isnan", "isinf", "isfinite")
 def _kind_of_number(f: Frame, call: CallArguments) -> Value:
     (x,) = call.bind("input")
     if call.name == "isnan":
@@ -291,11 +281,6 @@ def _kind_of_number(f: Frame, call: CallArguments) -> Value:
     if call.name == "isfinite":
         return mask(finite)
     return mask(op(f, "sub", [op(f, "equal", [x, x]), finite]))
-
-
-@ragged("isnan", "isinf", "isfinite")
-def _kind_of_numbers(f: Frame, call: CallArguments) -> Value:
-    return _kind_of_number(f, call)
 
 
 @handles(FUNCTIONS, torch.nn.functional.one_hot)

@@ -34,7 +34,7 @@ OPERATIONS: dict[str, Operation] = {}
 """Operations by the names of torch's functions and of the methods of tensors: on tensors of fixed shape."""
 RAGGED: dict[str, Callable[[Frame, CallArguments], Value | None]] = {}
 """The same for calls with a ragged operand. A handler returns None where it has no rule for the arguments."""
-WITHOUT: set[str] = set()
+NOT_OF_TENSOR: set[str] = set()
 """Operations whose first argument is no tensor."""
 IN_PLACE: set[str] = set()
 """Operations that torch also has as a method with a `_` at the end, which changes its tensor in place."""
@@ -43,7 +43,7 @@ IN_PLACE: set[str] = set()
 def operation(*names: str, of_tensor: bool = True) -> Callable[[Operation], Operation]:
     """Register a handler of operations on tensors of fixed shape. `of_tensor`: the first argument must be a tensor."""
     if not of_tensor:
-        WITHOUT.update(names)
+        NOT_OF_TENSOR.update(names)
     return handles(OPERATIONS, *names)
 
 
@@ -52,6 +52,16 @@ def ragged(
 ) -> Callable[[Callable[[Frame, CallArguments], Value | None]], Callable[[Frame, CallArguments], Value | None]]:
     """Register a handler of operations with a ragged operand."""
     return handles(RAGGED, *names)
+
+
+def either(*names: str, of_tensor: bool = True) -> Callable[[Operation], Operation]:
+    """Register a handler of operations on tensors of fixed shape and on ragged ones."""
+
+    def register(handler: Operation) -> Operation:
+        handles(RAGGED, *names)(handler)
+        return operation(*names, of_tensor=of_tensor)(handler)
+
+    return register
 
 
 def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
@@ -73,9 +83,9 @@ def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
         found = RAGGED[name](f, call) if name in RAGGED else None
         if found is not None:
             return found
-        if name not in WITHOUT:
+        if name not in NOT_OF_TENSOR:
             raise Refused(f"`{name}` of a tensor whose extent varies between instances is not in the language")
-    elif name not in WITHOUT:
+    elif name not in NOT_OF_TENSOR:
         _tensor_first(call)
     if handler is None:
         raise Refused(f"`{name}` is not an operation of the language", "LANGUAGE.md lists the operations")
@@ -150,7 +160,7 @@ def _gelu(f: Frame, call: CallArguments) -> Dyn:
     return op(f, "mul", [op(f, "mul", [x, Static(0.5)]), op(f, "add", [inner, Static(1.0)])])
 
 
-@operation("pow", of_tensor=False)
+@either("pow", of_tensor=False)
 def power(f: Frame, call: CallArguments) -> Value:
     """`pow`: products for a constant whole exponent, a root for 0.5, else exp(exponent * log(base)). Raises Refused."""
     base, exponent = call.bind("input", "exponent")
@@ -163,11 +173,6 @@ def power(f: Frame, call: CallArguments) -> Value:
             raise Refused("a power of a constant needs a positive one")
         return op(f, "exp", [op(f, "mul", [exponent, Static(math.log(number))])])
     raise Refused("a tensor as the exponent of a tensor is not in the language", "write torch.exp(y * torch.log(x)) if x > 0")
-
-
-@ragged("pow")
-def _power_ragged(f: Frame, call: CallArguments) -> Value:
-    return power(f, call)
 
 
 def _constant_power(f: Frame, base: Value, exponent: float) -> Value:

@@ -21,7 +21,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape,
     shape_of,
 )
-from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
+from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
 from backends.acrobat.frontend.tensors.shapes import move, permute
 from backends.acrobat.frontend.values import (
     END,
@@ -42,7 +42,7 @@ from backends.acrobat.frontend.values import (
 )
 
 
-def cut(f: Frame, x: Array, dim: int, start: Value | None, stop: Value | None) -> Value:
+def sliced(f: Frame, x: Array, dim: int, start: Value | None, stop: Value | None) -> Value:
     """`x[start:stop]` along one dimension."""
     if start is None and stop is None:
         return x
@@ -57,7 +57,7 @@ def cut(f: Frame, x: Array, dim: int, start: Value | None, stop: Value | None) -
         return of_rows(f.host("list.slice", [rows, start or Static(0), stop or Static(END)], rows.type), dim)
     k = axis(x)
     if dim != k:
-        return over_rows(f, x, k, lambda row: cut(f, row, dim - (dim > k), start, stop))
+        return over_rows(f, x, k, lambda row: sliced(f, row, dim - (dim > k), start, stop))
     plain = retyped(x, ListT(item_type(x)))
     return of_rows(f.host("list.slice", [plain, start or Static(0), stop or Static(END)], plain.type), k)
 
@@ -79,7 +79,7 @@ def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:
     return of_rows(mapped(f, rows, lambda *items: cat(f, items, dim - (dim > k))), k)
 
 
-def joined(f: Frame, xs: Array, dim: Value) -> Value:
+def cat_list(f: Frame, xs: Array, dim: Value) -> Value:
     """`torch.cat` of a list whose length is known at run time only. Raises Refused."""
     item = guess(item_type(xs))
     if not is_ragged(item) and not is_tensor(item):
@@ -138,8 +138,8 @@ def _cat(f: Frame, call: CallArguments) -> Dyn:
     xs, dim = call.bind("tensors", "dim", dim=Static(0))
     if is_unknown(xs):
         return unknown()
-    if _running(f, xs):
-        return joined(f, xs, dim)  # type: ignore[return-value]
+    if _has_runtime_length(f, xs):
+        return cat_list(f, xs, dim)  # type: ignore[return-value]
     items = _tensors_of(f, xs, "cat")
     if any(is_unknown(x) for x in items):
         return unknown()
@@ -153,7 +153,7 @@ def _stack(f: Frame, call: CallArguments) -> Value:
     xs, dim = call.bind("tensors", "dim", dim=Static(0))
     if is_unknown(xs):
         return unknown()
-    if _running(f, xs):
+    if _has_runtime_length(f, xs):
         return stack(f, xs, dim)
     items = _tensors_of(f, xs, "stack")
     if any(is_unknown(x) for x in items):
@@ -178,7 +178,7 @@ def _tensors_of(f: Frame, value: Any, name: str) -> list[Any]:
     return items
 
 
-def _running(f: Frame, xs: Any) -> bool:
+def _has_runtime_length(f: Frame, xs: Any) -> bool:
     """Whether a value is a list whose length is known at run time only, and whose type is known."""
     return is_list(xs) and f.display(xs) is None and not is_unknown(xs)
 
@@ -268,7 +268,7 @@ def _narrow(f: Frame, call: CallArguments) -> Dyn:
     return op(f, "slice", [x], {"dim": d, "start": at, "stop": at + constant(length, "length")})
 
 
-def turned(f: Frame, x: Array, dim: int) -> Value:
+def reversed_along(f: Frame, x: Array, dim: int) -> Value:
     """The tensor with its parts along one dimension in reverse order."""
     if not is_ragged(x):
         parts = [op(f, "index", [x], {"dim": dim, "i": i}) for i in reversed(range(shape_of(x)[dim]))]
@@ -277,21 +277,16 @@ def turned(f: Frame, x: Array, dim: int) -> Value:
     if dim == k:
         plain = retyped(x, ListT(item_type(x)))
         return of_rows(f.host("list.reverse", [plain], plain.type), k)
-    return over_rows(f, x, k, lambda row: turned(f, row, dim - (dim > k)))
+    return over_rows(f, x, k, lambda row: reversed_along(f, row, dim - (dim > k)))
 
 
-@operation("flip", "fliplr", "flipud")
+@either("flip", "fliplr", "flipud")
 def _flip(f: Frame, call: CallArguments) -> Value:
     x: Any = call.args[0]
     dims = {"fliplr": [Static(1)], "flipud": [Static(0)]}.get(call.name)
     for d in dims if dims is not None else f.spread([*call.args[1:], *call.kwargs.values()]):
-        x = turned(f, x, dim_of(d, len(shape(x)), call.name))
+        x = reversed_along(f, x, dim_of(d, len(shape(x)), call.name))
     return x  # type: ignore[no-any-return]
-
-
-@ragged("flip", "fliplr", "flipud")
-def _flip_ragged(f: Frame, call: CallArguments) -> Value | None:
-    return _flip(f, call)
 
 
 def padded(f: Frame, x: Array, dim: int, before: int, after: int, value: float) -> Value:
@@ -300,7 +295,7 @@ def padded(f: Frame, x: Array, dim: int, before: int, after: int, value: float) 
         return over_rows(f, x, axis(x), lambda row: padded(f, row, dim - (dim > axis(x)), before, after, value))
     if before < 0 or after < 0:
         end = None if after >= 0 else Static(after)
-        x = cut(f, x, dim, Static(max(-before, 0)), end)  # type: ignore[assignment]
+        x = sliced(f, x, dim, Static(max(-before, 0)), end)  # type: ignore[assignment]
     row = tuple(e for i, e in enumerate(shape(x)) if i != dim)
 
     def filled(count: int) -> list[Any]:
@@ -310,7 +305,7 @@ def padded(f: Frame, x: Array, dim: int, before: int, after: int, value: float) 
     return x if len(parts) == 1 else cat(f, parts, dim)
 
 
-@operation("pad", "_pad")
+@either("pad", "_pad")
 def _padded(f: Frame, call: CallArguments) -> Value:
     x, sizes, mode, value = call.bind("input", "pad", "mode", "value", mode=Static("constant"), value=Static(0.0))
     if constant(mode, "the mode") != "constant":
@@ -321,11 +316,6 @@ def _padded(f: Frame, call: CallArguments) -> Value:
         if counts[2 * k] or counts[2 * k + 1]:
             x = padded(f, x, len(shape(x)) - 1 - k, counts[2 * k], counts[2 * k + 1], number)  # type: ignore[arg-type]
     return x
-
-
-@ragged("pad", "_pad")
-def _padded_ragged(f: Frame, call: CallArguments) -> Value | None:
-    return _padded(f, call)
 
 
 @operation("repeat")
@@ -343,15 +333,10 @@ def _repeat_ragged(f: Frame, c: CallArguments) -> Value | None:
     return repeat(f, c.args[0], f.spread([*c.args[1:], *c.kwargs.values()]), c.name == "expand")
 
 
-@operation("expand_as")
+@either("expand_as")
 def _expand_as(f: Frame, call: CallArguments) -> Value:
     x, other = call.bind("input", "other")
     have, wanted = shape(x), shape(other)
     if len(have) > len(wanted) or any(w == 1 and h != 1 for h, w in zip(reversed(have), reversed(wanted), strict=False)):
         raise Refused("`expand_as` makes extents of 1 wider")
     return elementwise(f, [x, other], lambda v: repeat(f, v[0], [Static(e) for e in shape(v[1])], True))  # type: ignore[arg-type]
-
-
-@ragged("expand_as")
-def _expand_as_ragged(f: Frame, c: CallArguments) -> Value | None:
-    return _expand_as(f, c)

@@ -9,7 +9,7 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, mapped
 from backends.acrobat.frontend.tensors.lifting import as_rows, axis, elementwise, of_rows, op, over_rows, shape
-from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
+from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
 from backends.acrobat.frontend.tensors.reductions import reduce
 from backends.acrobat.frontend.tensors.shapes import move, permute
 from backends.acrobat.frontend.values import Dyn, Static, Value, is_ragged, is_tensor
@@ -108,7 +108,7 @@ def _linear_ragged(f: Frame, c: CallArguments) -> Value | None:
 # ---- einsum
 
 
-@operation("einsum", of_tensor=False)
+@either("einsum", of_tensor=False)
 def _einsum(f: Frame, call: CallArguments) -> Value:
     """`torch.einsum` of one or two tensors and an equation known at compile time, without `...` and repeated letters."""
     equation, *operands = call.args
@@ -188,8 +188,3 @@ def _grouped(f: Frame, x: Any, sizes: list[int]) -> Any:
     middle = batch + max(first, 1)
     wanted = (*extents[:batch], math.prod(e or 1 for e in extents[batch:middle]), math.prod(e or 1 for e in extents[middle:]))
     return op(f, "reshape", [x], {"shape": wanted})
-
-
-@ragged("einsum")
-def _einsum_ragged(f: Frame, call: CallArguments) -> Value | None:
-    return _einsum(f, call)

@@ -216,8 +216,7 @@ def _min(f: Frame, call: CallArguments) -> Value:
     negated = CallArguments("min", [op(f, "neg", [x]), *rest], call.kwargs)
     if len(call.args) == 1 and not call.kwargs:
         return op(f, "neg", [_dense(f, "max", negated)])
-    again = CallArguments("min", list(negated.args), dict(call.kwargs))
-    return TupleV((op(f, "neg", [_dense(f, "max", negated)]), _dense(f, "argmax", again)))
+    return TupleV((op(f, "neg", [_dense(f, "max", negated)]), _dense(f, "argmax", negated)))
 
 
 @operation("max")

@@ -23,7 +23,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape,
     shape_of,
 )
-from backends.acrobat.frontend.tensors.operations import call_operation, operation, ragged
+from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, is_ragged, is_tensor, known, retyped
 
 
@@ -190,18 +190,13 @@ def _t_ragged(f: Frame, c: CallArguments) -> Value | None:
     return permute(f, c.args[0], list(reversed(range(len(shape(c.args[0]))))))
 
 
-@operation("movedim", "moveaxis")
+@either("movedim", "moveaxis")
 def _movedim(f: Frame, call: CallArguments) -> Value:
     x, source, destination = call.bind("input", "source", "destination")
     rank = len(shape(x))
     own, to = (dim_of(v, rank, call.name) for v in (source, destination))
     rest = [d for d in range(rank) if d != own]
     return permute(f, x, [*rest[:to], own, *rest[to:]])
-
-
-@ragged("movedim", "moveaxis")
-def _movedim_ragged(f: Frame, call: CallArguments) -> Value | None:
-    return _movedim(f, call)
 
 
 @operation("permute")

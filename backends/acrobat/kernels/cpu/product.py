@@ -16,7 +16,7 @@ from backends.acrobat.kernels.cpu.code import Code, Expr, load, plus, times
 from backends.acrobat.kernels.cpu.epilogue import EpilogueWriter, Site
 from backends.acrobat.kernels.cpu.operands import Interface, walk
 from backends.acrobat.kernels.cpu.schedule import KernelSchedule
-from backends.acrobat.kernels.cpu.shuffles import row_sums, transpose
+from backends.acrobat.kernels.cpu.shuffles import lane_sums, transpose
 from backends.acrobat.kernels.cpu.vectors import first_lanes, load_vector, splat, store_vector, typed
 from backends.acrobat.kernels.plan import Product
 
@@ -140,7 +140,7 @@ class ProductWriter:
             if tail:
                 step(full * lanes, first_lanes(tail, lanes))
             rows = [code.let(load_vector(sums, i * lanes, lanes), self.vector_type) for i in range(lanes)]
-            gate = code.let(row_sums(code, rows) + self._initial(vector, mask), self.vector_type)
+            gate = code.let(lane_sums(code, rows, len(rows)) + self._initial(vector, mask), self.vector_type)
             self.epilogue.write([Site(self.instance, plus(times(self.head, plan.rows), row), vector, (gate,), mask)])
 
     def _masked(self, buffer: Any, at: Expr, mask: Expr | None) -> Expr:

@@ -27,18 +27,6 @@ def transpose(code: Code, rows: Sequence[Expr]) -> list[Expr]:
     return list(rows)
 
 
-def row_sums(code: Code, rows: Sequence[Expr]) -> Expr:
-    """The sums of as many vectors as each has lanes: lane i of the result is the sum of the lanes of vector i."""
-    lanes = len(rows)
-    even, odd = range(0, 2 * lanes, 2), range(1, 2 * lanes, 2)
-    while len(rows) > 1:
-        rows = [
-            code.let(select(code, a, b, even) + select(code, a, b, odd), typed("float32", lanes))
-            for a, b in zip(rows[::2], rows[1::2], strict=True)
-        ]
-    return rows[0]
-
-
 def lane_sums(code: Code, rows: Sequence[Expr], lanes: int) -> Expr:
     """The sums of vectors of `lanes` lanes, of which there are at most as many (both are powers of two). The result has one
     lane for each vector, and lane i is the sum of the lanes of vector i."""

@@ -25,7 +25,7 @@ def default_schedules(kernel: Kernel, target: CudaTarget) -> tuple[tuple[int, Cu
     if found := gemm.plan_of(kernel):
         return gemm_variants(found[0], target.sms, target.precision)
     if two := product.plan_of(kernel):
-        return ((0, product_schedule(two[0], target.sms)),)
+        return ((0, product_schedule(two[0])),)
     return ((0, rowwise.schedule_of(kernel)),)
 
 

@@ -18,10 +18,10 @@ FEW_VALUES = 64
 """The most sums that a thread keeps in registers with the template `few`."""
 VARIANTS = 3
 """The most tile shapes of one kernel, since each adds code to the walker."""
-WORTH = 0.05
+LEAST_SAVING = 0.05
 """What a further variant must save on average over all numbers of rows (natural logarithm of the time)."""
 
-KEPT_UP = {2: 0.35, 4: 0.55, 8: 0.75}
+SHARE_OF_PEAK = {2: 0.35, 4: 0.55, 8: 0.75}
 """The share of 128 multiply-adds a cycle that the tiled templates reach, by their rows (RT); not measured on any device yet."""
 ON_TENSOR_CORES = {2: 1.6, 4: 2.4, 8: 3.2}
 """The same for TF32 and bfloat16. It is bounded by reads of the operands from shared memory (a lane reads 16 to 20 words for 8
@@ -84,7 +84,7 @@ def gemm_cycles(schedule: CudaSchedule, plan: Gemm, rows: int, sms: int, precisi
         each = 1000 + work + exchanges + (100 if slices > 1 else 0)
     else:
         width = 64 * schedule.panels * gates
-        share = (KEPT_UP if precision == "fp32" else ON_TENSOR_CORES)[schedule.rows]
+        share = (SHARE_OF_PEAK if precision == "fp32" else ON_TENSOR_CORES)[schedule.rows]
         share *= 1.0 if schedule.panels * gates > 1 else 0.8
         each = 1400 + height * width * depth / 128 / share
     each += (width + height) * depth * 4 / 64 * (1.0 if schedule.template == "few" else 0.25)
@@ -104,7 +104,7 @@ def gemm_variants(plan: Gemm, sms: int, precision: Precision = "fp32") -> tuple[
     while len(chosen) < VARIANTS:
         promise = {s: sum(log(min(t, b)) for t, b in zip(times[s], best, strict=True)) for s in candidates}
         found = min(candidates, key=promise.__getitem__)
-        if chosen and sum(map(log, best)) - promise[found] < WORTH * len(ROWS):
+        if chosen and sum(map(log, best)) - promise[found] < LEAST_SAVING * len(ROWS):
             break
         chosen.append(found)
         best = [min(t, b) for t, b in zip(times[found], best, strict=True)]
@@ -119,7 +119,7 @@ def gemm_variants(plan: Gemm, sms: int, precision: Precision = "fp32") -> tuple[
     return tuple(out)
 
 
-def product_schedule(plan: Product, sms: int) -> CudaSchedule:
+def product_schedule(plan: Product) -> CudaSchedule:
     """The schedule of a product of two row operands: a template for few rows, or tiles that are larger for larger operands."""
     if plan.rows <= 8:
         rows = next(r for r in (1, 2, 4, 8) if r >= plan.rows)

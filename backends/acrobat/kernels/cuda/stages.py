@@ -17,7 +17,7 @@ def write_general(kernel: Kernel, out_mode: Mode, symbol: str, shared: int, bloc
     """Definitions, the tile function's body, and the bytes of shared memory that it takes, at most `shared`."""
     addresses = Addresses(kernel, out_mode)
     values = Values(kernel, addresses)
-    kept = to_keep(kernel)
+    kept = stored_instructions(kernel)
     at, starts = 0, {}
     for instr in kept:
         starts[instr.name] = at
@@ -47,7 +47,7 @@ def write_general(kernel: Kernel, out_mode: Mode, symbol: str, shared: int, bloc
     return definitions, body, at * 4 if fits else 0
 
 
-def to_keep(kernel: Kernel) -> list[Instr]:
+def stored_instructions(kernel: Kernel) -> list[Instr]:
     """What is computed once and kept: reductions, products, and element-wise work that these read or that has several uses."""
     uses = Counter(a for i in kernel.body for a in i.args if isinstance(a, str))
     feeds_many = {a for i in kernel.body if not is_pure(i) for a in i.args if isinstance(a, str)}

@@ -8,14 +8,13 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from backends.acrobat.core.units import Kernel, Mode, displacements
 from backends.acrobat.kernels.cpu.tests.support import UNTOUCHED, Run
 from backends.acrobat.kernels.cuda.build import emulated
-from backends.acrobat.kernels.cuda.emit import emit, variants
+from backends.acrobat.kernels.cuda.emit import emit
 from backends.acrobat.kernels.cuda.module import MODES, kernel_index, module_text, walk_shared
 from backends.acrobat.kernels.cuda.schedule import CudaSchedule
 from backends.acrobat.kernels.cuda.target import CudaTarget
@@ -26,7 +25,6 @@ from backends.acrobat.options import Precision
 EMULATED = CudaTarget("emulated device", "emulated", 6, 227 << 10, 50 << 20)
 H200 = CudaTarget("H200", "sm_90a", 132, 227 << 10, 50 << 20)
 ORDERS = (1, -1, 7)
-ADDRESS = np.int64
 
 
 class Module:
@@ -185,7 +183,3 @@ def execute(
     module.order(order)
     module.call(emitted, operands.arguments, run.rows, blocks)
     return operands.results()
-
-
-def all_variants(kernel: Kernel, out_mode: Mode, target: CudaTarget = EMULATED) -> list[Any]:
-    return [v.emitted for v in variants(kernel, out_mode, target)]

@@ -16,7 +16,7 @@ from backends.acrobat.kernels.cuda import gemm, product
 from backends.acrobat.kernels.cuda.emit import SHARED_HEADER
 from backends.acrobat.kernels.cuda.schedule import CudaSchedule, gemm_schedules, product_schedule
 from backends.acrobat.kernels.cuda.slices import ALONG
-from backends.acrobat.kernels.cuda.tests.support import EMULATED, ORDERS, Module, Operands, emitted_for, execute
+from backends.acrobat.kernels.cuda.tests.support import ORDERS, Module, Operands, emitted_for, execute
 from backends.acrobat.kernels.cuda.text import ELEMENTWISE, OVER_LISTS
 
 G, S, C, L = Mode.GATHERED, Mode.SHARED, Mode.CONTIGUOUS, Mode.LIST
@@ -74,7 +74,7 @@ def schedules(kernel: Kernel, number: int) -> list[CudaSchedule]:
         return [*found, *([many[number % len(many)]] if many else [])]
     two = product.plan_of(kernel)
     if two and two[0].rows <= 8:
-        return [product_schedule(two[0], EMULATED.sms), CudaSchedule("both", 2, 1 + number % 2)]
+        return [product_schedule(two[0]), CudaSchedule("both", 2, 1 + number % 2)]
     if two:
         return [CudaSchedule("both", (2, 4, 8)[number % 3], 1), CudaSchedule("both", (8, 2, 4)[number % 3], 2)]
     return [emitted_for(kernel, G).schedule]

@@ -38,7 +38,7 @@ def masked(scores, mask):
 
 def attended(self, query, key, value, attn_mask, key_padding_mask=None):
     """For query, key and value of shape (positions, features): the result, and the weights averaged over the heads."""
-    if self.training and self.dropout > 0:
+    if self.dropout > 0 and self.training:
         refuse("dropout in training", "call .eval() on the model first")
     w_in, b_in = self.in_proj_weight, self.in_proj_bias
     e = self.embed_dim

@@ -105,7 +105,7 @@ def start_of(self, input, hx, at):
 
 def simple(self, input, hx=None):
     """An `nn.RNN` or `nn.GRU`, whose state is one tensor. Returns the outputs of all time steps and the last states."""
-    if self.training and self.dropout > 0 and self.num_layers > 1:
+    if self.dropout > 0 and self.training and self.num_layers > 1:
         refuse("dropout in training", "call .eval() on the model first")
     time = 1 if self.batch_first and input.dim() == 3 else 0
     steps = list(input.unbind(time))
@@ -137,7 +137,7 @@ def simple(self, input, hx=None):
 def lstm(self, input, hx=None):
     if self.proj_size:
         refuse("an LSTM with `proj_size`")
-    if self.training and self.dropout > 0 and self.num_layers > 1:
+    if self.dropout > 0 and self.training and self.num_layers > 1:
         refuse("dropout in training", "call .eval() on the model first")
     h0, c0 = (None, None) if hx is None else hx
     time = 1 if self.batch_first and input.dim() == 3 else 0

@@ -89,7 +89,9 @@ def compile_program(program: Program, frozen: Frozen, settings: Settings) -> Exe
     target = device.target(options)
 
     def build(schedules: Mapping[Request, Schedules]) -> Path:
-        return built(Build(program, options, target, schedules, tuple(settings.flags), settings.emit), settings.cache_folder)
+        return ensure_built(
+            Build(program, options, target, schedules, tuple(settings.flags), settings.emit), settings.cache_folder
+        )
 
     schedules: Mapping[Request, Schedules] = {}
     try:
@@ -134,7 +136,7 @@ def guide_of(
     return Guide()
 
 
-def built(build: Build, folder: Path | None = None) -> Path:
+def ensure_built(build: Build, folder: Path | None = None) -> Path:
     """The folder of a build, which is made unless the cache has it. Without a C++ compiler, a build in the cache that any
     version of the C++ compiler made is taken. Raises BuildError if there is none."""
     try:

@@ -11,7 +11,7 @@ from backends.acrobat.analyses.depth import static_depths
 from backends.acrobat.analyses.facts import ScheduleFacts
 from backends.acrobat.analyses.independence import dependent
 from backends.acrobat.analyses.phases import phases
-from backends.acrobat.analyses.placement import misplaced
+from backends.acrobat.analyses.placement import misplaced_markers
 from backends.acrobat.analyses.recurrences import runs_through_elements
 from backends.acrobat.analyses.waits import waits_of
 from backends.acrobat.errors import CompileError
@@ -102,7 +102,7 @@ def optimise(program: Program, options: Options, observe: Observe | None = None)
 def check_markers(program: Program) -> None:
     """Raises CompileError with every `phase` that is misplaced and every `parallel` whose values depend on each other."""
     graph = call_graph(program)
-    if problems := [*misplaced(program, graph), *dependent(program, graph)]:
+    if problems := [*misplaced_markers(program, graph), *dependent(program, graph)]:
         raise CompileError(problems)
 
 

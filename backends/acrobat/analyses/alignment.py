@@ -116,14 +116,14 @@ class ArmLevels:
         self._arms: dict[tuple[str, int], float] = {}
         self._working: frozenset[int] = frozenset()
         for name in program.functions:
-            self._whole(name)
+            self._of_function(name)
 
     def of(self, function: str, arm: Expr) -> float:
         """The levels of an arm of a branch in this function, all variables from outside the arm being at level 0; infinite if
         only a run tells, or if they are more than `LONGEST`."""
         return self._arms[function, id(arm)]
 
-    def _whole(self, name: str) -> float:
+    def _of_function(self, name: str) -> float:
         """The levels of a whole function, its arguments being at level 0; infinite for a recursive function."""
         if name not in self._functions:
             body = self._program.functions[name].body
@@ -153,9 +153,9 @@ class ArmLevels:
             case Item():
                 return UNKNOWN, UNKNOWN
             case Op() | Launch() if is_work(value):
-                start = ZERO if (function, name) in self._static.depths else _later(start, 1)
+                start = ZERO if (function, name) in self._static.depths else _raised(start, 1)
             case Call(callee):
-                start = _later(start, self._whole(callee))
+                start = _raised(start, self._of_function(callee))
             case If() | Match():
                 found = [self._chain(function, arm, self._zero(value)) for arm in bodies(value)]
                 for arm, (_, most) in zip(bodies(value), found, strict=True):
@@ -192,12 +192,12 @@ def _largest(heights: Sequence[Height]) -> Height:
     return UNKNOWN if least == inf else Height(least, above)
 
 
-def _later(height: Height, levels: float) -> Height:
+def _raised(height: Height, levels: float) -> Height:
     later = Height(height.least + levels, {name: level + levels for name, level in height.above.items()})
     return UNKNOWN if later.from_variables > LONGEST else later
 
 
 def _placed(heights: Sequence[Height], known: Mapping[str, Height]) -> Height:
     """The largest of `heights`, with the heights of variables in `known` put in the place of these variables."""
-    parts = [_later(_of(name, known), levels) for height in heights for name, levels in height.above.items()]
+    parts = [_raised(_of(name, known), levels) for height in heights for name, levels in height.above.items()]
     return _largest([*parts, *(Height(height.least) for height in heights)])

@@ -123,7 +123,7 @@ class Layout:
                 case DataT(inner):
                     for key in self._table(inner):
                         at = self._table(name)[key]
-                        yield from value[at : at + self._own(self._field_type(key))]
+                        yield from value[at : at + self._leaves_outside_unions(self._field_type(key))]
                 case _:
                     yield next(own)
 
@@ -144,7 +144,7 @@ class Layout:
                     return absorb(item, leaves, at)
                 case DataT(inner):
                     for key in self._table(inner):
-                        for i in range(table[key], table[key] + self._own(self._field_type(key))):
+                        for i in range(table[key], table[key] + self._leaves_outside_unions(self._field_type(key))):
                             out[i] = lattice.join(out[i], next(leaves))
                     return at
             out[at] = lattice.join(out[at], next(leaves))
@@ -158,13 +158,13 @@ class Layout:
         name, case, index = key
         return self._datatypes[name].case(case).fields[index][1]
 
-    def _own(self, t: Type) -> int:
+    def _leaves_outside_unions(self, t: Type) -> int:
         """How many leaves a field of this type has, without unions inside it: the outermost union's table holds theirs."""
         match t:
             case TupleT(items):
-                return sum(map(self._own, items))
+                return sum(map(self._leaves_outside_unions, items))
             case ListT(item):
-                return self._own(item)
+                return self._leaves_outside_unions(item)
             case DataT():
                 return 0
         return 1
@@ -178,7 +178,7 @@ class Layout:
                 for case in self._datatypes[union].cases:
                     for index, (_, t) in enumerate(case.fields):
                         table[union, case.name, index] = at
-                        at += self._own(t)
+                        at += self._leaves_outside_unions(t)
                         found += sorted(_unions(t) - set(found))
             self._tables[name], self._sizes[name] = table, at
         return self._tables[name]
@@ -252,7 +252,7 @@ class _Fixpoint(Generic[V]):
             self.task, _ = self.pending.popitem()
             function = self.program.functions[self.task[1]]
             value = self.expr(function.body)
-            if self.raise_(self.results, self.task, value, function.result, self.widens(function.name)):
+            if self.join_into(self.results, self.task, value, function.result, self.widens(function.name)):
                 self.pending.update(self.readers[self.task])
 
     def enter(self, task: tuple[Context, str], args: Sequence[Value[V]]) -> None:
@@ -262,7 +262,7 @@ class _Fixpoint(Generic[V]):
         if risen:
             self.results[task] = (self.lattice.bottom,) * self.layout.size(function.result)
         for param, arg in zip(function.params, args, strict=True):
-            risen |= self.raise_(self.variables, (*task, param.name), arg, param.type, self.widens(function.name))
+            risen |= self.join_into(self.variables, (*task, param.name), arg, param.type, self.widens(function.name))
         if risen:
             self.pending[task] = None
 
@@ -270,7 +270,7 @@ class _Fixpoint(Generic[V]):
         """Whether the function's result may come back as its argument; if call sites are joined, it may also in `f(f(x))`."""
         return function in self.graph.recursive or not self.sensitive
 
-    def raise_(self, state: dict[K, Value[V]], key: K, value: Value[V], t: Type, widen: bool) -> bool:
+    def join_into(self, state: dict[K, Value[V]], key: K, value: Value[V], t: Type, widen: bool) -> bool:
         """Joins `value` into the state at `key` and returns whether that changed it. `widen`: values may rise here for ever."""
         old = state.get(key) or (self.lattice.bottom,) * self.layout.size(t)
         new = list(_join(self.lattice, old, value))
@@ -282,7 +282,7 @@ class _Fixpoint(Generic[V]):
         return state[key] != old
 
     def bind(self, var: Var, value: Value[V], widen: bool = False) -> bool:
-        return self.raise_(self.variables, (*self.task, var.name), value, var.type, widen)
+        return self.join_into(self.variables, (*self.task, var.name), value, var.type, widen)
 
     def atom(self, atom: Atom) -> Value[V]:
         match atom:

@@ -31,7 +31,7 @@ BRANCH = _Wrong(
 )
 
 
-def misplaced(program: Program, graph: CallGraph) -> list[Problem]:
+def misplaced_markers(program: Program, graph: CallGraph) -> list[Problem]:
     """A problem, with its place in the source and advice, for each marker that stands where it may not."""
     places = _MarkerPlaces(program, graph)
     places.function(program.entry, True, None)

@@ -37,7 +37,7 @@ class Messages:
             self._texts.append(message)
         return self._texts.index(message)
 
-    def told(self, number: int, values: Sequence[Any], symbol: Callable[[int], Any] | None = None) -> str:
+    def formatted(self, number: int, values: Sequence[Any], symbol: Callable[[int], Any] | None = None) -> str:
         """Text number `number` with `values` filled in, after its place in the source. `symbol` replaces the program's own
         for a mini-batch that has its own numbers for strings."""
         message, symbol = self._texts[number], symbol or self._symbol
@@ -50,7 +50,7 @@ class Messages:
         if found is None:
             return error
         number, *values = (_value(word) for word in found[1].split())
-        return error[: found.start()] + self.told(number, values, symbol)
+        return error[: found.start()] + self.formatted(number, values, symbol)
 
 
 def _value(word: str) -> Any:
@@ -58,7 +58,7 @@ def _value(word: str) -> Any:
     return float.fromhex(text) if kind == "f" else bool(int(text)) if kind == "b" else int(text)
 
 
-def encoded(number: int, *values: float) -> NoReturn:
+def raise_encoded(number: int, *values: float) -> NoReturn:
     """The meaning of the host operation `fail`, without the texts: raises ValueError in the form that `RAISED` matches."""
     words = [f"f{v.hex()}" if isinstance(v, float) else f"{'b' if isinstance(v, bool) else 'i'}{int(v)}" for v in values]
     raise ValueError(" ".join(["raised", f"i{number}", *words]))

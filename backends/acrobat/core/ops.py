@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from backends.acrobat.core.messages import encoded
+from backends.acrobat.core.messages import raise_encoded
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DType, ListT, ScalarT, TensorT, TupleT, Type
 
 Attrs = Mapping[str, Any]
@@ -617,7 +617,7 @@ _HOST: list[tuple[str, str, Callable[[Sequence[Type]], Type], Callable[..., Any]
     ("zip", "l*", _zip_type, lambda *lists: list(zip(*lists, strict=False))),
     ("enumerate", "l", lambda t: ListT(TupleT((INT, _item(t)))), lambda xs: list(enumerate(xs))),
     # Raises an error of the model: the operands are the number of its text (`core.messages`) and the values in the text.
-    ("fail", "s*", lambda t: INT, encoded),
+    ("fail", "s*", lambda t: INT, raise_encoded),
     # The language's annotations: identities, which say when work runs and what is independent.
     ("phase", "x", lambda t: t[0], lambda x: x),
     ("parallel", "x*", _parallel_type, lambda *xs: xs[0] if len(xs) == 1 else xs),

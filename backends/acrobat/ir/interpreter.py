@@ -153,7 +153,7 @@ class Interpreter:
 
     def _host(self, host: Host, env: Env) -> Any:
         if host.op == "fail":
-            raise InstanceError(self.program.messages.told(*_told(self._atoms(host.args, env))))
+            raise InstanceError(self.program.messages.formatted(*_split_fail(self._atoms(host.args, env))))
         value = _located(host.span, HOST[host.op].evaluate, *self._atoms(host.args, env))
         if host.type == INT and not -(2**63) <= value < 2**63:
             raise InstanceError(f"{_where(host.span)}the integer {value} does not fit into 64 bits")
@@ -332,7 +332,7 @@ def _path(path: Path) -> str:
 # ---- errors and stack
 
 
-def _told(values: Sequence[Any]) -> tuple[int, Sequence[Any]]:
+def _split_fail(values: Sequence[Any]) -> tuple[int, Sequence[Any]]:
     """The operands of `fail`: the number of a text, and the values in it."""
     return values[0], values[1:]
 

@@ -197,20 +197,20 @@ def free_vars(expr: Expr) -> frozenset[str]:
     """The names that `expr` uses but does not bind. Relies on single binding: a name bound anywhere inside is not free."""
     if type(expr) not in BODIES:
         return frozenset(atom.name for atom in operands(expr) if isinstance(atom, Var))
-    _learn(expr)
+    _fill_caches(expr)
     return expr.free if isinstance(expr, NESTING) and expr.free is not None else _free(expr)
 
 
 def works(expr: Expr) -> bool:
     """Whether evaluating `expr` may record tensor work or wait. Every call of a function counts as if it did."""
-    _learn(expr)
+    _fill_caches(expr)
     return expr.works if isinstance(expr, NESTING) and expr.works is not None else _works(expr)
 
 
 NESTING = (If, Match, Map, Fold, Loop)
 
 
-def _learn(expr: Expr) -> None:
+def _fill_caches(expr: Expr) -> None:
     """Sets `free` and `works` of all nodes with bodies in `expr`, inner ones first. Passes ask for them at every level of
     nested branches, which would otherwise take time quadratic in the depth of nesting."""
     if isinstance(expr, NESTING) and expr.free is not None:

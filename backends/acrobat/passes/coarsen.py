@@ -56,11 +56,11 @@ def run(program: Program, hoist: bool = True) -> Program:
 
 @dataclass(frozen=True)
 class _PerItem:
-    """A `Map` whose body is some work on the host (`hosted`), then launches of kernels and fields of their results; `result` is
-    the variable that the body gives for each item."""
+    """A `Map` whose body is some work on the host (`host_bindings`), then launches of kernels and fields of their results;
+    `result` is the variable that the body gives for each item."""
 
     map: Map
-    hosted: tuple[Binding, ...]
+    host_bindings: tuple[Binding, ...]
     launches: tuple[Binding, ...]
     fields: dict[str, tuple[str, int]]  # variable -> the launch's variable and which of its results
     result: Var
@@ -117,7 +117,7 @@ class _LaunchChain(Chain):
             return
         if not all(self.reads(m, members) for m in members if self.views_read[m]):
             return
-        if any(self.hosts(m) & members for m in maps):
+        if any(self.needed_by_host(m) & members for m in maps):
             return
         if self.groups.can_merge(wanted) and not self.groups.delays(wanted):
             self.groups.merge(wanted)
@@ -127,9 +127,9 @@ class _LaunchChain(Chain):
         value = self.values[i]
         return not isinstance(value, Launch) or fits(self.viewing(value, members)[0])
 
-    def hosts(self, i: int) -> set[int]:
+    def needed_by_host(self, i: int) -> set[int]:
         """The bindings that the host needs to make a map's items before it records the block, which must not contain them."""
-        return {self.at[name] for _, value in self.per_item[i].hosted for name in free_vars(value) if name in self.at}
+        return {self.at[name] for _, value in self.per_item[i].host_bindings for name in free_vars(value) if name in self.at}
 
     def viewing(self, launch: Launch, members: Collection[int]) -> tuple[Kernel, list[Atom]]:
         """The launch's kernel and operands. In place of a view of a member's result, it gets the result and takes the view."""
@@ -150,7 +150,7 @@ class _LaunchChain(Chain):
         if not self.users[i] or not all(_launches_kernel(self.values[j]) for j in self.users[i]):
             return None
         bindings, tail = lets(value.body)
-        hosted: list[Binding] = []
+        host_bindings: list[Binding] = []
         launches: list[Binding] = []
         fields: dict[str, tuple[str, int]] = {}
         for var, e in bindings:
@@ -163,14 +163,14 @@ class _LaunchChain(Chain):
             elif isinstance(e, Field) and cast(Var, e.value).name in {v.name for v, _ in launches}:
                 fields[var.name] = (cast(Var, e.value).name, e.index)
             elif isinstance(e, Field | Tuple | Host | Op) and not free_vars(e) & fields.keys():
-                hosted.append((var, e))
+                host_bindings.append((var, e))
             else:
                 return None
-        per_item = {value.var.name, *(var.name for var, _ in hosted)}
+        per_item = {value.var.name, *(var.name for var, _ in host_bindings)}
         uses = {a.name for _, e in launches for a in cast(Launch, e).args if isinstance(a, Var)}
         if not isinstance(tail, Var) or tail.name not in fields or not uses & per_item:
             return None
-        return _PerItem(value, tuple(hosted), tuple(launches), fields, tail)
+        return _PerItem(value, tuple(host_bindings), tuple(launches), fields, tail)
 
     # ---- from groups to the new chain
 
@@ -181,10 +181,10 @@ class _LaunchChain(Chain):
             if len([m for m in members if self.kernels[m]]) > 1:
                 _BlockWriter(self, members, out).write()
             else:
-                out += [(self.bindings[m][0], map_bodies(self.values[m], self.coarser)) for m in members]
-        return from_lets(out, map_bodies(self.tail, self.coarser))
+                out += [(self.bindings[m][0], map_bodies(self.values[m], self.coarse_body)) for m in members]
+        return from_lets(out, map_bodies(self.tail, self.coarse_body))
 
-    def coarser(self, body: Expr) -> Expr:
+    def coarse_body(self, body: Expr) -> Expr:
         return _coarse(self.scope, body)
 
     def root(self, xs: Var) -> str:
@@ -280,7 +280,7 @@ class _BlockWriter:
     def steps_per_item(self, var: Var, per_item: _PerItem) -> None:
         columns: dict[str, StepArg] = {}
         steps: list[Step] = []
-        hosted = {v.name for v, _ in per_item.hosted} | {per_item.map.var.name}
+        host_names = {v.name for v, _ in per_item.host_bindings} | {per_item.map.var.name}
         numbers: dict[str, int] = {}
         for bound, e in per_item.launches:
             kernel, atoms = self.kernel(cast(Launch, e))
@@ -289,7 +289,7 @@ class _BlockWriter:
                 if isinstance(a, Var) and a.name in per_item.fields:
                     owner, j = per_item.fields[a.name]
                     args.append(StepResult(numbers[owner], j))
-                elif isinstance(a, Var) and a.name in hosted:
+                elif isinstance(a, Var) and a.name in host_names:
                     if a.name not in columns:
                         columns[a.name] = self.arg(self.column(per_item, a), Mode.LIST)
                     args.append(columns[a.name])
@@ -310,7 +310,7 @@ class _BlockWriter:
             return cast(Var, old.iterable)
         needed = {wanted.name}
         body: list[Binding] = []
-        for var, e in reversed(per_item.hosted):
+        for var, e in reversed(per_item.host_bindings):
             if var.name in needed:
                 needed |= free_vars(e)
                 body.insert(0, (var, e))

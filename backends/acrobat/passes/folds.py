@@ -70,11 +70,11 @@ class _Terms:
 
 def run(program: Program) -> Program:
     """`program` (in normal form) with its reductions of lists as operations."""
-    functions = {name: normalise(_Sums(program, f).function()) for name, f in program.functions.items()}
+    functions = {name: normalise(_ListReductions(program, f).function()) for name, f in program.functions.items()}
     return remove_dead(replace(program, functions=functions))
 
 
-class _Sums:
+class _ListReductions:
     def __init__(self, program: Program, function: Function) -> None:
         self._program = program
         self._function = function

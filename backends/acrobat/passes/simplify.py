@@ -113,8 +113,8 @@ class _Simplifier:
         self._names = Names(names_of(function))
         self._variables = Variables(function)
         self._copies: dict[str, Atom] = {}  # variable -> the atom that it was found to be equal to
-        self._there: defaultdict[object, list[Var]] = defaultdict(list)  # the variables in scope, by the value they hold
-        self._gone: set[str] = set()  # variables whose computation has moved into their only use
+        self._available: defaultdict[object, list[Var]] = defaultdict(list)  # the variables in scope, by the value they hold
+        self._absorbed: set[str] = set()  # variables whose computation has moved into their only use
 
     def function(self) -> Function:
         return replace(self._function, body=self._chain(self._function.body))
@@ -129,11 +129,11 @@ class _Simplifier:
                 value = map_bodies(value, self._chain)
                 if self._may_be_shared(value):
                     key: object = type(value), _up_to_names(value)
-                    earlier = [v for v in self._there[key] if v.name not in self._gone]
+                    earlier = [v for v in self._available[key] if v.name not in self._absorbed]
                     if earlier:
                         value = earlier[0]
                     else:
-                        self._there[key].append(var)
+                        self._available[key].append(var)
                         seen.append(key)
             if isinstance(value, Var | Lit | Weight):
                 self._copies[var.name] = value
@@ -143,7 +143,7 @@ class _Simplifier:
             self._variables.bind(var, value)
         tail = map_bodies(self._copied(tail), self._chain)
         for key in seen:  # the variables of this chain are in scope no longer
-            self._there[key].pop()
+            self._available[key].pop()
         return from_lets(out, tail)
 
     def _copied(self, value: Expr) -> Expr:
@@ -166,10 +166,10 @@ class _Simplifier:
             return None
         return self._variables.value(atom) if self._variables.equally_often(atom, by) else None
 
-    def _take_over(self, atom: Atom) -> None:
+    def _absorb(self, atom: Atom) -> None:
         """Notes that the computation of a variable has moved into its only use."""
         if isinstance(atom, Var):
-            self._gone.add(atom.name)
+            self._absorbed.add(atom.name)
 
     def _simplified(self, var: Var, value: Expr) -> Expr:
         match value:
@@ -234,7 +234,7 @@ class _Simplifier:
         weight = linear.args[1].type
         if not isinstance(weight, TensorT) or bias.type != TensorT(weight.shape[:1]):
             return None
-        self._take_over(product)
+        self._absorb(product)
         return replace(make_op("linear", (*linear.args, bias)), span=linear.span)
 
     def _mapped_twice(self, var: Var, value: Map) -> Expr:
@@ -249,7 +249,7 @@ class _Simplifier:
             bindings, tail = [*bindings, (tail_var, tail)], tail_var
         if not isinstance(tail, Var | Lit | Weight):
             return value
-        self._take_over(value.iterable)
+        self._absorb(value.iterable)
         return replace(inner, body=from_lets(bindings, substitute(value.body, {value.var.name: tail})), type=value.type)
 
 

@@ -39,10 +39,10 @@ def run(program: Program, clone: bool = True) -> Program:
     components of the call graph. Raises RuntimeError if there are more: a defect of the compiler.
     """
     program = remove_dead(program)  # what is never called has no facts
-    return _merged(_placed(_settled(program) if clone else program))
+    return _merge_equal(_place_weights(_clone_all(program) if clone else program))
 
 
-def _settled(program: Program) -> Program:
+def _clone_all(program: Program) -> Program:
     for _ in range(len(call_graph(program).components) + 1):
         cloned = _cloned(program)
         if cloned is program:
@@ -109,7 +109,7 @@ def _retargeted(graph: CallGraph, function: Function, targets: Mapping[CallSite,
     return normalise(function, target=target)
 
 
-def _placed(program: Program) -> Program:
+def _place_weights(program: Program) -> Program:
     """The program with each variable that is always one weight replaced by the weight."""
     facts = origins(program, call_graph(program))
     functions = {}
@@ -123,7 +123,7 @@ def _placed(program: Program) -> Program:
     return remove_dead(replace(program, functions=functions))
 
 
-def _merged(program: Program) -> Program:
+def _merge_equal(program: Program) -> Program:
     """The program with clones that have become equal merged into one function, so that one kernel serves the calls of both."""
     graph = call_graph(program)
     merged: dict[str, str] = {}

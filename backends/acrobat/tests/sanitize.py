@@ -114,14 +114,14 @@ def sanitized(module: Any, folder: Path, kernels: str = "tvm", **keywords: Any) 
 def build(module: Any, folder: Path, kernels: str = "tvm") -> Path:
     """Makes the build that `sanitized` loads, without loading it; gives its folder."""
     from backends.acrobat.builds import Build
-    from backends.acrobat.compiler import built
+    from backends.acrobat.compiler import ensure_built
     from backends.acrobat.frontend import build as build_program
     from backends.acrobat.options import Options
     from backends.acrobat.pipeline import optimise
 
     program = optimise(build_program(module), Options())
     made = Build(program, Options(), CpuTarget.detect(), flags=(*FLAGS, *TAIL_CALLS), emit=KERNELS[kernels])
-    return built(made, folder)
+    return ensure_built(made, folder)
 
 
 def exercise(name: str, folder: Path, kernels: str) -> None:

@@ -36,7 +36,7 @@ from backends.acrobat.pipeline import optimise
 from backends.acrobat.runtime.cuda.tests.emulated import VARIABLE, Emulated, emulated, library
 from backends.acrobat.tests import gpu
 from backends.acrobat.tests.support import PAPER, assert_same, draw, eager, edges, exhaustive, tiny
-from backends.acrobat.tuning.cuda import Predicted, expanded
+from backends.acrobat.tuning.cuda import PredictedSchedule, expanded
 
 DEFAULT = Options()
 
@@ -246,7 +246,7 @@ def test_tiles_are_chosen_by_running_them_on_the_device(driver: Emulated, tmp_pa
 
 
 def test_the_prediction_stands_where_no_tile_is_faster() -> None:
-    predicted = Predicted(((0, "a"), (8, "b"), (64, "c")))
+    predicted = PredictedSchedule(((0, "a"), (8, "b"), (64, "c")))
     assert expanded(((0, predicted),)) == predicted.variants
     assert expanded(((0, "x"), (16, predicted))) == ((0, "x"), (16, "b"), (64, "c"))
     assert expanded(((0, predicted), (40, "b"))) == ((0, "a"), (8, "b"))

@@ -3,6 +3,7 @@ some of its functions as plain Python."""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -108,7 +109,7 @@ def made(build_inner: Callable[[], nn.Module], call: str, folder: Path) -> nn.Mo
     for b in inner.buffers():  # so that statistics are not at their initial values
         if b.is_floating_point():
             b.uniform_(0.5, 1.5)
-    module: nn.Module = load(folder, CALLS.replace("{call}", call), f"library_{abs(hash(call))}").Model(inner).eval()
+    module: nn.Module = load(folder, CALLS.replace("{call}", call), f"library_{zlib.crc32(call.encode())}").Model(inner).eval()
     return module
 
 

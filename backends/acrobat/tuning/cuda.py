@@ -24,14 +24,14 @@ from backends.acrobat.kernels.interface import Request, Schedules
 from backends.acrobat.tuning.cache import Measurements
 from backends.acrobat.tuning.cuda_bench import CudaBench
 from backends.acrobat.tuning.search import Task, extents, search
-from backends.acrobat.tuning.tune import Guide, Measured
+from backends.acrobat.tuning.tune import Guide, MeasuredCosts
 
 LARGEST_EXTENT = 4096
 """From this many rows on the time of a kernel is proportional to its rows, because all multiprocessors are busy."""
 
 
 @dataclass(frozen=True, slots=True)
-class Predicted:
+class PredictedSchedule:
     """The default schedule of a product: the variants that the prediction chooses, each from a number of rows on."""
 
     variants: Schedules
@@ -43,7 +43,7 @@ class Predicted:
         return tuple(kept)
 
 
-class CudaMeasured(Measured):
+class CudaMeasuredCosts(MeasuredCosts):
     """Costs as measured on a CUDA device."""
 
     def measurements(self, request: Request, task: Task) -> Measurements:
@@ -77,18 +77,18 @@ def tune(
             )
 
         chosen.append(request)
-        tasks.append(Task(seen, Predicted(usual), sorted(gemm_schedules(plan), key=predicted)))
-    found_ones = search(tasks, trials, CudaMeasured(chosen, tasks, target, folder), guide.weighs)
-    result = {request: expanded(schedules) for request, schedules in zip(chosen, found_ones, strict=True)}
+        tasks.append(Task(seen, PredictedSchedule(usual), sorted(gemm_schedules(plan), key=predicted)))
+    chosen_schedules = search(tasks, trials, CudaMeasuredCosts(chosen, tasks, target, folder), guide.weighs)
+    result = {request: expanded(schedules) for request, schedules in zip(chosen, chosen_schedules, strict=True)}
     return {r: schedules for r, schedules in result.items() if schedules != default_schedules(r.kernel, target)}
 
 
 def expanded(schedules: Schedules) -> Schedules:
-    """The schedules with each `Predicted`, which stands for a range of rows, replaced by its variants for that range."""
+    """The schedules with each `PredictedSchedule`, which is for a range of rows, replaced by its variants for that range."""
     ends = [*(rows for rows, _ in schedules[1:]), float("inf")]
     out: list[tuple[int, Any]] = []
     for (first, schedule), last in zip(schedules, ends, strict=True):
-        for rows, each in schedule.within(first, last) if isinstance(schedule, Predicted) else ((first, schedule),):
+        for rows, each in schedule.within(first, last) if isinstance(schedule, PredictedSchedule) else ((first, schedule),):
             if not out or out[-1][1] != each:
                 out.append((rows, each))
     return tuple(out)

@@ -15,9 +15,9 @@ from backends.acrobat.kernels.interface import Schedules
 Schedule: TypeAlias = Any
 """A frozen dataclass of the device's; the search only compares and hashes schedules."""
 
-MARGIN = 0.03
+MIN_GAIN = 0.03
 """A schedule is taken if it saves at least this part of the default's time in its range of rows."""
-WORTH = 0.01
+MIN_GAIN_OF_VARIANT = 0.01
 """A further variant is taken if it saves more than this part of the kernel's time."""
 MAX_VARIANTS = 3
 MAX_EXTENTS = 8
@@ -109,10 +109,10 @@ def choose(task: Task, timings: Mapping[Schedule, Mapping[int, Timing]]) -> Sche
     costs = {s: [cost(s, at) for at in rows] for s in (task.default, *timings)}
 
     def best(first: int, last: int) -> tuple[float, Schedule]:
-        """(seconds, schedule) for extents number `first` up to `last`: the fastest if it saves MARGIN, else the default."""
+        """(seconds, schedule) for extents number `first` up to `last`: the fastest if it saves MIN_GAIN, else the default."""
         usual = sum(costs[task.default][first:last])
         least, schedule = min(((sum(c[first:last]), s) for s, c in costs.items()), key=lambda pair: pair[0])
-        return (least, schedule) if least <= (1 - MARGIN) * usual else (usual, task.default)
+        return (least, schedule) if least <= (1 - MIN_GAIN) * usual else (usual, task.default)
 
     def split(first: int, variants: int) -> tuple[float, list[tuple[int, Schedule]]]:
         """(seconds, variants) of the best variants, at most this many, for the extents from number `first` on."""
@@ -122,7 +122,7 @@ def choose(task: Task, timings: Mapping[Schedule, Mapping[int, Timing]]) -> Sche
             for middle in range(first + 1, len(rows)):
                 own, schedule = best(first, middle)
                 others, tail = split(middle, variants - 1)
-                if own + others < found[0] - WORTH * total:
+                if own + others < found[0] - MIN_GAIN_OF_VARIANT * total:
                     found = (own + others, [(first, schedule), *tail])
         return found
 

@@ -63,7 +63,7 @@ class Runs(Protocol):
         ...
 
 
-class Measured:
+class MeasuredCosts:
     """Costs as measured now, or earlier and kept in `folder`. A device overrides the last two methods."""
 
     def __init__(self, requests: Sequence[Request], tasks: Sequence[Task], target: Any, folder: Path) -> None:
@@ -133,7 +133,7 @@ def tune(
             continue
         chosen.append(request)
         tasks.append(Task(seen, usual, candidates))
-    found = search(tasks, trials, Measured(chosen, tasks, target, folder), guide.weighs)
+    found = search(tasks, trials, MeasuredCosts(chosen, tasks, target, folder), guide.weighs)
     return {
         request: schedules
         for request, schedules in zip(chosen, found, strict=True)

@@ -9,9 +9,9 @@ import pytest
 from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.tuning.search import (
     LARGEST_EXTENT,
-    MARGIN,
     MAX_EXTENTS,
     MAX_VARIANTS,
+    MIN_GAIN,
     Task,
     Timing,
     allocate,
@@ -82,7 +82,7 @@ def test_the_winner_is_taken_and_the_rest_stays() -> None:
     assert search(tasks, 0, costs, guided=True) == [((0, USUAL),), ((0, USUAL),)]
 
 
-@pytest.mark.parametrize(("ratio", "taken"), [(1 - MARGIN - 0.001, True), (1 - MARGIN + 0.001, False)])
+@pytest.mark.parametrize(("ratio", "taken"), [(1 - MIN_GAIN - 0.001, True), (1 - MIN_GAIN + 0.001, False)])
 def test_a_gain_within_the_margin_is_none(ratio: float, taken: bool) -> None:
     task = Task({8: 1.0}, USUAL, [A])
     assert choose(task, {A: {8: Timing(1.0, ratio)}}) == ((0, A if taken else USUAL),)

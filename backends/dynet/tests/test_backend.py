@@ -46,8 +46,11 @@ def test_available() -> None:
 @pytest.mark.skipif(find_spec("_dynet") is None, reason="DyNet is not installed")
 def test_asking_whether_it_is_available_does_not_start_it() -> None:
     """In a separate process, because other tests of this process may have started DyNet."""
-    asks = "from backends.dynet.backend import DyNet; from bench.contract import Target; assert DyNet(Target()).available() is None"
-    subprocess.run([sys.executable, "-c", f"import sys; {asks}; assert 'dynet' not in sys.modules"], check=True)
+    code = (
+        "import sys; from backends.dynet.backend import DyNet; from bench.contract import Target; "
+        "assert DyNet(Target()).available() is None; assert 'dynet' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_workload_without_a_program() -> None:

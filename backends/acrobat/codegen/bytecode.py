@@ -467,8 +467,8 @@ class _BodyPrinter:
             head = leave = self.element(x.item, source)[0] if isinstance(x, s.FoldLoop) else self.here
             with self.scope():
                 if isinstance(x, s.WhileLoop):
-                    self.block(x.cond, holds := self.fresh())
-                    leave = self.emit(Opcode.JumpUnless, a=holds)
+                    self.block(x.cond, condition := self.fresh())
+                    leave = self.emit(Opcode.JumpUnless, a=condition)
                 self.block(x.body, None)
                 self.rebind(x.vars, registers, x.body.end)
             self.emit(Opcode.Jump, d=head - self.here)

@@ -397,7 +397,6 @@ def library(path: Path, prefix: str = PREFIX) -> SimpleNamespace:
         "acrobat_set_outside": (obj, [void, obj, obj, obj, ctypes.c_char_p]),
         "acrobat_set_python": (integer, [void, obj, obj, obj, obj, obj, obj]),
         "acrobat_watch": (integer, [void, obj, obj]),
-        "acrobat_holds": (integer, [void]),
         "acrobat_running": (integer, [void]),
         "acrobat_run": (obj, [void, obj, obj, integer]),
         "acrobat_counters": (ctypes.POINTER(ctypes.c_double), [void]),

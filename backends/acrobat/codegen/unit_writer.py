@@ -10,7 +10,7 @@ from typing import Generic
 
 from backends.acrobat.codegen.cpp import c_string, identifier
 from backends.acrobat.codegen.units import KernelCall, UnitCode, Units
-from backends.acrobat.core.units import Mode, Param
+from backends.acrobat.core.units import Mode
 from backends.acrobat.kernels.interface import C, Emitted, Request, Variant
 
 
@@ -107,8 +107,3 @@ def operand(param: str) -> str:
     """The C++ name of a unit's parameter; no other parameter and nothing else in the generated functions has this name."""
     text = identifier(param)
     return f"arg_{text}" if text == param else f"arg_{text}_{hashlib.sha256(param.encode()).hexdigest()[:8]}"
-
-
-def elements(p: Param) -> int:
-    """The size of one operand in 4-byte elements."""
-    return p.type.size * (2 if p.type.dtype == "int64" else 1)

@@ -49,7 +49,9 @@ class UnitCode:
     unit: Kernel | Block
     shared: dict[str, Weight]  # unit param -> weight
     calls: list[KernelCall]
-    rows: dict[int, int] = field(default_factory=dict)  # step whose results leave -> where they begin in the unit's result row
+    result_starts: dict[int, int] = field(
+        default_factory=dict
+    )  # step whose results leave -> their start in the unit's result row
     row_size: int = 0
     requires: dict[str, str] = field(default_factory=dict)  # list param that must not be empty -> what is taken of the list
 
@@ -75,7 +77,7 @@ class UnitCode:
         if isinstance(self.unit, Kernel):
             return self.unit.displacements
         steps = self.unit.steps
-        return tuple(self.rows[r.step] + steps[r.step].kernel.displacements[r.index] for r in self.unit.results)
+        return tuple(self.result_starts[r.step] + steps[r.step].kernel.displacements[r.index] for r in self.unit.results)
 
 
 class Units:
@@ -115,13 +117,13 @@ def plan(code: UnitCode, merge: bool = True) -> None:
     unit = code.unit
     if isinstance(unit, Kernel):
         code.calls = [KernelCall(Request(unit, Mode.GATHERED), (CallPart(0, tuple(p.name for p in unit.params)),), "", True)]
-        code.rows, code.row_size = {0: 0}, unit.row_size
+        code.result_starts, code.row_size = {0: 0}, unit.row_size
         code.requires = dict(required_lists(unit, {p.name: p.name for p in unit.params}))
         return
     leaving = {r.step for r in unit.results}
     for k, step in enumerate(unit.steps):
         if k in leaving:
-            code.rows[k] = code.row_size
+            code.result_starts[k] = code.row_size
             code.row_size += step.kernel.row_size
         over = code.group_of(step.over) if step.over else ""
         assert not (over and k in leaving), "a per-item result cannot leave a block"

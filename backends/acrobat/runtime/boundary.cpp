@@ -87,12 +87,10 @@ ACROBAT_EXPORT int acrobat_watch(Session* s, PyObject* watched, PyObject* missin
     return guarded([&] { s->python->guard.set(watched, missing, s->python->tensor_reader); });
 }
 
-ACROBAT_EXPORT int acrobat_holds(Session* s) { return s->python->guard.holds(s->python->tensor_reader); }
-
 ACROBAT_EXPORT int acrobat_running(Session* s) { return s->running; }
 
-ACROBAT_EXPORT PyObject* acrobat_run(Session* s, PyObject* instances, PyObject* allocate, int unguarded) {
-    return run(*s, instances, allocate, unguarded != 0);
+ACROBAT_EXPORT PyObject* acrobat_run(Session* s, PyObject* instances, PyObject* allocate, int module_checked) {
+    return run(*s, instances, allocate, module_checked != 0);
 }
 
 ACROBAT_EXPORT const double* acrobat_counters(Session* s) {

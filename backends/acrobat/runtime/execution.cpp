@@ -62,7 +62,7 @@ void Execution::run_formed(Graph&& graph) {
         Bucket bucket(unit);
         bucket.take(stage.bucket(stage.base(), batch.unit), rows, unit);
         if (cx_.plans()) relocate(cx_, bucket);
-        run(graph.stage, stage.passed() + ran++, batch.unit, bucket);
+        run(graph.stage, stage.levels_run() + ran++, batch.unit, bucket);
     }
     stage.skip(ran);
     if (policy_.keeps) policy_.kept.push_back(std::move(graph));

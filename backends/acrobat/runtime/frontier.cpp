@@ -46,7 +46,7 @@ Frontier::Frontier(const Graph& graph, bool heights)
 
 void Frontier::restart() {
     waits_ = graph_.waits;
-    left_ = int64_t(graph_.size());
+    remaining_ = int64_t(graph_.size());
     for (std::vector<int32_t>& each : ready_) each.clear();
     std::fill(highest_.begin(), highest_.end(), 0);
     for (size_t i = 0; i < graph_.size(); ++i)
@@ -63,7 +63,7 @@ const std::vector<int32_t>& Frontier::run(int unit) {
     batch_.clear();
     batch_.swap(ready_[size_t(unit)]);
     highest_[size_t(unit)] = 0;
-    left_ -= int64_t(batch_.size());
+    remaining_ -= int64_t(batch_.size());
     for (const int32_t i : batch_)
         for (int32_t k = graph_.first[size_t(i)]; k < graph_.first[size_t(i) + 1]; ++k) {
             const int32_t user = graph_.users[size_t(k)];

@@ -35,7 +35,7 @@ class Frontier {
     // Goes back to the state in which no operation has run.
     void restart();
     const Graph& graph() const { return graph_; }
-    bool done() const { return left_ == 0; }
+    bool done() const { return remaining_ == 0; }
     int64_t ready(int unit) const { return int64_t(ready_[size_t(unit)].size()); }
     // The average level of all operations of the unit, also of those that have run (DyNet's agenda).
     double average_level(int unit) const { return average_[size_t(unit)]; }
@@ -48,7 +48,7 @@ class Frontier {
     void add(int32_t operation);
 
     const Graph& graph_;
-    int64_t left_ = 0;
+    int64_t remaining_ = 0;
     std::vector<int32_t> waits_;
     std::vector<std::vector<int32_t>> ready_;
     std::vector<int32_t> batch_;

@@ -212,9 +212,9 @@ PyObject* run_all(Session& s, PyObject* list, PyObject* allocate) {
 
 }  // namespace
 
-PyObject* run(Session& s, PyObject* list, PyObject* allocate, bool unguarded) {
+PyObject* run(Session& s, PyObject* list, PyObject* allocate, bool module_checked) {
     PythonSide& python = *s.python;
-    if (!unguarded && !python.guard.holds(python.tensor_reader)) Py_RETURN_NONE;
+    if (!module_checked && !python.guard.holds(python.tensor_reader)) Py_RETURN_NONE;
     struct Running {
         Session& s;
         Frames* const outer = Frames::current;  // of another model's run, in which a property or signal handler called this one

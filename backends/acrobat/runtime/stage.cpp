@@ -17,40 +17,40 @@ void Stage::reset() {
         s.levels = 0;
     }
     base_ = 0;
-    low_ = origin_ = 0;
-    used_ = 0;
-    passed_ = 0;
+    first_levels_run_ = levels_dropped_ = 0;
+    segments_used_ = 0;
+    levels_run_ = 0;
 }
 
 void Stage::skip(int64_t batches) {
-    for (size_t i = 0; i < used_; ++i) {
+    for (size_t i = 0; i < segments_used_; ++i) {
         for (auto& b : segments_[i].table)
             if (b) b->clear();
         segments_[i].levels = 0;
     }
-    passed_ += batches;
-    base_ += int64_t(used_) << kSegmentBits;
-    used_ = 0;
+    levels_run_ += batches;
+    base_ += int64_t(segments_used_) << kSegmentBits;
+    segments_used_ = 0;
 }
 
 void Stage::keep(size_t segment, size_t level) {
     Segment& s = segments_[segment];
-    if (segment) origin_ = 0;
-    low_ = origin_ + int64_t(level);
+    if (segment) levels_dropped_ = 0;
+    first_levels_run_ = levels_dropped_ + int64_t(level);
     if (2 * level > s.levels) {
         const auto begin = s.table.begin(), end = begin + std::ptrdiff_t(s.levels * size_t(count_));
         std::rotate(begin, begin + std::ptrdiff_t(level * size_t(count_)), end);
         s.levels -= level;
-        origin_ = low_;
+        levels_dropped_ = first_levels_run_;
     }
     base_ += int64_t(segment) << kSegmentBits;
-    std::rotate(segments_.begin(), segments_.begin() + std::ptrdiff_t(segment), segments_.begin() + std::ptrdiff_t(used_));
-    used_ -= segment;
+    std::rotate(segments_.begin(), segments_.begin() + std::ptrdiff_t(segment), segments_.begin() + std::ptrdiff_t(segments_used_));
+    segments_used_ -= segment;
 }
 
 void Stage::extend(size_t segment, size_t level) {
-    if (segment >= used_) used_ = segment + 1;
-    if (segments_.size() < used_) segments_.resize(used_);
+    if (segment >= segments_used_) segments_used_ = segment + 1;
+    if (segments_.size() < segments_used_) segments_.resize(segments_used_);
     Segment& s = segments_[segment];
     s.levels = std::max(s.levels, level + 1);
     const size_t wanted = s.levels * size_t(count_);
@@ -68,8 +68,8 @@ Owned<Bucket> Stage::make(const Unit& unit) {
 }
 
 void Stage::take(size_t bytes) {
-    if (bytes > memory_limit_ - taken_) full("the schedule", taken_, bytes, memory_limit_);
-    taken_ += bytes;
+    if (bytes > memory_limit_ - bytes_) full("the schedule", bytes_, bytes, memory_limit_);
+    bytes_ += bytes;
 }
 
 }  // namespace acrobat

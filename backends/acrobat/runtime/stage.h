@@ -38,21 +38,20 @@ class Stage {
     void reset();
 
     // The absolute depth of static depth k.
-    int64_t at(int64_t k) const { return base_ + low_ + k; }
+    int64_t at(int64_t k) const { return base_ + first_levels_run_ + k; }
     // The first depth for counted work: after all static depths, or the beginning of a later segment.
-    int64_t start() const { return base_ + low_ + static_levels_; }
+    int64_t start() const { return base_ + first_levels_run_ + static_levels_; }
     int64_t start(int64_t segment) const { return base_ + (segment << kSegmentBits); }
     // The beginning of the segment after that of `depth`.
     int64_t next(int64_t depth) const { return ((std::max(depth, base_) >> kSegmentBits) + 1) << kSegmentBits; }
     int64_t base() const { return base_; }
-    int64_t passed() const { return passed_; }
-    bool empty() const { return used_ == 0; }
+    int64_t levels_run() const { return levels_run_; }
 
     Bucket& bucket(int64_t depth, int unit) {
         const uint64_t from_base = uint64_t(depth - base_);
         const size_t segment = from_base >> kSegmentBits;
-        const size_t level = (from_base & uint64_t(kLevels - 1)) - (segment ? 0 : size_t(origin_));
-        if (segment >= used_ || level >= segments_[segment].levels) [[unlikely]]
+        const size_t level = (from_base & uint64_t(kLevels - 1)) - (segment ? 0 : size_t(levels_dropped_));
+        if (segment >= segments_used_ || level >= segments_[segment].levels) [[unlikely]]
             extend(segment, level);
         Owned<Bucket>& b = segments_[segment].table[level * size_t(count_) + size_t(unit)];
         if (!b) [[unlikely]]
@@ -64,26 +63,26 @@ class Stage {
     // empties them. The `depth` that it passes counts the levels that have run since the wave began, for logs.
     template <class Visit>
     void drain(int64_t end, Visit&& visit) {
-        for (size_t i = 0; i < used_; ++i) {
+        for (size_t i = 0; i < segments_used_; ++i) {
             Segment& s = segments_[i];
-            const size_t ran = i ? 0 : size_t(low_ - origin_);
-            const int64_t first = base_ + (int64_t(i) << kSegmentBits) + (i ? 0 : origin_);
+            const size_t ran = i ? 0 : size_t(first_levels_run_ - levels_dropped_);
+            const int64_t first = base_ + (int64_t(i) << kSegmentBits) + (i ? 0 : levels_dropped_);
             const size_t levels = size_t(std::clamp<int64_t>(end - first, int64_t(ran), int64_t(s.levels)));
             for (size_t level = ran; level < levels; ++level)
                 for (int unit = 0; unit < count_; ++unit) {
                     Bucket* b = s.table[level * size_t(count_) + size_t(unit)].get();
                     if (b && b->rows) {
-                        visit(passed_ + int64_t(level - ran), unit, *b);
+                        visit(levels_run_ + int64_t(level - ran), unit, *b);
                         b->clear();
                     }
                 }
-            passed_ += int64_t(levels - ran);
+            levels_run_ += int64_t(levels - ran);
             if (levels < s.levels) return keep(i, levels);
             s.levels = 0;
         }
-        base_ += int64_t(used_) << kSegmentBits;
-        low_ = origin_ = 0;
-        used_ = 0;
+        base_ += int64_t(segments_used_) << kSegmentBits;
+        first_levels_run_ = levels_dropped_ = 0;
+        segments_used_ = 0;
     }
 
     // Empties all buckets: their work has run in another order, in `batches` batches.
@@ -108,13 +107,13 @@ class Stage {
     const Unit* units_ = nullptr;
     int count_ = 0;
     int64_t static_levels_ = 0;
-    int64_t base_ = 0;     // depth of the beginning of the first segment in use
-    int64_t low_ = 0;      // levels of that segment that have run
-    int64_t origin_ = 0;   // how many of these its table has dropped
-    size_t used_ = 0;      // number of segments in use
-    int64_t passed_ = 0;   // levels that have run since the wave began
+    int64_t base_ = 0;              // depth of the beginning of the first segment in use
+    int64_t first_levels_run_ = 0;  // levels of that segment that have run
+    int64_t levels_dropped_ = 0;    // how many of these its table has dropped
+    size_t segments_used_ = 0;      // number of segments in use
+    int64_t levels_run_ = 0;        // levels that have run since the wave began
     std::vector<Segment> segments_;
-    size_t taken_ = 0;
+    size_t bytes_ = 0;
     size_t memory_limit_ = 0;
 };
 

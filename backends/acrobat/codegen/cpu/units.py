@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from backends.acrobat.codegen.cpp import c_string
-from backends.acrobat.codegen.unit_writer import UnitWriter, elements, operand
+from backends.acrobat.codegen.cpp import c_string, width
+from backends.acrobat.codegen.unit_writer import UnitWriter, operand
 from backends.acrobat.codegen.units import CallPart, KernelCall, UnitCode
 from backends.acrobat.core.units import Block, Kernel, Mode, Param, StepResult
 from backends.acrobat.kernels.interface import CpuCode, Emitted, Variant
@@ -28,10 +28,10 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
         lines = [f"static void run_{code.name}(Device& device, Bucket& bucket) {{", "    CpuExecutor& cpu = cpu_of(device);"]
         for i, p in enumerate(code.gathered):
             column = f"bucket.operands[{i}]"
-            lines += [f"    const int64_t* all_{operand(p.name)} = cpu.operand({column}.data, bucket.rows, {elements(p)});"]
+            lines += [f"    const int64_t* all_{operand(p.name)} = cpu.operand({column}.data, bucket.rows, {width(p.type)});"]
         for i, p in enumerate(code.lists):
             column = f"bucket.items[{i}]"
-            lines += [f"    const int64_t* {operand(p.name)} = cpu.operand({column}.data, {column}.size, {elements(p)});"]
+            lines += [f"    const int64_t* {operand(p.name)} = cpu.operand({column}.data, {column}.size, {width(p.type)});"]
         flops, size = [], []
         for call in code.calls:
             kernel, emitted = call.request.kernel, self.emitted[call.request][0].emitted
@@ -146,9 +146,9 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
             return [f"row_{first}", f"int64_t{{{size}}}"]
         outs = []
         for k in (first, *others):
-            outs.append(f"out_{k}" if code.rows[k] else "out")
-            if code.rows[k]:
-                lines.append(f"const int64_t* out_{k} = worker.shifted(out, {code.rows[k]}, rows);")
+            outs.append(f"out_{k}" if code.result_starts[k] else "out")
+            if code.result_starts[k]:
+                lines.append(f"const int64_t* out_{k} = worker.shifted(out, {code.result_starts[k]}, rows);")
         return [f"worker.joined({{{', '.join(outs)}}}, rows)" if others else outs[0]]
 
     def _argument(self, variant: Variant[CpuCode], arg: str | Param, weights: Mapping[str, str]) -> str:
@@ -181,8 +181,8 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
             return [f"starts_{group}", name]
         if p.mode is Mode.CONTIGUOUS:
             return [f"row_{source} + {at}", f"int64_t{{{size}}}"]
-        if source in code.rows:
-            lines.append(f"const int64_t* {name} = worker.shifted(out, {code.rows[source] + at}, rows);")
+        if source in code.result_starts:
+            lines.append(f"const int64_t* {name} = worker.shifted(out, {code.result_starts[source] + at}, rows);")
         else:
             lines.append(f"const int64_t* {name} = worker.steps(row_{source} + {at}, {size}, rows);")
         if call.over:
@@ -194,4 +194,4 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
 
 def row_bytes(kernel: Kernel) -> int:
     """Bytes of the operands and results of one row, without weights."""
-    return 4 * (kernel.row_size + sum(elements(p) for p in kernel.params if p.mode is not Mode.SHARED))
+    return 4 * (kernel.row_size + sum(width(p.type) for p in kernel.params if p.mode is not Mode.SHARED))

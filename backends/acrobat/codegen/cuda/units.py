@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from backends.acrobat.codegen.cpp import c_string
-from backends.acrobat.codegen.unit_writer import UnitWriter, elements, operand
+from backends.acrobat.codegen.cpp import c_string, width
+from backends.acrobat.codegen.unit_writer import UnitWriter, operand
 from backends.acrobat.codegen.units import CallPart, KernelCall, UnitCode
 from backends.acrobat.core.units import Block, Mode, Param, StepResult
 from backends.acrobat.kernels.cuda.module import kernel_index
@@ -56,10 +56,10 @@ class CudaUnitWriter(UnitWriter[CudaCode]):
         ]
         for i, p in enumerate(code.gathered):
             column = f"bucket.operands[{i}]"
-            lines += [f"    const int64_t* {operand(p.name)} = plan.operand({column}.data, rows, {elements(p)});"]
+            lines += [f"    const int64_t* {operand(p.name)} = plan.operand({column}.data, rows, {width(p.type)});"]
         for i, p in enumerate(code.lists):
             column = f"bucket.items[{i}]"
-            lines += [f"    const int64_t* {operand(p.name)} = plan.operand({column}.data, {column}.size, {elements(p)});"]
+            lines += [f"    const int64_t* {operand(p.name)} = plan.operand({column}.data, {column}.size, {width(p.type)});"]
         for g in range(len(code.groups)):
             lines += [f"    const int64_t* starts_{g} = bucket.starts[{g}].data;"]
         planned = _Unit(self, code)
@@ -173,8 +173,8 @@ class _Unit:
         assert isinstance(self.code.unit, Block)
         kernel = self.code.unit.steps[arg.step].kernel
         at = kernel.displacements[arg.index]
-        if arg.step in self.code.rows:
-            return Rows("bucket.out.data", str(self.code.rows[arg.step] + at))
+        if arg.step in self.code.result_starts:
+            return Rows("bucket.out.data", str(self.code.result_starts[arg.step] + at))
         return Rows("", f"row_{arg.step} + {at}", str(kernel.row_size))
 
     def _results(self, call: KernelCall, n: str) -> list[str | Param]:
@@ -187,7 +187,7 @@ class _Unit:
                 f"[[maybe_unused]] const Tensor row_{k} = row_{first} + {i} * rows * {size};" for i, k in enumerate(others, 1)
             ]
             return [f"row_{first}", str(size)]
-        outs = [Rows("bucket.out.data", str(self.code.rows[k])) for k in (first, *others)]
+        outs = [Rows("bucket.out.data", str(self.code.result_starts[k])) for k in (first, *others)]
         if others:
             return [self._table(f"plan.joined({{{', '.join(rows.text() for rows in outs)}}}, rows)"), "0"]
         return [self._table("plan.table(bucket.out.data, rows)"), outs[0].start]

@@ -7,15 +7,11 @@
 
 namespace acrobat {
 
-namespace {
-
 std::string shape_text(const int64_t* shape, int ndim) {
     std::string text = "(";
     for (int i = 0; i < ndim; ++i) text += std::to_string(shape[i]) + (ndim == 1 || i + 1 < ndim ? "," : "") + (i + 1 < ndim ? " " : "");
     return text + ")";
 }
-
-}  // namespace
 
 void TensorReader::set(PyObject* cls, PyObject* plain) {
     cls_ = reinterpret_cast<PyTypeObject*>(cls);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "exceptions.h"
@@ -33,6 +34,9 @@ struct Api {
     void* current_stream;
 };
 }  // namespace dlpack
+
+// The shape as Python prints a tuple.
+std::string shape_text(const int64_t* shape, int ndim);
 
 // A method of a Python class, without arguments, that is called for objects. Where it is a C function, it is called directly,
 // in 8 ns instead of 30. Throws PythonError.

@@ -27,12 +27,6 @@ std::string dtype_of(PyObject* o) {
     return utf8 ? utf8 : "another dtype";
 }
 
-std::string shape_of(const dlpack::Tensor& t) {
-    std::string text = "(";
-    for (int i = 0; i < t.ndim; ++i) text += (i ? ", " : "") + std::to_string(t.shape[i]);
-    return text + (t.ndim == 1 ? ",)" : ")");
-}
-
 dlpack::Tensor looked_at(Session& s, PyObject* o, const Varying& v, const char* of) {
     dlpack::Tensor t{};
     switch (s.python->tensor_reader.tensor(o, t)) {
@@ -45,7 +39,7 @@ dlpack::Tensor looked_at(Session& s, PyObject* o, const Varying& v, const char* 
     if (!t.data && !empty) misfit(v, of, kUnreadable);
     bool fits = t.ndim == v.ndim;
     for (int i = 0; fits && i < v.ndim; ++i) fits = v.extents[i] < 0 || v.extents[i] == t.shape[v.order[i]];
-    if (!fits) misfit(v, of, "one of shape " + shape_of(t), true);
+    if (!fits) misfit(v, of, "one of shape " + shape_text(t.shape, t.ndim), true);
     return t;
 }
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from backends.acrobat.core.toolchain import BuildError, compiler
 from backends.acrobat.kernels.cpu.target import CpuTarget, UnsupportedCpu
 from backends.acrobat.options import Isa
 from backends.cortex.options import Options
-from backends.pytorch.precision import Precision, check, refused
+from backends.pytorch.precision import Precision, check, only_fp32
 from bench.contract import Instance, Outputs, Target, Unsupported, Workload
 
 DECIDED_BY_TENSORS = ("beam", "berxit", "drnn", "nestedrnn", "seq2seq", "stackrnn")
@@ -60,11 +59,10 @@ class Cortex:
     def available(self) -> str | None:
         if self.target.device != "cpu":
             return "it generates code for CPUs only"
-        if not shutil.which(os.environ.get("CXX", "g++")) and not shutil.which("clang++"):
-            return "there is no C++ compiler"
         try:
+            compiler()
             CpuTarget.detect(self.isa)
-        except UnsupportedCpu as error:
+        except (BuildError, UnsupportedCpu) as error:
             return str(error)
         return None
 
@@ -75,7 +73,7 @@ class Cortex:
         return [{}]
 
     def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Compiled:
-        refused("Cortex", self.precision, "has ACRoBat's kernels for processors, which multiply in float32 alone")
+        only_fp32("Cortex", self.precision, "has ACRoBat's kernels for processors, which multiply in float32 alone")
         if workload.name in DECIDED_BY_TENSORS:
             raise Unsupported(
                 "its control flow depends on values of tensors, and Cortex linearises structures before any tensor is computed"

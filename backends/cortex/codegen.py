@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from backends.acrobat.core.units import Mode
 from backends.acrobat.kernels.interface import CpuCode, Emitted
-from backends.cortex.lowering import Body, Call, Copy, Lowered, Place, Program, words
+from backends.cortex.lowering import Body, Call, Copy, Lowered, Place, Program, elements
 from backends.cortex.recursion import Chain, Grid, Tree
 
 KINDS = {Tree: "tree", Chain: "chain", Grid: "grid"}
@@ -143,7 +143,7 @@ class Generator:
             case "temporary":
                 return f"t{place.a} + {place.at}", f"int64_t{{{sizes[place.a][0]}}}"
             case "out":
-                width = words(self.program.result)
+                width = elements(self.program.result)
                 return f"s.at(s.out) + n0 * {width}", f"int64_t{{{width}}}"
         raise AssertionError(place)
 
@@ -203,7 +203,7 @@ class Generator:
         return f"Cost{{{len(calls)}, {max(1, sum(b.row_bytes for b in bodies))}.0, {flops}.0, {own}.0}}"
 
     def _range(self, function: str, begin: str, end: str, cost: str, indent: str = "    ") -> list[str]:
-        bound = f"[&](int64_t a, int64_t b, Worker& w, bool split) {{ {function}(s, w, a, b, split); }}"
+        bound = _bound(function)
         if self.options.batching:
             return [f"{indent}s.blocks({begin}, {end}, {cost}, {bound});"]
         return [f"{indent}for (int64_t n = {begin}; n < {end}; ++n) s.blocks(n, n + 1, {cost}, {bound});"]
@@ -237,7 +237,7 @@ class Generator:
             lines += [f"    for (size_t wave = 0; wave < {most}; ++wave) {{"]
         for i, (r, name) in enumerate(zip(recursions, names, strict=True)):
             cost = self._cost(r.inner)
-            bound = f"[&](int64_t a, int64_t b, Worker& w, bool split) {{ {name}(s, w, a, b, split); }}"
+            bound = _bound(name)
             if unrolled:
                 lines += [f"        if (wave + 1 < waves{i})", f"            s.pair(l{i}, wave, {cost}, {bound});"]
                 lines += ["        else"]
@@ -271,6 +271,11 @@ class Generator:
         lines += [f"    s.own.resize({len(self.own)});"]
         lines += [f"    for (int i = 0; i < {len(self.sparse)}; ++i) s.sparse.push_back(std::make_unique<Buffer>());"]
         return "\n".join([*lines, "}"])
+
+
+def _bound(function: str) -> str:
+    """A C++ lambda that calls the function of a body in this session."""
+    return f"[&](int64_t a, int64_t b, Worker& w, bool split) {{ {function}(s, w, a, b, split); }}"
 
 
 EITHER = """static void either_{i}(Session& s, Worker& w, int64_t n0, int64_t n1, bool split) {{

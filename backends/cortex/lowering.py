@@ -106,13 +106,13 @@ class Program:
         return "\n".join([structure, *map(repr, parts), constants])
 
 
-def words(t: TensorT) -> int:
+def elements(t: TensorT) -> int:
     """The size of a tensor in 4-byte elements."""
     return t.size * (2 if t.dtype == "int64" else 1)
 
 
 def row_size(t: TensorT) -> int:
-    return -(-words(t) // ALIGN) * ALIGN
+    return -(-elements(t) // ALIGN) * ALIGN
 
 
 def lower(traced: Traced, options: Options) -> Program:
@@ -266,7 +266,7 @@ class Lowering:
         for name, v in values.items():
             if v not in grouping.home or name != names[v][0]:
                 source = lies[v] if v in grouping.home else self._place(v, lies)
-                steps.append(Copy(source, place([name]), words(v.type)))
+                steps.append(Copy(source, place([name]), elements(v.type)))
         return Body(tuple(steps), tuple(temporaries))
 
     def _call(self, grouping: Grouping, group: Group, results: list[Value], out: Place, lies: dict[Value, Place]) -> Call:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from math import prod
 
 from backends.acrobat.core.types import TensorT
 from backends.cortex.recursion import LEAVES, Cases, Operand, Traced, Value, is_zero, linear, make, operation, zeros
@@ -257,7 +256,3 @@ def text(value: Operand) -> str:
         return repr(value)
     inside = ", ".join([*map(text, value.args), *(f"{k}={v}" for k, v in value.attrs)])
     return f"{value.op}({inside}){list(value.type.shape)}"
-
-
-def size(value: Value) -> int:
-    return prod(value.type.shape)

@@ -15,7 +15,7 @@ from workloads.birnn.model import BiRNN
 
 
 class Program:
-    projected = False
+    has_tables = False
 
     def __init__(self, model: BiRNN) -> None:
         self.model = model

@@ -17,7 +17,7 @@ from workloads.crf.model import CRF, LSTM
 
 
 class Program:
-    projected = False
+    has_tables = False
 
     def __init__(self, model: CRF) -> None:
         self.model = model

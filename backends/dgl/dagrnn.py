@@ -14,7 +14,7 @@ from workloads.dagrnn.model import DAGRNN
 
 
 class Program:
-    projected = False
+    has_tables = False
 
     def __init__(self, model: DAGRNN) -> None:
         self.model = model

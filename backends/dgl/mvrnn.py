@@ -14,7 +14,7 @@ from workloads.mvrnn.model import MVRNN, Leaf, Tree
 
 
 class Program:
-    projected = False
+    has_tables = False
 
     def __init__(self, model: MVRNN) -> None:
         self.model = model

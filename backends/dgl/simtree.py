@@ -13,7 +13,7 @@ from workloads.simtree.model import Pair, SimTree
 
 
 class Program:
-    projected = False
+    has_tables = False
 
     def __init__(self, model: SimTree) -> None:
         self.model = model

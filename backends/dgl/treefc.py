@@ -14,7 +14,7 @@ from workloads.treefc.model import Leaf, Tree, TreeFC
 
 
 class Program:
-    projected = False
+    has_tables = False
 
     def __init__(self, model: TreeFC) -> None:
         self.model = model

@@ -15,7 +15,7 @@ from workloads.treegru.model import Leaf, Tree, TreeGRU
 
 
 class Program:
-    projected = False
+    has_tables = False
 
     def __init__(self, model: TreeGRU) -> None:
         self.model = model

@@ -15,7 +15,7 @@ from workloads.treelstm.model import Leaf, Tree, TreeLSTM
 
 
 class Program:
-    projected = False
+    has_tables = False
 
     def __init__(self, model: TreeLSTM) -> None:
         self.model = model

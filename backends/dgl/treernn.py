@@ -14,7 +14,7 @@ from workloads.treernn.model import Leaf, Tree, TreeRNN
 
 
 class Program:
-    projected = False
+    has_tables = False
 
     def __init__(self, model: TreeRNN) -> None:
         self.model = model

@@ -22,7 +22,7 @@ import numpy as np
 
 from backends.dynet import engine, pool
 from backends.dynet.profile import Profile, Profiler
-from backends.pytorch.precision import Precision, check, refused
+from backends.pytorch.precision import Precision, check, only_fp32
 from bench.contract import Instance, Outputs, Target, Unsupported, Workload
 
 REPEATS = 2
@@ -99,7 +99,7 @@ class DyNet:
         return [strategy | with_tables for with_tables in tables for strategy in strategies]
 
     def compile(self, workload: Workload, size: str, seed: int, batch_size: int) -> Compiled:
-        refused("DyNet", self.precision, "multiplies in float32 alone")
+        only_fp32("DyNet", self.precision, "multiplies in float32 alone")
         folder = Path(__file__).parent
         module = f"backends.dynet.{workload.name}"
         if self.formulation == "naive":
@@ -199,7 +199,7 @@ class Compiled:
             "instruction_set": engine.instruction_set(),
             "library": engine.library(),
             "threads": engine.threads(self.target.threads),
-            "load_time": "tables" if self.parameters.projected else "",
+            "load_time": "tables" if self.parameters.has_tables else "",
         }
 
     def close(self) -> None:

@@ -139,14 +139,14 @@ class Input:
 class Parameters:
     """The workload's state dict, given to DyNet in the pieces that a program wants; and the tensors of the instances.
 
-    `tables` tells programs to look up products of words with weights (`projection`); `projected` says that one was made."""
+    `tables` tells programs to look up products of words with weights (`projection`); `has_tables` says that one was made."""
 
     def __init__(self, arrays: dict[str, np.ndarray], tables: bool = False) -> None:
         import dynet
 
         self.arrays = arrays
         self.tables = tables
-        self.projected = False
+        self.has_tables = False
         self.collection = dynet.ParameterCollection()
         self.inputs: list[Any] = []  # one table for each shape of tensors that was placed
 
@@ -164,7 +164,7 @@ class Parameters:
         """A table of what `linear(name, operands)` computes of every word as operand number `operand`, the bias included."""
         weight = np.split(self[f"{name}.weight"], operands, axis=1)[operand]
         bias = self.arrays.get(f"{name}.bias")
-        self.projected = True
+        self.has_tables = True
         return self.table(self[words] @ weight.T + (0 if bias is None else bias))
 
     def place(self, arrays: Sequence[np.ndarray]) -> list[Input]:

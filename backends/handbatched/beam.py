@@ -57,7 +57,7 @@ class Program:
         self.device = setting.device
         self.width = model.width
         self.translator = Translator(model, setting)
-        self.projected = setting.tables
+        self.has_tables = setting.tables
 
     def run(self, minibatch: Sequence[list[int]], counts: Counts) -> list[list[int]]:
         translator, width = self.translator, self.width

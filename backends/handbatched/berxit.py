@@ -25,7 +25,7 @@ TOGETHER = 4  # sequences that go through a layer together on a CPU
 
 
 class Program:
-    projected = False  # this model has no words
+    has_tables = False  # this model has no words
 
     def __init__(self, model: Berxit, setting: Setting) -> None:
         self.model = model

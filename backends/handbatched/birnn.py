@@ -54,7 +54,7 @@ class Program:
         of_ahead, of_behind = model.classifier.weight.chunk(2, dim=1)
         self.classify_ahead = product(setting.library, of_ahead, model.classifier.bias)
         self.classify_behind = product(setting.library, of_behind)
-        self.projected = setting.tables
+        self.has_tables = setting.tables
 
     def run(self, minibatch: Sequence[list[int]], counts: Counts) -> list[list[int]]:
         if not any(minibatch):

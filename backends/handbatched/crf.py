@@ -56,7 +56,7 @@ class Program:
         self.emit_ahead = product(setting.library, of_ahead, model.emission.bias)
         self.emit_behind = product(setting.library, of_behind)
         self.first, self.transitions, self.last = model.first, model.transitions, model.last
-        self.projected = setting.tables
+        self.has_tables = setting.tables
 
     def run(self, minibatch: Sequence[list[int]], counts: Counts) -> list[list[int]]:
         if not any(minibatch):

@@ -66,7 +66,7 @@ class Program:
         self.inputs = None if setting.tables else inputs
         self.add_share_of = accumulation(setting.library, model.W.weight)
         self.classifier = product(setting.library, model.classifier.weight, model.classifier.bias)
-        self.projected = setting.tables
+        self.has_tables = setting.tables
 
     def run(self, minibatch: Sequence[Grid], counts: Counts) -> list[Tensor]:
         """The scores of every grid, each of shape [rows, columns, classes]."""

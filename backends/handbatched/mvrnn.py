@@ -19,7 +19,7 @@ from workloads.mvrnn.model import MVRNN, Leaf, Node, Tree
 
 
 class Program:
-    projected = False  # words are not multiplied with weights
+    has_tables = False  # words are not multiplied with weights
 
     def __init__(self, model: MVRNN, setting: Setting) -> None:
         self.hidden = hidden = model.hidden

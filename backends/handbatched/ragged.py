@@ -63,7 +63,7 @@ class Layer:
 
 
 class Program:
-    projected = False  # words are added to positions before they are multiplied, so their products cannot be looked up
+    has_tables = False  # words are added to positions before they are multiplied, so their products cannot be looked up
 
     def __init__(self, model: Ragged, setting: Setting) -> None:
         self.device = setting.device

@@ -54,7 +54,7 @@ class Program:
     def __init__(self, model: Seq2Seq, setting: Setting) -> None:
         self.device = setting.device
         self.translator = Translator(model, setting)
-        self.projected = setting.tables
+        self.has_tables = setting.tables
 
     def run(self, minibatch: Sequence[list[int]], counts: Counts) -> list[list[int]]:
         translator = self.translator

@@ -19,7 +19,7 @@ class Program:
         self.trees = treelstm.Program(model, setting)
         self.products = product(setting.library, model.product.weight, model.distance.bias)
         self.distances = product(setting.library, model.distance.weight)
-        self.projected = self.trees.projected
+        self.has_tables = self.trees.has_tables
 
     def run(self, minibatch: Sequence[Pair], counts: Counts) -> list[Tensor]:
         both = [pair.left for pair in minibatch] + [pair.right for pair in minibatch]

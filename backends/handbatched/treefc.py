@@ -18,7 +18,7 @@ from workloads.treefc.model import Leaf, Node, Tree, TreeFC
 
 
 class Program:
-    projected = False  # words are multiplied only as children of a node, like all states
+    has_tables = False  # words are multiplied only as children of a node, like all states
 
     def __init__(self, model: TreeFC, setting: Setting) -> None:
         self.device = setting.device

@@ -27,7 +27,7 @@ class Program:
         self.gates = product(setting.library, *gates)
         self.candidate = product(setting.library, model.U_h.weight, model.W_h.bias)
         self.classifier = product(setting.library, model.classifier.weight, model.classifier.bias)
-        self.projected = setting.tables
+        self.has_tables = setting.tables
 
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         with counts.ingesting():

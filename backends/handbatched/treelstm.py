@@ -33,7 +33,7 @@ class Program:
         self.gates = product(setting.library, torch.cat([gate.weight for gate in (model.U_i, model.U_o, model.U_u)]), bias)
         self.forget = product(setting.library, model.U_f.weight, model.U_f.bias)
         self.classifier = product(setting.library, model.classifier.weight, model.classifier.bias)
-        self.projected = setting.tables
+        self.has_tables = setting.tables
 
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         return list(self.classifier(self.encode(minibatch, counts)))

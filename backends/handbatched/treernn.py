@@ -23,7 +23,7 @@ class Program:
         self.inputs = None if setting.tables else inputs
         self.add_share_of = accumulation(setting.library, model.U.weight)
         self.classifier = product(setting.library, model.classifier.weight, model.classifier.bias)
-        self.projected = setting.tables
+        self.has_tables = setting.tables
 
     def run(self, minibatch: Sequence[Tree], counts: Counts) -> list[Tensor]:
         with counts.ingesting():

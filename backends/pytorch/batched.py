@@ -55,7 +55,7 @@ class Counts:
 class Program(Protocol):
     """A workload's model, written for whole mini-batches."""
 
-    projected: bool
+    has_tables: bool
     """Whether the products of the vocabulary with weights were computed when the program was made."""
 
     def run(self, minibatch: Sequence[Instance], counts: Counts) -> Outputs:
@@ -120,7 +120,7 @@ class Batched:
         found: dict[str, Any] = {"library": self.library(), "threads": torch.get_num_threads()}
         if self.device == "cpu":
             found["instruction_set"] = libraries.capability()
-        return found | {"load_time": "tables" if self.program.projected else "", **fact(self.precision)}
+        return found | {"load_time": "tables" if self.program.has_tables else "", **fact(self.precision)}
 
     def close(self) -> None:
         if self.device == "cuda":

@@ -28,7 +28,7 @@ def check(precision: str) -> None:
         raise ValueError(f"precision={precision}: operands of products are one of {', '.join(PRECISIONS)}")
 
 
-def refused(system: str, precision: Precision, why: str) -> None:
+def only_fp32(system: str, precision: Precision, why: str) -> None:
     """For systems that compute in float32 only: raises Unsupported, with the reason `why`, for any other precision."""
     if precision != "fp32":
         raise Unsupported(f"precision={precision}: {system} {why}")
@@ -47,7 +47,7 @@ def choose(
     if device == "cpu" and precision == "bf16" and not set(INSTRUCTIONS) & processor_flags():
         raise Unsupported(f"precision=bf16: this processor has no products in bfloat16 ({' or '.join(INSTRUCTIONS)})")
     if device == "cuda" and precision == "bf16" and not autocast:
-        refused(system, precision, "puts results into float32 memory, and PyTorch on CUDA gives products as bfloat16")
+        only_fp32(system, precision, "puts results into float32 memory, and PyTorch on CUDA gives products as bfloat16")
     libraries: Any = torch.backends
     libraries.mkldnn.matmul.fp32_precision = "bf16" if (device, precision) == ("cpu", "bf16") else "ieee"
     for on_cuda in (libraries.cuda.matmul, libraries.cudnn.conv, libraries.cudnn.rnn):

@@ -30,7 +30,7 @@ class Operations(Protocol):
 
 
 class Folding:
-    projected = False
+    has_tables = False
 
     def __init__(self, operations: Operations) -> None:
         self.operations = operations

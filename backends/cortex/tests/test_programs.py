@@ -121,3 +121,8 @@ def test_what_it_cannot_do_has_a_reason(workload: str) -> None:
 
 def test_it_is_for_cpus() -> None:
     assert Cortex(Target(device="cuda")).available() == "it generates code for CPUs only"
+
+
+def test_it_is_unavailable_without_the_compiler_that_it_builds_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    assert "no-such-compiler is not on the PATH" in str(Cortex(Target()).available())

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 import dynet as dy
 
-from backends.dynet.engine import DEADLOCK, Expression, Graph, Parameters
+from backends.dynet.engine import Expression, Graph, Parameters
 from backends.dynet.naive import Layer
 from workloads.lattice.model import Lattice
 
 
 class Program:
-    unsupported: ClassVar[Mapping[int, str]] = {3: DEADLOCK}
-
     def __init__(self, model: Any, parameters: Parameters) -> None:
         self.characters = parameters.table(parameters["characters.weight"])
         self.words = parameters.table(parameters["words.weight"])

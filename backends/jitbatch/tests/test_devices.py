@@ -1,5 +1,4 @@
-"""Runs models on PyTorch's `meta` device, in place of a GPU. Its tensors have no values, so reading one on the host in the
-middle of a mini-batch, or mixing it with a tensor that was left on the processor, raises."""
+"""Runs models on the `meta` device, in place of a GPU."""
 
 from __future__ import annotations
 
@@ -10,8 +9,8 @@ import torch
 
 from backends.jitbatch.backend import GRANULARITIES, JitBatch
 from bench.contract import Target
-from workloads.structures import map_tensors
 from workloads.tests.conftest import spec
+from workloads.tests.meta import check_nothing_leaves_the_device
 
 NAMES = ("treelstm", "mvrnn", "birnn", "dagrnn", "lattice")
 """Trees, sequences, a grid and a lattice; none of them waits for a value, since this device has none."""
@@ -22,21 +21,9 @@ NAMES = ("treelstm", "mvrnn", "birnn", "dagrnn", "lattice")
 def test_nothing_leaves_the_device(name: str, granularity: Any) -> None:
     if granularity == "subtree" and name not in ("treelstm", "mvrnn"):
         pytest.skip("it has no subtrees")
-    found = []
-    for device in ("cpu", "meta"):
-        model = JitBatch(Target(device), granularity).compile(spec(name), "tiny", 0, 4)
-        outputs = model.run(model.place(spec(name).instances("tiny", 0, 4)))
-        seen: list[torch.Size] = []
-
-        def look(tensor: torch.Tensor, seen: list[torch.Size] = seen, device: str = device) -> torch.Tensor:
-            assert tensor.device.type == device
-            seen.append(tensor.shape)
-            return tensor
-
-        map_tensors(look, outputs)
-        counters = model.counters()
-        found.append((seen, counters["batches"], counters["launches"]))
-    assert found[0] == found[1] and found[0][0]
+    check_nothing_leaves_the_device(
+        lambda target: JitBatch(target, granularity).compile(spec(name), "tiny", 0, 4), name, ["batches", "launches"]
+    )
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")

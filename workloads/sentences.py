@@ -6,12 +6,14 @@ The WikiNER dev sentences (Nothman et al. 2013) have 23.0 tokens on average, wit
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import cycle, islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from workloads.spec import ModelSpec
 from workloads.text import Shuffled, check_words, draw_words, lines, word_id
 
 TOKEN = re.compile(r"\S+")
@@ -46,3 +48,17 @@ def generate(random: np.random.Generator, vocabulary: int) -> Iterator[list[int]
     while True:
         length = np.rint(random.lognormal(np.log(MEAN_LENGTH) - spread / 2, spread**0.5))
         yield draw_words(random, int(np.clip(length, MIN_LENGTH, MAX_LENGTH)), vocabulary)
+
+
+class SentenceSpec(ModelSpec):
+    """A workload whose instances are sentences, from the file `data` or generated if it is None."""
+
+    def __init__(self, data: str | None = None) -> None:
+        self.data = data
+
+    def check(self) -> None:
+        if self.data is not None:
+            check(self.data)
+
+    def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
+        return take(self.data, random, shape["vocabulary"], n)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from workloads.spec import ModelSpec
 from workloads.text import DataError, Shuffled, check_words, draw_words, lines, word_id
 
 
@@ -139,3 +140,16 @@ def bracket(random: np.random.Generator, leaves: Sequence[Any], node: Node) -> A
     if random.random() < FROM_RIGHT:
         split = len(leaves) - split
     return node([bracket(random, leaves[:split], node), bracket(random, leaves[split:], node)])
+
+
+class TreeSpec(ModelSpec):
+    """A workload whose instances are trees, or pairs of them, from the file `data` or generated if it is None."""
+
+    pairs = False
+
+    def __init__(self, data: str | None = None) -> None:
+        self.data = data
+
+    def check(self) -> None:
+        if self.data is not None:
+            check(self.data, self.pairs)

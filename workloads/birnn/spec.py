@@ -14,19 +14,15 @@ Hidden size 256 (small) and 512 (large), word vectors as wide, and 16 classes, a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from workloads import sentences
-from workloads.spec import ModelSpec
+from workloads.sentences import SentenceSpec
 
 if TYPE_CHECKING:
     from torch import nn
 
 
-class Spec(ModelSpec):
+class Spec(SentenceSpec):
     """`data` is a file with one sentence a line, tokens `word` or `word|tag`; None generates sentences."""
 
     name = "birnn"
@@ -38,20 +34,10 @@ class Spec(ModelSpec):
     gains: ClassVar = {"forward_cell": 1.5, "backward_cell": 1.5, "classifier": 3.0}
     cells = ("step", "classify")
 
-    def __init__(self, data: str | None = None) -> None:
-        self.data = data
-
     def build(self, **shape: int) -> nn.Module:
         from workloads.birnn.model import BiRNN
 
         return BiRNN(**shape)
-
-    def check(self) -> None:
-        if self.data is not None:
-            sentences.check(self.data)
-
-    def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
-        return sentences.take(self.data, random, shape["vocabulary"], n)
 
     def scores(self, model: Any, instance: Any) -> Any:
         return model.scores(instance)

@@ -15,19 +15,15 @@ words; 23.0 words on average), since finding named entities is the usual task of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from workloads import sentences
-from workloads.spec import ModelSpec
+from workloads.sentences import SentenceSpec
 
 if TYPE_CHECKING:
     from torch import nn
 
 
-class Spec(ModelSpec):
+class Spec(SentenceSpec):
     """`data` is a file with one sentence a line, tokens `word` or `word|tag`; None generates sentences."""
 
     name = "crf"
@@ -43,20 +39,10 @@ class Spec(ModelSpec):
     }
     cells = ("step", "emit", "paths")
 
-    def __init__(self, data: str | None = None) -> None:
-        self.data = data
-
     def build(self, **shape: int) -> nn.Module:
         from workloads.crf.model import CRF
 
         return CRF(**shape)
-
-    def check(self) -> None:
-        if self.data is not None:
-            sentences.check(self.data)
-
-    def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
-        return sentences.take(self.data, random, shape["vocabulary"], n)
 
     def scores(self, model: Any, instance: Any) -> Any:
         return model.scores(instance)

@@ -24,13 +24,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from workloads import trees
-from workloads.spec import ModelSpec
 
 if TYPE_CHECKING:
     from torch import nn
 
 
-class Spec(ModelSpec):
+class Spec(trees.TreeSpec):
     """`data` is a file of trees in the treebank's brackets; None generates trees with its statistics."""
 
     name = "mvrnn"
@@ -41,9 +40,6 @@ class Spec(ModelSpec):
     }
     gains: ClassVar = {"vectors": 0.5, "W_v": 1.5, "W_m": 0.1, "classifier": 2.0}
     cells = ("compose",)
-
-    def __init__(self, data: str | None = None) -> None:
-        self.data = data
 
     def build(self, **shape: int) -> nn.Module:
         from workloads.mvrnn.model import MVRNN
@@ -57,10 +53,6 @@ class Spec(ModelSpec):
         params["matrices.weight"] = params["matrices.weight"] * np.float32(0.5 / hidden**0.5) + identity.reshape(-1)
         params["W_m.weight"] = params["W_m.weight"] + np.float32(0.475) * np.tile(identity, 2)
         return params
-
-    def check(self) -> None:
-        if self.data is not None:
-            trees.check(self.data)
 
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
         from workloads.mvrnn.model import Leaf, Node

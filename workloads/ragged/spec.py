@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from workloads import sentences
-from workloads.spec import ModelSpec
+from workloads.sentences import SentenceSpec
 from workloads.text import DataError
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ LAYERS = 6
 GAINS = {"query": 1.4, "key": 1.4, "value": 2.0, "attended": 0.3, "contract": 0.3, "attention_norm": 0.1, "layer_norm": 0.1}
 
 
-class Spec(ModelSpec):
+class Spec(SentenceSpec):
     """`data` is a file with one sentence a line, tokens `word` or `word|tag`, at most `positions` of them; None generates
     sentences."""
 
@@ -47,20 +46,13 @@ class Spec(ModelSpec):
     gains: ClassVar = {f"layers.{i}.{name}": gain for i in range(LAYERS) for name, gain in GAINS.items()}
     cells = ("apply_layer",)
 
-    def __init__(self, data: str | None = None) -> None:
-        self.data = data
-
     def build(self, **shape: int) -> nn.Module:
         from workloads.ragged.model import Ragged
 
         return Ragged(**shape)
 
-    def check(self) -> None:
-        if self.data is not None:
-            sentences.check(self.data)
-
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
-        found = sentences.take(self.data, random, shape["vocabulary"], n)
+        found = super().samples(shape, random, n)
         for number, sentence in enumerate(found, 1):
             words, positions = len(sentence), shape["positions"]
             if words > positions:

@@ -27,8 +27,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from workloads import sentences
-from workloads.spec import ModelSpec
+from workloads.sentences import SentenceSpec
 
 if TYPE_CHECKING:
     from torch import nn
@@ -37,7 +36,7 @@ END_GAIN = {"tiny": 3.0, "small": 2.0, "large": 2.6}
 """The factor on the output weights of the word `END`, by size."""
 
 
-class Spec(ModelSpec):
+class Spec(SentenceSpec):
     """`data` is a file with one sentence a line, tokens `word` or `word|tag`; None generates sentences."""
 
     name = "seq2seq"
@@ -56,9 +55,6 @@ class Spec(ModelSpec):
     }
     cells: ClassVar[Sequence[str]] = ("step", "attend", "classify")
 
-    def __init__(self, data: str | None = None) -> None:
-        self.data = data
-
     def build(self, **shape: int) -> nn.Module:
         from workloads.seq2seq.model import Seq2Seq
 
@@ -69,15 +65,8 @@ class Spec(ModelSpec):
         found["output.weight"][0] *= np.float32(END_GAIN[size])
         return found
 
-    def check(self) -> None:
-        if self.data is not None:
-            sentences.check(self.data)
-
     def margins(self, model: Any, instance: Any) -> list[float]:
         """For each word and the end: how much the best score exceeds the second best, relative to the largest absolute score.
         After `longest` words decoding stops without a choice, so the end has no margin."""
         best = [(scores.topk(2).values, scores.abs().max()) for scores in model.scores(instance)]
         return [float((top[0] - top[1]) / largest) for top, largest in best]
-
-    def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
-        return sentences.take(self.data, random, shape["vocabulary"], n)

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from workloads import trees
-from workloads.spec import ModelSpec
 
 if TYPE_CHECKING:
     from torch import nn
@@ -32,11 +31,12 @@ if TYPE_CHECKING:
 SICK = trees.Lengths(mean=9.6, spread=3.0, least=3, most=30)
 
 
-class Spec(ModelSpec):
+class Spec(trees.TreeSpec):
     """`data` is a file of trees in the Stanford Sentiment Treebank's brackets, in which every two lines are a pair; None
     generates trees of SICK's lengths, bracketed as unevenly as the treebank's."""
 
     name = "simtree"
+    pairs = True
     shapes: ClassVar = {
         "tiny": {"vocabulary": 100, "hidden": 16, "similarity": 10, "classes": 5},
         "small": {"vocabulary": 2_400, "hidden": 256, "similarity": 50, "classes": 5},
@@ -53,17 +53,10 @@ class Spec(ModelSpec):
     }
     cells = ("leaf", "compose", "compare")
 
-    def __init__(self, data: str | None = None) -> None:
-        self.data = data
-
     def build(self, **shape: int) -> nn.Module:
         from workloads.simtree.model import SimTree
 
         return SimTree(**shape)
-
-    def check(self) -> None:
-        if self.data is not None:
-            trees.check(self.data, pairs=True)
 
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
         from workloads.simtree.model import Pair

@@ -24,14 +24,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from workloads import sentences
-from workloads.spec import Decisions, ModelSpec, draw_key
+from workloads.sentences import SentenceSpec
+from workloads.spec import Decisions, draw_key
 
 if TYPE_CHECKING:
     from torch import nn
 
 
-class Spec(ModelSpec):
+class Spec(SentenceSpec):
     """`data` is a file with one sentence a line, tokens `word` or `word|tag`; None generates sentences. `decisions`:
     `simulated` ones are hashed from the sentence's key, `real` ones follow from the computed probability."""
 
@@ -53,7 +53,7 @@ class Spec(ModelSpec):
     cells = ("step", "compose", "p_reduce")
 
     def __init__(self, data: str | None = None, decisions: Decisions = "simulated") -> None:
-        self.data = data
+        super().__init__(data)
         self.decisions = decisions
 
     def build(self, **shape: int) -> nn.Module:
@@ -61,13 +61,8 @@ class Spec(ModelSpec):
 
         return StackRNN(**shape, real=self.decisions == "real")
 
-    def check(self) -> None:
-        if self.data is not None:
-            sentences.check(self.data)
-
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
         from workloads.stackrnn.model import Sentence
 
         (keys,) = random.spawn(1)
-        words = sentences.take(self.data, random, shape["vocabulary"], n)
-        return [Sentence(sentence, draw_key(keys)) for sentence in words]
+        return [Sentence(sentence, draw_key(keys)) for sentence in super().samples(shape, random, n)]

@@ -21,13 +21,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from workloads import trees
-from workloads.spec import ModelSpec
 
 if TYPE_CHECKING:
     from torch import nn
 
 
-class Spec(ModelSpec):
+class Spec(trees.TreeSpec):
     """`data` is a file of trees in the treebank's brackets; None generates trees with its statistics."""
 
     name = "treelstm"
@@ -39,17 +38,10 @@ class Spec(ModelSpec):
     gains: ClassVar = {"U_i": 2.0, "U_o": 2.0, "U_u": 2.0, "U_f": 2.0, "classifier": 3.0}
     cells = ("leaf", "compose")
 
-    def __init__(self, data: str | None = None) -> None:
-        self.data = data
-
     def build(self, **shape: int) -> nn.Module:
         from workloads.treelstm.model import TreeLSTM
 
         return TreeLSTM(**shape)
-
-    def check(self) -> None:
-        if self.data is not None:
-            trees.check(self.data)
 
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
         from workloads.treelstm.model import Leaf, Node

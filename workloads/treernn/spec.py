@@ -20,13 +20,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from workloads import trees
-from workloads.spec import ModelSpec
 
 if TYPE_CHECKING:
     from torch import nn
 
 
-class Spec(ModelSpec):
+class Spec(trees.TreeSpec):
     """`data` is a file of trees in the treebank's brackets; None generates trees with its statistics."""
 
     name = "treernn"
@@ -38,17 +37,10 @@ class Spec(ModelSpec):
     gains: ClassVar = {"W": 0.5, "classifier": 3.0}
     cells = ("leaf", "compose")
 
-    def __init__(self, data: str | None = None) -> None:
-        self.data = data
-
     def build(self, **shape: int) -> nn.Module:
         from workloads.treernn.model import TreeRNN
 
         return TreeRNN(**shape)
-
-    def check(self) -> None:
-        if self.data is not None:
-            trees.check(self.data)
 
     def samples(self, shape: Mapping[str, int], random: np.random.Generator, n: int) -> list[Any]:
         from workloads.treernn.model import Leaf, Node

@@ -36,3 +36,9 @@ def decide(score: Tensor, low: int, high: int, key: int, real: bool) -> int:
     if real:
         return low + min(int(value * (high - low + 1)), high - low) if high > low else low
     return choose(key, low, high)
+
+
+def stop(certainty: Tensor, remaining: int, key: int, real: bool) -> bool:
+    """Wait for `certainty`, as `decide` does; then whether to stop with `remaining` rounds to go. If `real`, a certainty of at
+    least remaining / (remaining + 1) stops; else each number of rounds is equally likely."""
+    return decide(certainty, 0, remaining, key, real) == (remaining if real else 0)

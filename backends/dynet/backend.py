@@ -133,7 +133,8 @@ class Compiled:
         self.run_ns = 0
         self.profiler = Profiler.find() if autobatch else None
         self.profiling_ns = 0  # spent so far
-        self.profiles: dict[int, tuple[Profile, float | None]] = {}  # by the identity of the first instance
+        self.profiles: dict[int, tuple[Profile, float | None, Instance]] = {}
+        """By the identity of the first instance, which each entry keeps, lest another one gets its address."""
         self.minibatch: Sequence[Instance] = ()
 
     def place(self, instances: Sequence[Instance]) -> list[Instance]:
@@ -214,9 +215,10 @@ class Compiled:
         if key not in self.profiles and self.profiler is not None and self.profiling_ns < PROFILING_S * 1e9:
             start = perf_counter_ns()
             profile = self.profiler.profile(partial(self.run, minibatch))
-            self.profiles[key] = profile, self._kernel_share(minibatch, profile, self.profiler)
+            self.profiles[key] = profile, self._kernel_share(minibatch, profile, self.profiler), minibatch[0]
             self.profiling_ns += perf_counter_ns() - start
-        return self.profiles.get(key, (None, None))
+        profile_and_share = self.profiles.get(key)
+        return profile_and_share[:2] if profile_and_share else (None, None)
 
     def _kernel_share(self, minibatch: Sequence[Instance], profile: Profile, profiler: Profiler) -> float | None:
         """The share of operators in the time of `forward`. The profiler slows what is around the operators, so the operators'

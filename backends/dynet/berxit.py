@@ -10,7 +10,7 @@ import dynet as dy
 import numpy as np
 
 from backends.dynet.engine import Expression, Graph, Parameters, expressions
-from backends.dynet.interleave import Interleaving, Task, decide
+from backends.dynet.interleave import Interleaving, Task, stop
 from backends.dynet.transformer import Layer
 from workloads.berxit.model import Sample
 from workloads.decisions import split
@@ -36,7 +36,7 @@ class Program:
                 x = layer(x)
                 first[place] = dy.pick(x, 0, 1)
                 certain = yield dy.logistic(affine([b_c, W_c, first[place]]))
-                if decide(certain, 0, layers - done, split(sample.key, done), real) == 0:
+                if stop(certain, layers - done, split(sample.key, done), real):
                     break
 
         tasks = Interleaving()

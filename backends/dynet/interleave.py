@@ -48,3 +48,8 @@ class Interleaving:
 def decide(value: float, low: int, high: int, key: int, real: bool) -> int:
     """`workloads.decisions.decide` on a value that has been waited for."""
     return decisions.decide(cast(Any, np.float64(value)), low, high, key, real)
+
+
+def stop(certainty: float, remaining: int, key: int, real: bool) -> bool:
+    """`workloads.decisions.stop` on a value that has been waited for."""
+    return decisions.stop(cast(Any, np.float64(certainty)), remaining, key, real)

@@ -19,7 +19,7 @@ from backends.handbatched.products import product
 from backends.handbatched.setting import Setting
 from backends.pytorch.batched import Counts
 from workloads.berxit.model import Berxit, Sample
-from workloads.decisions import decide, split
+from workloads.decisions import split, stop
 
 TOGETHER = 4  # sequences that go through a layer together on a CPU
 
@@ -57,7 +57,7 @@ class Program:
             stay = []
             for place, (instance, value) in enumerate(zip(going, values, strict=True)):
                 score = cast(Any, np.float64(value))
-                if decide(score, 0, model.layers - done, split(minibatch[instance].key, done), model.real) > 0:
+                if not stop(score, model.layers - done, split(minibatch[instance].key, done), model.real):
                     stay.append(place)
             if not stay:
                 break

@@ -12,7 +12,7 @@ from typing import Annotated
 import torch
 from torch import Tensor, nn
 
-from workloads.decisions import decide, split
+from workloads.decisions import split, stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Berxit(nn.Module):
         x = sample.x
         for done in range(1, self.layers + 1):
             x = self.layer(x)
-            if decide(self.certain(x), 0, self.layers - done, split(sample.key, done), self.real) == 0:
+            if stop(self.certain(x), self.layers - done, split(sample.key, done), self.real):
                 break
         return self.classify(x)
 

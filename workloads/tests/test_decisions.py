@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.decisions import choose, decide, mix, split
+from workloads.decisions import choose, decide, mix, split, stop
 from workloads.drnn.model import DRNN, Rose
 from workloads.spec import loaded
 from workloads.stackrnn.model import Sentence
@@ -76,7 +76,8 @@ def trace(
         taken.append((key, low, high, choice))
         return choice
 
-    monkeypatch.setattr(f"workloads.{name}.model.decide", watched)
+    monkeypatch.setattr("workloads.decisions.decide", watched)  # `stop` calls it
+    monkeypatch.setattr(f"workloads.{name}.model.decide", watched, raising=False)
     model = loaded(spec(name, decisions=decisions), "tiny", 0, dtype)
     with torch.inference_mode():
         model(instance)
@@ -126,3 +127,15 @@ def test_stack_of_every_length() -> None:
     with torch.inference_mode():
         for n in range(70):
             assert model(Sentence(list(range(n)), n)).shape == (3,)
+
+
+def test_real_stops_need_certainty() -> None:
+    for remaining in range(5):
+        for certainty in (0.0, 0.3, 0.55, 0.7, 0.77, 0.9, 1.0):
+            score = torch.tensor([certainty])
+            assert stop(score, remaining, 7, real=True) == (certainty >= remaining / (remaining + 1))
+
+
+@given(KEYS, st.integers(0, 20), st.floats(0, 1))
+def test_simulated_stops_are_choices(key: int, remaining: int, certainty: float) -> None:
+    assert stop(torch.tensor(certainty), remaining, key, real=False) == (choose(key, 0, remaining) == 0)

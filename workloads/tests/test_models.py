@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import pytest
@@ -147,6 +148,20 @@ def test_berxit_leaves_after_every_layer() -> None:
         (depth,) = (d for d, state in enumerate(states, 1) if torch.equal(m.classify(state), scores))
         depths.append(depth)
     assert {depths.count(d) > 8 for d in (1, 2, 3)} == {True}
+
+
+@pytest.mark.parametrize(("certainty", "layers"), [(0.99, 1), (0.6, 2), (0.4, 3)])
+def test_berxit_leaves_when_it_is_certain(certainty: float, layers: int) -> None:
+    workload = spec("berxit", decisions="real")
+    m: Any = loaded(workload, "tiny", 0, torch.float64)
+    m.certainty.weight.zero_()
+    m.certainty.bias.fill_(math.log(certainty / (1 - certainty)))
+    (instance,) = workload.instances("tiny", 0, 1)
+    x = instance.x.double()
+    scores = m.scores(type(instance)(x, instance.key))
+    for _ in range(layers):
+        x = m.layer(x)
+    assert torch.equal(m.classify(x), scores)
 
 
 def test_stackrnn_parses() -> None:

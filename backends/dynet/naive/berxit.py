@@ -10,7 +10,7 @@ import dynet as dy
 import numpy as np
 
 from backends.dynet.engine import Graph, Parameters
-from backends.dynet.interleave import decide
+from backends.dynet.interleave import stop
 from backends.dynet.naive import Layer as Linear
 from backends.dynet.naive.transformer import Layer
 from workloads.berxit.model import Sample
@@ -32,7 +32,7 @@ class Program:
         for done in range(1, self.layers + 1):
             x = self.layer(x)
             (certain,) = graph.values([dy.logistic(self.certainty(dy.pick(x, 0, 1)))])
-            if decide(certain, 0, self.layers - done, split(sample.key, done), self.real) == 0:
+            if stop(certain, self.layers - done, split(sample.key, done), self.real):
                 break
         (probabilities,) = graph.values([dy.softmax(self.classifier(dy.pick(x, 0, 1)))])
         return int(np.argmax(probabilities))

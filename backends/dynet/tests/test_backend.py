@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from backends.dynet import pool
-from backends.dynet.backend import DyNet
+from backends.dynet.backend import Compiled, DyNet
 from backends.dynet.interleave import Interleaving, Task, decide
+from backends.dynet.profile import Profile
 from bench import api
 from bench.contract import Target, Unsupported
 from workloads.decisions import choose
@@ -59,6 +60,24 @@ def test_a_workload_without_a_program() -> None:
 
     with pytest.raises(Unsupported, match="there is no best DyNet program for other"):
         DyNet(Target()).compile(Other(), "tiny", 0, 1)  # type: ignore[arg-type]
+
+
+def test_each_minibatch_has_a_profile_of_its_own() -> None:
+    """Instances that are freed after their mini-batch may pass their identity on to later ones."""
+
+    class FakeProfiler:
+        batches = 0
+
+        def profile(self, run: object) -> Profile:
+            self.batches += 1
+            return Profile(self.batches, self.batches, {}, None)
+
+    compiled = Compiled(None, None, Target(), autobatch=0, grow=False)  # type: ignore[arg-type]
+    compiled.profiler = FakeProfiler()  # type: ignore[assignment]
+    profiles = [compiled._profile([object()])[0] for _ in range(10)]
+    assert [profile and profile.batches for profile in profiles] == list(range(1, 11))
+    kept = [object()]
+    assert compiled._profile(kept) == compiled._profile(kept) == (Profile(11, 11, {}, None), None)
 
 
 @pytest.mark.parametrize(("batch_size", "larger"), [(1, 2), (8, 11), (64, 72), (1024, 1056)])

@@ -23,7 +23,7 @@ FUNCTIONS = {
     "birnn": "forward BiRNN.scores BiRNN.scan BiRNN.step BiRNN.classify",
     "nestedrnn": "forward split mix NestedRNN.count decide choose NestedRNN.gru NestedRNN.emit NestedRNN.edges NestedRNN.step",
     "drnn": "forward DRNN.grow DRNN.siblings DRNN.cell split mix decide choose DRNN.subtree",
-    "berxit": "forward Berxit.scores Berxit.layer Berxit.by_head Berxit.certain split mix decide choose Berxit.classify",
+    "berxit": "forward Berxit.scores Berxit.layer Berxit.by_head Berxit.certain split stop mix decide choose Berxit.classify",
     "stackrnn": "forward StackRNN.suffixes StackRNN.step StackRNN.parse StackRNN.top StackRNN.p_reduce split mix decide choose "
     "StackRNN.reduce StackRNN.compose StackRNN.push",
     "treegru": "forward TreeGRU.encode TreeGRU.leaf TreeGRU.compose",

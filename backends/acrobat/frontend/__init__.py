@@ -35,7 +35,7 @@ def build_with_reads(
     def work() -> tuple[Program, Reads]:
         builder = ProgramBuilder(module)
         program = builder.build(instance_type_hint, sample)
-        builder.reads.called(module)
+        builder.reads.note_call(module)
         return program, builder.reads
 
     try:

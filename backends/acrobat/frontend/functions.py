@@ -266,7 +266,7 @@ class Functions:
         for i in inout:
             written = self._written(node, i - offset, names[i])
             name = None if written is None else root_of(written)
-            if name is not None and deep(name) in f.lent:
+            if name is not None and deep(name) in f.owned_arguments:
                 found.add(names[i])
         return frozenset(found)
 
@@ -290,7 +290,7 @@ class Functions:
                     raise Refused("this call changes what another call gives", "give that a name first")
                 continue  # the list was made for this call and has no name here
             whole = isinstance(written, ast.Name)
-            if i not in always and (name not in f.lent or not whole and deep(name) not in f.lent):
+            if i not in always and (name not in f.owned_arguments or not whole and deep(name) not in f.owned_arguments):
                 what = (
                     f"this call changes a list or an object that may be seen under another name than `{ast.unparse(written)}`"
                 )
@@ -298,7 +298,7 @@ class Functions:
             if isinstance(value, Dyn) and value.type == UNKNOWN:
                 continue
             if whole:
-                kept = {name, deep(name)} & f.lent
+                kept = {name, deep(name)} & f.owned_arguments
                 f.rebind(name, value)
                 f.owned |= kept
                 f.mutated.add(name)

@@ -24,7 +24,7 @@ class Reads:
     def attribute(self, module: nn.Module, name: str) -> None:
         self.attributes[type(module), name] = None
 
-    def called(self, module: nn.Module) -> None:
+    def note_call(self, module: nn.Module) -> None:
         """Note a call of a module: its `forward`, and for a module of torch the attributes that `forward` depends on."""
         self.attribute(module, "forward")
         if type(module).__module__.startswith("torch."):
@@ -38,11 +38,11 @@ class Reads:
     def constant(self, module: nn.Module, name: str) -> None:
         self.constants[type(module), name] = None
 
-    def named(self, function: types.FunctionType | None, name: str, value: Any) -> None:
+    def note_global(self, function: types.FunctionType | None, name: str, value: Any) -> None:
         if function is not None:
             self.names[function, name] = value
 
-    def of_object(self, owner: Any, name: str, value: Any) -> None:
+    def note_object(self, owner: Any, name: str, value: Any) -> None:
         """Note an attribute of an object, unless a library defines it: libraries are assumed not to change."""
         module = getattr(owner, "__name__" if isinstance(owner, types.ModuleType) else "__module__", "") or ""
         if module.partition(".")[0] not in ("torch", "builtins", "math", "functools", "operator"):

@@ -335,6 +335,11 @@ def known(value: Value) -> tuple[bool, Any]:
     return False, None
 
 
+def variable_of(value: Any) -> str:
+    """The name of the program's variable that holds a value; "" if none does."""
+    return getattr(value.atom, "name", "") if isinstance(value, Dyn) else ""
+
+
 def is_number(value: Value) -> bool:
     return isinstance(type_or_none(value), ScalarT)
 

@@ -44,7 +44,7 @@ def _of_constant(f: Frame, node: ast.AST, value: Static, name: str) -> Value:
             return Static(getattr(owner, name)) if name in ("index", "count") else _of_tuple(f, node, value, name)
         case _ if not hasattr(owner, name):
             return f.problem(node, f"`{getattr(owner, '__name__', owner)}` has no attribute `{name}`")
-    f.program.reads.of_object(owner, name, getattr(owner, name))
+    f.program.reads.note_object(owner, name, getattr(owner, name))
     return f.program.wrap(getattr(owner, name))
 
 

@@ -16,7 +16,7 @@ from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.calls import WRITTEN, called
-from backends.acrobat.frontend.evaluator.choice import choose
+from backends.acrobat.frontend.evaluator.choice import Arm, choose
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import length_of
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of, mapped
@@ -207,7 +207,7 @@ def _zipped(f: Frame, node: ast.AST, lists: list[Value]) -> Value:
         return Held("iterator", TupleV(tuple(TupleV(t) for t in zip(*(xs.items for xs in tuples), strict=False))))
     if any(is_unknown(xs) for xs in lists):
         return unknown()
-    if any(isinstance(v, Special) and v.unrolled for xs in tuples for v in xs.items):
+    if any(map(_of_modules, tuples)):
         return Held("iterator", _zip_modules(f, lists, min(len(xs.items) for xs in tuples)))
     lists = [as_list(f, node, xs) for xs in lists]
     if not all(is_list(xs) for xs in lists):
@@ -271,13 +271,17 @@ def _extreme_or(f: Frame, node: ast.Call, name: str, xs: Value, default: Value) 
     items = as_list(f, node, iterable(f, xs))
     if nothing_known(items) or is_unknown(items) or nothing_known(default):
         return unknown()
-    some = f.host("gt", [length_of(f, node, items), Static(0)], BOOL)
 
     def found() -> Value:
         best = _extreme(f, node, name, [items])
         return unknown() if best is None else best
 
-    return choose(f, node, some, found, lambda: default)
+    return _or_default(f, node, items, default, found)
+
+
+def _or_default(f: Frame, node: ast.Call, items: Value, default: Value, found: Arm) -> Value:
+    """`found()`, or the default if the list is empty."""
+    return choose(f, node, f.host("gt", [length_of(f, node, items), Static(0)], BOOL), found, lambda: default)
 
 
 @handles(BUILTINS, "divmod")
@@ -302,8 +306,7 @@ def ordered(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict
         whole = as_list(f, node, iterable(f, args[0]))
         if nothing_known(whole) or is_unknown(whole):
             return unknown()
-        some = f.host("gt", [length_of(f, node, whole), Static(0)], BOOL)
-        return choose(f, node, some, lambda: ordered(f, node, name, [whole], rest), lambda: default)
+        return _or_default(f, node, whole, default, lambda: ordered(f, node, name, [whole], rest))
     xs, key, reverse = CallArguments(name, args, kwargs).bind(
         "iterable", "key", "reverse", key=Static(None), reverse=Static(False)
     )

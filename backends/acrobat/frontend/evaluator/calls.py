@@ -65,6 +65,7 @@ from backends.acrobat.frontend.values import (
     nothing_known,
     type_or_none,
     unknown,
+    variable_of,
 )
 
 WRITTEN: dict[Any, Callable[[Frame, ast.Call, Any], Value | None]] = {}
@@ -117,7 +118,7 @@ def _bool(f: Frame, node: ast.Call, function: Any) -> Value | None:
 
 @handles(EXPRESSIONS, ast.Call)
 def _call(f: Frame, node: ast.Call, hint: str) -> Value:
-    dropped = node is f.dropped
+    dropped = node is f.unused_expression
     callee = f.callees[node] = f.borrowed(node.func)
     if callee == Static(zip) and len(node.args) == 1 and isinstance(node.args[0], ast.Starred) and not node.keywords:
         return _unzipped(f, node, f.borrowed(node.args[0].value))
@@ -147,16 +148,16 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     kwargs: dict[str, Value] = {}
     for k in node.keywords:
         kwargs |= {k.arg: read(k.value)} if k.arg is not None else _entries(f, read(k.value))
-    before, f.lent = f.lent, lent
+    before, f.owned_arguments = f.owned_arguments, lent
     try:
         result = called(f, node, callee, args, kwargs, hint)
     finally:
-        f.lent = before
+        f.owned_arguments = before
     if isinstance(callee, Static) and getattr(callee.value, "__name__", "") in OWNERS and not calls_own_function(f, node):
         f.owned |= owned
     for rule in AFTER_CALLS:
         rule(f, node, callee, result)
-    made = getattr(getattr(result, "atom", None), "name", "")
+    made = variable_of(result)
     if dropped or deep(made) in f.new_lists:
         return result
     if _may_hold_lists(result) and not _makes_lists(callee):
@@ -269,7 +270,7 @@ def _lambda(f: Frame, node: ast.AST, callee: Closure, args: list[Value], kwargs:
     env = {**callee.env, **dict(zip(parameters, values, strict=True))}
     nested.up_to_date(f, callee)
     if callee.function is not None and callee.function is not f.function:
-        with f.elsewhere(callee.function, callee.file, env):
+        with f.in_function(callee.function, callee.file, env):
             return f.expression(written.body)
     before, f.env = f.env, env
     try:

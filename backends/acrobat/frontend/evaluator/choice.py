@@ -34,7 +34,7 @@ def one_of(
     for arm in arms:
         with f.branch() as b:
             branches.append((b, arm()))
-        owned.append(f.left)
+        owned.append(f.owned_at_end)
     f.owned = set.intersection(*owned)
     if lost:
         return unknown()

@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import empty_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, assigned, hint_of
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, assigned, hint_of, placed
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
 from backends.acrobat.frontend.values import (
@@ -78,7 +78,7 @@ def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> 
         if contains_unknown(t):
             return f.not_yet(ListT(t))
         body = b.finish(f.atom(value))
-    f.owned &= f.left
+    f.owned &= f.owned_at_end
     return f.bind(n.Map(var, xs.atom, body, ListT(t), span=f.span), hint or "list")
 
 
@@ -100,13 +100,10 @@ def _one_by_one(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
     append = ast.Attribute(ast.Name(KEPT, ast.Load()), "append", ast.Load())
     first = node.generators[0]
     body = ast.For(first.target, first.iter, [ast.Expr(ast.Call(append, [node.elt], []))], [])
-    for made in ast.walk(body):
-        if isinstance(made, (ast.expr, ast.stmt)) and not hasattr(made, "lineno"):
-            ast.copy_location(made, node)
     hidden = {name: f.env.pop(name) for name in assigned([first.target]) if name in f.env}
     f.env[KEPT] = empty_list(f)
     f.owned.add(KEPT)
-    f.straight([body])
+    f.straight([placed(node, body)])
     kept = f.env.pop(KEPT)
     f.owned.discard(KEPT)
     for name in assigned([first.target]):
@@ -122,7 +119,7 @@ def _element(f: Frame, target: ast.expr, item: Value, elt: ast.expr) -> Value:
         assign(f, target, item)
         value = f.expression(elt)
     f.builder.bindings += b.bindings
-    f.owned &= f.left
+    f.owned &= f.owned_at_end
     return value
 
 
@@ -135,18 +132,15 @@ def _collected(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
         for test in reversed(g.ifs):
             body = ast.If(test, [body], [])
         body = ast.For(g.target, g.iter, [body], [])
-    for made in ast.walk(body):
-        if isinstance(made, (ast.expr, ast.stmt)) and not hasattr(made, "lineno"):
-            ast.copy_location(made, node)
     with f.branch() as b:
         for name in names:
             f.env.pop(name, None)
         f.env[KEPT] = empty_list(f)
         f.owned.add(KEPT)
-        f.straight(statements([body]))
+        f.straight(statements([placed(node, body)]))
         kept = f.env[KEPT]
     f.builder.bindings += b.bindings
-    f.owned &= f.left
+    f.owned &= f.owned_at_end
     return kept
 
 

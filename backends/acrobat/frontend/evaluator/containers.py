@@ -136,13 +136,13 @@ def put(f: Frame, node: ast.AST, whole: Value, key: Value, value: Value) -> Valu
 # ---- asking
 
 
-def puts_in(value: Value) -> bool:
+def enters_missing_keys(value: Value) -> bool:
     """Whether looking up a missing key enters it into the dictionary, as a `defaultdict` does."""
     t = type_or_none(value)
     return isinstance(t, ListT) and t.kind.startswith("dict:") and t.kind != "dict:count"
 
 
-def observed(f: Frame, name: str) -> bool:
+def has_uses_beyond_lookup(f: Frame, name: str) -> bool:
     """Whether the function uses the dictionary otherwise than to look up or assign entries, and so can notice further keys."""
     if f.definition is None or name in [a.arg for a in (*f.definition.args.args, *f.definition.args.kwonlyargs)]:
         return True

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any
 
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, ends, leaves
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, ends, leaves, placed
 
 YIELDED = HIDDEN + "yielded"
 """The list of what a generator function has given so far."""
@@ -47,21 +47,13 @@ def _function(definition: ast.FunctionDef) -> ast.FunctionDef:
     if is_generator(definition):
         start = ast.Assign([ast.Name(YIELDED, ast.Store())], ast.List([], ast.Load()))
         end = ast.Return(ast.Name(YIELDED, ast.Load()))
-        made.body = [_at(definition, start), *made.body, _at(definition.body[-1], end)]
+        made.body = [placed(definition, start), *made.body, placed(definition.body[-1], end)]
     return made
 
 
 def statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     """The rewritten form of statements that are not a whole function."""
     return _Statements().body(body)
-
-
-def _at(where: ast.AST, made: ast.stmt) -> ast.stmt:
-    """The statement `made`; its nodes without a position get that of `where`."""
-    for node in ast.walk(made):
-        if isinstance(node, (ast.expr, ast.stmt)) and not hasattr(node, "lineno"):
-            ast.copy_location(node, where)
-    return made
 
 
 class _Statements:
@@ -82,7 +74,7 @@ class _Statements:
                     return [s]  # the `break` below would skip the `else`
                 leave = ast.If(ast.UnaryOp(ast.Not(), s.test), [ast.Break()], [])
                 endless = ast.While(ast.Constant(True), [leave, *s.body], [])
-                return self.statement(_at(s, ast.copy_location(endless, s)))
+                return self.statement(placed(s, ast.copy_location(endless, s)))
             case ast.For() | ast.While():
                 return self._loop(s)
             case ast.With():
@@ -101,9 +93,9 @@ class _Statements:
             case ast.Delete(targets):
                 return [made for t in targets for made in self._delete(s, t)]
             case ast.Expr(ast.Yield(value)):
-                return [_at(s, _changed(YIELDED, "append", value if value is not None else ast.Constant(None)))]
+                return [placed(s, _changed(YIELDED, "append", value if value is not None else ast.Constant(None)))]
             case ast.Expr(ast.YieldFrom(value)):
-                return [_at(s, _changed(YIELDED, "extend", value))]
+                return [placed(s, _changed(YIELDED, "extend", value))]
             case ast.FunctionDef():
                 return [s]
         return self._hoisted(s)
@@ -134,23 +126,23 @@ class _Statements:
         self.count += 1
         flag = f"{HIDDEN}left{self.count}"
         made.body = self.body([_Flagged(flag).visit(_copied(x)) for x in s.body])
-        start = _at(s, ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False)))
+        start = placed(s, ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False)))
         test = ast.UnaryOp(ast.Not(), ast.Name(flag, ast.Load()))
-        return [start, made, _at(s, ast.If(test, self.body(s.orelse), []))]
+        return [start, made, placed(s, ast.If(test, self.body(s.orelse), []))]
 
     def _delete(self, s: ast.Delete, target: ast.expr) -> list[ast.stmt]:
         """`del xs[i]` becomes `xs.pop(i)`, `del xs[a:b]` becomes `xs[a:b] = []`, and `del name` stays."""
         match target:
             case ast.Subscript(owner, ast.Slice()):
                 cut = ast.Subscript(owner, target.slice, ast.Store())
-                return [_at(s, ast.Assign([cut], ast.List([], ast.Load())))]
+                return [placed(s, ast.Assign([cut], ast.List([], ast.Load())))]
             case ast.Attribute():
                 return [s]
             case ast.Subscript(owner, index):
                 self.count += 1
                 gone = ast.Name(f"{HIDDEN}gone{self.count}", ast.Store())
                 owner = ast.copy_location(copy(owner), owner)
-                return [_at(s, ast.Assign([gone], ast.Call(ast.Attribute(owner, "pop", ast.Load()), [index], [])))]
+                return [placed(s, ast.Assign([gone], ast.Call(ast.Attribute(owner, "pop", ast.Load()), [index], [])))]
         return [ast.copy_location(ast.Delete([target]), s)]
 
     def _hoisted(self, s: ast.stmt) -> list[ast.stmt]:
@@ -203,7 +195,7 @@ class _Flagged(ast.NodeTransformer):
         self.flag = flag
 
     def visit_Break(self, node: ast.Break) -> list[ast.stmt]:
-        return [_at(node, ast.Assign([ast.Name(self.flag, ast.Store())], ast.Constant(True))), node]
+        return [placed(node, ast.Assign([ast.Name(self.flag, ast.Store())], ast.Constant(True))), node]
 
     def visit_For(self, node: ast.For) -> ast.For:
         node.orelse = [made for x in node.orelse for made in _as_list(self.visit(x))]

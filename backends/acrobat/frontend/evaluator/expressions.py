@@ -52,11 +52,11 @@ def _name(f: Frame, node: ast.Name, hint: str) -> Value:
     if name in f.poisoned:
         why, advice = f.poisoned[name]
         again = (name, why) in f.reported
-        if not f.quiet:
+        if not f.trials:
             f.reported.add((name, why))
         return unknown() if again else f.problem(node, f"`{name}` {why}", advice)
     if name in f.namespace:
-        f.program.reads.named(f.function, name, f.namespace[name])
+        f.program.reads.note_global(f.function, name, f.namespace[name])
         return f.program.wrap(f.namespace[name])
     if hasattr(builtins, name):
         return Static(getattr(builtins, name))

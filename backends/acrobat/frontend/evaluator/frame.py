@@ -109,8 +109,8 @@ class Frame:
         self.callees: dict[ast.expr, Value] = {}  # call -> the function that it calls
         self.new_lists: set[str] = set()  # variables that hold a new list, made by a called function
         self.mutated: set[str] = set()  # names whose list, object or tensor was changed in place so far
-        self.lent: set[str] = set()  # entries of `owned` for the arguments of the call compiled now
-        self.left: set[str] = set()  # `owned` at the end of the last branch
+        self.owned_arguments: set[str] = set()  # entries of `owned` for the arguments of the call compiled now
+        self.owned_at_end: set[str] = set()  # `owned` at the end of the last branch
         self.result: Any = UnknownT()  # the function's result type, as far as it is known
         self.cases: tuple[str, ...] = ()  # the cases found so far in a `match`, the outermost value's first
         self.unmatched: tuple[ast.AST, str] | None = None  # a `match`, and a case that none of its patterns matches
@@ -118,8 +118,8 @@ class Frame:
         self.lengths: set[str] = set()  # variables that hold the extent of a list or ragged tensor
         self.nonempty: set[str] = set()  # variables of lists that must have an item, such as stacked ones
         self.lengths_of: dict[str, str] = {}  # list variable -> that of a list known to be as long
-        self.dropped: ast.AST | None = None  # the expression compiled now, if it stands as a statement
-        self.quiet = 0  # how many trials are around the code compiled now
+        self.unused_expression: ast.AST | None = None  # the expression compiled now, if it stands as a statement
+        self.trials = 0  # how many trials are around the code compiled now
         self.cause: Problem | None = None  # the first problem of the last trial
 
     # ---- walking the syntax tree
@@ -198,7 +198,7 @@ class Frame:
         return value
 
     @contextmanager
-    def elsewhere(self, function: FunctionType, file: str, env: Env) -> Iterator[None]:
+    def in_function(self, function: FunctionType, file: str, env: Env) -> Iterator[None]:
         """A context for compiling a part of another function here: with its globals, closure and file, and the names `env`."""
         before = self.env, self.owned, self.poisoned, self.function, self.namespace, self.file
         self.env, self.owned, self.poisoned, self.function = env, set(), {}, function
@@ -213,7 +213,7 @@ class Frame:
     def problem(self, node: ast.AST | Span, message: str, advice: str = "") -> Dyn:
         """Note a problem (in a trial, keep the first as `cause`); gives an unknown value, which causes no further problems."""
         span = node if isinstance(node, Span) else span_of(node, self.file)
-        if not self.quiet:
+        if not self.trials:
             self.program.problem(Problem(span, message, advice))
         elif self.cause is None:
             self.cause = Problem(span, message, advice)
@@ -223,14 +223,14 @@ class Frame:
     def trial(self) -> Iterator[None]:
         """A context for finding types only: of what is compiled in it only the facts about called functions are kept."""
         taken, displays, incomplete = set(self.names.taken), dict(self.displays), self.program.incomplete
-        self.quiet += 1
-        if self.quiet == 1:
+        self.trials += 1
+        if self.trials == 1:
             self.cause = None
         try:
             with self.branch():
                 yield
         finally:
-            self.quiet -= 1
+            self.trials -= 1
             self.names.taken, self.displays, self.program.incomplete = taken, displays, incomplete
 
     @contextmanager
@@ -248,13 +248,13 @@ class Frame:
 
     @contextmanager
     def branch(self) -> Iterator[Builder]:
-        """A context that compiles a nested chain of lets in a copy of the scope; `left` then has its `owned` at the end."""
+        """A context that compiles a nested chain of lets in a copy of the scope; `owned_at_end` gets its `owned`."""
         outer, env, poisoned, owned = self.builder, dict(self.env), dict(self.poisoned), set(self.owned)
         self.builder = outer.inner()
         try:
             yield self.builder
         finally:
-            self.left = self.owned
+            self.owned_at_end = self.owned
             self.builder, self.env, self.poisoned, self.owned = outer, env, poisoned, owned
 
     def is_builtin(self, name: str) -> bool:

@@ -113,12 +113,12 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
     """Compile a `for` loop over the list `xs`, or a `while` loop (`xs` None). The carried names' last values stay in scope."""
     item = getattr(type_or_none(xs), "item", None) if xs is not None else None
     if xs is not None and (item is None or contains_unknown(item)):
-        _lost(f, s)
+        _skip(f, s)
         return
     quits = any(ends(b) for b in s.body)
     carried, types = _carried(f, s, item)
     if any(contains_unknown(t) for t in types):
-        _lost(f, s, dict(zip(carried, types, strict=True)))
+        _skip(f, s, dict(zip(carried, types, strict=True)))
         return
     inits = [f.try_atom(f.coerce(f.env[name], t), s) for name, t in zip(carried, types, strict=True)]
     variables = [f.var(name, t) for name, t in zip(carried, types, strict=True)]
@@ -166,7 +166,7 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
         f.owned |= owned
 
 
-def returning(
+def loop_with_return(
     f: Frame, s: LoopStatement, xs: Value | None, returns: Callable[[ast.AST, Value], Value], go_on: Callable[[], Value]
 ) -> Value:
     """Compile a loop with `return` inside: `returns` compiles what follows with a result, `go_on` what follows without one."""
@@ -174,7 +174,7 @@ def returning(
         with f.trial():  # it may find the type of the result
             _carried(f, s, getattr(type_or_none(xs), "item", None) if xs is not None else None)
     if contains_unknown(f.result):
-        _lost(f, s)
+        _skip(f, s)
         return go_on()
     outer = f.env.get(RETURNED)
     f.env[RETURNED] = f.bind(n.Construct("None", (), f.program.datatypes.optional(f.result), span=f.span), "returned")
@@ -287,7 +287,7 @@ def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any
         if missed := sorted((f.mutated - set(carried)) & set(f.env)):
             f.problem(s, f"`{missed[0]}` is changed in a loop in a way that is not followed", "assign it in the loop")
         f.mutated |= earlier
-        f.owned &= f.left
+        f.owned &= f.owned_at_end
         before = dict(types)
         for name in before:
             after = [env[name] for env in ways if name in env]
@@ -335,11 +335,11 @@ def _trial(f: Frame, s: LoopStatement, ways: list[dict[str, Value]]) -> Value:
     return end()
 
 
-def _lost(f: Frame, s: LoopStatement, types: dict[str, Any] | None = None) -> None:
+def _skip(f: Frame, s: LoopStatement, types: dict[str, Any] | None = None) -> None:
     """Go on after a loop whose types are not known in this round of compiling, as if the names assigned in it kept theirs."""
     f.program.incomplete = True
     unclear = [name for name, t in (types or {}).items() if contains_unknown(t)]
-    if unclear and not f.quiet:
+    if unclear and not f.trials:
         why = Problem(f.span, f"the type of `{unclear[0]}` cannot be found", "annotate it: `xs: list[int] = []`")
         f.program.lost = f.cause or why
     for name in assigned(_inside(s)):

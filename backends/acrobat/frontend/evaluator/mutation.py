@@ -16,7 +16,7 @@ from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.objects import Given
 from backends.acrobat.frontend.evaluator.operators import binary
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, root_of
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, placed, root_of
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, ITEMS_PUT, handles
 from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe, plural
 from backends.acrobat.frontend.values import (
@@ -35,6 +35,7 @@ from backends.acrobat.frontend.values import (
     type_of,
     type_or_none,
     unknown,
+    variable_of,
 )
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import iteration
@@ -158,11 +159,7 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
         arms = [
             ast.Expr(ast.Call(ast.Attribute(side, name, ast.Load()), list(args), [])) for side in (owner.body, owner.orelse)
         ]
-        chosen = ast.If(owner.test, [arms[0]], [arms[1]])
-        for made in ast.walk(chosen):
-            if isinstance(made, (ast.expr, ast.stmt)) and not hasattr(made, "lineno"):
-                ast.copy_location(made, s)
-        f.straight([chosen])
+        f.straight([placed(s, ast.If(owner.test, [arms[0]], [arms[1]]))])
         return
     values = [f.expression(a) for a in args]  # first, as they may change the list, or make others refer to it
     found = place(f, s, owner, name)
@@ -244,7 +241,7 @@ def _append(f: Frame, s: ast.stmt, owner: ast.expr, name: ChangedPlace, xs: Valu
     if contains_unknown(joined):
         give(f, name, empty(joined, f.span))
         return
-    display = () if t == ListT(unknown().type) else f.displays.get(getattr(getattr(xs, "atom", None), "name", ""))
+    display = () if t == ListT(unknown().type) else f.displays.get(variable_of(xs))
     result = f.host("list.append", [f.coerce(xs, joined), f.coerce(item, joined.item)], joined, root_of(owner) or "list")
     if display is not None and isinstance(result.atom, n.Var):
         f.displays[result.atom.name] = (*display, item)

@@ -49,7 +49,7 @@ def captured(f: Frame, value: Nested) -> list[str]:
     return list(found)
 
 
-def changes(f: Frame, value: Nested) -> list[str]:
+def changed_captures(f: Frame, value: Nested) -> list[str]:
     """The captured names whose values a nested function may change: lists, and what it declares `nonlocal`."""
     seen = captured(f, value)
     function = lifted(f, value, seen)

@@ -108,7 +108,7 @@ def _initialise(
     written = _in_order(definition.body, me)
     rewritten = _Attributes(me, {*written, *held})
     env = {**values, **{f"{HIDDEN}{me}.{x}": v for x, v in held.items()}}
-    with f.elsewhere(init, file, env):
+    with f.in_function(init, file, env):
         for s in plainly(definition).body:
             match s:
                 case ast.Expr(ast.Constant()):

@@ -195,7 +195,7 @@ def _switch(
                 f.unmatched = s, "(".join(f.cases) + ")" * (len(f.cases) - 1)
             branches.append((b, _rows(f, s, possible, arm, fall)))
             f.unmatched, f.cases = before
-        owned.append(f.left)
+        owned.append(f.owned_at_end)
         heads.append((case, variables))
 
     if inner is not None:

@@ -11,7 +11,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable, list_of
 from backends.acrobat.frontend.evaluator.mutation import place, put_attribute, put_item
 from backends.acrobat.frontend.evaluator.ownership import calls_own_function, fresh, fresh_inside, holds_parts
-from backends.acrobat.frontend.evaluator.syntax import assigned, deep, handed_on, live_after, root_of
+from backends.acrobat.frontend.evaluator.syntax import assigned, deep, live_after, passed_to_calls, root_of
 from backends.acrobat.frontend.evaluator.tables import OWNERS
 from backends.acrobat.frontend.types import Mismatch, describe
 from backends.acrobat.frontend.values import (
@@ -30,6 +30,7 @@ from backends.acrobat.frontend.values import (
     type_of,
     type_or_none,
     unknown,
+    variable_of,
 )
 
 
@@ -112,7 +113,7 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
                 own(f, t, s)
         case ast.Name(name), _ if fresh(f, source, f.env.get(name)):
             f.owned.add(name)
-            made = getattr(getattr(f.env.get(name), "atom", None), "name", "")
+            made = variable_of(f.env.get(name))
             if (
                 not holds_parts(f.env.get(name))
                 or deep(made) in f.new_lists
@@ -123,7 +124,7 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
             root = root_of(target) or ""
             if root in f.owned and deep(root) in f.owned and not fresh_inside(f, source):
                 f.owned.discard(deep(root))
-        case ast.Name(name), ast.Call() if getattr(getattr(f.env.get(name), "atom", None), "name", "") in f.new_lists:
+        case ast.Name(name), ast.Call() if variable_of(f.env.get(name)) in f.new_lists:
             f.owned.add(name)
         case ast.Name(name), ast.Call(ast.Attribute(attr=made) | ast.Name(made)) if made in OWNERS:
             if is_array(f.env.get(name)) and not calls_own_function(f, source):
@@ -141,7 +142,7 @@ def changed_in(f: Frame, nodes: Sequence[ast.AST]) -> list[str]:
     for called in (x.func for node in nodes for x in ast.walk(node) if isinstance(x, ast.Call)):
         inside = f.env.get(called.id) if isinstance(called, ast.Name) else None
         if isinstance(inside, Nested) and inside.env is None:
-            changed = nested.changes(f, inside)
+            changed = nested.changed_captures(f, inside)
             names += [x for x in changed if x not in names]
-    handed = [x for x in handed_on(nodes) if x in f.owned and x not in names]
+    handed = [x for x in passed_to_calls(nodes) if x in f.owned and x not in names]
     return names + [x for x in handed if is_container(f.env.get(x, unknown())) or is_object(f.env.get(x))]

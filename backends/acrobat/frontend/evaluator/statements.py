@@ -30,7 +30,7 @@ from backends.acrobat.frontend.evaluator.syntax import (
     root_of,
     tests_none,
 )
-from backends.acrobat.frontend.evaluator.tables import CHANGED, LEAVING, STATEMENTS, Exits, handles
+from backends.acrobat.frontend.evaluator.tables import AUGMENTED, LEAVING, STATEMENTS, Exits, handles
 from backends.acrobat.frontend.source import harmless
 from backends.acrobat.frontend.types import Mismatch, contains_unknown
 from backends.acrobat.frontend.values import (
@@ -116,7 +116,7 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
 
 def _changes_part(f: Frame, s: ast.AugAssign, target: ast.expr, before: Value) -> bool:
     """Whether `target += ...` changes a tensor that is part of a list or object, for which a problem is noted."""
-    if kind(before) not in CHANGED:
+    if kind(before) not in AUGMENTED:
         return False
     advice = f"write `{ast.unparse(target)} = {ast.unparse(target)} + ...`, which makes a new tensor"
     f.problem(s, "this changes a tensor in place that may be seen under other names", advice)
@@ -134,8 +134,8 @@ def _assign_or_lose(f: Frame, target: ast.expr, value: Value) -> None:
 
 def _augmented(f: Frame, s: ast.AugAssign, name: str, sum: ast.BinOp) -> None:
     before = f.env.get(name)
-    if before is not None and kind(before) in CHANGED:
-        CHANGED[kind(before)](f, s, name, before, sum)
+    if before is not None and kind(before) in AUGMENTED:
+        AUGMENTED[kind(before)](f, s, name, before, sum)
         return
     if before is not None and is_list(before) and name not in f.owned:
         f.problem(s, f"`+=` changes a list that may be seen under another name than `{name}`", f"write `{name} = {name} + ...`")
@@ -178,9 +178,9 @@ def _expression(f: Frame, s: ast.Expr) -> None:
             return
     changed = len(f.builder.instead)
     names = dict(f.env)
-    before, f.dropped = f.dropped, s.value
+    before, f.unused_expression = f.unused_expression, s.value
     v = f.expression(s.value)
-    f.dropped = before
+    f.unused_expression = before
     if isinstance(s.value, ast.Call) and any(f.env.get(k) is not x for k, x in names.items()):
         return  # its effect is that it changes a list
     if len(f.builder.instead) > changed:
@@ -339,7 +339,7 @@ def _loop_leaving(f: Frame, s: ast.For | ast.While, rest: Body, exits: Exits) ->
     xs = _iterated(f, s)
     if isinstance(xs, TupleV):
         return _unrolled(f, s, xs, Exits(lambda: f.value_of(rest, exits), exits.returns))
-    return loops.returning(f, s, xs, exits.returns, lambda: f.value_of(rest, exits))
+    return loops.loop_with_return(f, s, xs, exits.returns, lambda: f.value_of(rest, exits))
 
 
 def _iterated(f: Frame, s: ast.For | ast.While) -> Value | None:

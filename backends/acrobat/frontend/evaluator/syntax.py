@@ -33,6 +33,14 @@ def deep(name: str) -> str:
     return f"{HIDDEN}deep.{name}"
 
 
+def placed(where: ast.AST, made: ast.stmt) -> ast.stmt:
+    """The statement `made`; its nodes without a position get that of `where`."""
+    for node in ast.walk(made):
+        if isinstance(node, (ast.expr, ast.stmt)) and not hasattr(node, "lineno"):
+            ast.copy_location(node, where)
+    return made
+
+
 def hint_of(target: ast.expr) -> str:
     """A name for the variable of what is assigned to `target`; "" if the target is not a plain name."""
     return target.id if isinstance(target, ast.Name) else ""
@@ -66,7 +74,7 @@ def assigned(nodes: Sequence[ast.AST]) -> list[str]:
     return list(out)
 
 
-def handed_on(nodes: Sequence[ast.AST]) -> list[str]:
+def passed_to_calls(nodes: Sequence[ast.AST]) -> list[str]:
     """The names that a body gives to calls as arguments or receivers: a call may change the lists that they stand for."""
     out: dict[str, None] = {}
     for node in nodes:

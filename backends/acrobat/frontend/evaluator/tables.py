@@ -73,7 +73,7 @@ COMPARED_AS_WHOLES: list[Callable[..., Value | None]] = []
 """(frame, comparison, left, right) -> what it gives of values that are compared element by element; None for others."""
 COMPARED_SETS: dict[Any, Callable[..., Value | None]] = {}
 """(frame, node, name of the comparison, left, right) -> what it gives of two values of the kind; None if nothing."""
-CHANGED: dict[Any, Callable[..., None]] = {}
+AUGMENTED: dict[Any, Callable[..., None]] = {}
 """(frame, statement, name, value of the name, the new value as written): `name += ...` of a value that it changes."""
 MEMBERSHIP: dict[Any, Callable[..., Value]] = {}
 """(frame, node, value, item) -> item in value"""

@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import as_index, subscript
 from backends.acrobat.frontend.evaluator.lists import Array, mapped
 from backends.acrobat.frontend.evaluator.mutation import give
-from backends.acrobat.frontend.evaluator.tables import CHANGED, INDICES, ITEMS_PUT, SUBSCRIPTS, handles
+from backends.acrobat.frontend.evaluator.tables import AUGMENTED, INDICES, ITEMS_PUT, SUBSCRIPTS, handles
 from backends.acrobat.frontend.tensors.host_tensors import element
 from backends.acrobat.frontend.tensors.lifting import as_rows, in_place, item, of_rows, op, select, shape
 from backends.acrobat.frontend.tensors.masks import is_mask, mask
@@ -233,7 +233,7 @@ def _put(f: Frame, x: Any, entries: Sequence[ast.expr], value: Value) -> Value:
     return parts[0] if len(parts) == 1 else op(f, "cat", parts, {"dim": 0})
 
 
-@handles(CHANGED, "tensor", "ragged")
+@handles(AUGMENTED, "tensor", "ragged")
 def _tensor_changed(f: Frame, s: ast.AugAssign, name: str, before: Value, sum: ast.BinOp) -> None:
     """`x += y` of a tensor, which changes it under all its names."""
     if name in f.owned:

@@ -144,7 +144,7 @@ def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: 
 def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str, Value]) -> Value:
     """The value of a call of the module's `forward`. Hooks are not considered."""
     module = m.module
-    f.program.reads.called(module)
+    f.program.reads.note_call(module)
     kind = type(module)
     function, bound = forward_of(module)
     if function is None:

@@ -4,7 +4,7 @@ A and B are results: a folder with a `cells.jsonl`, the name of a machine in `re
 that were measured at this commit (`@<commit>` alone: of this machine). Cells are compared that are the same configuration; of
 each the newest row counts.
 
-    python -m bench.compare amd-epyc-2c-7175aa intel-xeon-2c-305369
+    python -m bench.compare amd-epyc-8c-0a1b2c intel-xeon-2c-305369
     python -m bench.compare @50989d17 @bbf56169
     python -m bench.compare /tmp/before/my-machine results/my-machine --least 1.02
 

@@ -1,7 +1,7 @@
 """`python -m bench.report`: the tables and figures of the evaluation and one HTML page, from the rows that lie in the results.
 
     python -m bench.report                       this machine's results in results/
-    python -m bench.report amd-epyc-2c-7175aa    another machine's
+    python -m bench.report amd-epyc-8c-0a1b2c    another machine's
     python -m bench.report --only dynet fair     some experiments
 
 It measures nothing. What the experiments of conf/experiment want and no row has is named: on standard output, on the page and

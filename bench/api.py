@@ -63,8 +63,7 @@ def run(
     chosen = [what] if isinstance(what, Cell) else list(what)
     if not chosen:
         raise ValueError("there is no cell to measure")
-    if lock not in config.LOCKS:
-        raise ConfigError(f"lock={lock}: one of {', '.join(config.LOCKS)}")
+    config.choice("lock", lock, config.LOCKS)
     settings = [(measure or config.preset(cell.measure)).named() for cell in chosen]
     chosen = [replace(c, measure=s.name, minibatches=s.minibatches) for c, s in zip(chosen, settings, strict=True)]
     folder = results or ("results" if stored else tempfile.mkdtemp(prefix="bench-"))

@@ -103,9 +103,9 @@ def read(composed: DictConfig) -> Config:
     except OmegaConfBaseException as error:
         raise ConfigError(str(error).splitlines()[0] + (f" ({error.full_key})" if error.full_key else "")) from error
     assert isinstance(config, Config)
-    _choice("rerun", config.rerun, RERUN)
-    _choice("device", config.device, DEVICES)
-    _choice("lock", config.lock, LOCKS)
+    choice("rerun", config.rerun, RERUN)
+    choice("device", config.device, DEVICES)
+    choice("lock", config.lock, LOCKS)
     for key, value, least in (("batch_size", config.batch_size, 1), ("seed", config.seed, 0)):
         if value < least:
             raise ConfigError(f"{key}={value} must be at least {least}")
@@ -196,7 +196,7 @@ def _workload(config: Config) -> Part:
         raise ConfigError(f"workload.data={data}: {'not a file' if Path(data).exists() else 'no such file'}")
     try:
         workload = cls(**part.options)
-        _choice("size", config.size, tuple(workload.sizes))
+        choice("size", config.size, tuple(workload.sizes))
         if hasattr(workload, "check"):
             workload.check()
     except (ValueError, OSError) as error:
@@ -213,6 +213,6 @@ def _threads(value: Any, processors: int | None) -> int:
     raise ConfigError(f"threads={value}: 'all' or 1 to {available}")
 
 
-def _choice(key: str, value: str, choices: Sequence[str]) -> None:
+def choice(key: str, value: str, choices: Sequence[str]) -> None:
     if value not in choices:
         raise ConfigError(f"{key}={value}: one of {', '.join(choices)}")

@@ -110,8 +110,8 @@ class Reader:
         if start + size * dtype.itemsize > os.fstat(self.descriptor).st_size:
             raise Wrong("outputs were not handed over whole")
         found = np.empty(size, dtype)
-        if size:
-            os.preadv(self.descriptor, [found.data.cast("B")], start)
+        if size and os.preadv(self.descriptor, [found.data.cast("B")], start) != found.nbytes:
+            raise Wrong("outputs were not handed over whole")
         return found
 
 

@@ -72,7 +72,7 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
                 f.env[at.id] = f.expression(index)
                 index = at
             inner = f.expression(ast.copy_location(ast.Subscript(Given(whole), index, ast.Load()), node))
-            if nothing_known(inner) or _is_tensor(f, s, inner):
+            if nothing_known(inner) or refuse_tensor(f, s, inner):
                 return None
             return ChangedPlace(lambda v: put_into(f, s, outer, whole, [index], v)), inner
         case ast.Attribute(owner, attr):
@@ -81,7 +81,7 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
                 return None
             outer, whole = around
             inner = f.expression(ast.copy_location(ast.Attribute(Given(whole), attr, ast.Load()), node))
-            if nothing_known(inner) or _is_tensor(f, s, inner):
+            if nothing_known(inner) or refuse_tensor(f, s, inner):
                 return None
             return ChangedPlace(lambda v: put_attribute(f, s, outer, whole, attr, v)), inner
     f.problem(s, f"`{what}` is for a list with a name of its own", "change a variable, and build the structure from it")
@@ -115,10 +115,11 @@ def _deep(f: Frame, s: ast.AST, node: ast.expr, what: str) -> bool:
     return False
 
 
-def _is_tensor(f: Frame, s: ast.AST, part: Value) -> bool:
-    """Whether a part of a list or object is a tensor: changing it is a problem, as it may be seen under other names."""
+def refuse_tensor(f: Frame, s: ast.AST, part: Value, advice: str = "put a new tensor in its place") -> bool:
+    """Whether a part of a list or object that is to be changed is a tensor. Then a problem is noted: it may be seen under other
+    names."""
     if is_array(part):
-        f.problem(s, "this changes a tensor in place that may be seen under other names", "put a new tensor in its place")
+        f.problem(s, "this changes a tensor in place that may be seen under other names", advice)
     return is_array(part)
 
 

@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.conditions import decide
 from backends.acrobat.frontend.evaluator.failures import raised_if
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.markers import PURE, marker_of
-from backends.acrobat.frontend.evaluator.mutation import put_item
+from backends.acrobat.frontend.evaluator.mutation import put_item, refuse_tensor
 from backends.acrobat.frontend.evaluator.ownership import changeable
 from backends.acrobat.frontend.evaluator.patterns import match_rows
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives, own
@@ -116,11 +116,8 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
 
 def _changes_part(f: Frame, s: ast.AugAssign, target: ast.expr, before: Value) -> bool:
     """Whether `target += ...` changes a tensor that is part of a list or object, for which a problem is noted."""
-    if kind(before) not in AUGMENTED:
-        return False
-    advice = f"write `{ast.unparse(target)} = {ast.unparse(target)} + ...`, which makes a new tensor"
-    f.problem(s, "this changes a tensor in place that may be seen under other names", advice)
-    return True
+    written = ast.unparse(target)
+    return refuse_tensor(f, s, before, f"write `{written} = {written} + ...`, which makes a new tensor")
 
 
 def _assign_or_lose(f: Frame, target: ast.expr, value: Value) -> None:

@@ -11,7 +11,7 @@ from backends.acrobat.kernels.cuda.gemm import WrittenText
 from backends.acrobat.kernels.cuda.schedule import CudaSchedule, gemm_variants, product_schedule
 from backends.acrobat.kernels.cuda.target import CudaTarget
 from backends.acrobat.kernels.cuda.text import indented, members
-from backends.acrobat.kernels.fusible import MOST_ARGUMENTS
+from backends.acrobat.kernels.fusible import has_room
 from backends.acrobat.kernels.interface import CudaCode, Emitted, Schedules, UnsupportedKernel, Variant, flops
 from backends.acrobat.options import Kernels
 
@@ -33,17 +33,16 @@ def default_schedules(kernel: Kernel, target: CudaTarget) -> tuple[tuple[int, Cu
 def emit(kernel: Kernel, out_mode: Mode, target: CudaTarget, schedule: CudaSchedule | None = None) -> Emitted[CudaCode]:
     """The kernel's text, with its results placed by `out_mode`; without a schedule, with the default one for the fewest rows.
     Raises UnsupportedKernel if the kernel has too many operands."""
+    if not has_room(kernel):
+        reason = f"{len(kernel.params)} operands are too many for one kernel of a CUDA device"
+        raise UnsupportedKernel(kernel, reason, "put them together in parts, of at most 20 operands each")
     schedule = schedule or default_schedules(kernel, target)[0][1]
     name = symbol(kernel, out_mode, target, schedule)
     written = _write(kernel, out_mode, name, target, schedule)
-    declared = members(kernel, out_mode)
-    if len(declared) > MOST_ARGUMENTS:
-        reason = f"{len(kernel.params)} operands are too many for one kernel of a CUDA device"
-        raise UnsupportedKernel(kernel, reason, "put them together in parts, of at most 20 operands each")
     text = [
         f"// {kernel.name}: {', '.join(i.op for i in kernel.body)}",
         f"struct {name}_args {{",
-        *indented([f"{m};" for m in declared]),
+        *indented([f"{m};" for m in members(kernel, out_mode)]),
         "};",
         *written.definitions,
         f"ACROBAT_DEVICE void {name}_tile(const {name}_args& a, int tile, char* shared, int thread) {{",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from types import MappingProxyType
@@ -77,6 +77,9 @@ OPERANDS: dict[type, Callable[[Any], tuple[Atom, ...]]] = {
 }
 """`operands` by the class of the node: passes call it very often, and a table is several times faster than a `match`."""
 
+INNER_OPERANDS = {kind: used for kind, used in OPERANDS.items() if kind not in (Var, Lit, Weight, Let)}
+"""`operands` by the class of the node, for nodes that are not atoms: an atom is its own only operand."""
+
 
 def with_operands(expr: Expr, new: Sequence[Atom]) -> Expr:
     """The node with other operands, in the order of `operands`; itself if they are the same."""
@@ -140,7 +143,8 @@ def with_bodies(expr: Expr, new: Sequence[Expr]) -> Expr:
 
 def map_bodies(expr: Expr, f: Callable[[Expr], Expr]) -> Expr:
     """The node with `f` applied to its nested expressions; a chain of lets is not recursed into but passed to `f` whole."""
-    return with_bodies(expr, [f(body) for body in bodies(expr)])
+    inside = BODIES.get(type(expr))
+    return expr if inside is None else with_bodies(expr, [f(body) for body in inside(expr)])
 
 
 def map_children(expr: Expr, f: Callable[[Expr], Expr]) -> Expr:
@@ -155,19 +159,22 @@ def map_children(expr: Expr, f: Callable[[Expr], Expr]) -> Expr:
     return map_bodies(with_operands(expr, [cast(Atom, f(a)) for a in operands(expr)]) if operands(expr) != (expr,) else expr, f)
 
 
-def walk(expr: Expr) -> Iterator[Expr]:
-    """Every node in evaluation order, a node before what is inside it."""
+def walk(expr: Expr) -> list[Expr]:
+    """Every node in evaluation order, a node before what is inside it. A list, because passes walk whole functions thousands of
+    times, and a generator takes twice the time for each node."""
+    found: list[Expr] = []
     stack: list[Expr] = [expr]
     while stack:
         node = stack.pop()
-        yield node
-        if isinstance(node, Let):  # tested first because most nodes are lets
+        found.append(node)
+        if isinstance(node, Let):
             stack.append(node.body)
             stack.append(node.value)
-        elif not isinstance(node, (Var, Lit, Weight)):
-            yield from operands(node)
-            if inside := BODIES.get(type(node)):
+        elif (used := INNER_OPERANDS.get(type(node))) is not None:
+            found += used(node)
+            if (inside := BODIES.get(type(node))) is not None:
                 stack.extend(reversed(inside(node)))
+    return found
 
 
 def containing(expr: Expr, test: Callable[[Expr], bool]) -> frozenset[int]:

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat.frontend.reads import Reads
-from backends.acrobat.frontend.tensors.parameters import digest, is_weight, named_tensors, tie_key, values_of
+from backends.acrobat.frontend.tensors.parameters import digest, is_weight, named_tensors, plain_tensors, tie_key, values_of
 from backends.acrobat.ir.nodes import Program
 from backends.acrobat.memory import unusable
 from backends.acrobat.passes.constants import evaluate_derived
@@ -148,8 +148,8 @@ class Frozen:
             constants = {name for cls, name in self.reads.constants if cls is type(m)}
             tensors = tuple(
                 (kind, k, weakref.ref(t))
-                for kind in ("_parameters", "_buffers")
-                for k, t in getattr(m, kind).items()
+                for kind, own in (("_parameters", m._parameters), ("_buffers", m._buffers), (None, plain_tensors(m)))
+                for k, t in own.items()
                 if t is not None and (id(t) in used or k in constants)
             )
             modules.append((weakref.ref(m), type(m), tuple(attributes), children, tensors, isinstance(m, LISTS)))

@@ -198,7 +198,7 @@ class Functions:
         if any(is_unknown(v) for i, v in enumerate(values) if i not in inout):
             return unknown()
         if of_library:  # PyTorch's flags and dimensions decide what is compiled
-            values = [_constant(v) for v in values]
+            values = [fixed(v) for v in values]
         if inout and is_generator(definition):
             what = f"the generator `{definition.name}` changes a list that it is given, or sees, while it is walked over"
             raise Refused(what, "build a list, and return it")
@@ -516,8 +516,8 @@ class Functions:
         self.functions[key] = n.Function(self._name(key), tuple(params), INT if result is NEVER else result, body, span=span)
 
 
-def _constant(value: Value) -> Value:
-    """An argument for a library function, as a constant if it is a number, or a tuple of numbers, known at compile time."""
+def fixed(value: Value) -> Value:
+    """An argument, as for a library function: as a constant if it is a number, or a tuple of numbers, known at compile time."""
     if isinstance(known(value)[1], (bool, int, float)):
         return Fixed(known(value)[1])
     if isinstance(value, TupleV) and value.items and all(isinstance(known(v)[1], (bool, int, float)) for v in value.items):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,8 @@ from torch import nn
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import DataT, ListT, TensorT, TupleT
 from backends.acrobat.errors import CompileError, Problem
-from backends.acrobat.frontend.evaluator.arguments import Refused
-from backends.acrobat.frontend.functions import Functions
+from backends.acrobat.frontend.evaluator.arguments import Refused, defaults_of
+from backends.acrobat.frontend.functions import Functions, fixed
 from backends.acrobat.frontend.instances.annotations import AnnotationError, Datatypes, hints
 from backends.acrobat.frontend.instances.boundary import plain
 from backends.acrobat.frontend.instances.observed import RecordOf
@@ -23,13 +25,78 @@ from backends.acrobat.frontend.tensors.modules import forward_of, globally_hooke
 from backends.acrobat.frontend.tensors.parameters import is_weight, named_tensors, tie_key, values_of
 from backends.acrobat.frontend.tensors.values import Module
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown, describe
-from backends.acrobat.frontend.values import Dyn, Placeholder, Static, Value
+from backends.acrobat.frontend.values import Dyn, Keywords, Placeholder, Static, TupleV, Value
 from backends.acrobat.ir import nodes as n
-from backends.acrobat.ir.visitor import binders, walk
+from backends.acrobat.ir.visitor import binders, map_children, walk
 
 ROUNDS = 12
 """The most rounds of compiling: enough to find the types of recursions through this many functions and fields. Real models need
 two or three. A type that the last round still changes is an error that names it."""
+
+
+def _parameters(definition: ast.FunctionDef, function: FunctionType, bound: bool) -> tuple[list[str], dict[str, Value]]:
+    """The parameters of `forward` that an instance gives, which are those without a default value, or else the first one; and
+    the values that the others have, in the order in which the compiled function takes them."""
+    written = definition.args
+    places = [a.arg for a in (*written.posonlyargs, *written.args)][int(bound) :]
+    defaults = defaults_of(definition, function)
+    given = [p for p in (*places, *(a.arg for a in written.kwonlyargs)) if p not in defaults] or places[:1]
+    others: dict[str, Value] = {
+        a: fixed(defaults[a]) for a in (*places, *(a.arg for a in written.kwonlyargs)) if a not in given
+    }
+    others |= {written.vararg.arg: TupleV(())} if written.vararg else {}
+    others |= {written.kwarg.arg: Keywords(())} if written.kwarg else {}
+    return given, others
+
+
+def _annotated(function: FunctionType, params: Sequence[str], hint: Any) -> dict[str, Any]:
+    """The annotation of an instance under the parameters' names joined by commas: `hint` if there is one, of several parameters
+    a tuple of their annotations. Empty if an annotation is missing."""
+    if hint is not None:
+        return {", ".join(params): hint}
+    annotated = hints(function)
+    if any(p not in annotated for p in params):
+        return {}
+    types = tuple(annotated[p] for p in params)
+    return {", ".join(params): types[0] if len(types) == 1 else tuple[types]}  # type: ignore[valid-type]
+
+
+def _arguments(instance: Any, params: Sequence[str]) -> list[Any]:
+    """The types of `forward`'s parameters, of which an instance gives all. Raises Refused."""
+    if len(params) == 1:
+        return [instance]
+    if not isinstance(instance, TupleT) or len(instance.items) != len(params):
+        raise Refused(
+            f"`forward` takes {len(params)} arguments, so an instance is a tuple of {len(params)}, not {describe(instance)}",
+            "give tuples in the order of the parameters",
+        )
+    return list(instance.items)
+
+
+def _of_one_instance(functions: dict[str, n.Function], instance: TupleT) -> dict[str, n.Function]:
+    """The functions, of which `forward` takes the instance as one tuple in place of its components. A `forward` that is also
+    called elsewhere stays as it is under another name, and is called by one that takes the tuple."""
+    forward = functions["forward"]
+    again = any(isinstance(e, n.Call) and e.function == "forward" for f in functions.values() for e in walk(f.body))
+    whole = n.Var("instance.", instance)
+    body: n.Expr = forward.body
+    if again:
+        inner = "forward.inner"
+
+        def renamed(e: n.Expr) -> n.Expr:
+            e = map_children(e, renamed)
+            return replace(e, function=inner) if isinstance(e, n.Call) and e.function == "forward" else e
+
+        functions = {name: replace(f, body=renamed(f.body)) for name, f in functions.items()}
+        functions[inner] = replace(functions["forward"], name=inner)
+        parts = tuple(n.Var(f"{p.name}.part", p.type) for p in forward.params)
+        result = n.Var("result.", forward.result)
+        body = n.Let(result, n.Call(inner, parts, forward.result, span=forward.span), result, span=forward.span)
+    else:
+        parts = forward.params
+    for i, part in reversed(list(enumerate(parts))):
+        body = n.Let(part, n.Field(whole, i, part.type, span=forward.span), body, span=forward.span)
+    return {**functions, "forward": replace(forward, params=(whole,), body=body)}
 
 
 class ProgramBuilder(Functions):
@@ -60,10 +127,17 @@ class ProgramBuilder(Functions):
         return next((k for k, other in named_tensors(self.module) if other is t), name)
 
     def wrap(self, value: Any) -> Value:
-        """The value of a global or closure variable of the source. Raises Refused for a module or tensor outside the model."""
+        """The value of a global or closure variable of the source, or of a part of a constant object. Raises Refused for a
+        module or tensor outside the model."""
         if isinstance(value, nn.Module):
-            raise Refused("a module that is not part of the model", "make it an attribute of the model")
+            path = next((path for path, m in self.module.named_modules() if m is value), None)
+            if path is None:
+                raise Refused("a module that is not part of the model", "make it an attribute of the model")
+            return self.root.child(path) if path else self.root
         if isinstance(value, torch.Tensor):
+            atom = self.root.tensor(self.tensor_name(value, ""))
+            if atom is not None:
+                return Dyn(atom)
             raise Refused("a tensor that is not part of the model", "make it a parameter or a buffer of the model")
         return Static(value)
 
@@ -78,7 +152,7 @@ class ProgramBuilder(Functions):
         self.changing[function] = ()  # `forward` is not allowed to change its instance
         definition, file = source_of(function)
         span = span_of(definition, file)
-        params = [a.arg for a in definition.args.args][int(bound) :]
+        params, others = _parameters(definition, function, bound)
         if strange := decorated(definition):
             raise CompileError([Problem(span, strange, "write what it does into the function")])
         if hooked(self.module):
@@ -93,15 +167,14 @@ class ProgramBuilder(Functions):
             self.reset()
             results = dict(self.results)
             instance = UNKNOWN  # stays so after an error, to find the other problems too
-            if len(params) > 1:
-                advice = "put what one instance consists of into a dataclass, or a tuple"
-                self.problem(Problem(span, f"`forward` takes one instance here, not {len(params)} arguments", advice))
-            else:
-                try:
-                    instance = self._instance(hints(function) if hint is None else {params[0]: hint}, params[0], sample)
-                except (AnnotationError, Refused) as error:
-                    self.problem(Problem(span, str(error), getattr(error, "advice", "")))
-            values: list[Value] = [*([self.root] if bound else []), *(Dyn(n.Var(p, instance)) for p in params)]
+            given: list[Any] = [UNKNOWN] * len(params)
+            try:
+                instance = self._instance(_annotated(function, params, hint), params, sample)
+                given = _arguments(instance, params)
+            except (AnnotationError, Refused) as error:
+                self.problem(Problem(span, str(error), getattr(error, "advice", "")))
+            named: dict[str, Value] = {p: Dyn(n.Var(p, t)) for p, t in zip(params, given, strict=True)}
+            values: list[Value] = [*([self.root] if bound else []), *(named | others).values()]
             key = self.key(function, values)
             self.key_names[key] = "forward"
             self.names["forward"] = key
@@ -123,7 +196,7 @@ class ProgramBuilder(Functions):
             raise CompileError(self.problems)
         if self.incomplete or self.functions[key] is None:
             self._explain(span)
-        functions = self._reachable()
+        functions = _of_one_instance(self._reachable(), instance) if len(params) > 1 else self._reachable()
         for v in (e for f in functions.values() for e in walk(f.body) if isinstance(e, Placeholder)):
             message = "the type of this list's elements cannot be found"
             self.problem(Problem(v.span, message, "annotate it: `xs: list[int] = []`"))
@@ -138,8 +211,10 @@ class ProgramBuilder(Functions):
         )
         return replace(plain(program, self.symbols, self.observed), messages=self.messages)
 
-    def _instance(self, annotated: dict[str, Any], name: str, sample: Sequence[Any] | None) -> Any:
-        """The type of `forward`'s parameter: that of its annotation, or if this does not say all, that of the sample."""
+    def _instance(self, annotated: dict[str, Any], params: Sequence[str], sample: Sequence[Any] | None) -> Any:
+        """The type of an instance: that of the annotations of `forward`'s parameters, or if these do not say all, that of the
+        sample. `annotated` has the annotation of the whole instance under the parameters' names joined by commas."""
+        name = ", ".join(params)
         if name not in annotated and sample is None:
             advice = (
                 "annotate it with the instance's type, or give `compile` a few instances: `compile(model, sample=instances)`"

@@ -40,6 +40,7 @@ MODULES: dict[type[nn.Module], Callable[..., Any]] = {
     nn.TransformerEncoder: attention.transformer_encoder,
     nn.Conv1d: convolution.conv1d,
     nn.BatchNorm1d: normalisation.batch_norm,
+    nn.BatchNorm2d: normalisation.batch_norm,
     nn.RMSNorm: normalisation.rms_norm,
     nn.Bilinear: functional.bilinear,
     nn.EmbeddingBag: tables.embedding_bag,

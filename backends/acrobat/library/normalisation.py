@@ -6,7 +6,8 @@ from backends.acrobat.library.words import refuse
 
 
 def batch_norm(self, input):
-    """`nn.BatchNorm1d` with its running statistics, of (batch, channels), (batch, channels, time) or (channels, time)."""
+    """`nn.BatchNorm1d` and `nn.BatchNorm2d` with their running statistics, of (batch, channels), (batch, channels, time),
+    (channels, time) or (batch, channels, height, width)."""
     if self.training or self.running_mean is None:
         refuse("batch normalisation with the statistics of the batch", "call .eval() on the model first")
     scale = 1.0 / torch.sqrt(self.running_var + self.eps)
@@ -15,6 +16,8 @@ def batch_norm(self, input):
         shift = self.bias - self.running_mean * scale
     else:
         shift = -self.running_mean * scale
+    if input.dim() == 4:
+        return input * scale.reshape(-1, 1, 1) + shift.reshape(-1, 1, 1)
     if input.dim() == 3 or input.size(-1) != self.num_features:
         return input * scale.unsqueeze(1) + shift.unsqueeze(1)
     return input * scale + shift

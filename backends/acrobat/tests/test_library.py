@@ -60,6 +60,7 @@ CASES: list[tuple[Callable[[], nn.Module], str, tuple[int | None, ...]]] = [
     (lambda: nn.Conv1d(5, 3, 2), "self.inner(x)", (5, 6)),
     (lambda: nn.Conv1d(5, 3, 3, stride=2, padding=2, dilation=2, bias=False), "self.inner(x)", (1, 5, None)),
     (lambda: nn.BatchNorm1d(5), "self.inner(x)", SEQUENCE),
+    (lambda: nn.BatchNorm2d(2), "self.inner(x)", (1, 2, 3, 3)),
     (lambda: nn.BatchNorm1d(5, affine=False), "self.inner(x)", (1, 5, None)),
     (lambda: nn.RMSNorm(5), "self.inner(x)", SEQUENCE),
     (lambda: nn.Bilinear(5, 5, 3), "self.inner(x, x * 2.0)", FIXED),

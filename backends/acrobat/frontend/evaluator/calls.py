@@ -318,6 +318,11 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
         return f.program.call(f, node, value.__func__, [Static(value.__self__), *args], kwargs)
     if isinstance(value, type) and isinstance(value.__init__, types.FunctionType):  # type: ignore[misc]
         return instantiate(f, node, value, args, kwargs)
+    if isinstance(value, types.MethodType) and isinstance(value.__func__, types.FunctionType):
+        return f.program.call(f, node, value.__func__, [f.program.wrap(value.__self__), *args], kwargs)
+    call = next((vars(c)["__call__"] for c in type(value).__mro__ if "__call__" in vars(c)), None)
+    if isinstance(call, types.FunctionType):  # an object that the model holds
+        return f.program.call(f, node, call, [Static(value), *args], kwargs)
     if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, (dict, tuple, list, str)) and not kwargs:
         return of_constant(f, node, value, args)
     facts = [known(a) for a in args]

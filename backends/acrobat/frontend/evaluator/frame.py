@@ -450,7 +450,7 @@ class Frame:
     def static_list(self, value: Any) -> Any:
         """A constant tuple or list, or a list whose elements are known one by one, as TupleV; other values unchanged."""
         if isinstance(value, Static) and isinstance(value.value, (tuple, list)):
-            return TupleV(tuple(Static(v) for v in value.value))
+            return TupleV(tuple(self.program.wrap(v) for v in value.value))
         items = self.display(value) if isinstance(value, Dyn) else None
         return TupleV(tuple(items)) if items is not None else value
 
@@ -468,7 +468,7 @@ class Frame:
             case TupleV(items):
                 out = list(items)
             case Static(tuple() as items):
-                out = [Static(v) for v in items]
+                out = [self.program.wrap(v) for v in items]
             case Dyn(atom) if isinstance(atom.type, ListT) and atom.type.rows is None and count is not None:
                 return self._elements(value, count)
             case Dyn(atom) if isinstance(atom.type, DataT) and (parts := self._named(value)) is not None:

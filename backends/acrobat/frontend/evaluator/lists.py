@@ -93,6 +93,8 @@ def _known_items(f: Frame, value: Value) -> Value:
         case TupleV() | Static(tuple() | list()):
             unrolled: Value = f.static_list(value)
             return unrolled
+        case Static(dict() as keys):
+            return TupleV(tuple(map(Static, keys)))
         case Static(range() as r):
             return f.host("range", [Static(r.start), Static(r.stop), Static(r.step)], ListT(INT))
     raise Refused("only lists, ranges, tuples and module lists can be iterated over")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import types
-from enum import Enum
 from typing import Any
 
 import torch
@@ -33,6 +32,7 @@ from backends.acrobat.frontend.tensors.host_tensors import host_tensor
 from backends.acrobat.frontend.tensors.indexing import embedding
 from backends.acrobat.frontend.tensors.lifting import in_place, op, over_rows, shape
 from backends.acrobat.frontend.tensors.operations import call_operation
+from backends.acrobat.frontend.tensors.parameters import plain_tensors
 from backends.acrobat.frontend.tensors.shapes import move
 from backends.acrobat.frontend.tensors.values import HostTensor, Module, of_torch
 from backends.acrobat.frontend.values import (
@@ -53,9 +53,6 @@ from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.library import MODULES, normalisation
 
-PLAIN = (int, float, bool, str, tuple, list, dict, set, frozenset, Enum)
-"""Types of attributes that are constants of the program."""
-
 
 @handles(ATTRIBUTES, Module)
 def attribute(f: Frame, node: ast.AST, owner: Module, name: str) -> Value:
@@ -69,17 +66,13 @@ def attribute(f: Frame, node: ast.AST, owner: Module, name: str) -> Value:
         return f.problem(node, f"{type(owner.module).__name__} has no attribute `{name}`")
     if isinstance(value, nn.Module):
         return owner.child(name)
-    if isinstance(value, types.MethodType):
+    if isinstance(value, types.MethodType) and isinstance(value.__self__, nn.Module):
         if value.__self__ is not owner.module:
             return f.problem(node, f"`{name}` belongs to another object", "write a method of the module, or a function")
         return Method(owner, name, value.__func__)
     if isinstance(value, Tensor):
-        return f.problem(
-            node, f"`{name}` is a tensor but no parameter or buffer", "make it an nn.Parameter, or register a buffer"
-        )
-    if value is None or isinstance(value, PLAIN) or callable(value):
-        return Static(value)
-    return f.problem(node, f"`{name}` is a {type(value).__name__}, which is not in the language")
+        return f.problem(node, f"`{name}` is a tensor that a property computes", "register it as a buffer")
+    return Static(value)
 
 
 def tensor_of(f: Frame, owner: Module, name: str) -> Dyn | HostTensor | None:
@@ -89,6 +82,7 @@ def tensor_of(f: Frame, owner: Module, name: str) -> Dyn | HostTensor | None:
         return Dyn(atom)
     own: Tensor | None = owner.module._parameters.get(name)
     own = owner.module._buffers.get(name) if own is None else own
+    own = plain_tensors(owner.module).get(name) if own is None else own
     if own is not None:
         f.program.reads.constant(owner.module, name)
     return None if own is None else host_tensor(f.program.tensor_name(own, name), own)

@@ -13,10 +13,18 @@ from torch import Tensor, nn
 from backends.acrobat.memory import unusable
 
 
+def plain_tensors(module: nn.Module) -> dict[str, Tensor]:
+    """The module's own attributes that are tensors but neither parameters nor registered buffers, by name."""
+    return {name: t for name, t in vars(module).items() if isinstance(t, Tensor)}
+
+
 def named_tensors(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
-    """All parameters and buffers with the names they have in the module; a tensor under several names comes several times."""
+    """All parameters, buffers and other tensors that are attributes, with the names they have in the module; a tensor under
+    several names comes several times."""
     yield from module.named_parameters(remove_duplicate=False)
     yield from module.named_buffers(remove_duplicate=False)
+    for path, m in module.named_modules(remove_duplicate=False):
+        yield from ((f"{path}.{name}" if path else name, t) for name, t in plain_tensors(m).items())
 
 
 def is_weight(t: Tensor) -> bool:
@@ -45,5 +53,5 @@ def digest(t: Tensor) -> Any:
 
 def constants_of(module: nn.Module) -> tuple[Any, ...]:
     """A key of the module's own tensors that are no weights: modules with different keys share no compiled functions."""
-    own = {**module._parameters, **module._buffers}
+    own = {**module._parameters, **module._buffers, **plain_tensors(module)}
     return tuple((k, digest(t)) for k, t in sorted(own.items()) if t is not None and not is_weight(t))

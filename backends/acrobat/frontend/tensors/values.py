@@ -24,9 +24,9 @@ HELD["batch"] = "a batch of one sentence of ints serves as the index of an embed
 def fingerprint(module: nn.Module) -> Any:
     """A key of all that the compiled methods of a module depend on, its weights aside: modules with equal keys share them."""
     own = {
-        k: v if isinstance(v, Hashable) and not isinstance(v, Tensor) else id(v)
+        k: v if isinstance(v, Hashable) else id(v)
         for k, v in vars(module).items()
-        if not k.startswith("_")
+        if not k.startswith("_") and not isinstance(v, Tensor)
     }
     values = tuple((k, type(v), v) for k, v in sorted(own.items()))
     children = tuple((k, fingerprint(m)) for k, m in module.named_children())

@@ -308,20 +308,6 @@ model.py:28:16: `f` misses its argument `n`
 """,
     ),
     (
-        "two arguments",
-        1,
-        """
-def forward(self, s: In, k: int) -> int:
-    return s.n
-""",
-        """
-model.py:27:5: `forward` takes one instance here, not 2 arguments
-        def forward(self, s: In, k: int) -> int:
-        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-    put what one instance consists of into a dataclass, or a tuple
-""",
-    ),
-    (
         "unknown shape",
         1,
         """
@@ -745,7 +731,6 @@ WRONG = {
     "OTHER(s.x)": "a module that is not part of the model",
     "s.x + TENSOR": "a tensor that is not part of the model",
     "self.free(s.x)": "`free` belongs to another object",
-    "self.loose + s.x": "`loose` is a tensor but no parameter or buffer",
     "self.drop(s.x)": "dropout in training mode is not in the language",
     "self.table(s.n)": "nn.Embedding is called with a tensor",
     "self.table(s.x)": "an embedding is called with one index here",
@@ -757,7 +742,6 @@ SETTING = (
     def __init__(self):
         super().__init__()
         self.free = Base().method
-        self.loose = torch.ones(4)
         self.lookup = {}
         self.lstm = nn.LSTMCell(4, 4)
         self.drop = nn.Dropout()
@@ -841,7 +825,7 @@ ALL: dict[str, tuple[str, list[str]]] = {
     "several arguments, and what is done with them": (
         "def forward(self, x, y):\n    a = torch.zeros(3).quantile(0.5)\n    return missing",
         [
-            "20: `forward` takes one instance here, not 2 arguments",
+            "20: the parameter `x, y` of `forward` has no annotation",
             "21: `quantile` is not an operation of the language",
             "22: `missing` is not defined",
         ],

@@ -10,7 +10,7 @@
 
 namespace acrobat {
 
-// A parameter or buffer as it was when `set` was called: the object, its version counter, the address of its memory, and some
+// A parameter, a buffer or another tensor that is an attribute (`kind` is None) as it was when `set` was called: the object, its version counter, the address of its memory, and some
 // elements spread over it. The elements show changes that leave the version counter as it is, such as `.data.mul_`.
 class WatchedTensor {
    public:
@@ -45,7 +45,7 @@ class WatchedTensor {
     }
 
     bool holds(const TensorReader& reader, PyObject* module_dict) const {
-        PyObject* own = PyDict_GetItemWithError(module_dict, kind_);
+        PyObject* own = kind_ == Py_None ? module_dict : PyDict_GetItemWithError(module_dict, kind_);
         PyObject* tensor = own && PyDict_Check(own) ? PyDict_GetItemWithError(own, name_) : nullptr;
         if (!tensor || tensor != PyWeakref_GetObject(reference_)) return false;
         // A change of the dtype or device also changes the address.

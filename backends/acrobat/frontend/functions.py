@@ -12,13 +12,14 @@ from typing import Any
 
 from backends.acrobat import library
 from backends.acrobat.core.messages import Messages
-from backends.acrobat.core.types import INT, ListT, TupleT, Type
+from backends.acrobat.core.types import INT, DataT, ListT, TupleT, Type
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, defaults_of
 from backends.acrobat.frontend.evaluator.desugar import is_generator, plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mutation import place
 from backends.acrobat.frontend.evaluator.nested import kept
+from backends.acrobat.frontend.evaluator.nones import needs_value, opened, takes_none
 from backends.acrobat.frontend.evaluator.outputs import changed_parameters, given_back
 from backends.acrobat.frontend.evaluator.ownership import fresh, fresh_inside
 from backends.acrobat.frontend.evaluator.syntax import deep, root_of
@@ -183,10 +184,14 @@ class Functions:
             annotated = hints(function)
             for i, name in enumerate(names):
                 if name in annotated:
-                    values[i] = self._accept(f, values[i], annotated[name], definition.name, name)
+                    asks = takes_none(definition, name)
+                    values[i] = self._accept(f, values[i], annotated[name], definition.name, name, asks)
         except AnnotationError as error:
             self.problem(Problem(span_of(definition, file), str(error)))
             return unknown()
+        for i, v in enumerate(values):  # None is an error at once: then the function is compiled for what there is otherwise
+            if isinstance(v, Dyn) and needs_value(definition, names[i]):
+                values[i] = opened(f, node, v, f"`{names[i]}` of `{called}` needs a value")
         owner = _owner(values)
         inout = [names.index(name) for name in changed_parameters(function, owner, self.changing)]
         always = given_back(function)
@@ -195,8 +200,11 @@ class Functions:
             known_type = self.grown.get((function, names[i]))
             if known_type is not None and is_unknown(values[i]):
                 values[i] = f.coerce(values[i], known_type)
-        if any(is_unknown(v) for i, v in enumerate(values) if i not in inout):
-            return unknown()
+        unsure = [v for i, v in enumerate(values) if i not in inout and is_unknown(v)]
+        if unsure and (of_library or not all(map(is_list, unsure))):
+            return (
+                unknown()
+            )  # of lists it is compiled as for empty ones, which is how a recursion ends: the result's type follows
         if of_library:  # PyTorch's flags and dimensions decide what is compiled
             values = [fixed(v) for v in values]
         if inout and is_generator(definition):
@@ -227,9 +235,9 @@ class Functions:
                 {names.index(x) for x in always},
             )
             return guess(result.items[0]) if isinstance(result, TupleT) and not contains_unknown(result.items[0]) else unknown()
-        if contains_unknown(result):
+        if contains_unknown(result) or unsure:
             self.incomplete = True
-            return unknown()
+            return unknown() if contains_unknown(result) else guess(result)
         if result is NEVER:  # the function always raises an error
             atoms = [atom for v in values for atom in self._flatten(f, v)]
             return retyped(f.bind(n.Call(self._name(key), tuple(atoms), INT, span=f.span), definition.name), NEVER)
@@ -308,8 +316,9 @@ class Functions:
             if found is not None:
                 found[0].put(value)
 
-    def _accept(self, f: Frame, value: Value, annotation: Any, function: str, name: str) -> Value:
-        """An argument, converted to the type that the parameter's annotation says. Raises Refused, AnnotationError."""
+    def _accept(self, f: Frame, value: Value, annotation: Any, function: str, name: str, asks: bool) -> Value:
+        """An argument, converted to the type that the parameter's annotation says. An optional stays one, whatever that says,
+        if the function `asks` whether it is None. Raises Refused, AnnotationError."""
         if isinstance(value, Special) or (
             isinstance(value, Static) and not isinstance(value.value, (int, float, type(None), tuple))
         ):
@@ -323,6 +332,9 @@ class Functions:
         if isinstance(value, Dyn) and isinstance(value.type, ListT) and contains_unknown(value.type):
             return f.coerce(value, wanted) if not contains_unknown(wanted) else value
         if contains_unknown(wanted):
+            return value
+        have = getattr(value, "type", None)
+        if asks and isinstance(have, DataT) and have.name in self.datatypes.optionals and have != wanted:
             return value
         try:
             return f.coerce(value, wanted)
@@ -423,7 +435,7 @@ class Functions:
         inout = [p for p in changed if self._can_change(f.env[p]) or p in always]
         f.owned |= {p for p in inout if self._can_change(f.env[p])}
         f.owned |= {deep(p) for p in inout if key[2:] and p in key[2]}
-        speculative = any(is_unknown(f.env[p]) for p in inout)
+        speculative = any(is_unknown(v) for v in f.env.values() if is_container(v))
         self.incomplete |= speculative
         try:
             annotated = hints(function)

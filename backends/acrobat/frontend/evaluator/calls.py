@@ -8,7 +8,7 @@ import dataclasses
 import functools
 import operator
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.conditions import truth
 from backends.acrobat.frontend.evaluator.constants import of_constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable, mapped
+from backends.acrobat.frontend.evaluator.nones import opened, opened_inside
 from backends.acrobat.frontend.evaluator.objects import class_attribute, construct, field, instantiate
 from backends.acrobat.frontend.evaluator.ownership import LOOKING, calls_own_function, changeable, seen_inside
 from backends.acrobat.frontend.evaluator.sums import total
@@ -36,6 +37,7 @@ from backends.acrobat.frontend.evaluator.tables import (
     LIBRARIES,
     MEMBERSHIP,
     METHODS,
+    NEED_VALUES,
     OWNERS,
     SUBSCRIPTS,
     handles,
@@ -248,10 +250,24 @@ def _makes_lists(callee: Value) -> bool:
 
 def called(f: Frame, node: ast.AST, callee: Value, args: Sequence[Value], kwargs: dict[str, Value], hint: str = "") -> Value:
     """Compile a call of `callee` with arguments that are compiled already. Problems are reported at `node`."""
+    callee = opened(f, node, callee)
+    if _needs_values(callee):
+        args = [opened_inside(f, node, a) for a in args]
     handler = CALLS.get(kind(callee))
     if handler is None:
         return f.problem(node, "this cannot be called")
     return handler(f, node, callee, list(args), dict(kwargs), hint)
+
+
+def _needs_values(callee: Value) -> bool:
+    """Whether None among the arguments of a call is an error: of PyTorch's functions, and of these of Python's."""
+    if isinstance(callee, Static) and isinstance(callee.value, Hashable) and callee.value in NO_NONE:
+        return True
+    return any(rule(callee) for rule in NEED_VALUES)
+
+
+NO_NONE = {int, float, len, sum, max, min, abs, round, divmod, range}
+"""Functions and classes of Python's that take no None, nor a list with one."""
 
 
 @handles(CALLS, OneOf)

@@ -12,6 +12,7 @@ from backends.acrobat.core.types import BOOL, INT, DataT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator import constants
 from backends.acrobat.frontend.evaluator.choice import Arm, choose, fail, is_none, negation, one_of, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, tests_none
 from backends.acrobat.frontend.evaluator.tables import (
     COMPARED,
@@ -119,6 +120,17 @@ def bool_value(f: Frame, node: ast.BoolOp, op: ast.boolop, values: list[ast.expr
     if len(values) == 1:
         return first
     rest = ast.copy_location(ast.BoolOp(op, values[1:]), node)
+    if isinstance(op, ast.Or) and isinstance(first, Dyn) and optional(f, first) is not None:
+
+        def some(inner: Value) -> Value:
+            return choose(f, node, condition(f, inner, values[0]), lambda: inner, others)
+
+        def others() -> Value:
+            return bool_value(f, rest, op, values[1:])
+
+        if not isinstance(optional(f, first), DataT):  # objects have no truth value of their own here: being there decides
+            return open_optional(f, node, first, some, others)
+        return open_optional(f, node, first, lambda inner: inner, others)
     cond = condition(f, first, values[0])
     if isinstance(op, ast.And):
         return choose(f, node, cond, lambda: bool_value(f, rest, op, values[1:]), lambda: first)
@@ -256,6 +268,17 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
     if type(op) not in COMPARISONS:
         return f.problem(node, "this comparison is not in the language", "compare numbers with == != < <= > >=")
     name, python = COMPARISONS[type(op)]
+    if isinstance(op, (ast.Eq, ast.NotEq)):
+        for one, other in ((a, b), (b, a)):
+            if isinstance(one, Dyn) and optional(f, one) is not None:  # None is equal to None alone
+                return open_optional(
+                    f,
+                    node,
+                    one,
+                    lambda some, other=other: comparison(f, node, op, some, other),  # type: ignore[misc]
+                    lambda other=other: comparison(f, node, op, Static(None), other),  # type: ignore[misc]
+                )
+    a, b = (opened(f, node, v) for v in (a, b))
     (known_a, x), (known_b, y) = known(a), known(b)
     if known_a and known_b:
         try:

@@ -8,9 +8,11 @@ from typing import Any
 from backends.acrobat.core.types import INT, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator import constants, containers, lists, objects
 from backends.acrobat.frontend.evaluator.arguments import constant
+from backends.acrobat.frontend.evaluator.choice import optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import list_of, sliced
 from backends.acrobat.frontend.evaluator.mutation import give
+from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import INDICES, LENGTHS, SUBSCRIPTS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.types import describe
@@ -37,6 +39,11 @@ from backends.acrobat.ir import nodes as n
 
 def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     """`value[index]`."""
+    value = opened(f, node, value)
+    if isinstance(index, (ast.Name, ast.Attribute)):
+        chosen = f.borrowed(index)
+        if isinstance(chosen, Dyn) and optional(f, chosen) is not None:
+            index = ast.copy_location(objects.Given(opened(f, index, chosen)), index)
     handler = SUBSCRIPTS.get(kind(value))
     if isinstance(index, ast.Constant) and isinstance(index.value, str) and kind(value) not in NAMED:
         return unknown() if nothing_known(value) else f.problem(node, "this cannot be indexed with a string")
@@ -158,6 +165,7 @@ def element_at(f: Frame, index: ast.AST, value: Dyn, i: Value) -> Value:
 
 def as_index(f: Frame, i: Value) -> Value:
     """The int that a value is when it is used as an index; a value without a rule for that is given as it is."""
+    i = opened(f, ast.Pass(), i, "an index needs a value")
     handler = INDICES.get(kind(i))
     return i if handler is None else handler(f, i)
 

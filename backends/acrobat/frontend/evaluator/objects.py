@@ -13,9 +13,11 @@ from typing import Any
 
 from backends.acrobat.core.types import BOOL, IDENTITY, DataT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, defaults_of
+from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.choice import choose, optional
 from backends.acrobat.frontend.evaluator.desugar import plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import (
     ATTRIBUTES,
@@ -264,8 +266,7 @@ def made(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Value]) -
 def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     assert isinstance(value.type, DataT)
     if optional(f, value) is not None:
-        advice = "give it a name and test that first: `if x is not None:`; or take it apart with `match`"
-        return f.problem(node, f"this may be None, which has no attribute `{name}`", advice)
+        return attribute(f, node, opened(f, node, value), name)
     datatypes = f.program.datatypes
     classes = datatypes.cases[value.type.name]
     have = [c for c in classes if datatypes.has_field(c, name)]

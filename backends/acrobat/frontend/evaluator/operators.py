@@ -11,6 +11,7 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import mapped
+from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import BINARY, EXPRESSIONS, UNARY, handles
 from backends.acrobat.frontend.types import contains_unknown, describe
 from backends.acrobat.frontend.values import (
@@ -57,6 +58,7 @@ SYMBOLS = {"mod": "%", "floordiv": "//", "pow": "**", "bitand": "&", "bitor": "|
 def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Value:
     """The value of `a op b`; a problem is noted for operands that the operator does not take."""
     name, python = OPERATORS[type(op)]
+    a, b = (opened(f, node, v) for v in (a, b))
     (known_a, x), (known_b, y) = known(a), known(b)
     if known_a and known_b:
         try:
@@ -128,6 +130,7 @@ def as_int(f: Frame, v: Value) -> Value:
 
 
 def unary(f: Frame, node: ast.AST, op: ast.unaryop, a: Value) -> Value:
+    a = opened(f, node, a)
     is_known, x = known(a)
     if is_known:
         try:

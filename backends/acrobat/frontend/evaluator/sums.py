@@ -47,7 +47,7 @@ def total(f: Frame, node: ast.Call, function: Any) -> Value | None:
     if start is not None and nothing_known(start):
         return unknown()
     if is_unknown(xs):
-        return guess(type_of(start)) if start is not None else unknown()
+        return guess(INT if start is None else type_of(start))  # that of no element; tensors cover numbers in a later round
     t = type_of(xs).item
     if isinstance(t, ScalarT):
         t = FLOAT if t == FLOAT or (start is not None and type_of(start) == FLOAT) else INT

@@ -95,6 +95,8 @@ COMPONENTS: list[Callable[..., Any]] = []
 """(frame, value) -> the components of a value that is a tuple with names; None for others."""
 AFTER_CALLS: list[Callable[..., None]] = []
 """(frame, call, callee, result): what a call changes in what is known about its arguments."""
+NEED_VALUES: list[Callable[[Any], bool]] = []
+"""callee -> whether None among the arguments of its calls is an error, as it is in PyTorch's functions."""
 OWNERS: set[str] = set()
 """Functions and methods that give a tensor which nothing else can see, by name."""
 ADDITIONS: list[Any] = []

@@ -32,12 +32,14 @@ from backends.acrobat.frontend.evaluator.tables import (
     LENGTHS,
     LIBRARIES,
     METHODS,
+    NEED_VALUES,
     NUMBERS,
     OWNERS,
     PAIRS,
     TRUTHS,
     UNARY,
     handles,
+    lookup,
 )
 from backends.acrobat.frontend.tensors import host_tensors
 from backends.acrobat.frontend.tensors.lifting import as_rows, extent_of, in_place, item, op, shape, shape_of
@@ -55,6 +57,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    is_array,
     is_number,
     is_ragged,
     is_tensor,
@@ -201,6 +204,19 @@ def _no_operation(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str,
 
 
 LIBRARIES.append(_of_torch)
+
+
+def _needs_values(callee: Value) -> bool:
+    match callee:
+        case Static(value):
+            of_torch = str(getattr(value, "__module__", None) or "").startswith("torch")
+            return torch_name(value) is not None or of_torch and lookup(FUNCTIONS, value) is not None
+        case Method(owner, function=None):
+            return is_array(owner)
+    return False
+
+
+NEED_VALUES.append(_needs_values)
 
 
 @handles(FUNCTIONS, words.unrolled)

@@ -225,7 +225,8 @@ class ProgramBuilder(Functions):
                 instance = self.datatypes.resolve(annotated[name]) if name in annotated else UNKNOWN
             except AnnotationError:
                 instance = UNKNOWN
-            if contains_unknown(instance):
+            incomplete = contains_unknown(instance) or any(map(contains_unknown, self._reached(instance).values()))
+            if self.observed or incomplete:
                 instance = self.datatypes.observe(sample)
                 self.observed = True
             return instance

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.types import NEVER, NONE, SYMBOL, UNASSIGNED, UNKNOWN, Mismatch, UnknownT, contains_unknown
 from backends.acrobat.ir import nodes as n
 
@@ -67,6 +68,10 @@ class Special:
     @property
     def python_object(self) -> Any:
         """The Python object that it stands for if the source may ask for its class, else None."""
+        return None
+
+    def has_attribute(self, reads: Reads, name: str) -> bool | None:
+        """Whether it has an attribute, which is noted in `reads`; None where the source may not ask that."""
         return None
 
     def signature(self, of: Callable[[Value], Any]) -> Any:

@@ -5,6 +5,15 @@ import torch
 from backends.acrobat.library.words import refuse
 
 
+def power(input, exponent):
+    """`input ** exponent` of tensors: exp(exponent log |input|), negative if the exponent of a negative number is odd."""
+    exponent = exponent + torch.zeros(())
+    size = torch.exp(exponent * torch.log(torch.maximum(input, -input)))
+    odd = exponent - 2.0 * torch.floor(exponent * 0.5)
+    signed = torch.where(odd == 1.0, -size, torch.where(odd == 0.0, size, float("nan")))
+    return torch.where(exponent == 0.0, 1.0, torch.where(input < 0.0, signed, size))
+
+
 def sign(input):
     return (input > 0.0).float() - (input < 0.0).float()
 

@@ -7,11 +7,15 @@ from backends.acrobat.library.words import in_order, refuse
 
 def topk(input, k, dim=-1, largest=True, sorted=True):
     if not largest:
-        refuse("topk of the smallest", "negate the scores")
+        values, places = topk(-input, k, dim, True, sorted)
+        return -values, places
     if k == 1 and input.dim() != 1:
         return input.amax(dim, True), input.argmax(dim, True)
     if input.dim() != 1:
-        refuse("topk of several rows", "take it of each row")
+        if dim != -1 and dim != input.dim() - 1:
+            refuse("topk along another than the last dimension", "transpose the tensor first")
+        rows = [topk(row, k, -1, True, sorted) for row in input]
+        return torch.stack([values for values, _ in rows]), torch.stack([places for _, places in rows])
     places = in_order(input.tolist(), True)[:k]
     return torch.stack([input[i] for i in places]), torch.tensor(places)
 

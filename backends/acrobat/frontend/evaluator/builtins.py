@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from backends.acrobat import library
-from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TupleT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.attributes import attribute
@@ -24,8 +24,10 @@ from backends.acrobat.frontend.evaluator.mutation import give, place
 from backends.acrobat.frontend.evaluator.operators import as_int, binary
 from backends.acrobat.frontend.evaluator.sums import extremum
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, METHODS, NUMBERS, handles
+from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.types import contains_unknown, describe
 from backends.acrobat.frontend.values import (
+    Dyn,
     Held,
     Method,
     Special,
@@ -392,7 +394,30 @@ def _getattr(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | 
     match args:
         case [owner, Static(str() as name)]:
             return attribute(f, node, owner, name)
+        case [owner, Static(str() as name), default]:
+            found = _has_attribute(f, owner, name)
+            return None if found is None else attribute(f, node, owner, name) if found else default
     return None
+
+
+@handles(BUILTINS, "hasattr")
+def _hasattr(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    match args:
+        case [owner, Static(str() as name)]:
+            found = _has_attribute(f, owner, name)
+            return None if found is None else Static(found)
+    return None
+
+
+def _has_attribute(f: Frame, owner: Value, name: str) -> bool | None:
+    """Whether a value has an attribute; None where this is not known at compile time, or the value has no attributes."""
+    if isinstance(owner, Special):
+        return owner.has_attribute(f.program.reads, name)
+    if not isinstance(owner, Dyn) or not isinstance(owner.type, DataT):
+        return None
+    classes = f.program.datatypes.cases.get(owner.type.name, ())
+    have = {f.program.datatypes.has_field(c, name) or not issubclass(c, RecordOf) and hasattr(c, name) for c in classes}
+    return have.pop() if len(have) == 1 else None
 
 
 @handles(BUILTINS, "isinstance")

@@ -76,7 +76,10 @@ def of_constant(f: Frame, node: ast.AST, method: types.BuiltinMethodType, args: 
     owner: Any = method.__self__
     name = method.__name__
     facts = [known(a) for a in args]
-    if name not in ("get", "index", "items", "keys", "values", "count", "lower", "upper", "split", "startswith", "endswith"):
+    of_dicts_and_lists = ("get", "index", "items", "keys", "values", "count")
+    of_strings = ("lower", "upper", "title", "strip", "lstrip", "rstrip", "split", "startswith", "endswith")
+    more_of_strings = ("format", "join", "replace", "removeprefix", "removesuffix", "isdigit", "isalpha", "zfill", "find")
+    if name not in (*of_dicts_and_lists, *of_strings, *more_of_strings):
         return f.problem(node, f"`{name}` of a constant {type(owner).__name__} is not in the language")
     if all(k for k, _ in facts):
         try:

@@ -140,6 +140,8 @@ class Datatypes:
         """The type of a sample's instances; their classes are entered with the fields seen. Raises AnnotationError."""
         observer = Observer(instances)
         self.seen = observer.fields
+        for cls, name in [(c, x) for c, x in self.fields if c in self.seen and x not in self.asked.get(c, [])]:
+            del self.fields[cls, name]  # entered for an annotation; the sample tells the type once the field is read
         together: dict[type, set[type]] = {cls: {cls} for cls in observer.fields}
         for place in _places(observer):
             for cls in place.classes:
@@ -161,13 +163,8 @@ class Datatypes:
         if place.trouble:
             raise AnnotationError(place.trouble)
         kinds = place.kinds - {"none"}
-        if (
-            "dict" in kinds
-            or kinds == {"class"}
-            and len(place.classes) > 1
-            and all(issubclass(c, RecordOf) for c in place.classes)
-        ):
-            kinds = (kinds - {"class"}) | {"dict"}  # dictionaries whose keys differ
+        if place.is_dict:
+            kinds = (kinds - {"class"}) | {"dict"}
         if kinds == {"int", "float"}:
             kinds = {"float"}
         if len(kinds) > 1:
@@ -203,10 +200,13 @@ class Datatypes:
             raise AnnotationError(f"{what} is a tensor of several dtypes in the sample")
         (dtype,) = place.dtypes
         shape = list(place.shape)
-        if dtype in (torch.int64, torch.int32, torch.bool) and len(shape) == 1:
-            return ListT(BOOL if dtype == torch.bool else INT, rows=0)
+        if dtype in (torch.int64, torch.int32, torch.bool) and shape:
+            numbers: Any = BOOL if dtype == torch.bool else INT
+            for _ in shape:  # all extents of a tensor of ints count as varying
+                numbers = ListT(numbers, rows=0)
+            return numbers
         if dtype != torch.float32:
-            raise AnnotationError(f"{what} is a tensor of {dtype} and shape {tuple(shape)}: give float32, or a list of ints")
+            raise AnnotationError(f"{what} is a tensor of {dtype} and shape {tuple(shape)}: give float32, or an int")
         return ragged_type(shape)
 
     # ---- resolving
@@ -367,7 +367,8 @@ def _places(observer: Observer) -> list[Place]:
     while pending:
         place = pending.pop()
         out.append(place)
-        pending += [*place.items, *(p for p in (place.item, place.key, place.value) if p is not None)]
+        inside = (place.item, place.key, place.value) if place.is_dict else (place.item,)
+        pending += [*place.items, *(p for p in inside if p is not None)]
     return out
 
 

@@ -32,6 +32,12 @@ class Place:
     trouble: str = ""  # why the place has no type, if it has none
     classes: dict[type, None] = field(default_factory=dict)
 
+    @property
+    def is_dict(self) -> bool:
+        """Whether the place has dictionaries whose keys differ. Those with the same names as keys each time are records."""
+        several = self.kinds - {"none"} == {"class"} and len(self.classes) > 1
+        return "dict" in self.kinds or several and all(issubclass(c, RecordOf) for c in self.classes)
+
 
 class RecordOf:
     """The base of record classes. Each stands for the dictionaries with the keys `keys`, or for a class (`stand_in`)."""

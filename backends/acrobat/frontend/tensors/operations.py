@@ -9,6 +9,7 @@ from functools import partial
 
 import torch
 
+from backends.acrobat import library
 from backends.acrobat.core.types import ListT, TensorT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.choice import fail, open_optional, optional
@@ -172,7 +173,7 @@ def power(f: Frame, call: CallArguments) -> Value:
         if number <= 0:
             raise Refused("a power of a constant needs a positive one")
         return op(f, "exp", [op(f, "mul", [exponent, Static(math.log(number))])])
-    raise Refused("a tensor as the exponent of a tensor is not in the language", "write torch.exp(y * torch.log(x)) if x > 0")
+    return f.program.call(f, ast.Pass(), library.FUNCTIONS["power"], [base, exponent], {})
 
 
 def _constant_power(f: Frame, base: Value, exponent: float) -> Value:

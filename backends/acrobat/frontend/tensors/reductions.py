@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, INT, ListT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import Array, fold, has_items, head, item_type, length, mapped, transposed_lists
+from backends.acrobat.frontend.evaluator.lists import (
+    Array,
+    fold,
+    has_items,
+    head,
+    item_type,
+    length,
+    list_of,
+    mapped,
+    transposed_lists,
+)
 from backends.acrobat.frontend.tensors.lifting import (
     axis,
     dim_of,
@@ -71,7 +82,14 @@ def along(f: Frame, how: str, x: Array, dim: int, keep: bool) -> Value:
     if how in ("softmax", "log_softmax"):
         return _softmax(f, how, x, dim)
     if how == "argmax":
-        return _argmax(f, x)
+        found = _argmax(f, x)
+        if not keep:
+            return found
+        if len(shape(x)) > 1:
+            raise Refused(
+                "`argmax` with `keepdim` along an outer extent that varies is not in the language", "leave it out"
+            )
+        return of_rows(list_of(f, ast.Pass(), [_number(found)]), 0)
     if how == "mean":
         total = reduce(f, "sum", x)
         result = elementwise(f, [total, length(f, x)], lambda v: op(f, "div", v))

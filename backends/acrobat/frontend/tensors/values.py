@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat.core.types import Type
+from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.tensors.parameters import constants_of
 from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import HELD, Special, Static, Value
@@ -55,6 +56,10 @@ class Module(Special):
     @property
     def python_object(self) -> nn.Module:
         return self.module
+
+    def has_attribute(self, reads: Reads, name: str) -> bool:
+        reads.attribute(self.module, name)
+        return hasattr(self.module, name)
 
     def signature(self, of: Callable[[Value], Any]) -> Any:
         return "root" if self.root else (fingerprint(self.module), tuple((k, a.type) for k, a in self.tensors))

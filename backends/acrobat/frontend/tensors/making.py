@@ -298,8 +298,6 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
         return x
     if is_list(x) and _are_pairs_of_ints(type_of(x).item):
         return of_rows(mapped(f, [x], lambda pair: of_rows(list_of(f, node, f.components(pair) or []), 0)), 0)
-    if is_list(x) and is_list(guess(type_of(x).item)) and type_of(x).item.item == INT:
-        return of_rows(_of_equal_lengths(f, x), 0)
     items = f.display(x)
     if items and all(f.display(v) is not None for v in items):
         rows = [_made_tensor(f, node, [v], {}, hint) for v in items]
@@ -307,6 +305,8 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
             return op(f, "stack", rows, {"dim": 0})
     if items is not None and len(items) == 1 and is_list(items[0]) and type_of(items[0]).item == INT:
         return Held("batch", of_rows(items[0], 0))
+    if is_list(x) and is_list(guess(type_of(x).item)) and type_of(x).item.item == INT:
+        return of_rows(_of_equal_lengths(f, x), 0)
     if items is not None and items and all(is_number(v) for v in items):
         if all(type_of(v) == INT for v in items):
             return Held("ids", TupleV(tuple(items)))

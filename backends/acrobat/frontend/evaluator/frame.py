@@ -45,7 +45,6 @@ from backends.acrobat.frontend.values import (
     Value,
     guess,
     is_unknown,
-    retyped,
     type_of,
     type_or_none,
     unknown,
@@ -472,8 +471,6 @@ class Frame:
                 out = [self.program.wrap(v) for v in items]
             case Dyn(atom) if isinstance(atom.type, ListT) and atom.type.rows is None and count is not None:
                 return self._elements(value, count)
-            case Dyn(atom) if isinstance(atom.type, ListT) and atom.type.rows == 0 and count is not None:
-                return self._elements(retyped(value, ListT(atom.type.item)), count)
             case Dyn(atom) if isinstance(atom.type, DataT) and (parts := self._named(value)) is not None:
                 out = parts
             case Dyn(atom) if isinstance(atom.type, TupleT):

@@ -200,13 +200,10 @@ class Datatypes:
             raise AnnotationError(f"{what} is a tensor of several dtypes in the sample")
         (dtype,) = place.dtypes
         shape = list(place.shape)
-        if dtype in (torch.int64, torch.int32, torch.bool) and shape:
-            numbers: Any = BOOL if dtype == torch.bool else INT
-            for _ in shape:  # all extents of a tensor of ints count as varying
-                numbers = ListT(numbers, rows=0)
-            return numbers
+        if dtype in (torch.int64, torch.int32, torch.bool) and len(shape) == 1:
+            return ListT(BOOL if dtype == torch.bool else INT, rows=0)
         if dtype != torch.float32:
-            raise AnnotationError(f"{what} is a tensor of {dtype} and shape {tuple(shape)}: give float32, or an int")
+            raise AnnotationError(f"{what} is a tensor of {dtype} and shape {tuple(shape)}: give float32, or a list of ints")
         return ragged_type(shape)
 
     # ---- resolving

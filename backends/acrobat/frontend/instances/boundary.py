@@ -174,10 +174,12 @@ class Boundary:
                 return self.symbols.values[value]
             case ListT(item, int() as k):
                 if isinstance(item, ScalarT):
-                    return torch.tensor(value, dtype=_dtype(t))
+                    return torch.tensor(
+                        value, dtype={"int": torch.int64, "bool": torch.bool, "float": torch.float32}[item.kind]
+                    )
                 rows = [self._out(item, v) for v in value]
                 if not rows:
-                    return torch.zeros([e or 0 for e in extents(t) or ()], dtype=_dtype(t))
+                    return torch.zeros([e or 0 for e in extents(t) or ()])
                 return np.stack(rows, k) if isinstance(rows[0], np.ndarray) else torch.stack(rows, k)
             case ListT(item, kind=kind) if kind.startswith("dict"):
                 return dict(self._out(item, v) for v in value)
@@ -197,14 +199,6 @@ class Boundary:
                     return held if case.cls.stands_for is None else case.cls.real(held)
                 return case.cls(**held)
         return value
-
-
-def _dtype(t: Any) -> torch.dtype:
-    """The dtype of a ragged tensor's elements."""
-    while isinstance(t, ListT):
-        t = t.item
-    kind = t.kind if isinstance(t, ScalarT) else {"int64": "int"}.get(getattr(t, "dtype", ""), "float")
-    return {"int": torch.int64, "bool": torch.bool, "float": torch.float32}[kind]
 
 
 def plain(program: n.Program, symbols: Symbols, observed: bool) -> n.Program:

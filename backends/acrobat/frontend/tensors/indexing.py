@@ -6,16 +6,16 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from backends.acrobat.core.types import INT, ListT, TensorT
+from backends.acrobat.core.types import INT, TensorT
 from backends.acrobat.frontend.evaluator import mutation
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import as_index, subscript
-from backends.acrobat.frontend.evaluator.lists import Array, item_type, mapped
+from backends.acrobat.frontend.evaluator.lists import Array, mapped
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, INDICES, ITEMS_PUT, SUBSCRIPTS, handles
 from backends.acrobat.frontend.tensors.host_tensors import element
-from backends.acrobat.frontend.tensors.lifting import as_rows, in_place, item, number_type, of_rows, op, select, shape
+from backends.acrobat.frontend.tensors.lifting import as_rows, in_place, item, of_rows, op, select, shape
 from backends.acrobat.frontend.tensors.masks import is_mask, mask
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parts import sliced
@@ -91,7 +91,7 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
             dim += 1
             continue
         if is_list(i) or is_ragged(i):
-            if dim or i.type.item != INT and number_type(i) != INT:  # type: ignore[union-attr]
+            if dim or i.type.item != INT:  # type: ignore[union-attr]
                 return f.problem(e, "a list of ints chooses parts along the first dimension here")
             value = _chosen_parts(f, value, i)  # type: ignore[assignment,arg-type]
             dim += 1
@@ -126,9 +126,7 @@ def _chosen_by(f: Frame, node: ast.AST, x: Any, dim: int, chosen: Any) -> Any:
 
 
 def _chosen_parts(f: Frame, table: Dyn, places: Any) -> Any:
-    """`table[places]` for a list or a tensor of ints."""
-    if is_ragged(places) and isinstance(item_type(places), ListT):
-        return embedding(f, places, lambda row: _chosen_parts(f, table, row))
+    """`table[places]` for a list of ints."""
     return embedding(f, places, lambda at: _part(f, table, at))
 
 

@@ -98,14 +98,6 @@ def item(f: Frame, x: Dyn, kind: str = "float") -> Dyn:
 # ---- what a ragged tensor is made of
 
 
-def number_type(value: Any) -> ScalarT | None:
-    """The type of the elements of a ragged tensor that the program has as numbers of the host; None for any other value."""
-    t: Any = value.type if is_ragged(value) else None
-    while isinstance(t, ListT):
-        t = t.item
-    return t if isinstance(t, ScalarT) else None
-
-
 def axis(value: Any) -> int:
     """The outermost dimension whose extent varies; 0 for a list."""
     assert isinstance(value.type, ListT)
@@ -138,8 +130,7 @@ def as_rows(f: Frame, value: Array, k: int) -> Dyn:
         if axis(value) == k:
             return retyped(value, ListT(item_type(value)))
         inner = mapped(f, [value], lambda row: as_rows(f, row, k - 1 if k > axis(value) else k))
-        turned = transposed_lists(f, inner)
-        return retyped(turned, ListT(ListT(item_type(turned).item, axis(value))))
+        return transposed_lists(f, inner)
     extent = shape(value)[k]
     assert extent is not None
     parts = [op(f, "index", [value], {"dim": k, "i": i}) for i in range(extent)]
@@ -230,8 +221,6 @@ def as_floats(f: Frame, x: Array) -> Value:
             return number(item(f, x))
         parts = [as_floats(f, op(f, "index", [x], {"dim": 0, "i": i})) for i in range(shape_of(x)[0])]
         return op(f, "stack", parts, {"dim": 0})
-    if isinstance(item_type(x), ListT):
-        return of_rows(mapped(f, [x], lambda row: as_floats(f, row)), axis(x))
     of_bools = item_type(x) == BOOL
     return of_rows(mapped(f, [x], lambda i: number(f.host("int", [i], INT) if of_bools else i)), axis(x))
 

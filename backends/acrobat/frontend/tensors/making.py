@@ -11,14 +11,13 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, Tensor
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import item_type, list_of, mapped, of_length
+from backends.acrobat.frontend.evaluator.lists import item_type, list_of, mapped
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
     elementwise,
     item,
-    number_type,
     of_rows,
     op,
     operand,
@@ -34,7 +33,6 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
-    guess,
     is_list,
     is_number,
     is_ragged,
@@ -232,7 +230,7 @@ def dtype_of(value: Value) -> torch.dtype | None:
         case HostTensor():
             return value.tensor.dtype
         case Dyn() if is_tensor(value) or is_ragged(value):
-            t: Any = number_type(value) if is_ragged(value) else value.type
+            t: Any = item_type(value) if is_ragged(value) else value.type
             return torch.bool if t == BOOL else torch.int64 if t == INT or getattr(t, "dtype", "") == "int64" else torch.float32
     return None
 
@@ -296,8 +294,6 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
         return Dyn(operand(f, x))
     if is_ragged(x) or is_tensor(x):
         return x
-    if is_list(x) and _are_pairs_of_ints(type_of(x).item):
-        return of_rows(mapped(f, [x], lambda pair: of_rows(list_of(f, node, f.components(pair) or []), 0)), 0)
     items = f.display(x)
     if items and all(f.display(v) is not None for v in items):
         rows = [_made_tensor(f, node, [v], {}, hint) for v in items]
@@ -305,8 +301,6 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
             return op(f, "stack", rows, {"dim": 0})
     if items is not None and len(items) == 1 and is_list(items[0]) and type_of(items[0]).item == INT:
         return Held("batch", of_rows(items[0], 0))
-    if is_list(x) and is_list(guess(type_of(x).item)) and type_of(x).item.item == INT:
-        return of_rows(_of_equal_lengths(f, x), 0)
     if items is not None and items and all(is_number(v) for v in items):
         if all(type_of(v) == INT for v in items):
             return Held("ids", TupleV(tuple(items)))
@@ -318,17 +312,6 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
             return of_rows(mapped(f, [x], lambda v: Dyn(operand(f, v))), 0)  # type: ignore[list-item]
         return of_rows(x, 0)
     return f.problem(node, "`torch.tensor` takes a number or a list of numbers here", "make other tensors with torch.full")
-
-
-def _are_pairs_of_ints(t: Any) -> bool:
-    """Whether a type is that of tuples of ints, such as the edges of a graph."""
-    return isinstance(t, TupleT) and bool(t.items) and all(each == INT for each in t.items)
-
-
-def _of_equal_lengths(f: Frame, lists: Any) -> Dyn:
-    """A list of lists of ints as the rows of a tensor; rows of different lengths are an error of the instance."""
-    first = f.host("list.get", [lists, Static(0)], item_type(lists), "first")
-    return mapped(f, [lists], lambda row: of_rows(of_length(f, row, first), 0))
 
 
 @operation("item")
@@ -352,6 +335,4 @@ def _tolist_ragged(f: Frame, c: CallArguments) -> Value | None:
     x: Any = c.args[0]
     if isinstance(item_type(x), ScalarT):
         return retyped(x, ListT(item_type(x)))
-    if number_type(x) is not None:
-        return mapped(f, [x], lambda row: _tolist_ragged(f, CallArguments("tolist", [row], {})))
     return mapped(f, [x], lambda row: item(f, row)) if len(shape(x)) == 1 else None

@@ -14,7 +14,7 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.constants import chosen, contains, position
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import NAMED, as_index
-from backends.acrobat.frontend.evaluator.lists import item_type, list_of
+from backends.acrobat.frontend.evaluator.lists import list_of
 from backends.acrobat.frontend.evaluator.tables import (
     ATTRIBUTES,
     CALLS,
@@ -30,7 +30,7 @@ from backends.acrobat.frontend.evaluator.tables import (
 from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.tensors.host_tensors import host_tensor
 from backends.acrobat.frontend.tensors.indexing import embedding
-from backends.acrobat.frontend.tensors.lifting import in_place, number_type, op, over_rows, shape
+from backends.acrobat.frontend.tensors.lifting import in_place, op, over_rows, shape
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parameters import plain_tensors
 from backends.acrobat.frontend.tensors.shapes import move
@@ -205,8 +205,6 @@ def _embedding(f: Frame, node: ast.AST, module: nn.Embedding | None, table: Valu
     if isinstance(i, Held) and i.kind == "ids":
         rows = [_embedding(f, node, module, table, Held("index", v)) for v in f.components(i.value) or ()]
         return op(f, "stack", rows, {"dim": 0})
-    if is_ragged(i) and number_type(i) == INT and isinstance(item_type(i), ListT):
-        return embedding(f, i, lambda row: _embedding(f, node, module, table, row))
     if is_ragged(i) and i.type.item == INT:  # type: ignore[union-attr]
         return embedding(f, i, lambda id: _embedding(f, node, module, table, Held("index", id)))  # type: ignore[arg-type]
     if isinstance(i, Held) and i.kind == "index":

@@ -86,9 +86,7 @@ def along(f: Frame, how: str, x: Array, dim: int, keep: bool) -> Value:
         if not keep:
             return found
         if len(shape(x)) > 1:
-            raise Refused(
-                "`argmax` with `keepdim` along an outer extent that varies is not in the language", "leave it out"
-            )
+            raise Refused("`argmax` with `keepdim` along an outer extent that varies is not in the language", "leave it out")
         return of_rows(list_of(f, ast.Pass(), [_number(found)]), 0)
     if how == "mean":
         total = reduce(f, "sum", x)

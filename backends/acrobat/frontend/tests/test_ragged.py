@@ -32,7 +32,7 @@ class Model(nn.Module):
         self.q = nn.Parameter(torch.randn(4))
 
     def forward(self, s):
-        x, y, v, ids, n, edges, pairs = s["x"], s["y"], s["v"], s["ids"], s["n"], s["edges"], s["pairs"]
+        x, y, v, ids, n = s["x"], s["y"], s["v"], s["ids"], s["n"]
         return {expression}
 """
 
@@ -144,24 +144,8 @@ EXPRESSIONS = [
     "v.tolist()",
     "x.contiguous().detach()",
     "x.dim() + x.ndim",
-    "edges",
-    "x[edges[0]] - x[edges[1]]",
-    "torch.zeros_like(x).index_add(0, edges[1], x[edges[0]])",
-    "[x[a] - x[b] for a, b in edges.t().tolist()]",
-    "[(int(a), b.item()) for a, b in edges.t()]",
-    "[torch.cat([x[source], x[target]], dim=1) for source, target in [edges]][0]",
-    "x[edges.t()].sum(1)",
-    "self.table(edges).sum(1)",
-    "edges.size(1) + edges.shape[0] + edges.dim()",
-    "torch.tensor(pairs, dtype=torch.long).t()",
-    "torch.tensor(pairs).tolist()",
-    "torch.tensor([[i, 0, 1] for i, _ in pairs])",
-    "x[torch.tensor(pairs)[:, 0]]",
-    "(edges[0] == edges[1]).float()",
-    "edges.float().mean(1)",
 ]
-"""`x` has shape (n, 4), `y` (m, 4), `v` (n,); `ids` has n ints, `edges` shape (2, n + 1), its ints below n, `pairs` a list of
-its columns as tuples."""
+"""`x` has shape (n, 4), `y` (m, 4), `v` (n,); `ids` has n ints."""
 
 REFUSED = {
     "x.squeeze()": "`squeeze()` of a tensor whose extent varies",
@@ -175,9 +159,7 @@ REFUSED = {
 def instance(n: int, m: int) -> dict[str, Any]:
     generator = torch.Generator().manual_seed(100 * n + m)
     x, y, v = (torch.randn(*shape, generator=generator) for shape in ((n, 4), (m, 4), (n,)))
-    edges = torch.randint(max(n, 1), (2, n + 1), generator=generator)
-    pairs = [(int(a), int(b)) for a, b in edges.t()]
-    return {"x": x, "y": y, "v": v, "ids": torch.arange(n) % 9, "n": n, "edges": edges, "pairs": pairs}
+    return {"x": x, "y": y, "v": v, "ids": torch.arange(n) % 9, "n": n}
 
 
 SAMPLE = [instance(2, 3), instance(4, 1), instance(1, 2)]
@@ -211,7 +193,6 @@ def test_refused(expression: str, tmp_path: Path) -> None:
 def test_a_softmax_over_nothing_is_nothing(tmp_path: Path) -> None:
     model = model_of("(F.softmax(v, dim=0), x.sum(0))", tmp_path)
     given = {
-        **instance(0, 1),
         "x": torch.zeros(0, 4),
         "y": torch.zeros(1, 4),
         "v": torch.zeros(0),
@@ -236,7 +217,7 @@ def test_extents_that_differ_are_an_error_of_the_instance(tmp_path: Path) -> Non
     [
         ({"x": torch.zeros(2, 5)}, "instance['x']: expected a tensor of shape (n, 4), got one of shape (2, 5)"),
         ({"x": [1.0]}, "instance['x']: expected a tensor, got list"),
-        ({"z": 1}, "expected a dict of edges, ids, n, pairs, v, x, y, got dict"),
+        ({"z": 1}, "expected a dict of ids, n, v, x, y, got dict"),
     ],
 )
 def test_an_instance_outside_the_sample_says_where(change: dict[str, Any], told: str, tmp_path: Path) -> None:

@@ -1,0 +1,72 @@
+"""What a sample tells about instances: where annotations leave something open, and dictionaries beside one another."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.ir.verifier import verify
+from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+
+
+@dataclass
+class Graph:
+    edges: list[tuple[int, int]]
+    x: Tensor
+    name: str = ""
+
+
+class Annotated(nn.Module):
+    """The annotation names the class, and that leaves the shape of `x` open."""
+
+    def forward(self, g: Graph) -> Tensor:
+        around = defaultdict(list)
+        for a, b in g.edges:
+            around[b].append(a)
+        return torch.stack([sum((g.x[j] for j in around[i]), g.x[i]) for i in range(g.x.size(0))])
+
+
+class Molecule(nn.Module):
+    """Lists of dictionaries with different keys, side by side in one dictionary."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, molecule: Any) -> Any:
+        atoms = [torch.ones(4) * float(a["charge"]) for a in molecule["atoms"]]
+        for bond in molecule["bonds"]:
+            atoms[bond["end"]] = atoms[bond["end"]] + self.linear(atoms[bond["begin"]])
+        return torch.stack(atoms)
+
+
+def graph(n: int) -> Graph:
+    return Graph([(i // 2, i) for i in range(1, n)] * 2, torch.randn(n, 3), "unused")
+
+
+def molecule(n: int) -> dict[str, Any]:
+    bonds = [{"begin": i // 2, "end": i, "kind": "single"} for i in range(1, n)]
+    return {"atoms": [{"charge": i % 3, "symbol": "C"} for i in range(n)], "bonds": bonds}
+
+
+def agrees(module: nn.Module, instances: list[Any]) -> None:
+    program = build(module.eval(), sample=instances)
+    verify(program)
+    interpreter = Interpreter(program)
+    with torch.no_grad():
+        for x in instances:
+            assert_same(as_tensors(interpreter.run(x)), module(x), str(x))
+
+
+def test_an_annotation_that_leaves_a_shape_open_is_completed_by_the_sample() -> None:
+    agrees(Annotated(), [graph(n) for n in (1, 3, 5)])
+
+
+def test_dictionaries_with_different_keys_beside_one_another() -> None:
+    agrees(Molecule(), [molecule(n) for n in (1, 2, 4)])

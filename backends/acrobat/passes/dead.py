@@ -1,4 +1,5 @@
-"""Removal of bindings, parameters, functions and weights that the program's result does not depend on.
+"""Removal of bindings, parameters, functions and weights that the program's result does not depend on. A standard pass, which
+others end with.
 
 The language is pure, so a value that is not used need not be computed. Three kinds of bindings are kept although nothing uses
 them: waits, because it is part of a model's meaning that an instance waits (simulated decisions do not read the number);
@@ -10,47 +11,46 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 
-from backends.acrobat.analyses.callgraph import CallGraph, call_graph
+from backends.acrobat.analyses.callgraph import call_graph
 from backends.acrobat.analyses.phases import is_marker
-from backends.acrobat.analyses.waits import Waits, waits_of
-from backends.acrobat.ir.nodes import Call, Expr, Host, Program, Weight
-from backends.acrobat.ir.visitor import free_vars, from_lets, lets, map_bodies, walk
+from backends.acrobat.ir.nodes import Call, Expr, Function, Host, Item, Let, Program, Var, Weight
+from backends.acrobat.ir.visitor import Binding, from_lets, lets, map_bodies, operands, walk
 
 
 def remove_dead(program: Program) -> Program:
     """`program` without what its entry's result does not depend on; `program` itself if there is nothing. The entry keeps its
     parameters."""
+    effects = _Effects(program)
     needed = {name: frozenset[int]() for name in program.functions}
     needed[program.entry] = frozenset(range(len(program.functions[program.entry].params)))
-    graph = call_graph(program)
-    waits, failing = waits_of(program, graph), _failing(program, graph)
     while True:
-        bodies = {name: _live(f.body, needed, waits, failing) for name, f in program.functions.items()}
-        found = {}
-        for name, f in program.functions.items():
-            used = free_vars(bodies[name])
-            found[name] = needed[name] | {i for i, p in enumerate(f.params) if p.name in used}
-        if found == needed:
+        live = {name: _LiveBody(f, needed, effects) for name, f in program.functions.items()}
+        used = {
+            name: needed[name] | {i for i, p in enumerate(f.params) if p.name in live[name].variables}
+            for name, f in program.functions.items()
+        }
+        if used == needed:
             break
-        needed = found
+        needed = used
     reached, pending = {program.entry}, [program.entry]
     while pending:
-        new = {node.function for node in walk(bodies[pending.pop()]) if isinstance(node, Call)} - reached
+        new = live[pending.pop()].callees - reached
         reached |= new
         pending += new
     functions = {name: f for name, f in program.functions.items() if name in reached}
     for name, f in functions.items():
-        if bodies[name] is not f.body or len(needed[name]) < len(f.params):
+        if live[name].body is not f.body or len(needed[name]) < len(f.params):
             params = tuple(p for i, p in enumerate(f.params) if i in needed[name])
-            functions[name] = replace(f, params=params, body=bodies[name])
-    same = all(functions.get(name) is f for name, f in program.functions.items())
-    return remove_unused_weights(program if same else replace(program, functions=functions))
+            functions[name] = replace(f, params=params, body=live[name].body)
+    if len(functions) < len(program.functions) or any(program.functions[name] is not f for name, f in functions.items()):
+        program = replace(program, functions=functions)
+    return _without_weights(program, set[str]().union(*(live[name].weights for name in functions)))
 
 
-def remove_unused_weights(program: Program) -> Program:
-    """`program` without weights that its functions do not use, directly or through derived ones; itself if there are none."""
-    used = {node.name for f in program.functions.values() for node in walk(f.body) if isinstance(node, Weight)}
+def _without_weights(program: Program, used: set[str]) -> Program:
+    """`program` with the weights `used` and those they are derived from; itself if these are all."""
     for name, derived in reversed(list(program.derived.items())):
         if name in used:
             used.update(derived.args)
@@ -64,31 +64,67 @@ def remove_unused_weights(program: Program) -> Program:
     )
 
 
-def _failing(program: Program, graph: CallGraph) -> frozenset[str]:
-    """The functions in which the model may raise an error of its own."""
-    own = {name for name, f in program.functions.items() if any(isinstance(e, Host) and e.op == "fail" for e in walk(f.body))}
-    return frozenset(name for name in program.functions if own and graph.reachable(name) & own)
+class _Effects:
+    """Tells which values do more than give a result: they may wait, raise an error of the model's own, or are a marker."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    @cached_property
+    def _functions(self) -> frozenset[str]:
+        """The functions that may wait or raise an error, themselves or in what they call."""
+        functions = self._program.functions
+        own = {name for name, f in functions.items() if any(map(_has_effect, walk(f.body)))}
+        return frozenset(name for name in functions if own and call_graph(self._program).reachable(name) & own)
+
+    def of(self, value: Expr) -> bool:
+        return is_marker(value) or any(
+            _has_effect(node) or isinstance(node, Call) and node.function in self._functions for node in walk(value)
+        )
 
 
-def _may_fail(expr: Expr, failing: frozenset[str]) -> bool:
-    return any(isinstance(e, Host) and e.op == "fail" or isinstance(e, Call) and e.function in failing for e in walk(expr))
+def _has_effect(node: Expr) -> bool:
+    return isinstance(node, Item) or isinstance(node, Host) and node.op == "fail"
 
 
-def _live(expr: Expr, needed: Mapping[str, frozenset[int]], waits: Waits, failing: frozenset[str]) -> Expr:
-    """`expr` without unused bindings and arguments. `needed`: by function, the positions of the parameters that it needs."""
-    bindings, result = lets(expr)
-    tail = result
-    if isinstance(result, Call) and len(needed[result.function]) < len(result.args):
-        result = replace(result, args=tuple(a for i, a in enumerate(result.args) if i in needed[result.function]))
-    result = map_bodies(result, lambda body: _live(body, needed, waits, failing))
-    used = set(free_vars(result))
-    failing_here = bool(failing)  # nearly no program fails by itself
-    kept = []
-    for var, value in reversed(bindings):
-        if var.name in used or waits.may_wait(value) or is_marker(value) or failing_here and _may_fail(value, failing):
-            value = _live(value, needed, waits, failing)
-            used |= free_vars(value)
-            kept.append((var, value))
-    kept.reverse()
-    same = result is tail and len(kept) == len(bindings) and all(a[1] is b[1] for a, b in zip(kept, bindings, strict=True))
-    return expr if same else from_lets(kept, result)
+class _LiveBody:
+    """The body of a function without unused bindings and arguments, and the names of the variables, weights and functions that
+    it uses. It is found backwards in one walk, since a variable is used only after it is bound.
+
+    `needed`: by function, the positions of the parameters that it needs."""
+
+    def __init__(self, function: Function, needed: Mapping[str, frozenset[int]], effects: _Effects) -> None:
+        self._needed = needed
+        self._effects = effects
+        self.variables: set[str] = set()
+        self.weights: set[str] = set()
+        self.callees: set[str] = set()
+        self.body = self._chain(function.body)
+
+    def _chain(self, expr: Expr) -> Expr:
+        bindings, tail = lets(expr)
+        result = self._node(tail)
+        kept: list[Binding] = []
+        same = result is tail
+        for var, value in reversed(bindings):
+            if var.name in self.variables or self._effects.of(value):
+                live = self._chain(value) if isinstance(value, Let) else self._node(value)
+                kept.append((var, live))
+                same = same and live is value
+        if same and len(kept) == len(bindings):
+            return expr
+        kept.reverse()
+        return from_lets(kept, result)
+
+    def _node(self, node: Expr) -> Expr:
+        """`node`, which is no let, with live bodies and only the arguments that are needed."""
+        if isinstance(node, Call):
+            self.callees.add(node.function)
+            if len(needed := self._needed[node.function]) < len(node.args):
+                node = replace(node, args=tuple(a for i, a in enumerate(node.args) if i in needed))
+        for atom in operands(node):
+            if isinstance(atom, Var):
+                self.variables.add(atom.name)
+            elif isinstance(atom, Weight):
+                self.weights.add(atom.name)
+        return map_bodies(node, self._chain)

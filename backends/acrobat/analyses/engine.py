@@ -272,14 +272,21 @@ class _Fixpoint(Generic[V]):
 
     def join_into(self, state: dict[K, Value[V]], key: K, value: Value[V], t: Type, widen: bool) -> bool:
         """Joins `value` into the state at `key` and returns whether that changed it. `widen`: values may rise here for ever."""
-        old = state.get(key) or (self.lattice.bottom,) * self.layout.size(t)
-        new = list(_join(self.lattice, old, value))
-        for i, (was, now) in enumerate(zip(old, new, strict=True)):
-            if widen and was != now:
-                self.rises[key, i] += 1
-                new[i] = self.lattice.widen(now, self.rises[key, i])
-        state[key] = tuple(new)
-        return state[key] != old
+        old = state.get(key)
+        if old is None:
+            old = state[key] = (self.lattice.bottom,) * self.layout.size(t)
+        new = _join(self.lattice, old, value)
+        if new == old:
+            return False
+        if widen:
+            leaves = list(new)
+            for i, (was, now) in enumerate(zip(old, new, strict=True)):
+                if was != now:
+                    self.rises[key, i] += 1
+                    leaves[i] = self.lattice.widen(now, self.rises[key, i])
+            new = tuple(leaves)
+        state[key] = new
+        return new != old
 
     def bind(self, var: Var, value: Value[V], widen: bool = False) -> bool:
         return self.join_into(self.variables, (*self.task, var.name), value, var.type, widen)

@@ -112,6 +112,8 @@ class Elements:
         return spread
 
     def _moved(self, instr: Instr, index: np.ndarray) -> Tree:
+        if instr.op == "reshape":  # elements keep their flat indices
+            return self.tree(instr.args[0], index)
         shapes = [self.kernel.type_of(str(a)) for a in instr.args]
         sources = [(k << SOURCE_BITS) + np.arange(t.size).reshape(t.shape) for k, t in enumerate(shapes)]
         found = OPS[instr.op].evaluate(sources, dict(instr.attrs)).reshape(-1)[index]

@@ -269,17 +269,22 @@ def split(
     lanes."""
     units = columns // gates
     outputs = []
-    shared: dict[tuple[int, bytes], Lane] = {}
+    first_gate = np.arange(rows)[:, None] * columns + np.arange(units)
+    orders: dict[bytes, np.ndarray] = {}
+    shared: dict[tuple[int, int], Lane] = {}
     for result, (tree, product_reads) in enumerate(zip(trees, reads, strict=True)):
         first = next(iter(product_reads.values())).index
-        lane = first // columns * units + first % units
-        if len(lane) != rows * units or np.any(np.bincount(lane, minlength=rows * units) != 1):
+        if len(first) != rows * units:
             raise NotFused(f"{gates} gates: the result does not cover each lane once")
-        order = np.argsort(lane)
+        order = np.full(rows * units, -1)
+        order[first // columns * units + first % units] = np.arange(len(first))
+        if np.any(order < 0):
+            raise NotFused("the result covers a lane twice")
+        order = orders.setdefault(order.tobytes(), order)  # the results share subtrees if they have one order
         outputs.append(
             Output(
                 result,
-                to_lanes(tree, order, rows, columns, units, lanes, set(product_reads), shared),
+                to_lanes(tree, order, first_gate, lanes, set(product_reads), shared),
                 address(order, rows, lanes),
             )
         )
@@ -291,31 +296,29 @@ def split(
 def to_lanes(
     tree: Tree,
     order: np.ndarray,
-    rows: int,
-    columns: int,
-    units: int,
+    first_gate: np.ndarray,
     lanes: int,
     products: set[int],
-    shared: dict[tuple[int, bytes], Lane],
+    shared: dict[tuple[int, int], Lane],
 ) -> Lane:
-    """The tree with its elements in the order of lanes. Common subtrees stay common (`shared`), also between results."""
+    """The tree with its elements in the order of lanes. `first_gate`: the product elements of gate 0, by row and unit.
+    Common subtrees stay common (`shared`, by tree and order), also between results."""
     if isinstance(tree, Constant):
         return tree
-    key = (id(tree), order.tobytes())
+    key = (id(tree), id(order))
     if key not in shared:
         if isinstance(tree, Read) and id(tree) in products:
-            index = tree.index[order]
-            gate = int(index[0] % columns // units)
-            if np.any(index % columns // units != gate) or np.any(
-                index // columns * units + index % units != np.arange(len(index))
-            ):
+            rows, units = first_gate.shape
+            index = tree.index[order].reshape(rows, units)
+            gate = int(index[0, 0]) // units
+            if np.any(index != first_gate + gate * units):
                 raise NotFused("a result's operands lie in different lanes")
             shared[key] = Gate(gate)
         elif isinstance(tree, Read):
-            shared[key] = Load(tree.name, address(tree.index[order], rows, lanes))
+            shared[key] = Load(tree.name, address(tree.index[order], len(first_gate), lanes))
         else:
             assert isinstance(tree, Apply)
-            args = tuple(to_lanes(a, order, rows, columns, units, lanes, products, shared) for a in tree.args)
+            args = tuple(to_lanes(a, order, first_gate, lanes, products, shared) for a in tree.args)
             shared[key] = Compute(tree.op, args)
     return shared[key]
 

@@ -181,10 +181,7 @@ class _Normaliser:
         return new
 
     def _atom(self, atom: Atom, scope: _FunctionCopy) -> Atom:
-        if not isinstance(atom, Var):
-            return atom
-        new = scope.env[atom.name]
-        return atom if isinstance(new, Var) and new.name == atom.name else replace(new, span=atom.span)
+        return replace(scope.env[atom.name], span=atom.span) if isinstance(atom, Var) else atom
 
     def _arm(self, arm: Arm, scope: _FunctionCopy) -> Arm:
         return Arm(arm.case, tuple(self._renamed(v, scope) for v in arm.vars), self.block(arm.body, scope))

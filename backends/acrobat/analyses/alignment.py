@@ -19,6 +19,8 @@ does between two waits what phases do for the whole program.
 
 A loop that does wait has its rounds one segment after the counted work that stands before it in the same phase. Thus a first
 round, before which that work is still to run, and a later round, which follows a wait, begin at one depth.
+
+Source: ghost operators are the paper's; segments are our own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The call graph of a program: call sites, and the strongly connected components (sets of mutually recursive functions)."""
+"""The call graph of a program: call sites, and the strongly connected components (sets of mutually recursive functions).
+
+Source: Tarjan, Depth-first search and linear graph algorithms, SIAM Journal on Computing, 1972 (the components).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from backends.acrobat.analyses.once import once
+from backends.acrobat.core.reach import reached
 from backends.acrobat.ir.nodes import Call, Program
 from backends.acrobat.ir.visitor import walk
 
@@ -53,12 +57,7 @@ class CallGraph:
 
     def reachable(self, start: str) -> frozenset[str]:
         """`start` and all functions that it calls, directly or through others."""
-        found, pending = {start}, [start]
-        while pending:
-            new = self.callees[pending.pop()] - found
-            found |= new
-            pending += new
-        return frozenset(found)
+        return frozenset(reached([start], self.callees.__getitem__))
 
     def _components(self) -> list[tuple[str, ...]]:
         """Tarjan's algorithm without recursion. `visited` numbers functions in the order of visits; `lowest[f]` is the smallest

@@ -6,6 +6,8 @@ whole batch. The state of an RNN that starts as a weight is gathered, because la
     def scan(w, h, xs): ... scan(w, linear(x, w) + h, rest)       call scan(@W, @start, words)
         w    Origin({W}, constant=True)          shared
         h    Origin({start}, constant=False)     the weight at first, then computed tensors: gathered
+
+Source: the paper's taint analysis for parameter reuse.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Binding b depends on binding a if a's variable occurs free anywhere in b's value, also inside an arm or a loop body. The
 language is pure, so nothing else orders two bindings. A branch or loop counts as one binding, whatever is inside it.
+
+Source: our own.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ after a wait or in a new phase, it begins at that base too and not at 0.
 
 Each piece of work has one depth, whichever calls lead to it: call sites are joined before depths are added up. All elements of
 a `Map` have one depth, so depth does not grow along its list. The conditions of branches and loops have no part in depth.
+
+Source: the paper's operator hoisting.
 """
 
 from __future__ import annotations

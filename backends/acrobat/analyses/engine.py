@@ -10,6 +10,8 @@
   of a `Map` is run once on the one value of the elements.
 - A work list of (context, function) pairs is run until it is empty, so the result is a fixpoint. A lattice of unbounded height
   must widen values that keep rising in a recursion or a loop.
+
+Source: abstract interpretation (Cousot and Cousot, POPL 1977). The paper's taint analysis distinguishes contexts, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What the analyses of a finished program hand to its schedule."""
+"""What the analyses of a finished program hand to its schedule.
+
+Source: our own.
+"""
 
 from __future__ import annotations
 

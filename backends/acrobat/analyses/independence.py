@@ -11,6 +11,8 @@ Two values are independent if neither is reached from the other by following dep
 function, into the branches and around the loops that they come from, and from a component of a call's result into the called
 function. Parameters and their fields were computed before, so they depend on nothing here. A list is resolved into the elements
 and lists that it is made of. Elements that a loop or a recursion appends are independent if it carries no work between them.
+
+Source: the annotation is the paper's; the check is our own.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from typing import TypeAlias
 
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.phases import kinds_of
+from backends.acrobat.core.reach import reached
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import ListT, TupleT
 from backends.acrobat.errors import Problem
@@ -454,13 +457,9 @@ class _Dependences:
     def _carries(self, element: _Name, loop: Fold | Loop) -> tuple[str, list[str]] | None:
         """(name, steps) of a variable of the loop by which tensor work of one round enters the element of a later one, if
         any."""
-        reached, pending = {element}, [element]
-        while pending:
-            new = {n for n, _ in self.uses(pending.pop())} - reached
-            reached |= new
-            pending += new
+        entering = set(reached([element], lambda name: (n for n, _ in self.uses(name))))
         for var in loop.vars:
-            if var.name not in reached:
+            if var.name not in entering:
                 continue
             came: dict[tuple[_Name, int], tuple[_Name, int] | None] = {(var.name, 0): None}
             steps: list[tuple[_Name, int]] = [(var.name, 0)]

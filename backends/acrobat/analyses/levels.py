@@ -2,6 +2,8 @@
 come.
 
 It follows from the static depths of all work, however these were found; `schedule.verifier` demands that no work is earlier.
+
+Source: our own.
 """
 
 from __future__ import annotations

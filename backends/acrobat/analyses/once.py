@@ -1,4 +1,7 @@
-"""Each analysis of a program runs once: what it finds is kept with the program, which never changes."""
+"""Each analysis of a program runs once: what it finds is kept with the program, which never changes.
+
+Source: our own.
+"""
 
 from __future__ import annotations
 

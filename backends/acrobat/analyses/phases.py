@@ -14,6 +14,8 @@ In a model with `phase` markers a phase begins at these and nowhere else.
 
 Condition: the entry is run once by each instance. An entry that some function calls has a single phase; `passes.entry` gives
 such a model another entry. `schedule.verifier` checks the schedule that phases lead to.
+
+Source: the paper's program phases; the rule that finds them without markers is our own.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """Checks that `phase` markers stand only where an instance comes once, or never because it has ended in another branch: at the
 top level of the entry function and of the functions called there, and in branches in which the entry ends.
+
+Source: our own check of markers of the paper's program phases.
 """
 
 from __future__ import annotations

@@ -16,6 +16,8 @@ The analysis looks for a cycle in the flow of values within one function that co
 (by position or in turn) and an append. Reading `[-1]` does not count, because the last element is as deep as its list, nor do
 lists that a `Map` makes, whose elements are usually all of one depth. Calls are not followed: a recursion over a tree makes a
 new list of its children's results in each call, and its nodes belong together by the depth of the deepest child.
+
+Source: our own.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from enum import Enum, auto
 from typing import TypeAlias
 
 from backends.acrobat.analyses.once import once
+from backends.acrobat.core.reach import reached
 from backends.acrobat.core.types import ListT, TupleT, Type
 from backends.acrobat.ir.nodes import (
     Atom,
@@ -205,9 +208,4 @@ class _Flow:
 
 
 def _reachable(start: Leaf, edges: Mapping[Leaf, set[Leaf]]) -> set[Leaf]:
-    found, pending = {start}, [start]
-    while pending:
-        new = edges.get(pending.pop(), set()) - found
-        found |= new
-        pending += new
-    return found
+    return set(reached([start], lambda leaf: edges.get(leaf, ())))

@@ -1,5 +1,8 @@
 """Rows of tables: which tensors are always a row of one and the same weight (an embedding), whichever row it is. The pass
-`tables` replaces products of such tensors by lookups."""
+`tables` replaces products of such tensors by lookups.
+
+Source: our own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Tensor-dependent control flow: what may wait for the value of a tensor."""
+"""Tensor-dependent control flow: what may wait for the value of a tensor.
+
+Source: the paper's tensor-dependent control flow.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """The common part of the passes that make units: `vertical` makes kernels of operations, `coarsen` makes blocks of kernels.
 
 Both walk over the let chains of each function, merge bindings of a chain into groups, and put a Launch in the place of a group.
+
+Source: our own.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ Kernels are put into one block, as many as possible, under these conditions:
   kernel must not come to wait for the operands of a late one (`grouping.Groups.delays`).
 - All have a static depth, or none has; all are of one phase, if the model has `phase` markers.
 A `Map` of kernels joins a block if kernels of the block read its list, as one that sums it up, and nothing else uses the list.
+
+Source: the paper's grain-size coarsening; the conditions are our own.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""Removal of bindings, parameters, functions and weights that the program's result does not depend on. A standard pass, which
-others end with.
+"""Removal of bindings, parameters, functions and weights that the program's result does not depend on. Other passes
+end with it.
 
 The language is pure, so a value that is not used need not be computed. Three kinds of bindings are kept although nothing uses
 them: waits, because it is part of a model's meaning that an instance waits (simulated decisions do not read the number);
 `phase` markers, because any marker decides where all phases of the model begin; and what may raise an error of the model's own,
 because an assertion has no result.
+
+Source: dead-code elimination, a standard pass.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from functools import cached_property
 
 from backends.acrobat.analyses.callgraph import call_graph
 from backends.acrobat.analyses.phases import is_marker
+from backends.acrobat.core.reach import reached
 from backends.acrobat.ir.nodes import Call, Expr, Function, Host, Item, Let, Program, Var, Weight
 from backends.acrobat.ir.visitor import Binding, from_lets, lets, map_bodies, operands, walk
 
@@ -34,12 +37,8 @@ def remove_dead(program: Program) -> Program:
         if used == needed:
             break
         needed = used
-    reached, pending = {program.entry}, [program.entry]
-    while pending:
-        new = live[pending.pop()].callees - reached
-        reached |= new
-        pending += new
-    functions = {name: f for name, f in program.functions.items() if name in reached}
+    called = set(reached([program.entry], lambda name: live[name].callees))
+    functions = {name: f for name, f in program.functions.items() if name in called}
     for name, f in functions.items():
         if live[name].body is not f.body or len(needed[name]) < len(f.params):
             params = tuple(p for i, p in enumerate(f.params) if i in needed[name])

@@ -1,4 +1,7 @@
-"""Derived weights: weights that passes make of others, computed once at load. Equal ones are made once."""
+"""Derived weights: weights that passes make of others, computed once at load. Equal ones are made once.
+
+Source: our own.
+"""
 
 from __future__ import annotations
 

@@ -5,6 +5,8 @@ next program phase (`analyses.phases`), and nothing follows the branches in whic
 A recursive `forward` runs once for each node of a tree. So the program gets a new entry that does nothing but call it, and
 the recursion is an ordinary function, which can also be specialised to its weights. The meaning stays, and so does each
 name in the model's source.
+
+Source: our own.
 """
 
 from __future__ import annotations

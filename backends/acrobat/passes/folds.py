@@ -13,6 +13,8 @@
 A variable is reduced if its next value is a chain of one of these operations on it, if nothing else in the loop uses it, if the
 terms use no carried variable, and if nothing else needs the work for the terms. A start other than the operation's neutral
 value is added (or compared) afterwards.
+
+Source: our own.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from backends.acrobat.core.reach import reached
 from backends.acrobat.core.types import ListT, TensorT, TupleT
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import (
@@ -219,11 +222,5 @@ def _names(atoms: list[Atom]) -> set[str]:
 
 def _needed(atoms: list[Atom], body: Mapping[str, Expr]) -> set[str]:
     """The names in `body` on which these atoms depend, directly or through others."""
-    found: set[str] = set()
-    pending = [*_names(atoms)]
-    while pending:
-        name = pending.pop()
-        if name in body and name not in found:
-            found.add(name)
-            pending += free_vars(body[name])
-    return found
+    names = reached(_names(atoms), lambda name: free_vars(body[name]) if name in body else ())
+    return {name for name in names if name in body}

@@ -7,6 +7,8 @@ unit: of two groups, each may need a result of the other.
     a   b        {a, d} can be one unit, and so can {b, c}. Both cannot: then c needs a, which is in
     |   |        the first group, and d needs b, which is in the second.
     c   d
+
+Source: our own.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from functools import reduce
 from operator import or_
 
 from backends.acrobat.analyses.dependence import Dependence
+from backends.acrobat.core.reach import reached
 from backends.acrobat.core.types import ScalarT, Type
 from backends.acrobat.ir.visitor import Binding, free_vars, works
 
@@ -67,15 +70,8 @@ class Groups:
         between = self._all(self._needed, merged) & self._all(self._needing, merged) & ~self._all(self._own, merged)
         if between:  # a path through single bindings; merged bindings can only add paths, which are searched below
             return False
-        seen = set().union(*(self._after[g] for g in merged)) - merged
-        pending = list(seen)
-        while pending:
-            new = self._after[pending.pop()] - seen
-            if new & merged:
-                return False
-            seen |= new
-            pending += new
-        return True
+        outside = set[int]().union(*(self._after[g] for g in merged)) - merged
+        return merged.isdisjoint(reached(outside, self._after.__getitem__))
 
     def delays(self, groups: Collection[int]) -> bool:
         """Whether merging the groups would delay work. A merged group starts when all groups in it could start, so work outside
@@ -149,14 +145,7 @@ class Groups:
         return out
 
     def _reaches(self, start: int, end: int) -> bool:
-        seen, pending = {start}, [start]
-        while pending:
-            new = self._after[pending.pop()] - seen
-            if end in new:
-                return True
-            seen |= new
-            pending += new
-        return False
+        return end in reached(self._after[start], self._after.__getitem__)
 
 
 def _timing(

@@ -15,6 +15,8 @@ Before that, `run` makes a sum of two products one product of both inputs:
 The condition is that the products have no other use, that both or neither have a static depth, and that both are of one phase,
 if the model has `phase` markers. `pack` only packs: it is for gates as a model writes them, before other passes take their
 products apart.
+
+Source: the paper's horizontal fusion; the sums of products are our own.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Recursive functions stay. So do large functions with several call sites, because copies of them could make the program grow
 without bound; but a function with a `phase` marker is always inlined, because markers have to stand in the entry.
+
+Source: a standard pass.
 """
 
 from __future__ import annotations

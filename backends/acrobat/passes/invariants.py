@@ -10,6 +10,8 @@ As in the example, where only a part of a product's input is the same in every r
 added to that of the rest: half of the work of an RNN whose input does not change. Reductions move as products do. Element-wise
 work moves together with a product or reduction that it feeds or uses; otherwise it stays and joins a kernel of the loop. Work
 in a branch moves if it is known that the first round takes the branch. If a loop has no round, the work before it is wasted.
+
+Source: loop-invariant code motion, a standard pass; taking products apart for it is our own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Which operations may share a kernel. Passes ask here and know nothing else of what the emitters of kernels do well."""
+"""Which operations may share a kernel. Passes ask here and know nothing else of what the emitters of kernels do well.
+
+Source: our own.
+"""
 
 from __future__ import annotations
 

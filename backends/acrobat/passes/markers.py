@@ -1,5 +1,8 @@
 """The annotations `phase` and `parallel` in a program, after they have been checked (`analyses.placement`,
-`analyses.independence`): which of them are erased, and the form of the entry in which phases can be found."""
+`analyses.independence`): which of them are erased, and the form of the entry in which phases can be found.
+
+Source: the annotations are the paper's.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,8 @@ In normal form
 - no `If` has a literal condition, and no `Match` a case that is known;
 - a chain ends in an atom, a tuple, or an `If` or `Match` whose bodies are such chains. So all work is bound to a variable, by
   which analyses name it.
+
+Source: administrative normal form (Flanagan et al., The essence of compiling with continuations, PLDI 1993).
 """
 
 from __future__ import annotations

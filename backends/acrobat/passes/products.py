@@ -1,4 +1,7 @@
-"""A product with a weight, taken apart along its input: `linear(cat(x, h), W, b)` is `linear(x, W1) + linear(h, W2) + b`."""
+"""A product with a weight, taken apart along its input: `linear(cat(x, h), W, b)` is `linear(x, W1) + linear(h, W2) + b`.
+
+Source: our own.
+"""
 
 from __future__ import annotations
 

@@ -12,6 +12,8 @@ The pass looks for the form that `torch.softmax(x, 0)` and a product with it, or
 
 and, for attention, scores `[scale * (query . key) for key in keys]`. The lists between must have no other uses, and all lists
 must be known to have one length.
+
+Source: the operations are CoRa's (Fegade et al., MLSys 2022); finding them is our own.
 """
 
 from __future__ import annotations

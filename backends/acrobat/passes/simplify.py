@@ -9,6 +9,8 @@
 - the comparison of a list's length with itself is a literal.
 
 What is then unused is removed.
+
+Source: standard rewrites: common subexpressions, map fusion, algebraic identities.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@ component of the call graph that is entered with different weights is cloned. Th
 becomes that weight and is neither passed nor carried any more. Without cloning this holds only for weights that are the same at
 all call sites; others are gathered like any tensor. A variable that holds a weight first and a result later (an initial state)
 is gathered in either case.
+
+Source: the paper's code duplication for parameter reuse.
 """
 
 from __future__ import annotations

@@ -9,6 +9,8 @@
 If the row is the product's whole input, the lookup takes the place of the product. If a weight (an initial state) is a part of
 the input, its share joins the bias. A row whose number is known when compiling is read as a row of the table by that number, so
 that products which differ only in the number share a kernel. Tables of more than `MAX_ELEMENTS` elements are not made.
+
+Source: our own.
 """
 
 from __future__ import annotations

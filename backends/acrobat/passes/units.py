@@ -1,4 +1,7 @@
-"""Units made once: kernels or blocks that differ in names only become one object, which shares code and batches together."""
+"""Units made once: kernels or blocks that differ in names only become one object, which shares code and batches together.
+
+Source: our own.
+"""
 
 from __future__ import annotations
 

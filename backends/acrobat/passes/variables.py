@@ -1,4 +1,7 @@
-"""What passes ask about the variables of a function: what each is bound to, how often it is used, in which loop it is bound."""
+"""What passes ask about the variables of a function: what each is bound to, how often it is used, in which loop it is bound.
+
+Source: our own.
+"""
 
 from __future__ import annotations
 

@@ -16,6 +16,8 @@ Operations are put into one kernel under these conditions:
 - The kernel is one product with all else as its operands and epilogue, or works by rows or by elements (`legal.fits`).
 - No path of dependences leaves the kernel and comes back, and no work is delayed (`grouping.Groups`).
 - All have a static depth, or none has; all are of one phase, if the model has `phase` markers.
+
+Source: the paper's standard kernel fusion; the conditions are our own.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from backends.acrobat.core.reach import reached
 from backends.acrobat.ir.visitor import Binding, free_vars
 
 
@@ -29,13 +30,9 @@ def ordered(bindings: Sequence[Binding], waits: Collection[int], phase: Mapping[
         if done[i]:
             continue
         group = groups[phase.get(var.name, 0), before[i]] if waiting[i] else [i]
-        found, pending = set(group), list(group)
-        while pending:
-            new = {j for j in needs[pending.pop()] if not done[j]} - found
-            found |= new
-            pending += new
-        for j in sorted(found - set(group)):
+        run = set(reached(group, lambda j: (k for k in needs[j] if not done[k])))
+        for j in sorted(run - set(group)):
             yield [bindings[j]]
-        for j in found:
+        for j in run:
             done[j] = True
         yield [bindings[j] for j in group]

@@ -18,3 +18,11 @@ def test_class_names_are_unique() -> None:
                 places[node.name.lstrip("_")].append(f"{path.relative_to(ACROBAT)}:{node.lineno}")
     assert len(places) > 200
     assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+def test_passes_and_analyses_name_their_source() -> None:
+    """Each says in its docstring whether it is the paper's, another's, or our own."""
+    files = [p for folder in ("analyses", "passes") for p in (ACROBAT / folder).glob("*.py") if p.name != "__init__.py"]
+    assert len(files) > 30
+    missing = [p.name for p in files if "\nSource: " not in (ast.get_docstring(ast.parse(p.read_text())) or "")]
+    assert missing == []

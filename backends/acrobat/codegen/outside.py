@@ -134,7 +134,8 @@ class Leaving:
         v = Varying.of(type)
         if isinstance(v.part, TensorT):
             return Leaving(v.part.dtype, v.part.shape, "", v.lists, v.order)
-        return Leaving({"int": "int64", "bool": "bool", "float": "float32"}[v.part.kind], (), v.number, v.lists, v.order)
+        units = (1,) * (len(v.order) - v.lists)
+        return Leaving({"int": "int64", "bool": "bool", "float": "float32"}[v.part.kind], units, v.number, v.lists, v.order)
 
     @property
     def arranged(self) -> bool:

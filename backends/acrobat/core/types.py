@@ -43,6 +43,8 @@ class ListT:
     kind: str = "list"
     """In the front end what the list represents: a "list", a "set", or a "dict", whose items are pairs; "dict:" is followed by
     the kind of value for missing keys ("int", "float", "list", "set", "dict", or "count" for a Counter)."""
+    units: int = 0
+    """Of a ragged tensor of numbers: how many dimensions of extent 1 follow the varying one; `rows` such ones precede it."""
 
 
 @dataclass(frozen=True, slots=True)

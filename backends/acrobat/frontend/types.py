@@ -78,7 +78,7 @@ def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
             return a if isinstance(a, ListT) else b
         case (TupleT(x), TupleT(y)) if len(x) == len(y):
             return TupleT(tuple(join_types(s, t, numbers) for s, t in zip(x, y, strict=True)))
-        case ListT(x), ListT(y) if a.rows == b.rows and a.kind == b.kind:
+        case ListT(x), ListT(y) if (a.rows, a.kind, a.units) == (b.rows, b.kind, b.units):
             return replace(a, item=join_types(x, y))
         case (ScalarT("int" | "float"), TensorT(dtype="float32")) | (TensorT(dtype="float32"), ScalarT("int" | "float")) if (
             numbers
@@ -99,7 +99,7 @@ def extents(type: Any) -> tuple[int | None, ...] | None:
         case TensorT(shape):
             return shape
         case ListT(item, int() as k):
-            inner = () if isinstance(item, ScalarT) else extents(item)
+            inner = (1,) * (k + type.units) if isinstance(item, ScalarT) else extents(item)
             return None if inner is None else (*inner[:k], None, *inner[k:])
     return None
 

@@ -200,8 +200,10 @@ class Datatypes:
             raise AnnotationError(f"{what} is a tensor of several dtypes in the sample")
         (dtype,) = place.dtypes
         shape = list(place.shape)
-        if dtype in (torch.int64, torch.int32, torch.bool) and len(shape) == 1:
-            return ListT(BOOL if dtype == torch.bool else INT, rows=0)
+        if dtype in (torch.int64, torch.int32, torch.bool) and shape:
+            wider = [d for d, e in enumerate(shape) if e != 1] or [len(shape) - 1]
+            if len(wider) == 1:  # one sentence of ints, which may have dimensions of extent 1 around it
+                return ListT(BOOL if dtype == torch.bool else INT, rows=wider[0], units=len(shape) - 1 - wider[0])
         if dtype != torch.float32:
             raise AnnotationError(f"{what} is a tensor of {dtype} and shape {tuple(shape)}: give float32, or a list of ints")
         return ragged_type(shape)

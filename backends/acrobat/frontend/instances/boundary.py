@@ -128,7 +128,7 @@ class Boundary:
             shape = ", ".join("n" if e is None else str(e) for e in wanted)
             raise InstanceError(f"{path}: expected a tensor of shape ({shape}), got one of shape {tuple(value.shape)}")
         if isinstance(item, ScalarT):
-            return value.tolist()
+            return value.reshape(-1).tolist()
         parts = value.unbind(k) if isinstance(value, Tensor) else [np.take(value, i, k) for i in range(value.shape[k])]
         return [self._in(item, part, path) for part in parts]
 
@@ -174,9 +174,8 @@ class Boundary:
                 return self.symbols.values[value]
             case ListT(item, int() as k):
                 if isinstance(item, ScalarT):
-                    return torch.tensor(
-                        value, dtype={"int": torch.int64, "bool": torch.bool, "float": torch.float32}[item.kind]
-                    )
+                    dtype = {"int": torch.int64, "bool": torch.bool, "float": torch.float32}[item.kind]
+                    return torch.tensor(value, dtype=dtype).reshape([-1 if e is None else e for e in extents(t) or ()])
                 rows = [self._out(item, v) for v in value]
                 if not rows:
                     return torch.zeros([e or 0 for e in extents(t) or ()])

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
+
+import torch
 
 from backends.acrobat.core.types import INT, TensorT
 from backends.acrobat.frontend.evaluator import mutation
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import as_index, subscript
-from backends.acrobat.frontend.evaluator.lists import Array, mapped
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, INDICES, ITEMS_PUT, SUBSCRIPTS, handles
 from backends.acrobat.frontend.tensors.host_tensors import element
-from backends.acrobat.frontend.tensors.lifting import as_rows, in_place, item, of_rows, op, select, shape
+from backends.acrobat.frontend.tensors.lifting import as_rows, dtype_of, in_place, item, of_rows, op, select, shape
 from backends.acrobat.frontend.tensors.masks import is_mask, mask
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parts import sliced
-from backends.acrobat.frontend.tensors.shapes import move
+from backends.acrobat.frontend.tensors.shapes import looked_up, move
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -91,7 +92,7 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
             dim += 1
             continue
         if is_list(i) or is_ragged(i):
-            if dim or i.type.item != INT:  # type: ignore[union-attr]
+            if dim or dtype_of(i) not in (None, torch.int64) or is_list(i) and i.type.item != INT:  # type: ignore[union-attr]
                 return f.problem(e, "a list of ints chooses parts along the first dimension here")
             value = _chosen_parts(f, value, i)  # type: ignore[assignment,arg-type]
             dim += 1
@@ -127,7 +128,7 @@ def _chosen_by(f: Frame, node: ast.AST, x: Any, dim: int, chosen: Any) -> Any:
 
 def _chosen_parts(f: Frame, table: Dyn, places: Any) -> Any:
     """`table[places]` for a list of ints."""
-    return embedding(f, places, lambda at: _part(f, table, at))
+    return looked_up(f, places, lambda at: _part(f, table, at))
 
 
 def _part(f: Frame, table: Dyn, i: Value) -> Value:
@@ -147,11 +148,6 @@ def _computed_ids(f: Frame, ids: Dyn) -> Value:
 def _constant_bounds(f: Frame, e: ast.Slice) -> bool:
     with f.trial():
         return all(b is None or is_constant(f.expression(b)) for b in (e.lower, e.upper, e.step))
-
-
-def embedding(f: Frame, ids: Array, row: Callable[[Value], Value]) -> Value:
-    """The tensor with the part `row(id)` for each id of a one-dimensional tensor of ints, as an embedding gives it."""
-    return of_rows(mapped(f, [ids], row, "id"), 0)
 
 
 @handles(INDICES, "tensor")

@@ -42,8 +42,7 @@ from backends.acrobat.frontend.evaluator.tables import (
     lookup,
 )
 from backends.acrobat.frontend.tensors import host_tensors
-from backends.acrobat.frontend.tensors.lifting import as_rows, extent_of, in_place, item, op, shape, shape_of
-from backends.acrobat.frontend.tensors.making import dtype_of
+from backends.acrobat.frontend.tensors.lifting import as_rows, dtype_of, extent_of, in_place, item, op, shape, shape_of
 from backends.acrobat.frontend.tensors.masks import is_mask, of_masks, with_masks
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.products import matmul

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
+
 from backends.acrobat.core.ops import OPS, Fusion, ShapeError
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.arguments import Refused, constant
@@ -21,7 +23,9 @@ from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import extents
 from backends.acrobat.frontend.values import (
     Dyn,
+    Held,
     Static,
+    TupleV,
     Value,
     is_ragged,
     is_tensor,
@@ -124,8 +128,28 @@ def dim_of(value: Any, rank: int, name: str, extra: int = 0) -> int:
     return d + rank + extra if d < 0 else d
 
 
+def is_numbers(x: Any) -> bool:
+    """Whether a tensor is one of numbers that the host has: a list of ints, maybe with dimensions of extent 1 around it."""
+    return is_ragged(x) and isinstance(item_type(x), ScalarT)
+
+
+def numbers(x: Dyn, rows: int, units: int) -> Dyn:
+    """The same numbers as a tensor with `rows` dimensions of extent 1 before the varying one, and `units` behind it."""
+    return retyped(x, ListT(item_type(x), rows, units=units))
+
+
+def without_unit(x: Dyn, dim: int) -> Dyn:
+    """A tensor of numbers without its dimension `dim` of extent 1."""
+    assert isinstance(x.type, ListT)
+    k = axis(x)
+    return numbers(x, k - (dim < k), x.type.units - (dim > k))
+
+
 def as_rows(f: Frame, value: Array, k: int) -> Dyn:
     """A tensor as the list of its parts along dimension `k`, whose extent is fixed or varies."""
+    if is_numbers(value) and k != axis(value):
+        part = without_unit(value, k)  # type: ignore[arg-type]
+        return f.bind(n.ListOf((f.atom(part),), ListT(part.type), span=f.span), "rows")
     if is_ragged(value):
         if axis(value) == k:
             return retyped(value, ListT(item_type(value)))
@@ -181,9 +205,14 @@ def elementwise(f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Va
             lists.append(as_rows(f, v, own))
 
     def round(*items: Value) -> Value:
-        return elementwise(f, [v if at is None else items[at] for v, at in parts], work)
+        made = elementwise(f, [v if at is None else items[at] for v, at in parts], work)
+        missing = rank - 1 - len(shape(made))  # where all operands were numbers, of tensors with dimensions of extent 1
+        if missing and is_tensor(made):
+            return op(f, "reshape", [made], {"shape": (1,) * missing + shape_of(made)})  # type: ignore[arg-type]
+        return made
 
-    return of_rows(mapped(f, lists, round), k)
+    made = of_rows(mapped(f, lists, round), k)
+    return numbers(made, k, rank - 1 - k) if is_numbers(made) else made  # type: ignore[arg-type]
 
 
 def over_rows(f: Frame, x: Array, k: int, work: Rows) -> Value:
@@ -205,6 +234,12 @@ def select(f: Frame, x: Array, dim: int, i: Value) -> Value:
             raise Refused(f"index {index} is out of range for an extent of {extent}")
         return op(f, "index", [x], {"dim": dim, "i": index % extent})
     k = axis(x)
+    if is_numbers(x) and len(shape(x)) > 1:
+        if dim != k:
+            return without_unit(x, dim)  # type: ignore[arg-type]
+        if len(shape(x)) > 2:
+            raise Refused("this part of a tensor of ints has several dimensions of extent 1", "index these first")
+        return Held("ids", TupleV((at(f, x, i),)))
     if dim == k:
         return at(f, x, i)
     return over_rows(f, x, k - (dim < k), lambda row: select(f, row, dim - (dim > k), i))
@@ -221,8 +256,32 @@ def as_floats(f: Frame, x: Array) -> Value:
             return number(item(f, x))
         parts = [as_floats(f, op(f, "index", [x], {"dim": 0, "i": i})) for i in range(shape_of(x)[0])]
         return op(f, "stack", parts, {"dim": 0})
-    of_bools = item_type(x) == BOOL
-    return of_rows(mapped(f, [x], lambda i: number(f.host("int", [i], INT) if of_bools else i)), axis(x))
+    if not is_numbers(x):
+        return over_rows(f, x, axis(x), lambda part: as_floats(f, part))  # type: ignore[arg-type]
+    of_bools, around = item_type(x) == BOOL, (1,) * (len(shape(x)) - 1)
+
+    def part(i: Value) -> Value:
+        found = number(f.host("int", [i], INT) if of_bools else i)
+        return op(f, "reshape", [found], {"shape": around}) if around else found
+
+    return of_rows(mapped(f, [x], part), axis(x))
+
+
+def dtype_of(value: Value) -> torch.dtype | None:
+    """The dtype of a tensor, a mask or a tensor that serves as an index; None for other values."""
+    match value:
+        case Held("mask"):
+            return torch.bool
+        case Held("index" | "ids" | "batch"):
+            return torch.int64
+        case HostTensor():
+            return value.tensor.dtype
+        case Dyn() if is_tensor(value) or is_ragged(value):
+            t: Any = value.type
+            while isinstance(t, ListT):
+                t = t.item
+            return torch.bool if t == BOOL else torch.int64 if t == INT or getattr(t, "dtype", "") == "int64" else torch.float32
+    return None
 
 
 # ---- for the evaluator

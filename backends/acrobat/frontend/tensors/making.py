@@ -16,6 +16,7 @@ from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
+    dtype_of,
     elementwise,
     item,
     of_rows,
@@ -26,7 +27,6 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape_of,
 )
 from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
-from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
@@ -218,21 +218,6 @@ def _to(f: Frame, call: CallArguments) -> Value:
             raise Refused(f"tensors are float32 here, not {str(wanted).removeprefix('torch.')}", "leave the conversion out")
         x = call_operation(f, "float", CallArguments("float", [x], {}))
     return x  # type: ignore[no-any-return]
-
-
-def dtype_of(value: Value) -> torch.dtype | None:
-    """The dtype of a tensor, a mask or a tensor that serves as an index; None for other values."""
-    match value:
-        case Held("mask"):
-            return torch.bool
-        case Held("index" | "ids" | "batch"):
-            return torch.int64
-        case HostTensor():
-            return value.tensor.dtype
-        case Dyn() if is_tensor(value) or is_ragged(value):
-            t: Any = item_type(value) if is_ragged(value) else value.type
-            return torch.bool if t == BOOL else torch.int64 if t == INT or getattr(t, "dtype", "") == "int64" else torch.float32
-    return None
 
 
 OTHER_FLOATS = {"half": "float16", "bfloat16": "bfloat16", "double": "float64"}

@@ -17,10 +17,11 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.conditions import COMPARISONS
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import item_type, mapped
+from backends.acrobat.frontend.evaluator.lists import item_type
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_AS_WHOLES, FUNCTIONS, TRUTHS, UNARY, handles
-from backends.acrobat.frontend.tensors.lifting import as_floats, elementwise, item, of_rows, op, operand, select
+from backends.acrobat.frontend.tensors.lifting import as_floats, dtype_of, elementwise, item, op, operand, select
 from backends.acrobat.frontend.tensors.operations import OPERATIONS, call_operation, either, operation, ragged
+from backends.acrobat.frontend.tensors.shapes import looked_up
 from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import (
     HELD,
@@ -76,7 +77,7 @@ def _whole(value: Value) -> bool:
     """Whether a value is a tensor of more than one element, which is compared element by element."""
     if is_tensor(value):
         return value.type.size != 1  # type: ignore[union-attr]
-    return is_ragged(value)
+    return is_ragged(value) or is_mask(value)
 
 
 def compared(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
@@ -115,6 +116,8 @@ COMPARED_AS_WHOLES.append(compared)
 def _number(f: Frame, value: Value) -> Value:
     """An operand; infinities and NaN become tensors, since the program's text has no literals for them."""
     is_known, number = known(value)
+    if is_known and isinstance(number, bool):
+        return Static(float(number))
     if is_known and isinstance(number, float) and not math.isfinite(number):
         return op(f, "full", [], {"shape": (), "value": number}, "number")
     return value
@@ -296,6 +299,6 @@ def _one_hot(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value
             return mask(select(f, table, 0, inner))
         case Held("ids", inner):
             return mask(op(f, "stack", [select(f, table, 0, v) for v in f.components(inner) or ()], {"dim": 0}))
-    if is_ragged(i) and item_type(i) == INT:
-        return mask(of_rows(mapped(f, [i], lambda v: select(f, table, 0, v), "id"), 0))  # type: ignore[list-item]
+    if is_ragged(i) and dtype_of(i) == torch.int64:
+        return mask(looked_up(f, i, lambda v: select(f, table, 0, v)))  # type: ignore[arg-type]
     raise Refused("`one_hot` takes a tensor of an int, or of a list of ints")

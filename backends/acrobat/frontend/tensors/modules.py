@@ -29,11 +29,10 @@ from backends.acrobat.frontend.evaluator.tables import (
 )
 from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.tensors.host_tensors import host_tensor
-from backends.acrobat.frontend.tensors.indexing import embedding
-from backends.acrobat.frontend.tensors.lifting import in_place, op, over_rows, shape
+from backends.acrobat.frontend.tensors.lifting import dtype_of, in_place, op, over_rows, shape
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parameters import plain_tensors
-from backends.acrobat.frontend.tensors.shapes import move
+from backends.acrobat.frontend.tensors.shapes import looked_up, move
 from backends.acrobat.frontend.tensors.values import HostTensor, Module, of_torch
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -205,8 +204,8 @@ def _embedding(f: Frame, node: ast.AST, module: nn.Embedding | None, table: Valu
     if isinstance(i, Held) and i.kind == "ids":
         rows = [_embedding(f, node, module, table, Held("index", v)) for v in f.components(i.value) or ()]
         return op(f, "stack", rows, {"dim": 0})
-    if is_ragged(i) and i.type.item == INT:  # type: ignore[union-attr]
-        return embedding(f, i, lambda id: _embedding(f, node, module, table, Held("index", id)))  # type: ignore[arg-type]
+    if is_ragged(i) and dtype_of(i) == torch.int64:
+        return looked_up(f, i, lambda id: _embedding(f, node, module, table, Held("index", id)))  # type: ignore[arg-type]
     if isinstance(i, Held) and i.kind == "index":
         i = i.value
     elif isinstance(i, HostTensor):

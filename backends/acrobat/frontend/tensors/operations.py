@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.choice import fail, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
-from backends.acrobat.frontend.tensors.lifting import elementwise, in_place, op
+from backends.acrobat.frontend.tensors.lifting import elementwise, in_place, is_numbers, op, shape
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import describe
 from backends.acrobat.frontend.values import (
@@ -65,6 +65,24 @@ def either(*names: str, of_tensor: bool = True) -> Callable[[Operation], Operati
     return register
 
 
+OF_NUMBERS = {
+    "view",
+    "reshape",
+    "flatten",
+    "unsqueeze",
+    "squeeze",
+    "transpose",
+    "t",
+    "permute",
+    "contiguous",
+    "detach",
+    "clone",
+}
+OF_NUMBERS |= {"float", "bool", "to", "size", "dim", "numel", "cat", "concat", "concatenate", "expand", "expand_as"}
+OF_NUMBERS |= {"where", "masked_fill", "maximum", "minimum", "add", "sub", "mul", "div", "zeros_like", "ones_like", "full_like"}
+"""The operations that take tensors of numbers which the host has, with dimensions of extent 1 around the varying one."""
+
+
 def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
     """`torch.<name>(...)` or `<tensor>.<name>(...)` with the tensor as first argument. Raises Refused."""
     if name.endswith("_") and name[:-1] in IN_PLACE and call.args:
@@ -81,6 +99,10 @@ def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
     if any(is_ragged(v) for v in (*call.args, *call.kwargs.values())):
         if "input" in call.kwargs and not call.args:
             call.args = [call.kwargs.pop("input")]
+        around = any(is_numbers(v) and len(shape(v)) > 1 for v in (*call.args, *call.kwargs.values()))
+        if around and name not in OF_NUMBERS:
+            what = f"`{name}` of a tensor of ints with dimensions of extent 1 is not in the language"
+            raise Refused(what, "index it first, as in `x[0]`")
         found = RAGGED[name](f, call) if name in RAGGED else None
         if found is not None:
             return found

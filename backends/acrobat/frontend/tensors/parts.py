@@ -14,6 +14,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     axis,
     dim_of,
     elementwise,
+    is_numbers,
     of_rows,
     op,
     over_rows,
@@ -56,6 +57,12 @@ def sliced(f: Frame, x: Array, dim: int, start: Value | None, stop: Value | None
         rows = as_rows(f, x, dim)
         return of_rows(f.host("list.slice", [rows, start or Static(0), stop or Static(END)], rows.type), dim)
     k = axis(x)
+    if is_numbers(x):
+        if dim != k:
+            raise Refused("a slice of a dimension of extent 1 is not in the language", "index it")
+        assert isinstance(x, Dyn)
+        flat = retyped(x, ListT(item_type(x)))
+        return retyped(f.host("list.slice", [flat, start or Static(0), stop or Static(END)], flat.type), x.type)
     if dim != k:
         return over_rows(f, x, k, lambda row: sliced(f, row, dim - (dim > k), start, stop))
     plain = retyped(x, ListT(item_type(x)))
@@ -68,6 +75,14 @@ def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:
         return op(f, "cat", list(parts), {"dim": dim})
     ragged = next(p for p in parts if is_ragged(p))
     k = axis(ragged)
+    if any(map(is_numbers, parts)):
+        if not all(map(is_numbers, parts)) or any(axis(p) != dim or shape(p) != shape(ragged) for p in parts):
+            raise Refused("`cat` of tensors of ints joins them along the extent that varies")
+        joined = [retyped(p, ListT(item_type(p))) for p in parts]  # type: ignore[arg-type]
+        result = joined[0]
+        for other in joined[1:]:
+            result = f.host("list.concat", [result, other], result.type)
+        return retyped(result, ragged.type)  # type: ignore[union-attr]
     if any(shape(p)[dim] is None for p in parts):
         lists = [as_rows(f, p, dim) for p in parts]
         result = lists[0]

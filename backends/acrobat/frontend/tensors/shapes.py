@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from backends.acrobat.core.types import ListT, ScalarT
+import torch
+
+from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, item_type, length, mapped
@@ -15,13 +17,17 @@ from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
     dim_of,
+    dtype_of,
     extent_of,
+    is_numbers,
+    numbers,
     of_rows,
     op,
     operand,
     over_rows,
     shape,
     shape_of,
+    without_unit,
 )
 from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
 from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, is_ragged, is_tensor, known, retyped
@@ -34,6 +40,13 @@ def move(f: Frame, x: Array, how: str, dim: int) -> Value:
             return call_operation(f, how, CallArguments(how, [x, Static(dim)], {}))
         return x if isinstance(x, Held) else call_operation(f, how, CallArguments(how, [Dyn(operand(f, x)), Static(dim)], {}))
     k = axis(x)
+    if is_numbers(x):
+        assert isinstance(x, Dyn)
+        assert isinstance(x.type, ListT)
+        if how == "unsqueeze":
+            return numbers(x, k + (dim <= k), x.type.units + (dim > k))
+        if dim != k:
+            return without_unit(x, dim)
     if how == "unsqueeze":
         return over_rows(f, x, k + (dim <= k), lambda row: move(f, row, how, dim if dim <= k else dim - 1))
     if dim == k:
@@ -49,6 +62,8 @@ def permute(f: Frame, x: Array, dims: Sequence[int]) -> Value:
     if not is_ragged(x):
         return op(f, "permute", [x], {"dims": tuple(dims)})
     k: int = axis(x)
+    if is_numbers(x):
+        return numbers(x, dims.index(k), len(dims) - 1 - dims.index(k))
     inner = [i for i, e in enumerate(shape(x)) if e is None and i != k]
     if inner and dims.index(inner[0]) < dims.index(k):  # the inner list becomes the outer one
         first = inner[0]
@@ -70,11 +85,11 @@ def reshape(f: Frame, x: Array, wanted: Sequence[Any]) -> Value:
         )
     k = axis(x)
     before, after = math.prod(e or 1 for e in have[:k]), math.prod(e or 1 for e in have[k + 1 :])
-    if isinstance(item_type(x), ScalarT):
-        sizes = [e for e in wanted if not _is_length(f, e)]
-        if len(wanted) == 1:
-            return x
-        raise Refused(f"a tensor of ints with one dimension cannot be reshaped to {len(sizes)} others")
+    if is_numbers(x):
+        wider = [i for i, e in enumerate(wanted) if known(e) != (True, 1)]
+        if len(wider) == 1 and (known(wanted[wider[0]]) == (True, -1) or _is_length(f, wanted[wider[0]])):
+            return numbers(x, wider[0], len(wanted) - 1 - wider[0])
+        raise Refused("a tensor of ints whose extent varies keeps one dimension, and others of extent 1")
     runtime = [i for i, e in enumerate(wanted) if not known(e)[0]]
     if len(runtime) > 1 or any(not _is_length(f, wanted[i]) for i in runtime):
         raise Refused("an extent here is neither constant nor the tensor's own varying one", "write `x.size(0)` for that")
@@ -98,6 +113,20 @@ def reshape(f: Frame, x: Array, wanted: Sequence[Any]) -> Value:
 
 def _is_length(f: Frame, value: Any) -> bool:
     return isinstance(value, Dyn) and getattr(value.atom, "name", "") in f.lengths
+
+
+def looked_up(f: Frame, ids: Array, row: Callable[[Value], Value]) -> Value:
+    """The tensor with the part `row(id)` for each id of a tensor of ints, as an embedding gives it."""
+    if not is_numbers(ids):
+        return over_rows(f, ids, axis(ids), lambda part: looked_up(f, part, row))  # type: ignore[arg-type]
+    assert isinstance(ids, Dyn)
+    assert isinstance(ids.type, ListT)
+    found: Value = of_rows(mapped(f, [ids], row, "id"), 0)
+    for _ in range(ids.type.units):
+        found = move(f, found, "unsqueeze", 1)  # type: ignore[arg-type]
+    for _ in range(axis(ids)):
+        found = move(f, found, "unsqueeze", 0)  # type: ignore[arg-type]
+    return found
 
 
 # ---- the operations
@@ -125,6 +154,23 @@ def _flatten(f: Frame, call: CallArguments) -> Dyn:
     shape = shape_of(x)
     s, e = dim_of(start, len(shape), "flatten"), dim_of(end, len(shape), "flatten")
     return op(f, "reshape", [x], {"shape": (*shape[:s], math.prod(shape[s : e + 1]), *shape[e + 1 :])})
+
+
+@ragged("flatten")
+def _flatten_ragged(f: Frame, call: CallArguments) -> Value:
+    x, start, end = call.bind("input", "start_dim", "end_dim", start_dim=Static(0), end_dim=Static(-1))
+    have = shape(x)
+    s, e = dim_of(start, len(have), "flatten"), dim_of(end, len(have), "flatten")
+    joined = have[s : e + 1]
+    if None in joined:
+        if math.prod(e or 1 for e in joined) != 1:
+            raise Refused("`flatten` of the extent that varies with others is not in the language", "flatten its rows")
+        middle = next(extent_of(f, x, s + i) for i, e in enumerate(joined) if e is None)
+    else:
+        middle = Static(math.prod(e or 1 for e in joined))
+    return reshape(
+        f, x, [*(extent_of(f, x, d) for d in (*range(s),)), middle, *(extent_of(f, x, d) for d in range(e + 1, len(have)))]
+    )
 
 
 @operation("unsqueeze")
@@ -246,7 +292,7 @@ def _float(f: Frame, call: CallArguments) -> Value:
 @ragged("contiguous", "detach", "clone", "float")
 def _same_ragged(f: Frame, c: CallArguments) -> Value | None:
     x: Any = c.args[0]
-    return x if c.name != "float" or not isinstance(item_type(x), ScalarT) else as_floats(f, x)
+    return x if c.name != "float" or dtype_of(x) == torch.float32 else as_floats(f, x)
 
 
 @operation("size")
@@ -272,7 +318,8 @@ def _numel(f: Frame, call: CallArguments) -> Value:
 
 @ragged("numel")
 def _numel_ragged(f: Frame, c: CallArguments) -> Value | None:
-    return length(f, c.args[0]) if len(shape(c.args[0])) == 1 else None
+    x = c.args[0]
+    return length(f, x) if shape(x).count(1) == len(shape(x)) - 1 else None
 
 
 @operation("dim")

@@ -94,6 +94,39 @@ class Defaults(nn.Module):
         return x, None
 
 
+class BatchOfOneSentence(nn.Module):
+    """Ids of shape (1, n) with positions and a mask of padding, as models that are written for batches have them."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(20, 4)
+        self.positions = nn.Embedding(20, 4)
+
+    def forward(self, idx):
+        b, t = idx.size()
+        pos = torch.arange(0, t, dtype=torch.long, device=idx.device).unsqueeze(0)
+        x = self.words(idx) + self.positions(pos.expand(b, t))
+        mask = (idx != 3).unsqueeze(1)
+        scores = (x @ x.transpose(1, 2)).masked_fill(mask == 0, -1e9)
+        kept = (idx > 2).float().sum()
+        return torch.softmax(scores, -1) @ x, idx, idx.float(), kept, x[:, 0], idx[0], idx.view(-1), idx[:, 1:], idx.flatten(1)
+
+
+class SentenceFirst(nn.Module):
+    """Ids of shape (n, 1), and masks of two varying extents."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(20, 4)
+
+    def forward(self, src):
+        i = torch.arange(src.size(0))
+        later = i[None, :] >= i[:, None]
+        x = self.words(src)
+        ids = src.squeeze(1)
+        return x.mean(0), self.words(src.t()), ids, self.words(ids[None, None]), src, later.float(), (ids[:, None] < 5).float()
+
+
 def rows() -> list[Any]:
     return [torch.randn(n, 4) for n in LENGTHS]
 
@@ -102,6 +135,8 @@ CASES: list[tuple[type[nn.Module], Any]] = [
     (HeldObjects, rows),
     (SeveralArguments, lambda: [(x, i) for i, x in enumerate(rows())]),
     (Defaults, rows),
+    (BatchOfOneSentence, lambda: [torch.randint(0, 20, (1, n)) for n in LENGTHS]),
+    (SentenceFirst, lambda: [torch.randint(0, 20, (n, 1)) for n in LENGTHS]),
 ]
 
 

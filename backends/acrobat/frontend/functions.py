@@ -22,6 +22,7 @@ from backends.acrobat.frontend.evaluator.nested import kept
 from backends.acrobat.frontend.evaluator.nones import needs_value, opened, takes_none
 from backends.acrobat.frontend.evaluator.outputs import changed_parameters, given_back
 from backends.acrobat.frontend.evaluator.ownership import fresh, fresh_inside
+from backends.acrobat.frontend.evaluator.picking import naming_parameters, picked
 from backends.acrobat.frontend.evaluator.syntax import deep, root_of
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.instances.annotations import AnnotationError, Datatypes, hints
@@ -193,6 +194,10 @@ class Functions:
             if isinstance(v, Dyn) and needs_value(definition, names[i]):
                 values[i] = opened(f, node, v, f"`{names[i]}` of `{called}` needs a value")
         owner = _owner(values)
+        part = picked(definition) if isinstance(values[0] if values else None, Special) else None
+        if part is not None:
+            with f.in_function(function, file, dict(zip(names, values, strict=True))):
+                return f.expression(part)
         inout = [names.index(name) for name in changed_parameters(function, owner, self.changing)]
         always = given_back(function)
         inout = [i for i in inout if self._can_change(values[i]) or names[i] in always]
@@ -207,6 +212,8 @@ class Functions:
             )  # of lists it is compiled as for empty ones, which is how a recursion ends: the result's type follows
         if of_library:  # PyTorch's flags and dimensions decide what is compiled
             values = [fixed(v) for v in values]
+        elif named := naming_parameters(function):
+            values = [fixed(v) if name in named else v for name, v in zip(names, values, strict=True)]
         if inout and is_generator(definition):
             what = f"the generator `{definition.name}` changes a list that it is given, or sees, while it is walked over"
             raise Refused(what, "build a list, and return it")

@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import length_of
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of, mapped
 from backends.acrobat.frontend.evaluator.mutation import give, place
+from backends.acrobat.frontend.evaluator.objects import record_of
 from backends.acrobat.frontend.evaluator.operators import as_int, binary
 from backends.acrobat.frontend.evaluator.sums import extremum
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, METHODS, NUMBERS, handles
@@ -51,6 +52,8 @@ from backends.acrobat.library import heaps, iteration, python
 
 def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """Compile a call of the built-in function `name` with arguments that are compiled already."""
+    if name == "sorted" and not kwargs and len(args) == 1 and (record := record_of(f, args[0])) is not None:
+        return list_of(f, node, list(map(Static, sorted(record.keys))))  # type: ignore[attr-defined]
     if name == "sorted" or name in ("max", "min") and "key" in kwargs:
         return ordered(f, node, name, args, kwargs)
     if name in library.BUILTINS and not kwargs and not all(known(a)[0] for a in args):

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
-from backends.acrobat.frontend.evaluator import mutation, nested
+from backends.acrobat.frontend.evaluator import constants, mutation, nested
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.choice import among
@@ -22,7 +22,7 @@ from backends.acrobat.frontend.evaluator.constants import of_constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable, mapped
 from backends.acrobat.frontend.evaluator.nones import opened, opened_inside
-from backends.acrobat.frontend.evaluator.objects import class_attribute, construct, field, instantiate
+from backends.acrobat.frontend.evaluator.objects import as_dict, class_attribute, construct, field, instantiate, record_of
 from backends.acrobat.frontend.evaluator.ownership import LOOKING, calls_own_function, changeable, seen_inside
 from backends.acrobat.frontend.evaluator.sums import total
 from backends.acrobat.frontend.evaluator.syntax import deep, root_of
@@ -397,6 +397,8 @@ def special(f: Frame, node: ast.AST, value: Dyn, name: str, args: list[Value]) -
 
 @handles(LENGTHS, "object")
 def _length(f: Frame, value: Dyn) -> Value | None:
+    if (record := record_of(f, value)) is not None:
+        return Static(len(record.keys))  # type: ignore[attr-defined]
     return special(f, ast.Pass(), value, "__len__", [])
 
 
@@ -408,6 +410,8 @@ def _called_object(f: Frame, node: ast.AST, callee: Dyn, args: list[Value], kwar
 
 @handles(ITERATION, "object")
 def _iterated(f: Frame, value: Dyn) -> Value:
+    if (record := record_of(f, value)) is not None:
+        return as_dict(f, record)
     found = special(f, ast.Pass(), value, "__iter__", [])
     if found is None:
         raise Refused("only lists, ranges, tuples and module lists can be iterated over")
@@ -416,5 +420,9 @@ def _iterated(f: Frame, value: Dyn) -> Value:
 
 @handles(MEMBERSHIP, "object")
 def _contained(f: Frame, node: ast.AST, value: Dyn, item: Value) -> Value:
+    if (record := record_of(f, value)) is not None:
+        keys = list(record.keys)  # type: ignore[attr-defined]
+        is_known, name = known(item)
+        return Static(name in keys) if is_known else constants.contains(f, item, keys)
     found = special(f, node, value, "__contains__", [item])
     return f.problem(node, "`in` of this object is not in the language") if found is None else found

@@ -12,6 +12,7 @@ from backends.acrobat.frontend.evaluator.desugar import statements
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import empty_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside, seen_through_view
+from backends.acrobat.frontend.evaluator.picking import picks_modules
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, assigned, hint_of, placed
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
@@ -19,6 +20,7 @@ from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
     Held,
+    Static,
     TupleV,
     Value,
     guess,
@@ -60,7 +62,10 @@ def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> 
         target: ast.expr = _tuple(node, names, ast.Store())
         xs = _collected(f, node)
     else:
-        target, xs = first.target, iterable(f, f.borrowed(first.iter))
+        target, whole = first.target, f.borrowed(first.iter)
+        if isinstance(whole, Static) and isinstance(whole.value, range) and picks_modules(f, target, [node.elt]):
+            whole = TupleV(tuple(map(Static, whole.value)))
+        xs = iterable(f, whole)
         seen_through_view(f, first.iter)
     wanted = getattr(f.learnt(f.span), "item", UNKNOWN)
     if isinstance(xs, TupleV):

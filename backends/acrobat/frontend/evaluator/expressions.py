@@ -171,7 +171,10 @@ def _dict(f: Frame, node: ast.Dict, hint: str) -> Value:
     if not all(name.isidentifier() for name in names) or len(set(names)) < len(names):
         return f.problem(node, "the keys of a dict are names, each once, here")
     held = {k: f.expression(v) for k, v in zip(names, values, strict=True)}
-    return construct(f, node, record_class(names), [], held)
+    record = record_class(names)
+    if f.program.datatypes.is_walked(record):
+        return containers.dict_of(f, node, [(Static(k), v) for k, v in held.items()])
+    return construct(f, node, record, [], held)
 
 
 def _spread(f: Frame, node: ast.AST, elts: Sequence[ast.expr], tuple_: bool) -> Value:

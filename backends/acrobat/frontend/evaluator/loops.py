@@ -19,6 +19,7 @@ from backends.acrobat.frontend.evaluator.desugar import is_generator
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable
 from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside, seen_through_view
+from backends.acrobat.frontend.evaluator.picking import picks_modules
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives
 from backends.acrobat.frontend.evaluator.syntax import RETURNED, assigned, deep, ends, hint_of, leaves, root_of
 from backends.acrobat.frontend.evaluator.tables import Exits
@@ -28,7 +29,6 @@ from backends.acrobat.frontend.values import (
     Dyn,
     Method,
     Nested,
-    Special,
     Static,
     TupleV,
     Value,
@@ -62,7 +62,7 @@ def iterated(f: Frame, s: ast.For) -> Value:
     if isinstance(s.iter, (ast.Name, ast.Subscript, ast.Attribute)) and holds_parts(value):
         seen_inside(f, s.iter)  # the loop's variable refers to a part
     seen_through_view(f, s.iter)
-    if isinstance(value, Static) and isinstance(value.value, range) and _picks_modules(f, s):
+    if isinstance(value, Static) and isinstance(value.value, range) and picks_modules(f, s.target, s.body):
         return TupleV(tuple(map(Static, value.value)))
     return iterable(f, value)
 
@@ -94,19 +94,6 @@ def _running_over(node: ast.expr) -> list[str]:
         case ast.Call(ast.Name("zip" | "enumerate" | "reversed"), args):
             return [name for a in args for name in _running_over(a)]
     return []
-
-
-def _picks_modules(f: Frame, s: ast.For) -> bool:
-    """Whether the body indexes a module list with the loop's variable: `self.cells[i]`."""
-    for node in (sub for b in s.body for sub in ast.walk(b)):
-        if isinstance(node, ast.Subscript) and hint_of(s.target) in {
-            x.id for x in ast.walk(node.slice) if isinstance(x, ast.Name)
-        }:
-            with f.trial():
-                value = f.expression(node.value)
-                if isinstance(value, Special) and value.unrolled:
-                    return True
-    return False
 
 
 def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:

@@ -12,6 +12,7 @@ from copy import deepcopy
 from typing import Any
 
 from backends.acrobat.core.types import BOOL, IDENTITY, DataT
+from backends.acrobat.frontend.evaluator import constants
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, defaults_of
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.choice import choose, optional
@@ -26,6 +27,7 @@ from backends.acrobat.frontend.evaluator.tables import (
     EXPRESSIONS,
     FUNCTIONS,
     ITEMS_PUT,
+    METHODS,
     handles,
 )
 from backends.acrobat.frontend.instances.observed import RecordOf
@@ -270,6 +272,8 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     datatypes = f.program.datatypes
     classes = datatypes.cases[value.type.name]
     have = [c for c in classes if datatypes.has_field(c, name)]
+    if not have and record_of(f, value) is not None and name in METHODS_OF_RECORDS:
+        return Method(value, name)
     if not have and (found := class_attribute(f, node, value, classes, name)) is not None:
         return found
     if not have:
@@ -290,6 +294,53 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         f.program.incomplete = True
         return guess(t)
     return f.bind(n.Match(value.atom, tuple(arms), t, span=f.span), name)
+
+
+# ---- dictionaries whose keys are always the same
+
+METHODS_OF_RECORDS = ("get", "items", "keys", "values")
+
+
+def record_of(f: Frame, value: Value) -> type | None:
+    """The record class of a value that is a dictionary in Python, with the same keys always; None for other values."""
+    if not isinstance(value, Dyn) or not isinstance(value.type, DataT):
+        return None
+    classes = f.program.datatypes.cases.get(value.type.name, ())
+    return classes[0] if len(classes) == 1 and issubclass(classes[0], RecordOf) and classes[0].stands_for is None else None
+
+
+def as_dict(f: Frame, cls: type) -> Value:
+    """Have dictionaries with these keys be lists of entries from the next round on, in the order that Python has them in."""
+    f.program.datatypes.note_walked(cls)
+    f.program.incomplete = True
+    return unknown()
+
+
+@handles(METHODS, "object")
+def _method_of_record(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+    cls = record_of(f, method.owner)
+    if cls is None or kwargs:
+        return None
+    keys = list(cls.keys)  # type: ignore[attr-defined]
+    match method.name, args:
+        case "get", [key, *default] if len(default) < 2:
+            otherwise = default[0] if default else Static(None)
+            is_known, name = known(key)
+            if is_known:
+                return field(f, node, method.owner, name) if name in keys else otherwise
+            if nothing_known(key):
+                return unknown()
+            found = constants.contains(f, key, keys)
+            return choose(
+                f,
+                node,
+                found,
+                lambda: constants.chosen(f, node, keys, key, lambda k: field(f, node, method.owner, k)),
+                lambda: otherwise,
+            )
+        case "items" | "keys" | "values", []:
+            return as_dict(f, cls)
+    return None
 
 
 def of_known_class(f: Frame, node: ast.AST, value: Value, cls: type, name: str) -> Value:

@@ -51,6 +51,7 @@ class Datatypes:
         self.refined: set[tuple[type, str]] = set()  # fields whose types come from values in the model
         self.asked: dict[type, list[str]] = {}  # class in the sample -> the fields that the program reads
         self.seen: dict[type, dict[str, Place]] = {}  # class in the sample -> what was seen in its fields
+        self.walked: set[type] = set()  # record classes of dictionaries that the program walks over
         self.made: dict[type, tuple[str, ...]] = {}  # ordinary class that only the model makes -> attributes
         classes = {c for m in root.modules() for c in type(m).__mro__ if not c.__module__.startswith(("torch.", "builtins"))}
         self.modules = sorted({c.__module__ for c in classes if c.__module__ in sys.modules})
@@ -90,6 +91,15 @@ class Datatypes:
                 if not self.has_field(cls, x):
                     raise AnnotationError(f"a `{cls.__name__}` of the sample has no `{x}`, those that the model makes have")
         return self.of_class[cls]
+
+    def note_walked(self, cls: type) -> None:
+        """Note that the program walks over dictionaries of this record class: they are lists of entries, in Python's order."""
+        if cls not in self.walked:
+            self.walked.add(cls)
+            self.changed = True
+
+    def is_walked(self, cls: type) -> bool:
+        return cls in self.walked
 
     def record_fields(self, cls: type) -> list[str]:
         """All keys of a record class. If the sample has such dictionaries, all their entries are read from here on."""
@@ -156,6 +166,10 @@ class Datatypes:
                     name += "_"
                 self.cases[name] = members
                 self.of_class |= dict.fromkeys(members, name)
+        for cls, names in self.asked.items():
+            for name in names:
+                if name != IDENTITY and (cls, name) not in self.refined:
+                    self.fields[cls, name] = self._field_seen(cls, name)  # `walked` may have grown
         return self.type_at(observer.root, "the instance")
 
     def type_at(self, place: Place, what: str) -> Any:
@@ -163,7 +177,7 @@ class Datatypes:
         if place.trouble:
             raise AnnotationError(place.trouble)
         kinds = place.kinds - {"none"}
-        if place.is_dict:
+        if place.is_dict or kinds == {"class"} and self.walked.intersection(place.classes):
             kinds = (kinds - {"class"}) | {"dict"}
         if kinds == {"int", "float"}:
             kinds = {"float"}

@@ -131,6 +131,16 @@ def call(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str
 def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
     if method.name == "forward":
         return run_forward(f, node, method.owner, args, kwargs)
+    if isinstance(method.owner.module, (nn.ModuleDict, nn.ParameterDict)) and not args and not kwargs:
+        keys = list(method.owner.module.keys())
+        entries = [(Static(k), attribute(f, node, method.owner, k)) for k in keys]
+        match method.name:
+            case "items":
+                return Held("iterator", TupleV(tuple(map(TupleV, entries))))
+            case "keys":
+                return Held("iterator", TupleV(tuple(map(Static, keys))))
+            case "values":
+                return Held("iterator", TupleV(tuple(v for _, v in entries)))
     return f.program.call(f, node, method.function, [method.owner, *args], kwargs)
 
 
@@ -294,13 +304,17 @@ def _children(f: Frame, value: Module) -> Value:
             return TupleV(tuple(value.child(str(i)) for i in range(len(children))))
         case nn.ParameterList() as parameters:
             return TupleV(tuple(_parameter(f, value, i) for i in range(len(parameters))))
+        case nn.ModuleDict() | nn.ParameterDict() as entries:
+            return TupleV(tuple(map(Static, entries.keys())))
     raise Refused("only lists, ranges, tuples and module lists can be iterated over")
+
+
+CONTAINERS = (nn.ModuleList, nn.Sequential, nn.ParameterList, nn.ModuleDict, nn.ParameterDict)
 
 
 @handles(LENGTHS, Module)
 def _count(f: Frame, value: Module) -> Value | None:
-    held = value.module
-    return Static(len(held)) if isinstance(held, (nn.ModuleList, nn.Sequential, nn.ParameterList)) else None
+    return Static(len(value.module)) if isinstance(value.module, CONTAINERS) else None
 
 
 @handles(TRUTHS, Module)

@@ -70,3 +70,40 @@ def test_an_annotation_that_leaves_a_shape_open_is_completed_by_the_sample() -> 
 
 def test_dictionaries_with_different_keys_beside_one_another() -> None:
     agrees(Molecule(), [molecule(n) for n in (1, 2, 4)])
+
+
+class Named(nn.Module):
+    """Modules that are found by names, and dictionaries with the same keys always that are walked over."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.kinds = nn.ModuleDict({kind: nn.Linear(3, 3) for kind in ("next", "uses")})
+        for i in range(3):
+            self.add_module(f"layer{i}", nn.Linear(3, 3))
+
+    def layer(self, i: Any) -> Any:
+        return getattr(self, "layer{}".format(i))  # noqa: UP032
+
+    def walked(self, s: Any) -> Any:
+        found = [self.kinds[kind](s["x"][i]) for kind, places in s["edges"].items() for i in places]
+        sums = {"uses": s["x"].sum(0), "next": s["x"].mean(0)}
+        return found, [self.kinds[k](v) for k, v in sums.items()], len(s), "edges" in s, s.get("none", 1.0), sorted(s)
+
+    def forward(self, s: Any) -> Any:
+        h = s["x"]
+        for i in range(3):
+            h = torch.tanh(self.layer(i)(h))
+        for kind, linear in self.kinds.items():
+            h = h + linear(h) * len(kind)
+        for kind in self.kinds:
+            h = h + self.kinds[kind](h)
+        h = h + torch.stack([getattr(self, f"layer{i}")(h) for i in range(3)]).sum(0)
+        return self.walked(s), h
+
+
+def test_modules_by_name_and_walks_over_dictionaries() -> None:
+    def instance(n: int) -> dict[str, Any]:
+        edges = {"uses": [i % n for i in range(n)], "next": list(range(n - 1))}
+        return {"x": torch.randn(n, 3), "edges": edges if n % 2 else dict(reversed(edges.items()))}
+
+    agrees(Named(), [instance(n) for n in (1, 2, 3)])

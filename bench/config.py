@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -37,11 +37,12 @@ class Measure:
     relative_ci: float = 0.01  # half-width of every cell's interval, relative to its latency, at which a group ends
     warm_s: float = 1.0  # time for passes before the first round that are not timed; none where one pass would take longer
     pass_s: float = 15.0  # a cell whose pass would take longer is given fewer mini-batches (two at least)
+    variants: bool = True  # measure every variant of a backend; if not, the first of each whose options are those of its file
     profile: bool = False  # run one more pass under the Python profiler, whose listing is written beside the log
 
     def settings(self) -> dict[str, Any]:
         """The settings that a row records: all that its numbers can depend on."""
-        return {key: value for key, value in asdict(self).items() if key not in ("name", "stored")}
+        return {key: value for key, value in asdict(self).items() if key not in ("name", "stored", "variants")}
 
     def named(self) -> Measure:
         """These settings under a true name: where they differ from the file `conf/measure/<name>.yaml`, the name gets a star,
@@ -159,10 +160,17 @@ def cells(config: Config, processors: int | None = None) -> list[Cell]:
             env=_environment(config.isolate),
             measure=measure,
         )
-        for part in variants(base, Target(config.device, threads)):
+        found = variants(base, Target(config.device, threads))
+        for part in found if config.measure.variants or _is_chosen(name, settings) else found[:1]:
             variant = replace(cell, backend=part)
             made.setdefault(variant.id, variant)
     return list(made.values())
+
+
+def _is_chosen(name: str, settings: Mapping[str, Any]) -> bool:
+    """Whether the user has set an option of the backend, so that it is not just its file in conf/backend."""
+    path = registry.CONF / "backend" / f"{name}.yaml"
+    return not path.is_file() or OmegaConf.to_container(OmegaConf.load(path)) != settings
 
 
 def variants(base: Part, target: Target) -> Sequence[Part]:

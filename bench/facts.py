@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from bench import breakdown
-from bench.contract import Compiled, Instance
-from bench.instructions import instruction_sets, observe
+from bench.contract import Compiled
+from bench.instructions import instruction_sets
 
 TEXTS = ("instruction_set", "library", "load_time", "precision")
 SPELLED = {"sse": "SSE", "avx2": "AVX2", "avx512": "AVX-512"}
@@ -17,19 +17,12 @@ class Invalid(ValueError):
     """`facts()` returned something that the contract does not allow; the message says what."""
 
 
-def collect(compiled: Compiled, minibatch: Sequence[Instance], device: str) -> tuple[dict[str, Any], list[str]]:
-    """The facts of a cell and the flags for its row. On a CPU the mini-batch is run a few times more, to observe which
-    instructions it executes; with an empty mini-batch only the backend is asked."""
-    flags = []
+def collect(compiled: Compiled) -> tuple[dict[str, Any], list[str]]:
+    """The facts that the backend states, and the flags for its row."""
     try:
-        ran = checked(compiled.facts() if hasattr(compiled, "facts") else {})
+        return checked(compiled.facts() if hasattr(compiled, "facts") else {}), []
     except Invalid as error:
-        ran, flags = {}, [str(error)]
-    if device == "cpu" and minibatch:
-        seen = observe(lambda: compiled.run(list(minibatch)))
-        if instruction_sets(seen):
-            ran["instructions_seen"] = seen
-    return ran, flags
+        return {}, [str(error)]
 
 
 def checked(facts: Any) -> dict[str, Any]:

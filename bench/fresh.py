@@ -19,14 +19,14 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from bench.family import Used
 
 LONGER = 4.0  # a larger ratio is a flag; smaller ones occur because mini-batches differ, and new memory and cold caches cost
 OVERWHELMING = 20.0  # a larger ratio makes the cell wrong
 LEAST_INSTANCES = 8  # smaller mini-batches differ too much from each other
-SLOW_S = 0.2  # with longer runs there is one new mini-batch, and a single further pass over it
+SLOW_S = 0.2  # with longer runs there is one new mini-batch with a single further pass, and one run of a timed one
 LONG_S = 0.05  # with longer runs there is a single further pass
 FEW = 3  # the least number of new mini-batches for a system that is not slow
 WORK_S, MOST_INSTANCES = 0.1, 256  # of short ones there are more, until they take so long or have so many instances together
@@ -63,13 +63,26 @@ class Looked:
     unseen: list[Pass] = field(default_factory=list)  # over new ones, which the system meets in the first of these passes
 
 
-def plan(run_s: float, batch_size: int, thorough: bool = True) -> tuple[int, int]:
-    """How many new mini-batches to draw, and how many passes over them follow the first. `run_s`: seconds that a run takes."""
+class Plan(NamedTuple):
+    """How many timed mini-batches (`known`) and new ones (`drawn`) to run, and in how many passes: as many as `passes` over the
+    timed ones, after another one if they have to be warmed up again (`warm`), and one more over the new ones."""
+
+    known: int
+    drawn: int
+    passes: int
+    warm: bool = True
+
+
+def plan(run_s: float, batch_size: int, minibatches: int, thorough: bool = True) -> Plan:
+    """What to run for a system that needs `run_s` seconds for one of its `minibatches` timed mini-batches. Runs of a slow one
+    are as long with cold caches as with warm ones."""
     if run_s > SLOW_S:
-        return 1, 1
-    wanted = math.ceil(WORK_S / max(run_s, 1e-9))
-    passes = 3 if thorough and run_s <= LONG_S else 1
-    return max(FEW if thorough else 1, min(wanted, MOST_INSTANCES // batch_size)), passes
+        return Plan(1, 1, 1, warm=False)
+    wanted = min(math.ceil(WORK_S / max(run_s, 1e-9)), MOST_INSTANCES // batch_size)
+    if not thorough:
+        return Plan(min(minibatches, FEW), max(1, wanted), 1)
+    drawn = max(FEW, wanted)
+    return Plan(min(minibatches, drawn), drawn, 3 if run_s <= LONG_S else 1)
 
 
 def seed() -> int:
@@ -85,15 +98,13 @@ def chosen(batch_size: int) -> list[int]:
     return sorted([*first, *draw(others, min(len(others), COMPARED - len(first)))])
 
 
-def look(child: Asked, minibatches: int, drawn: int, passes: int) -> Looked:
-    """Run `passes + 1` passes over the first `minibatches` timed mini-batches, then as many over the `drawn` new ones. The
-    first pass over the timed ones only warms the system up again and is left out of the result."""
-    looked = Looked()
-    for _ in range(passes + 1):
-        looked.known.append(_pass(child, minibatches, unseen=False))
-    for _ in range(passes + 1):
-        looked.unseen.append(_pass(child, drawn, unseen=True))
-    del looked.known[0]
+def look(child: Asked, plan: Plan) -> Looked:
+    """Run the passes of `plan`, those over timed mini-batches first."""
+    if plan.warm:
+        _pass(child, plan.known, unseen=False)
+    looked = Looked([_pass(child, plan.known, unseen=False) for _ in range(plan.passes)])
+    for _ in range(plan.passes + 1):
+        looked.unseen.append(_pass(child, plan.drawn, unseen=True))
     return looked
 
 

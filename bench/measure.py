@@ -1,9 +1,11 @@
 """Measures the cells of a group: all the backends on the same instances, in turns.
 
-Each cell is made ready in a child process of its own, one after the other: imported, compiled, run cold, verified, warmed up.
-Then come rounds. In each, every cell has one turn (bench/turns.py), in a random order, so that a slow drift of the machine
-affects all of them. All cells take part in every round until the group ends, so their latencies and ratios are from the same
-time. One run of a group is a session; its id is in every row, and only rows of one session are compared round by round.
+Each cell is made ready in a child process of its own. Compiling and the first run are timed, so one cell does them after the
+other. Verifying, warming up and the last checks are not, so as many cells do them at once as there are processors.
+
+Between these come rounds. In each, every cell has one turn (bench/turns.py), in a random order, so that a slow drift of the
+machine affects all of them. All cells take part in every round until the group ends, so their latencies and ratios are from the
+same time. One run of a group is a session; its id is in every row, and only rows of one session are compared round by round.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from bench.monitor import Monitor, left_behind, own_load, report
 from bench.prepare import Prepared, Preparer, Tell
 from bench.status import Status
 from bench.store import Record
+from bench.validate import processors
 
 CLOSE_S = 60.0  # the time that a backend may take to close what it has compiled
 
@@ -44,7 +47,7 @@ class Running(Prepared):
     counters: list[tuple[int, dict[str, Any]]] = field(default_factory=list)  # of a mini-batch in a turn
     joules: float | None = None  # the energy used in all turns
     instances: int = 0  # how many were run in the turns whose energy is known
-    warm: bool = False  # whether it is ready for the rounds
+    instructions: dict[str, int] | None = None  # how often each instruction set was seen, where it was looked for
     twins: list[Running] = field(default_factory=list)  # variants with the same program, which get a copy of this cell's row
 
 
@@ -77,6 +80,7 @@ class Group:
         self.fresh_seed = fresh.seed()
         self._chosen: list[int] | None = None
         self._telling = threading.Lock()
+        self._processors = len(processors(isolate.cpus) or os.sched_getaffinity(0))
 
     def run(self) -> bool:
         """Measure all cells. False if the time of the campaign was up before all were begun."""
@@ -92,20 +96,26 @@ class Group:
         if monotonic() >= self.until:
             return False
         self.preparer.load()
-        self._side_by_side(self._prepare, self.cells)
+        self._side_by_side(self._open, self.cells, self._processors if not self.measure.stored else 1)
         if len(self.seen) < len(self.cells):
             return False
+        self._side_by_side(self._check, list(self.live), self._at_once())
         self._rounds()
         return True
 
-    def _side_by_side(self, work: Callable[[Any], None], items: Sequence[Any]) -> None:
-        """Do `work` for one item after the other, so that compiling and closing are timed on a quiet machine; where rows are
-        not stored, for as many at once as there are processors."""
-        if self.measure.stored or len(items) < 2:
+    def _at_once(self) -> int:
+        """How many cells can do at once what is not timed: as many as there are processors for. On a GPU it is one, because
+        what each of several has used of it cannot be told."""
+        cell = self.cells[0]
+        return max(1, self._processors // cell.threads) if cell.device == "cpu" else 1
+
+    def _side_by_side(self, work: Callable[[Any], None], items: Sequence[Any], at_once: int) -> None:
+        """Do `work` for every item, for `at_once` of them at a time."""
+        if at_once == 1 or len(items) < 2:
             for each in items:
                 work(each)
             return
-        pool = ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+        pool = ThreadPoolExecutor(at_once)
         try:
             for done in [pool.submit(work, each) for each in items]:
                 done.result()
@@ -117,7 +127,8 @@ class Group:
         finally:
             pool.shutdown()
 
-    def _prepare(self, cell: Cell) -> None:
+    def _open(self, cell: Cell) -> None:
+        """Compile a cell and run it for the first time. A cell that cannot do that gets its row."""
         if monotonic() >= self.until:
             return
         self.seen.add(cell.id)
@@ -130,21 +141,34 @@ class Group:
         running.row |= {"session": self.session, "measure_settings": self.measure.settings()}
         self.live.append(running)
         try:
-            self.preparer.ready(running)
-            if not self._is_measured_already(running):
-                self._warm(running)
+            self.preparer.open(running)
+            self._take_twin(running)
         except Exception as error:
-            self.live.remove(running)
-            self._end(running, verdict(error, running.child.log))
+            self._fail(running, error)
+
+    def _check(self, running: Running) -> None:
+        """Verify all instances of a cell and warm it up. A cell that is wrong gets its row."""
+        try:
+            self.preparer.check(running)
+            self._warm(running)
+        except Exception as error:
+            self._fail(running, error)
+
+    def _fail(self, running: Running, error: Exception) -> None:
+        self.live.remove(running)
+        self._end(running, verdict(error, running.child.log))
 
     def _done(self, cell: Cell, row: Record) -> None:
         with self._telling:
             self.done(cell, row)
 
     def _warm(self, running: Running) -> None:
-        """Run passes that are not timed for `warm_s` seconds; none where a single one would take longer."""
+        """Run passes that are not timed for `warm_s` seconds; none where a single one would take longer. In the first runs the
+        instructions are observed, which takes up to two seconds."""
         self.tell(running.cell, "warming up", 0)
         end = monotonic() + self.measure.warm_s
+        if self.measure.stored and running.cell.device == "cpu":
+            running.instructions = running.child.ask("observe")["seen"]
         while monotonic() + running.pass_s < end:
             every = list(range(running.minibatches))
             reply = running.child.ask("turn", order=every, first=len(every), steady=0, timed=0)
@@ -167,8 +191,7 @@ class Group:
                 try:
                     self._turn(running, number, order)
                 except Exception as error:
-                    self.live.remove(running)
-                    self._end(running, verdict(error, running.child.log))
+                    self._fail(running, error)
                     self.monitor.start(self._children())
             number += 1
             spent_s = monotonic() - started
@@ -178,7 +201,7 @@ class Group:
                 self.tell(running.cell, _text(rule.summaries[running.cell.id]), rule.share_done(number, spent_s))
         for running in self.live:
             running.row["stop"] = stop
-        self._side_by_side(self._finish, list(self.live))
+        self._side_by_side(self._finish, list(self.live), self._at_once())
 
     def _finish(self, running: Running) -> None:
         try:
@@ -220,9 +243,9 @@ class Group:
             child.ask("profile", path=str(child.log.with_suffix(".profile.txt")))
         row["flags"] += own_load(child.usage, running.cell.threads, "turn")
         row["elapsed"] = elapsed.check(child, running.minibatches)
-        closed = child.ask("close", observe=self.measure.stored)
+        closed = child.ask("close")
         running.verifier.judge_fetches(closed["fetches"])
-        row["ran"] = closed["ran"]
+        row["ran"] = closed["ran"] | ({"instructions_seen": running.instructions} if running.instructions else {})
         row["flags"] += closed["flags"]
         row["memory"] = {"peak_rss_bytes": closed["peak_rss_bytes"]}
         halves = stats.drift(stats.rounds_of(row))
@@ -249,10 +272,11 @@ class Group:
         child, verifier, row = running.child, running.verifier, running.row
         told_s = stats.summary(stats.rounds_of(row)).median
         size = running.cell.batch_size
-        count, passes = fresh.plan(told_s, size, thorough=self.measure.stored)
+        plan = fresh.plan(told_s, size, running.minibatches, thorough=self.measure.stored)
+        count = plan.drawn
         try:
             child.ask("draw", seed=self.fresh_seed, count=count)
-            looked = fresh.look(child, min(running.minibatches, max(count, fresh.FEW)), count, passes)
+            looked = fresh.look(child, plan)
             instances = self._compared(size)
             mine = [i for i in instances if i < count * size]
             shown = child.ask("show", instances=mine)["outputs"]
@@ -283,18 +307,16 @@ class Group:
                 self._chosen = fresh.chosen(size)
             return self._chosen
 
-    def _is_measured_already(self, running: Running) -> bool:
-        """Whether a variant of the backend that is ready has the same program, so that its row will be this cell's too."""
+    def _take_twin(self, running: Running) -> None:
+        """End a cell whose program an open variant of its backend has too: that variant's row will be this cell's as well."""
         with self._telling:
             for other in self.live:
                 same = other.identity is not None and other.identity == running.identity
-                if other is not running and same and other.cell.backend.name == running.cell.backend.name and other.warm:
+                if other is not running and same and other.cell.backend.name == running.cell.backend.name:
                     self.live.remove(running)
                     other.twins.append(running)
                     running.child.kill()
-                    return True
-            running.warm = True
-            return False
+                    return
 
     def _end(self, running: Running, ended: Ended) -> None:
         """End the cell's process and complete its row, and those of its twins, whatever the outcome is."""

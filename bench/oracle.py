@@ -13,7 +13,9 @@ import hashlib
 import json
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from bench import sources, verify
@@ -29,12 +31,13 @@ UNSEEN_S = 5.0  # the time for answers to instances that no system has seen, whi
 
 class Oracle:
     """The answers to the instances of a cell, which do not depend on its backend. `spawn` starts a child that computes them,
-    with `threads` threads."""
+    on one thread: a model's operations on a single instance are so small that several threads would wait for each other most
+    of the time. So as many as `children` children compute at once."""
 
-    def __init__(self, cell: Cell, spawn: Callable[[], Child], threads: int = 1) -> None:
+    def __init__(self, cell: Cell, spawn: Callable[[], Child], children: int = 1) -> None:
         self.cell = cell
         self._spawn = spawn
-        self._threads = threads
+        self._children = children
         part = cell.workload
         key = {
             "options": part.canonical_options(),
@@ -108,14 +111,35 @@ class Oracle:
         return self._unseen[key]
 
     def _compute(self, missing: Sequence[int], progress: Callable[[str], None]) -> None:
-        child = self._child()
-        try:
-            for done, chunk in enumerate(missing):
-                progress(f"float64 oracle {done}/{len(missing)}")
-                instances = range(chunk * CHUNK, (chunk + 1) * CHUNK)
-                self._answers[chunk], self._held[chunk] = self._ask(child, self.cell.seed, instances)
-        finally:
-            child.kill()
+        waiting = deque(missing)
+        living: list[Child] = []
+
+        def work() -> None:
+            child = self._child()
+            living.append(child)
+            try:
+                while True:
+                    try:
+                        chunk = waiting.popleft()
+                    except IndexError:
+                        return
+                    progress(f"float64 oracle {len(missing) - len(waiting) - 1}/{len(missing)}")
+                    instances = range(chunk * CHUNK, (chunk + 1) * CHUNK)
+                    self._answers[chunk], self._held[chunk] = self._ask(child, self.cell.seed, instances)
+            finally:
+                waiting.clear()  # where this child could not go on, the others need not either
+                child.kill()
+
+        with ThreadPoolExecutor(min(self._children, len(missing))) as pool:
+            working = [pool.submit(work) for _ in range(min(self._children, len(missing)))]
+            try:
+                for each in working:
+                    each.result()
+            except BaseException:
+                waiting.clear()
+                for child in living:  # so that the pool does not wait for them
+                    child.kill()
+                raise
 
     def _child(self) -> Child:
         try:
@@ -139,7 +163,7 @@ class Oracle:
     def _question(self) -> Mapping[str, Any]:
         part = self.cell.workload
         workload = {"target": part.target, "options": dict(part.options)}
-        return {"workload": workload, "size": self.cell.size, "threads": self._threads, "model_seed": self.cell.seed}
+        return {"workload": workload, "size": self.cell.size, "model_seed": self.cell.seed}
 
 
 def _none(why: str) -> Ended:

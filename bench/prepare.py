@@ -63,8 +63,8 @@ class Begun:
 
 
 class Preparer:
-    """Prepares `cells`, which share their instances: `load` starts their processes, `begin` hands one out, `ready` compiles and
-    verifies it. `results`: the folder that the names of logs in the rows are relative to."""
+    """Prepares `cells`, which share their instances: `load` starts their processes, `begin` hands one out, `open` compiles it
+    and runs it for the first time, `check` verifies it. `results`: the folder that the names of logs are relative to."""
 
     def __init__(self, cells: Sequence[Cell], measure: Measure, isolate: Isolate, results: Path, tell: Tell) -> None:
         self.cells = cells
@@ -120,8 +120,8 @@ class Preparer:
         plain = {key: getattr(cell, key) for key in ("size", "batch_size", "threads", "device", "seed", "minibatches")}
         begun.child.send("load", cell=parts | plain)
 
-    def ready(self, prepared: Prepared) -> None:
-        """Compile the cell, run it cold and verify every instance. Raises `Ended`, or the error of loading its process."""
+    def open(self, prepared: Prepared) -> None:
+        """Compile the cell and run it cold. Raises `Ended`, or the error of loading its process."""
         cell, child, row = prepared.cell, prepared.child, prepared.row
         error = self._begun[cell.id].error
         if error is not None:
@@ -141,6 +141,10 @@ class Preparer:
         prepared.minibatches = min(cell.minibatches, max(2, affordable))
         if prepared.minibatches < cell.minibatches:
             row["flags"].append(f"only {prepared.minibatches} of {cell.minibatches} mini-batches, at {run_s:.3g} s each")
+
+    def check(self, prepared: Prepared) -> None:
+        """Verify every instance of a cell that is open. Raises `Ended`."""
+        cell, child, row = prepared.cell, prepared.child, prepared.row
         for i, answers in enumerate(self.oracle.answers(prepared.minibatches, lambda text: self.tell(cell, text, 0))):
             prepared.verifier.expect(i, answers)
         self.tell(cell, "checking", 0)
@@ -183,7 +187,7 @@ class Preparer:
         )
 
     def _oracle_child(self) -> Child:
-        """A child for the oracle. Nothing that is stored is timed while it works, so it may use the whole machine."""
+        """A child for the oracle. As many work at once as there are processors: nothing that is stored is timed meanwhile."""
         cell = self.cells[0]
         return self._child(cell, self._log(f"oracle-{cell.workload.name}-{cell.size}"))
 

@@ -84,6 +84,7 @@ SCHEMAS: Mapping[str, Mapping[str, Check]] = {
         "identity": lambda value: value is None or text(value),
     },
     "probe": {"run_s": seconds},
+    "observe": {"seen": lambda value: value is None or mapping_of(count)(value)},
     "check": {"pass_s": seconds, "outputs": list_of(described)},
     "turn": {
         "samples_s": list_of(seconds),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import cProfile
 import gc
 import importlib
+import itertools
 import json
 import os
 import pstats
@@ -26,6 +27,7 @@ from bench import breakdown, clock, facts, placing, verify
 from bench.contract import Backend, Compiled, Target, Unsupported, Workload
 from bench.family import adopt_orphans, die_with
 from bench.handover import Writer
+from bench.instructions import instruction_sets, observe
 from bench.log import one_line, text_of
 from bench.status import Status
 from bench.targets import resolve
@@ -101,6 +103,13 @@ class Session:
         gc.freeze()  # collections between turns need not look at the objects that exist by now
         return {"pass_s": sum(times), "outputs": outputs}
 
+    def observe(self) -> Reply:
+        """Run the mini-batches in turn, for up to two seconds, and observe which instructions they execute. `seen`: how often
+        each instruction set was seen; None where too little was, or where it cannot be observed."""
+        following = itertools.cycle(self.minibatches)
+        seen = observe(lambda: self.compiled.run(list(next(following))))
+        return {"seen": seen if instruction_sets(seen) else None}
+
     def turn(self, order: list[int], first: int, steady: int, timed: int) -> Reply:
         """One turn over the mini-batches in this order: the first `first` of them once, after the pause that this process has
         had (the resumed pass, number 0), then all of them `steady` times back to back (passes 1, 2, ...). The resumed pass and
@@ -170,11 +179,10 @@ class Session:
                 told_ns += self._run(number % minibatches, fetches=0).run_ns
         return {"told_s": told_ns / 1e9}
 
-    def close(self, observe: bool) -> Reply:
-        """The last checks, and what is known only at the end. `observe`: also observe which instructions are executed, which
-        takes up to two seconds."""
+    def close(self) -> Reply:
+        """The last checks, and what is known only at the end."""
         self._inputs_unchanged()
-        ran, flags = facts.collect(self.compiled, self.minibatches[0] if observe else (), self.device)
+        ran, flags = facts.collect(self.compiled)
         return {
             "ran": ran,
             "flags": flags,
@@ -205,14 +213,13 @@ class Session:
         instances: list[int],
         unseen: bool,
         within_s: float | None,
-        threads: int,
     ) -> Reply:
         """The oracle's answers to the instances drawn from `seed` with the numbers `instances` (`unseen`: of the workload's
         unseen instances), as many as `within_s` seconds allow. They are handed over as bytes; `size` is the number of bytes."""
         made = _workload(workload)
         drawn = (_unseen(made) if unseen else made.instances)(size, seed, max(instances) + 1)
         module = importlib.import_module("workloads.oracle")
-        module.torch.set_num_threads(threads)
+        module.torch.set_num_threads(1)
         found = module.answers(made, size, model_seed, [drawn[i] for i in instances], within_s)
         return {"size": self.writer.bytes(verify.save(found))}
 

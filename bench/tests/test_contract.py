@@ -83,7 +83,8 @@ def pairs() -> list[Any]:
 
 @pytest.mark.parametrize(("backend", "workload"), pairs())
 def test_contract(backend: str, workload: str, tmp_path: Path) -> None:
-    found = api.cells(f"workload={workload}", f"backend=[{backend}]", "size=tiny", "batch_size=5", "measure=quick", "seed=3")
+    all_variants = ("measure=quick", "measure.variants=true")
+    found = api.cells(f"workload={workload}", f"backend=[{backend}]", "size=tiny", "batch_size=5", *all_variants, "seed=3")
     holes = HOLES.get(backend, {})
     reasons = []
     for each in found:

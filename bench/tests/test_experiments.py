@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from omegaconf import OmegaConf
 
-from bench import config, registry
+from bench import config, record, registry
 from bench.compose import compose, jobs, sweep
 from bench.registry import ConfigError
 from bench.suggest import refusal
@@ -53,6 +53,17 @@ def test_every_experiment_composes_to_cells_that_differ() -> None:
         assert combinations and common.report["view"], name
         assert common.report.get("columns") or common.report.get("lines") or name == "ablation"
         assert common.systems and all(isinstance(system, str) for system in common.systems), name
+
+
+def test_a_quick_command_measures_the_first_variant_of_each_system_unless_told_otherwise() -> None:
+    def labels(*overrides: str) -> list[str]:
+        return [record.label(cell) for cell in config.cells(compose(["backend=[dynet,jitbatch]", "measure=quick", *overrides]))]
+
+    assert labels() == ["dynet autobatch=1", "jitbatch granularity=operator"]
+    assert labels("backend.dynet.autobatch=2") == ["dynet autobatch=2", "jitbatch granularity=operator"]
+    assert len(labels("backend.dynet.tables=both")) == 6 + 1
+    assert len(labels("measure.variants=true")) == 3 + 3
+    assert len(labels("+variants.jitbatch=[{cache: false}]")) == 1 + 3
 
 
 def test_variants_are_cells_of_one_group() -> None:

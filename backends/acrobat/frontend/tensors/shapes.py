@@ -30,7 +30,19 @@ from backends.acrobat.frontend.tensors.lifting import (
     without_unit,
 )
 from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
-from backends.acrobat.frontend.values import Dyn, Held, Static, TupleV, Value, guess, is_ragged, is_tensor, known, retyped
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Held,
+    Static,
+    TupleV,
+    Value,
+    guess,
+    is_list,
+    is_ragged,
+    is_tensor,
+    known,
+    retyped,
+)
 
 
 def move(f: Frame, x: Array, how: str, dim: int) -> Value:
@@ -117,6 +129,8 @@ def _is_length(f: Frame, value: Any) -> bool:
 
 def looked_up(f: Frame, ids: Array, row: Callable[[Value], Value]) -> Value:
     """The tensor with the part `row(id)` for each id of a tensor of ints, as an embedding gives it."""
+    if is_list(ids):
+        ids = of_rows(ids, 0)
     if not is_numbers(ids):
         return over_rows(f, ids, axis(ids), lambda part: looked_up(f, part, row))  # type: ignore[arg-type]
     assert isinstance(ids, Dyn)

@@ -107,3 +107,14 @@ def test_modules_by_name_and_walks_over_dictionaries() -> None:
         return {"x": torch.randn(n, 3), "edges": edges if n % 2 else dict(reversed(edges.items()))}
 
     agrees(Named(), [instance(n) for n in (1, 2, 3)])
+
+
+class Chosen(nn.Module):
+    """Rows of a tensor that a plain list of ints names."""
+
+    def forward(self, g: Any) -> Tensor:
+        return torch.stack([g.x[[i, *[a for a, b in g.edges if b == i]]].sum(0) for i in range(len(g.x))])
+
+
+def test_a_list_of_ints_chooses_rows() -> None:
+    agrees(Chosen(), [graph(n) for n in (2, 3, 5)])

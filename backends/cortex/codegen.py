@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from backends.acrobat.core.units import Mode
 from backends.acrobat.kernels.interface import CpuCode, Emitted
-from backends.cortex.lowering import Body, Call, Copy, Lowered, Place, Program, elements
+from backends.cortex.lowering import Body, Call, Copy, Lowered, Place, Program
 from backends.cortex.recursion import Chain, Grid, Tree
 
 KINDS = {Tree: "tree", Chain: "chain", Grid: "grid"}
@@ -143,7 +143,7 @@ class Generator:
             case "temporary":
                 return f"t{place.a} + {place.at}", f"int64_t{{{sizes[place.a][0]}}}"
             case "out":
-                width = elements(self.program.result)
+                width = self.program.result.width
                 return f"s.at(s.out) + n0 * {width}", f"int64_t{{{width}}}"
         raise AssertionError(place)
 

@@ -106,13 +106,8 @@ class Program:
         return "\n".join([structure, *map(repr, parts), constants])
 
 
-def elements(t: TensorT) -> int:
-    """The size of a tensor in 4-byte elements."""
-    return t.size * (2 if t.dtype == "int64" else 1)
-
-
 def row_size(t: TensorT) -> int:
-    return -(-elements(t) // ALIGN) * ALIGN
+    return -(-t.width // ALIGN) * ALIGN
 
 
 def lower(traced: Traced, options: Options) -> Program:
@@ -266,7 +261,7 @@ class Lowering:
         for name, v in values.items():
             if v not in grouping.home or name != names[v][0]:
                 source = lies[v] if v in grouping.home else self._place(v, lies)
-                steps.append(Copy(source, place([name]), elements(v.type)))
+                steps.append(Copy(source, place([name]), v.type.width))
         return Body(tuple(steps), tuple(temporaries))
 
     def _call(self, grouping: Grouping, group: Group, results: list[Value], out: Place, lies: dict[Value, Place]) -> Call:

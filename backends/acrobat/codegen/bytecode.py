@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import PurePath
 
-from backends.acrobat.codegen.cpp import width
 from backends.acrobat.codegen.units import Units
 from backends.acrobat.core.ops import is_view
 from backends.acrobat.core.span import NOWHERE, Span
@@ -309,7 +308,7 @@ class _BodyPrinter:
             case s.Wait(tensor, _, span):
                 self.about = describe("", "Wait", span)
                 assert isinstance(tensor.type, TensorT)
-                self.emit(Opcode.Wait, a=self.atom(tensor), b=width(tensor.type))
+                self.emit(Opcode.Wait, a=self.atom(tensor), b=tensor.type.width)
             case s.Enter(phase):
                 self.emit(Opcode.Phase, a=phase)
             case s.Ready(var, of):

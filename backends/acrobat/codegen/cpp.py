@@ -126,8 +126,3 @@ class Types:
 
 def c_string(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
-
-
-def width(type: TensorT) -> int:
-    """The size of one tensor in 4-byte elements, without padding."""
-    return type.size * (2 if type.dtype == "int64" else 1)

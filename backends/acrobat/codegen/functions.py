@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import PurePath
 
-from backends.acrobat.codegen.cpp import Identifiers, Types, c_string, identifier, width
+from backends.acrobat.codegen.cpp import Identifiers, Types, c_string, identifier
 from backends.acrobat.codegen.units import Units
 from backends.acrobat.core.ops import is_view
 from backends.acrobat.core.types import FLOAT, INT, DataT, ListT, TensorT, TupleT, Type
@@ -223,7 +223,7 @@ class FunctionWriter:
                 self.fork(x)
             case s.Wait(tensor, depth):
                 assert isinstance(tensor.type, TensorT)
-                self.line(f"co_await s.waiting.wait(cx, {self.depth(depth)}, {self.atom(tensor)}, {width(tensor.type)});")
+                self.line(f"co_await s.waiting.wait(cx, {self.depth(depth)}, {self.atom(tensor)}, {tensor.type.width});")
             case s.Enter(phase):
                 self.line(f"cx.stage = &cx.stages[{phase}];")
             case s.Pad(name, depth, levels):

@@ -20,6 +20,11 @@ class TensorT:
         """Number of elements."""
         return prod(self.shape)
 
+    @property
+    def width(self) -> int:
+        """The memory that one tensor takes, in units of 4 bytes, without padding."""
+        return self.size * (2 if self.dtype == "int64" else 1)
+
 
 @dataclass(frozen=True, slots=True)
 class ScalarT:

@@ -129,6 +129,6 @@ def displacements(types: tuple[TensorT, ...]) -> tuple[tuple[int, ...], int]:
     starts, at = [], 0
     for t in types:
         starts.append(at)
-        width = t.size * (2 if t.dtype == "int64" else 1)
+        width = t.width
         at += -(-width // ALIGN) * ALIGN
     return tuple(starts), at

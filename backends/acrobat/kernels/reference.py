@@ -100,7 +100,7 @@ def source(kernel: Kernel, out_mode: Mode) -> str:
         lines += [f"        {line}" for line in compute(kernel, instr, f"t{k}", names)]
     lines.append(f"        float* y = base + {'out[row]' if out_mode is Mode.GATHERED else 'out_start + row * out_stride'};")
     for result, at, t in zip(kernel.results, kernel.displacements, kernel.result_types, strict=True):
-        words = t.size * (2 if t.dtype == "int64" else 1)
+        words = t.width
         lines.append(f"        std::memcpy(y + {at}, {names[result]}, {words * 4});")
     return "\n".join([*lines, "    }", "    return 0;", "}"])
 

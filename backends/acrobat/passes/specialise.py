@@ -21,8 +21,9 @@ from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.analyses.callgraph import CallGraph, CallSite, call_graph
-from backends.acrobat.analyses.constants import Origin, origins
+from backends.acrobat.analyses.constants import weight_sources
 from backends.acrobat.analyses.engine import Solution
+from backends.acrobat.analyses.sources import Sources
 from backends.acrobat.core.types import TensorT
 from backends.acrobat.ir.nodes import Atom, Call, Function, Program, Weight
 from backends.acrobat.ir.visitor import Names, binders, flat, walk
@@ -57,7 +58,7 @@ def _cloned(program: Program) -> Program:
     """One round of cloning: the call sites that enter a component are grouped by the weights they pass, and each group but the
     first gets a clone of the component. `program` itself if nothing is cloned."""
     graph = call_graph(program)
-    facts = origins(program, graph)
+    facts = weight_sources(program, graph)
     targets: dict[CallSite, str] = {}
     copies: dict[str, Function] = {}
     taken = Names(set(program.functions))
@@ -83,7 +84,7 @@ def _cloned(program: Program) -> Program:
     return replace(program, functions=functions | copies)
 
 
-def _groups(program: Program, graph: CallGraph, facts: Solution[Origin], component: tuple[str, ...]) -> list[list[CallSite]]:
+def _groups(program: Program, graph: CallGraph, facts: Solution[Sources], component: tuple[str, ...]) -> list[list[CallSite]]:
     """The call sites that enter a component of the call graph, in groups that each get a clone. Two sites are in different
     groups if some parameter is always one weight, all through the recursion, and a different one for each of the two. A
     parameter that only starts as a weight and later holds a result makes no difference."""
@@ -92,7 +93,7 @@ def _groups(program: Program, graph: CallGraph, facts: Solution[Origin], compone
     if program.entry in component or not working:
         return [sites]
     brought = [
-        [leaf.shared for name in component for p in program.functions[name].params for leaf in facts.at(site, name, p.name)]
+        [leaf.only for name in component for p in program.functions[name].params for leaf in facts.at(site, name, p.name)]
         for site in sites
     ]
     differing = [column for column in zip(*brought, strict=True) if len(set(column) - {None}) > 1]
@@ -113,13 +114,13 @@ def _retargeted(graph: CallGraph, function: Function, targets: Mapping[CallSite,
 
 def _place_weights(program: Program) -> Program:
     """The program with each variable that is always one weight replaced by the weight."""
-    facts = origins(program, call_graph(program))
+    facts = weight_sources(program, call_graph(program))
     functions = {}
     for name, function in program.functions.items():
         leaves = facts.merged(name)
         atoms: dict[str, Atom] = {}
         for var in (*function.params, *(v for node in walk(function.body) for v in binders(node))):
-            if isinstance(var.type, TensorT) and (weight := leaves[var.name][0].shared):
+            if isinstance(var.type, TensorT) and (weight := leaves[var.name][0].only):
                 atoms[var.name] = Weight(weight, var.type)
         functions[name] = normalise(function, atoms=atoms)
     return remove_dead(replace(program, functions=functions))

@@ -30,8 +30,8 @@ from backends.acrobat.tuning.search import Timing
 ARGUMENTS = 32
 PARTS_AT = 4
 """Position, among a kernel's arguments, of the end of the range of parts that a call computes."""
-WEIGHT_BYTES = 4 << 20
-"""The least size of all copies of the weights together."""
+WEIGHT_CACHES = 4
+"""The copies of the weights together are at least so many times as large as a core's second-level cache."""
 MAX_COPIES = 64
 TURN_S = 3e-4
 """About how many seconds one schedule runs in a turn, at one number of rows."""
@@ -84,7 +84,7 @@ class Loaded:
 class Weights:
     """Random weights, packed as `packs` says; of each `copies`, in all about `bytes_wanted`, but at most MAX_COPIES."""
 
-    def __init__(self, kernel: Kernel, packs: Mapping[str, Packing], bytes_wanted: int = WEIGHT_BYTES) -> None:
+    def __init__(self, kernel: Kernel, packs: Mapping[str, Packing], bytes_wanted: int) -> None:
         rng = np.random.default_rng(0)
         packed = {}
         for p in kernel.params:
@@ -92,7 +92,7 @@ class Weights:
                 w = rng.standard_normal(p.type.shape).astype(np.float32)
                 packed[p.name] = pack(packs[p.name], w / np.float32(max(p.type.shape[-1:], default=1) ** 0.5))
         size = sum(w.nbytes for w in packed.values())
-        self.copies = min(MAX_COPIES, -(-bytes_wanted // size)) if size else 1
+        self.copies = max(1, min(MAX_COPIES, -(-bytes_wanted // size))) if size else 1
         self.arrays = {name: [w, *(aligned(w) for _ in range(self.copies - 1))] for name, w in packed.items()}
 
 
@@ -172,7 +172,7 @@ class Bench:
     ) -> None:
         self.kernel, self.out_mode, self.target = kernel, out_mode, target
         self.default = Loaded(emit(kernel, out_mode, target, start))
-        weights = Weights(kernel, self.default.packs)
+        weights = Weights(kernel, self.default.packs, WEIGHT_CACHES * target.second_level)
         self.operands = {rows: Operands(kernel, out_mode, rows, weights) for rows in extents}
         self.expected = {rows: o.answers(self.default) for rows, o in self.operands.items()}
         self.calls: dict[int, int] = {}

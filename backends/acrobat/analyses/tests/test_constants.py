@@ -1,4 +1,4 @@
-"""Origins of values: variables that are always one weight, or one at first only, and facts that are kept apart by context."""
+"""Sourcess of values: variables that are always one weight, or one at first only, and facts that are kept apart by context."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import pytest
 
 from backends.acrobat.analyses.callgraph import CallGraph, CallSite
-from backends.acrobat.analyses.constants import COMPUTED, Origin, origins
+from backends.acrobat.analyses.constants import weight_sources
+from backends.acrobat.analyses.sources import OTHER, Sources
 from backends.acrobat.analyses.tests.chain import STACKS, Chain, H, W, call, function, op, pair, program, weight
 from backends.acrobat.analyses.tests.models import birnn
 from backends.acrobat.core.types import BOOL, DataT, ListT
@@ -16,11 +17,11 @@ from backends.acrobat.ir.nodes import Arm, Construct, Expr, Field, If, ListOf, M
 X = Var("x", H)
 
 
-def facts(p: Program) -> Mapping[str, tuple[Origin, ...]]:
-    return origins(p, CallGraph(p)).merged("forward")
+def facts(p: Program) -> Mapping[str, tuple[Sources, ...]]:
+    return weight_sources(p, CallGraph(p)).merged("forward")
 
 
-def of(value: Expr) -> tuple[Origin, ...]:
+def of(value: Expr) -> tuple[Sources, ...]:
     chain = Chain()
     return facts(program(function("forward", (X,), chain.end(chain("v", value))), datatypes=STACKS))["v"]
 
@@ -28,15 +29,15 @@ def of(value: Expr) -> tuple[Origin, ...]:
 @pytest.mark.parametrize("recursive", [False, True])
 def test_birnn_weights_are_shared_in_each_context_and_the_initial_state_is_gathered(recursive: bool) -> None:
     p = birnn(recursive)
-    found = origins(p, CallGraph(p))
+    found = weight_sources(p, CallGraph(p))
     assert set(found.contexts("scan")) == {CallSite("forward", 0), CallSite("forward", 1)}
     for site, cell in ((CallSite("forward", 0), "Wf"), (CallSite("forward", 1), "Wb")):
-        assert found.at(site, "scan", "w") == (Origin(frozenset({cell}), True),)
+        assert found.at(site, "scan", "w") == (Sources(frozenset({cell}), False),)
     state = "start" if recursive else "state"
-    assert found.at(CallSite("forward", 0), "scan", state) == (Origin(frozenset({"start_f"}), False),)
+    assert found.at(CallSite("forward", 0), "scan", state) == (Sources(frozenset({"start_f"}), True),)
     merged = found.merged("scan")
-    assert merged["w"] == (Origin(frozenset({"Wf", "Wb"}), True),)
-    assert merged["w"][0].shared is None and merged[state][0].shared is None
+    assert merged["w"] == (Sources(frozenset({"Wf", "Wb"}), False),)
+    assert merged["w"][0].only is None and merged[state][0].only is None
 
 
 def test_branches_join() -> None:
@@ -48,7 +49,7 @@ def test_branches_join() -> None:
         chain = Chain()
         body = chain.end(chain("v", value))
         p = program(function("forward", (X, cond), body))
-        assert facts(p)["v"][0].shared == shared
+        assert facts(p)["v"][0].only == shared
 
 
 def test_components_of_a_tuple_keep_apart() -> None:
@@ -56,8 +57,8 @@ def test_components_of_a_tuple_keep_apart() -> None:
     t = chain("t", Tuple((weight("a"), weight("b")), pair(W, W)))
     second = chain("second", Field(t, 1, W))
     found = facts(program(function("forward", (X,), chain.end(second))))
-    assert [leaf.shared for leaf in found["t"]] == ["a", "b"]
-    assert found["second"][0].shared == "b"
+    assert [leaf.only for leaf in found["t"]] == ["a", "b"]
+    assert found["second"][0].only == "b"
 
 
 def test_fields_of_a_union_keep_apart_and_nesting_joins() -> None:
@@ -72,21 +73,21 @@ def test_fields_of_a_union_keep_apart_and_nesting_joins() -> None:
     push = Arm("Push", (value, below, w), Tuple((value, w), pair(H, W)))
     top = chain("top", Match(two, (Arm("Empty", (), nothing), push), pair(H, W)))
     found = facts(program(function("forward", (X,), chain.end(top)), datatypes=STACKS))
-    assert found["value"] == (Origin(frozenset({"start"}), False),)
-    assert found["w"][0].shared == "a"
-    assert [leaf.shared for leaf in found["top"]] == [None, "a"]
+    assert found["value"] == (Sources(frozenset({"start"}), True),)
+    assert found["w"][0].only == "a"
+    assert [leaf.only for leaf in found["top"]] == [None, "a"]
     assert found["below"] == found["two"]
 
 
 def test_elements_of_a_list_join_and_an_empty_list_says_nothing() -> None:
-    assert of(ListOf((weight("a"), weight("a")), ListT(W)))[0].shared == "a"
-    assert of(ListOf((weight("a"), weight("b")), ListT(W)))[0].shared is None
-    assert of(ListOf((), ListT(W))) == (Origin(frozenset(), True),)
+    assert of(ListOf((weight("a"), weight("a")), ListT(W)))[0].only == "a"
+    assert of(ListOf((weight("a"), weight("b")), ListT(W)))[0].only is None
+    assert of(ListOf((), ListT(W))) == (Sources(frozenset(), False),)
 
 
 def test_work_on_weights_is_no_weight() -> None:
-    assert of(op("add", weight("a", H), weight("a", H))) == (COMPUTED,)
-    assert of(Map(Var("e", H), Weight("xs", H), op("neg", Var("e", H)), ListT(H))) == (COMPUTED,)
+    assert of(op("add", weight("a", H), weight("a", H))) == (OTHER,)
+    assert of(Map(Var("e", H), Weight("xs", H), op("neg", Var("e", H)), ListT(H))) == (OTHER,)
 
 
 def test_fixpoint_needs_more_rounds_than_the_original_has() -> None:
@@ -98,7 +99,7 @@ def test_fixpoint_needs_more_rounds_than_the_original_has() -> None:
     top = Chain()
     start = top("start", call("rotate", W, *(weight(f"w{i}") for i in range(count))))
     p = program(function("forward", (X,), top.end(start)), function("rotate", params, chain.end(again)))
-    assert origins(p, CallGraph(p)).merged("rotate")["p0"] == (Origin(frozenset(f"w{i}" for i in range(count)), True),)
+    assert weight_sources(p, CallGraph(p)).merged("rotate")["p0"] == (Sources(frozenset(f"w{i}" for i in range(count)), False),)
 
 
 def test_mutual_recursion_stays_in_the_context_that_entered_it() -> None:
@@ -110,6 +111,6 @@ def test_mutual_recursion_stays_in_the_context_that_entered_it() -> None:
     top("a", call("ping", H, weight("a"), X))
     b = top("b", call("ping", H, weight("b"), X))
     p = program(function("forward", (X,), top.end(b)), first, second)
-    found = origins(p, CallGraph(p))
-    assert found.at(CallSite("forward", 0), "pong", "w")[0].shared == "a"
-    assert found.at(CallSite("forward", 1), "ping", "w")[0].shared == "b"
+    found = weight_sources(p, CallGraph(p))
+    assert found.at(CallSite("forward", 0), "pong", "w")[0].only == "a"
+    assert found.at(CallSite("forward", 1), "ping", "w")[0].only == "b"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from backends.acrobat.codegen.cpp import c_string, width
+from backends.acrobat.codegen.cpp import c_string
 from backends.acrobat.codegen.unit_writer import UnitWriter, operand
 from backends.acrobat.codegen.units import CallPart, KernelCall, UnitCode
 from backends.acrobat.core.units import Block, Kernel, Mode, Param, StepResult
@@ -28,10 +28,10 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
         lines = [f"static void run_{code.name}(Device& device, Bucket& bucket) {{", "    CpuExecutor& cpu = cpu_of(device);"]
         for i, p in enumerate(code.gathered):
             column = f"bucket.operands[{i}]"
-            lines += [f"    const int64_t* all_{operand(p.name)} = cpu.operand({column}.data, bucket.rows, {width(p.type)});"]
+            lines += [f"    const int64_t* all_{operand(p.name)} = cpu.operand({column}.data, bucket.rows, {p.type.width});"]
         for i, p in enumerate(code.lists):
             column = f"bucket.items[{i}]"
-            lines += [f"    const int64_t* {operand(p.name)} = cpu.operand({column}.data, {column}.size, {width(p.type)});"]
+            lines += [f"    const int64_t* {operand(p.name)} = cpu.operand({column}.data, {column}.size, {p.type.width});"]
         flops, size = [], []
         for call in code.calls:
             kernel, emitted = call.request.kernel, self.emitted[call.request][0].emitted
@@ -194,4 +194,4 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
 
 def row_bytes(kernel: Kernel) -> int:
     """Bytes of the operands and results of one row, without weights."""
-    return 4 * (kernel.row_size + sum(width(p.type) for p in kernel.params if p.mode is not Mode.SHARED))
+    return 4 * (kernel.row_size + sum(p.type.width for p in kernel.params if p.mode is not Mode.SHARED))

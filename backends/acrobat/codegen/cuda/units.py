@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from backends.acrobat.codegen.cpp import c_string, width
+from backends.acrobat.codegen.cpp import c_string
 from backends.acrobat.codegen.unit_writer import UnitWriter, operand
 from backends.acrobat.codegen.units import CallPart, KernelCall, UnitCode
 from backends.acrobat.core.units import Block, Mode, Param, StepResult
@@ -56,10 +56,10 @@ class CudaUnitWriter(UnitWriter[CudaCode]):
         ]
         for i, p in enumerate(code.gathered):
             column = f"bucket.operands[{i}]"
-            lines += [f"    const int64_t* {operand(p.name)} = plan.operand({column}.data, rows, {width(p.type)});"]
+            lines += [f"    const int64_t* {operand(p.name)} = plan.operand({column}.data, rows, {p.type.width});"]
         for i, p in enumerate(code.lists):
             column = f"bucket.items[{i}]"
-            lines += [f"    const int64_t* {operand(p.name)} = plan.operand({column}.data, {column}.size, {width(p.type)});"]
+            lines += [f"    const int64_t* {operand(p.name)} = plan.operand({column}.data, {column}.size, {p.type.width});"]
         for g in range(len(code.groups)):
             lines += [f"    const int64_t* starts_{g} = bucket.starts[{g}].data;"]
         planned = _Unit(self, code)

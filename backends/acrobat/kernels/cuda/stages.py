@@ -21,7 +21,7 @@ def write_general(kernel: Kernel, out_mode: Mode, symbol: str, shared: int, bloc
     at, starts = 0, {}
     for instr in kept:
         starts[instr.name] = at
-        words = instr.type.size * (2 if instr.type.dtype == "int64" else 1)
+        words = instr.type.width
         at += -(-words // ALIGN) * ALIGN
     fits = at * 4 <= shared
     definitions = [] if fits else [f"ACROBAT_GLOBAL float {symbol}_kept[{blocks}ll * {at}];"]

@@ -250,7 +250,7 @@ def test_turns_go_round_all_copies_where_that_is_soon_done() -> None:
 def test_measuring_finds_quotients_and_checks_results(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = plain(16, 20)
     monkeypatch.setattr(measure, "TURN_S", 1e-6)
-    monkeypatch.setattr(measure, "WEIGHT_BYTES", 1)
+    monkeypatch.setattr(measure, "WEIGHT_CACHES", 0)
     bench = Bench(kernel, Mode.GATHERED, HERE, (1, 9))
     assert bench.baseline().keys() == {1, 9} and min(bench.baseline().values()) > 0
     candidates = grid(kernel, HERE, {1: 1.0, 9: 1.0})

@@ -200,7 +200,7 @@ def execute(
     for out in outs:
         row = []
         for at, t in zip(kernel.displacements, kernel.result_types, strict=True):
-            width = t.size * (2 if t.dtype == "int64" else 1)
+            width = t.width
             padded = displacements((t,))[1]
             written[out + at : out + at + padded] = True
             value = base[out + at : out + at + width].copy()

@@ -160,7 +160,7 @@ class Operands:
         for start in self.outs:
             row = []
             for at, t in zip(kernel.displacements, kernel.result_types, strict=True):
-                width = t.size * (2 if t.dtype == "int64" else 1)
+                width = t.width
                 written[start + at : start + at + displacements((t,))[1]] = True
                 value = self.base[start + at : start + at + width].copy()
                 row.append(value.view(np.int64).reshape(t.shape) if t.dtype == "int64" else value.reshape(t.shape))

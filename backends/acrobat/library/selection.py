@@ -23,3 +23,20 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
 def kept(items, flags):
     """The items whose flag is 1; a flag is 0.0 or 1.0."""
     return [item for item, flag in zip(items, flags) if flag > 0.5]
+
+
+def places(flags):
+    """The indices of the flags that are 1; a flag is 0.0 or 1.0."""
+    return [i for i, flag in enumerate(flags) if flag > 0.5]
+
+
+def replaced(items, places, others):
+    """The items with the i-th of `others` in the place that the i-th of `places` names; of equal places the last counts."""
+    if len(others) != len(places):
+        raise IndexError(f"{len(others)} parts are assigned to {len(places)} places")
+    for i in range(len(places)):
+        at = places[i] + len(items) if places[i] < 0 else places[i]
+        if at < 0 or at >= len(items):
+            raise IndexError(f"index {places[i]} is out of range for {len(items)} parts")
+        items = items[:at] + [others[i]] + items[at + 1 :]
+    return items

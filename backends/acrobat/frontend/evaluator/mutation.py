@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.objects import Given
 from backends.acrobat.frontend.evaluator.operators import binary
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, placed, root_of
-from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, ITEMS_PUT, handles
+from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, ITEMS_PUT, PARTS_PUT, handles
 from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe, plural
 from backends.acrobat.frontend.values import (
     END,
@@ -294,6 +294,17 @@ def _put_slice(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, bounds: 
 
 @handles(ITEMS_PUT, "list", "ragged")
 def _put_item(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
+    if kind(xs) == "ragged" and type_of(xs).rows != 0:
+        f.problem(s, "a part along an extent that is fixed beside one that varies is not assigned to", "make a new tensor")
+        return
+    if len(entries) > 1 and kind(xs) == "ragged" and not isinstance(entries[0], ast.Slice):
+        row = f.expression(ast.copy_location(ast.Subscript(Given(xs), entries[0], ast.Load()), s))
+        changed: list[Value] = []
+        if not nothing_known(row):
+            put_into(f, s, ChangedPlace(changed.append), row, entries[1:], value)
+        if not changed:
+            return
+        entries, value = entries[:1], changed[0]
     if len(entries) != 1:
         f.problem(s, "an item of an item is not changed in place in the language", "build a new list")
         return
@@ -301,6 +312,10 @@ def _put_item(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, entries: 
         _put_slice(f, s, name, xs, entries[0], value)
         return
     i = f.expression(entries[0])
+    for rule in PARTS_PUT:
+        if (whole := rule(f, s, xs, i, value)) is not None:
+            give(f, name, whole)
+            return
     if is_unknown(i) or is_unknown(xs):
         return
     t = type_of(xs)

@@ -8,16 +8,17 @@ from typing import Any
 
 import torch
 
-from backends.acrobat.core.types import INT, TensorT
+from backends.acrobat.core.types import FLOAT, INT, ListT, TensorT
 from backends.acrobat.frontend.evaluator import mutation
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import as_index, subscript
+from backends.acrobat.frontend.evaluator.lists import item_type, mapped
 from backends.acrobat.frontend.evaluator.mutation import give
-from backends.acrobat.frontend.evaluator.tables import AUGMENTED, INDICES, ITEMS_PUT, SUBSCRIPTS, handles
+from backends.acrobat.frontend.evaluator.tables import AUGMENTED, INDICES, ITEMS_PUT, PARTS_PUT, SUBSCRIPTS, handles
 from backends.acrobat.frontend.tensors.host_tensors import element
 from backends.acrobat.frontend.tensors.lifting import as_rows, dtype_of, in_place, item, of_rows, op, select, shape
-from backends.acrobat.frontend.tensors.masks import is_mask, mask
+from backends.acrobat.frontend.tensors.masks import is_mask, mask, true_places
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parts import sliced
 from backends.acrobat.frontend.tensors.shapes import looked_up, move
@@ -28,11 +29,14 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    is_array,
     is_list,
+    is_number,
     is_ragged,
     is_tensor,
     is_unknown,
     known,
+    retyped,
     type_or_none,
     unknown,
 )
@@ -191,7 +195,40 @@ def _of_ids(f: Frame, node: ast.AST, value: Held, index: ast.expr) -> Value:
 
 @handles(ITEMS_PUT, "tensor")
 def _put_item(f: Frame, s: ast.AST, name: str, x: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
+    if len(entries) == 1 and not isinstance(entries[0], ast.Slice):
+        whole = _put_parts(f, s, x, f.borrowed(entries[0]), value)
+        if whole is not None:
+            give(f, name, whole)
+            return
     give(f, name, _put(f, x, entries, value))
+
+
+def _put_parts(f: Frame, s: ast.AST, x: Dyn, chosen: Value, value: Value) -> Value | None:
+    """`x[mask] = value` and `x[places] = value`: the tensor with other parts where the mask is true, or at the
+    places that a list or tensor of ints names."""
+    if isinstance(chosen, Held) and is_mask(chosen):
+        flags: Any = chosen.value
+        if is_number(value):
+            for _ in range(len(shape(x)) - len(shape(flags))):
+                flags = move(f, flags, "unsqueeze", len(shape(flags)))
+            return call_operation(f, "where", CallArguments("where", [mask(flags), f.coerce(value, FLOAT), x], {}))
+        if len(shape(flags)) != 1 or not is_ragged(x):
+            raise Refused("a mask of one dimension chooses the parts of a tensor that are assigned to", "use torch.where")
+        places: Any = true_places(f, s, flags)
+    elif isinstance(chosen, Dyn) and is_ragged(x) and (is_list(chosen) or is_ragged(chosen)) and item_type(chosen) == INT:
+        places = chosen
+    else:
+        return None
+    rows, places = as_rows(f, x, 0), retyped(places, ListT(INT))
+    if is_array(value) and len(shape(value)) == len(shape(x)):
+        parts: Any = as_rows(f, value, 0)
+    else:
+        parts = mapped(f, [places], lambda _: f.coerce(value, item_type(rows)))
+    where = ast.copy_location(ast.Pass(), s)
+    return of_rows(f.program.call(f, where, selection.replaced, [rows, places, parts], {}), 0)
+
+
+PARTS_PUT.append(_put_parts)
 
 
 def _put(f: Frame, x: Any, entries: Sequence[ast.expr], value: Value) -> Value:

@@ -17,17 +17,29 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.conditions import COMPARISONS
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import item_type
+from backends.acrobat.frontend.evaluator.lists import item_type, mapped
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_AS_WHOLES, FUNCTIONS, TRUTHS, UNARY, handles
-from backends.acrobat.frontend.tensors.lifting import as_floats, dtype_of, elementwise, item, op, operand, select
+from backends.acrobat.frontend.tensors.lifting import (
+    as_floats,
+    as_rows,
+    dtype_of,
+    elementwise,
+    item,
+    of_rows,
+    op,
+    operand,
+    select,
+    shape,
+)
 from backends.acrobat.frontend.tensors.operations import OPERATIONS, call_operation, either, operation, ragged
-from backends.acrobat.frontend.tensors.shapes import looked_up
+from backends.acrobat.frontend.tensors.shapes import looked_up, move
 from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import (
     HELD,
     Dyn,
     Held,
     Static,
+    TupleV,
     Value,
     is_number,
     is_ragged,
@@ -36,6 +48,7 @@ from backends.acrobat.frontend.values import (
     known,
     type_or_none,
 )
+from backends.acrobat.library import selection
 
 HELD["mask"] = "a tensor of bools serves as a mask; write `.float()` for a tensor of ones and zeros"
 
@@ -238,6 +251,23 @@ def _count(f: Frame, call: CallArguments) -> Value:
     return Held("index", f.host("int", [item(f, total, "value")], INT))  # type: ignore[arg-type]
 
 
+def true_places(f: Frame, node: ast.AST, flags: Any) -> Any:
+    """The indices at which a mask of one dimension is true, as a tensor of ints. The instance waits for the mask."""
+    numbers = mapped(f, [as_rows(f, flags, 0)], lambda flag: item(f, flag))
+    where = ast.copy_location(ast.Pass(), node)
+    return of_rows(f.program.call(f, where, selection.places, [numbers], {}), 0)
+
+
+@handles(MASK_OPERATIONS, "nonzero")
+def _nonzero(f: Frame, call: CallArguments) -> Value:
+    """`mask.nonzero(as_tuple=True)`, and `mask.nonzero()` as a column of ints, of a mask of one dimension."""
+    chosen, as_tuple = call.bind("input", "as_tuple", as_tuple=Static(False))
+    if len(shape(chosen.value)) != 1:
+        raise Refused("`nonzero` takes a mask of one dimension here", "take it of each row")
+    found = true_places(f, ast.Pass(), chosen.value)
+    return TupleV((found,)) if constant(as_tuple, "as_tuple") else move(f, found, "unsqueeze", 1)
+
+
 @operation("bool")
 def _to_bool(f: Frame, call: CallArguments) -> Value:
     (x,) = call.bind("input")
@@ -257,7 +287,9 @@ def where(f: Frame, chosen: Value, x: Value, y: Value) -> Value:
 
 @either("where", of_tensor=False)
 def _where(f: Frame, call: CallArguments) -> Value:
-    """`torch.where(mask, x, y)`, and `x.where(mask, y)`."""
+    """`torch.where(mask, x, y)`, and `x.where(mask, y)`; `torch.where(mask)` gives places."""
+    if len(call.args) == 1 and is_mask(call.args[0]) and not call.kwargs:
+        return _nonzero(f, CallArguments("nonzero", call.args, {"as_tuple": Static(True)}))
     if len(call.args) != 3:
         raise Refused("`where` takes a mask and two tensors or numbers here")
     chosen, x, y = call.args

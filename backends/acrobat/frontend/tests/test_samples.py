@@ -118,3 +118,32 @@ class Chosen(nn.Module):
 
 def test_a_list_of_ints_chooses_rows() -> None:
     agrees(Chosen(), [graph(n) for n in (2, 3, 5)])
+
+
+class Filled(nn.Module):
+    """Elements and rows of a tensor that are assigned to, at places that are known at run time only; places of a mask."""
+
+    def forward(self, g: Any) -> Any:
+        x, n = g.x, len(g.x)
+        adjacency = torch.zeros(n, n)
+        for a, b in g.edges:
+            adjacency[a, b] = 1.0
+            adjacency[b][a] = 0.5
+        positive = x[:, 0] > 0
+        places = torch.where(positive)[0]
+        same = (x.sum(1) > 0).nonzero(as_tuple=True)[0]
+        rows = x * 2.0
+        rows[places] = x[places] * 10.0
+        some = x.clone()
+        some[positive] = 7.0
+        last = x * 1.0
+        last[[-1]] = torch.ones(3)
+        elements = x.clone()
+        elements[x > 0.5] = -1.0
+        fixed = x.sum(0).view(3, 1) + torch.zeros(3, 3)
+        fixed[fixed[:, 0] > 0] = 5.0
+        return adjacency, places, x[same].sum(0), rows, some, last, elements, fixed, (x[:, 1] > 0).nonzero()
+
+
+def test_assignments_at_places_known_at_run_time() -> None:
+    agrees(Filled(), [graph(n) for n in (1, 2, 4, 6)])

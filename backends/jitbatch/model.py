@@ -22,9 +22,9 @@ from backends.jitbatch.meter import Meter
 from backends.jitbatch.plan import analyse
 from backends.jitbatch.recorder import Recorder
 from backends.jitbatch.subtrees import Structures
+from backends.pytorch.model import OnDevice
 from backends.pytorch.precision import Precision, fact
 from bench.contract import Instance, Outputs
-from workloads.structures import arrays, map_tensors
 
 CACHED_RESULTS = 4_000_000
 """The most results that all kept plans may have together; beyond that the least recently used plans are dropped. A result takes
@@ -118,7 +118,7 @@ class Run:
         return values
 
 
-class Model:
+class Model(OnDevice):
     """A compiled model. `module` was changed by `prepare`. `refused`: the methods that could not be deferred as one call, with
     the reason. `structures`: the numbers of a mini-batch's structures, if calls on them are deferred (`subtree`)."""
 
@@ -131,9 +131,9 @@ class Model:
         structures: Structures | None = None,
         precision: Precision = "fp32",
     ) -> None:
+        super().__init__(str(kinds.device))
         self.module = module
         self.kinds = kinds
-        self.device = kinds.device
         self.plans = Plans(cache)
         self.pools = Pools(kinds.device)
         self.constants: dict[Any, Any] = {}
@@ -142,9 +142,6 @@ class Model:
         self.precision = precision
         self.run_ns = 0
         self.ran: Run | None = None
-
-    def place(self, instances: Sequence[Instance]) -> list[Instance]:
-        return [map_tensors(lambda tensor: tensor.to(self.device), instance) for instance in instances]
 
     @torch.inference_mode()
     def run(self, minibatch: Sequence[Instance]) -> Outputs:
@@ -188,7 +185,7 @@ class Model:
             Recording.recorder = before
             if self.structures is not None:
                 self.structures.end()
-        if self.device.type == "cuda":
+        if self.device == "cuda":
             begun = perf_counter_ns()
             torch.cuda.synchronize()
             run.meter.kernel_ns += perf_counter_ns() - begun
@@ -200,7 +197,7 @@ class Model:
         """The values of results on the host, where instances wait for them."""
         start = perf_counter_ns()
         values = run.values(lazies)
-        if self.device.type != "cpu":
+        if self.device != "cpu":
             by_sort: dict[Sort, list[int]] = {}
             for place, lazy in enumerate(lazies):
                 by_sort.setdefault(lazy.sort, []).append(place)
@@ -222,9 +219,6 @@ class Model:
         run.fetch_ns += perf_counter_ns() - start
         return found
 
-    def fetch(self, outputs: Outputs) -> list[Any]:
-        return [arrays(output) for output in outputs]
-
     def counters(self) -> Mapping[str, Any]:
         run = self.ran
         if run is None:
@@ -234,7 +228,7 @@ class Model:
         # On CUDA these times are those of launches and of the wait at the end, so copies and kernels cannot be told apart.
         apart = {"copy_ms": meter.copy_ns / 1e6, "kernel_ms": meter.kernel_ns / 1e6}
         return {
-            **(apart if self.device.type == "cpu" else {"kernel_ms": computing / 1e6}),
+            **(apart if self.device == "cpu" else {"kernel_ms": computing / 1e6}),
             "construct_ms": (self.run_ns - run.schedule_ns - computing - run.fetch_ns) / 1e6,
             "schedule_ms": run.schedule_ns / 1e6,
             "fetch_ms": run.fetch_ns / 1e6,
@@ -256,13 +250,12 @@ class Model:
 
         told = {"library": f"PyTorch {torch.__version__}", "threads": torch.get_num_threads(), "load_time": ""}
         told |= fact(self.precision)
-        if self.device.type != "cpu":
+        if self.device != "cpu":
             return told
         ran = f"PyTorch {torch.__version__} ({libraries.describe(torch.float32)})"
         return {**told, "library": ran, "instruction_set": libraries.capability()}
 
     def close(self) -> None:
         self.plans = Plans(False)
-        self.pools = Pools(self.device)
-        if self.device.type == "cuda":
-            torch.cuda.empty_cache()
+        self.pools = Pools(self.kinds.device)
+        super().close()

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import torch
 
 from backends.pytorch import libraries
+from backends.pytorch.model import OnDevice
 from backends.pytorch.precision import Precision, fact
 from bench.contract import Instance, Outputs
-from workloads.structures import arrays, map_tensors
 
 
 class Counts:
@@ -63,7 +63,7 @@ class Program(Protocol):
         ...
 
 
-class Batched:
+class Batched(OnDevice):
     """A program on a device. `library()` names what computes it; it is called once, by `facts`. `computing()` is a context for
     all computation (see `precision.choose`)."""
 
@@ -75,18 +75,12 @@ class Batched:
         computing: Callable[[], AbstractContextManager[object]] = nullcontext,
         precision: Precision = "fp32",
     ) -> None:
+        super().__init__(device)
         self.program = program
-        self.device = device
         self.library = library
         self.computing = computing
         self.precision = precision
         self.counts = Counts()
-
-    def place(self, instances: Sequence[Instance]) -> list[Instance]:
-        return [map_tensors(self.put, instance) for instance in instances]
-
-    def put(self, tensor: torch.Tensor) -> torch.Tensor:
-        return tensor.to(self.device, torch.float32 if tensor.is_floating_point() else None)
 
     @torch.inference_mode()
     def run(self, minibatch: Sequence[Instance]) -> Outputs:
@@ -94,13 +88,9 @@ class Batched:
         self.counts = Counts()
         with self.computing():
             outputs = self.program.run(minibatch, self.counts) if minibatch else []
-        if self.device == "cuda":
-            torch.cuda.synchronize()
+        self.synchronize()
         self.counts.run_ns = perf_counter_ns() - start
         return outputs
-
-    def fetch(self, outputs: Outputs) -> list[Any]:
-        return [arrays(output) for output in outputs]
 
     def counters(self) -> Mapping[str, Any]:
         counts = self.counts
@@ -121,10 +111,6 @@ class Batched:
         if self.device == "cpu":
             found["instruction_set"] = libraries.capability()
         return found | {"load_time": "tables" if self.program.has_tables else "", **fact(self.precision)}
-
-    def close(self) -> None:
-        if self.device == "cuda":
-            torch.cuda.empty_cache()
 
 
 def torch_library(device: str, also: str = "") -> str:

@@ -15,7 +15,34 @@ from bench.contract import Instance, Outputs
 from workloads.structures import arrays, map_tensors
 
 
-class Model:
+class OnDevice:
+    """What the models of all systems that compute with PyTorch share: bringing tensors to the device and back. Floating-point
+    tensors of instances get the type `dtype`."""
+
+    def __init__(self, device: str, dtype: torch.dtype = torch.float32) -> None:
+        self.device = device
+        self.dtype = dtype
+
+    def place(self, instances: Sequence[Instance]) -> list[Instance]:
+        return [map_tensors(self.put, instance) for instance in instances]
+
+    def put(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.to(self.device, self.dtype if tensor.is_floating_point() else None)
+
+    def fetch(self, outputs: Outputs) -> list[Any]:
+        return [arrays(output) for output in outputs]
+
+    def synchronize(self) -> None:
+        """Waits until the device has done its work."""
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+
+    def close(self) -> None:
+        if self.device == "cuda":
+            torch.cuda.empty_cache()
+
+
+class Model(OnDevice):
     """One module on one device. `computing()` is a context for all computation (see `precision.choose`)."""
 
     def __init__(
@@ -26,28 +53,17 @@ class Model:
         computing: Callable[[], AbstractContextManager[object]] = nullcontext,
         precision: Precision = "fp32",
     ) -> None:
+        super().__init__(device, dtype)
         self.module = module
-        self.device = device
-        self.dtype = dtype
         self.computing = computing
         self.precision = precision
-
-    def place(self, instances: Sequence[Instance]) -> list[Instance]:
-        return [map_tensors(self.put, instance) for instance in instances]
-
-    def put(self, tensor: torch.Tensor) -> torch.Tensor:
-        return tensor.to(self.device, self.dtype if tensor.is_floating_point() else None)
 
     @torch.inference_mode()
     def run(self, minibatch: Sequence[Instance]) -> Outputs:
         with self.computing():
             outputs = [self.module(instance) for instance in minibatch]
-        if self.device == "cuda":
-            torch.cuda.synchronize()
+        self.synchronize()
         return outputs
-
-    def fetch(self, outputs: Outputs) -> list[Any]:
-        return [arrays(output) for output in outputs]
 
     def counters(self) -> Mapping[str, Any]:
         return {"mean_batch_width": 1.0}
@@ -63,7 +79,3 @@ class Model:
             "threads": torch.get_num_threads(),
             "load_time": "",
         }
-
-    def close(self) -> None:
-        if self.device == "cuda":
-            torch.cuda.empty_cache()

@@ -103,43 +103,11 @@ def start_of(self, input, hx, at):
     return torch.zeros(input.size(0 if self.batch_first else 1), self.hidden_size)
 
 
-def simple(self, input, hx=None):
-    """An `nn.RNN` or `nn.GRU`, whose state is one tensor. Returns the outputs of all time steps and the last states."""
+def run_layers(self, input, h0, c0):
+    """All layers, from the initial states `h0` and, of an LSTM, `c0`, or zeros for None. Returns the outputs of all time steps
+    and the last states of each layer and direction: a tuple for `h`, and one for `c`, which is empty but for an LSTM."""
     if self.dropout > 0 and self.training and self.num_layers > 1:
         refuse("dropout in training", "call .eval() on the model first")
-    time = 1 if self.batch_first and input.dim() == 3 else 0
-    steps = list(input.unbind(time))
-    last = ()
-    for k in unrolled(range(self.num_layers)):
-        outs = ()
-        for direction in unrolled(range(2 if self.bidirectional else 1)):
-            w_ih, w_hh, b_ih, b_hh = weights(self, k, direction)
-            h = start_of(self, input, hx, len(last))
-            projected = [F.linear(x, w_ih, b_ih) for x in steps]
-            if direction:
-                projected = projected[::-1]
-            if self.mode == "GRU":
-                out, h = run_gru(projected, h, w_hh, b_hh)
-            else:
-                out, h = run_rnn(projected, h, w_hh, b_hh, "tanh" if self.mode == "RNN_TANH" else "relu")
-            if direction:
-                out = out[::-1]
-            outs = outs + (out,)
-            last = last + (h,)
-        if self.bidirectional:
-            forwards, backwards = outs
-            steps = [torch.cat((f, b), -1) for f, b in zip(forwards, backwards)]
-        else:
-            (steps,) = outs
-    return torch.stack(steps, time), torch.stack(last)
-
-
-def lstm(self, input, hx=None):
-    if self.proj_size:
-        refuse("an LSTM with `proj_size`")
-    if self.dropout > 0 and self.training and self.num_layers > 1:
-        refuse("dropout in training", "call .eval() on the model first")
-    h0, c0 = (None, None) if hx is None else hx
     time = 1 if self.batch_first and input.dim() == 3 else 0
     steps = list(input.unbind(time))
     hidden = ()
@@ -149,19 +117,37 @@ def lstm(self, input, hx=None):
         for direction in unrolled(range(2 if self.bidirectional else 1)):
             w_ih, w_hh, b_ih, b_hh = weights(self, k, direction)
             h = start_of(self, input, h0, len(hidden))
-            c = start_of(self, input, c0, len(hidden))
             projected = [F.linear(x, w_ih, b_ih) for x in steps]
             if direction:
                 projected = projected[::-1]
-            out, h, c = run_lstm(projected, h, c, w_hh, b_hh)
+            if self.mode == "LSTM":
+                out, h, c = run_lstm(projected, h, start_of(self, input, c0, len(hidden)), w_hh, b_hh)
+                cells = cells + (c,)
+            elif self.mode == "GRU":
+                out, h = run_gru(projected, h, w_hh, b_hh)
+            else:
+                out, h = run_rnn(projected, h, w_hh, b_hh, "tanh" if self.mode == "RNN_TANH" else "relu")
             if direction:
                 out = out[::-1]
             outs = outs + (out,)
             hidden = hidden + (h,)
-            cells = cells + (c,)
         if self.bidirectional:
             forwards, backwards = outs
             steps = [torch.cat((f, b), -1) for f, b in zip(forwards, backwards)]
         else:
             (steps,) = outs
-    return torch.stack(steps, time), (torch.stack(hidden), torch.stack(cells))
+    return torch.stack(steps, time), hidden, cells
+
+
+def simple(self, input, hx=None):
+    """An `nn.RNN` or `nn.GRU`, whose state is one tensor. Returns the outputs of all time steps and the last states."""
+    out, hidden, _ = run_layers(self, input, hx, None)
+    return out, torch.stack(hidden)
+
+
+def lstm(self, input, hx=None):
+    if self.proj_size:
+        refuse("an LSTM with `proj_size`")
+    h0, c0 = (None, None) if hx is None else hx
+    out, hidden, cells = run_layers(self, input, h0, c0)
+    return out, (torch.stack(hidden), torch.stack(cells))

@@ -33,6 +33,7 @@ from backends.acrobat.frontend.values import (
     nothing_known,
     type_or_none,
     unknown,
+    variable_of,
 )
 
 
@@ -188,7 +189,7 @@ def _spread(f: Frame, node: ast.AST, elts: Sequence[ast.expr], tuple_: bool) -> 
         if nothing_known(whole):
             return unknown()
         xs = iterable(f, whole)
-        components = f.components(xs)
+        components = f.components(xs, f.vectors.get(variable_of(xs)) or None)
         parts.append(TupleV(tuple(components)) if components is not None else xs)
     if all(isinstance(part, TupleV) for part in parts):
         items = [v for part in parts for v in part.items]  # type: ignore[union-attr]

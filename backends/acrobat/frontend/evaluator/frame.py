@@ -117,6 +117,7 @@ class Frame:
         self.displays: dict[str, tuple[Value, ...]] = {}  # list variable -> its elements, if known one by one
         self.lengths: set[str] = set()  # variables that hold the extent of a list or ragged tensor
         self.nonempty: set[str] = set()  # variables of lists that must have an item, such as stacked ones
+        self.vectors: dict[str, int] = {}  # variable of a list of floats of the instance -> the length of all in the sample
         self.lengths_of: dict[str, str] = {}  # list variable -> that of a list known to be as long
         self.unused_expression: ast.AST | None = None  # the expression compiled now, if it stands as a statement
         self.trials = 0  # how many trials are around the code compiled now

@@ -265,6 +265,8 @@ def put_item(f: Frame, s: ast.AST, target: ast.Subscript, value: Value) -> None:
     found = place(f, s, owner, "an assignment to an item")
     if found is None or nothing_known(value):
         return
+    if owner is target.value and kind(found[1]) == "dict":
+        entries = [target.slice]  # a tuple is one key
     put_into(f, s, *found, entries, value)
 
 

@@ -33,7 +33,19 @@ from backends.acrobat.frontend.evaluator.tables import (
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.source import source_of
 from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_unknown, describe
-from backends.acrobat.frontend.values import Dyn, Method, Partial, Static, Value, guess, known, nothing_known, type_of, unknown
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Method,
+    Partial,
+    Static,
+    Value,
+    guess,
+    known,
+    nothing_known,
+    type_of,
+    unknown,
+    variable_of,
+)
 from backends.acrobat.ir import nodes as n
 
 
@@ -293,7 +305,11 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     if any(contains_unknown(v.type) for arm in arms for v in arm.vars):
         f.program.incomplete = True
         return guess(t)
-    return f.bind(n.Match(value.atom, tuple(arms), t, span=f.span), name)
+    found = f.bind(n.Match(value.atom, tuple(arms), t, span=f.span), name)
+    sizes = {datatypes.vector(c, name) for c in classes}
+    if len(sizes) == 1:
+        f.vectors[variable_of(found)] = sizes.pop()
+    return found
 
 
 # ---- dictionaries whose keys are always the same

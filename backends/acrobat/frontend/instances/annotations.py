@@ -337,6 +337,11 @@ class Datatypes:
                 pass
         return self.type_at(self.seen[cls][name], f"`{cls.__name__}.{name}`")
 
+    def vector(self, cls: type, name: str) -> int:
+        """The length of the lists of floats in a field, if all in the sample have the same one; else 0."""
+        place = self.seen.get(cls, {}).get(name)
+        return 0 if place is None else place.vector
+
     def field_type(self, cls: type, name: str) -> Any:
         return self.fields[cls, name]
 

@@ -27,10 +27,17 @@ class Place:
     dtypes: set[torch.dtype] = field(default_factory=set)
     item: Place | None = None  # of a list
     items: list[Place] = field(default_factory=list)  # of a tuple
+    lengths: set[int] = field(default_factory=set)  # of the lists
     key: Place | None = None  # of a dictionary
     value: Place | None = None
     trouble: str = ""  # why the place has no type, if it has none
     classes: dict[type, None] = field(default_factory=dict)
+
+    @property
+    def vector(self) -> int:
+        """The length of the lists of floats that are at the place and nothing else, if it is the same of all; else 0."""
+        of_floats = self.kinds == {"list"} and self.item is not None and {"float"} <= self.item.kinds <= {"float", "int"}
+        return next(iter(self.lengths)) if of_floats and len(self.lengths) == 1 else 0
 
     @property
     def is_dict(self) -> bool:
@@ -112,6 +119,7 @@ class Observer:
                 self._tensor(place, value, path)
             case list():
                 place.kinds.add("list")
+                place.lengths.add(len(value))
                 place.item = place.item or Place()
                 return [(place.item, v, f"{path}[{i}]") for i, v in enumerate(value)]
             case tuple() if not hasattr(value, "_fields"):

@@ -43,6 +43,7 @@ from backends.acrobat.frontend.values import (
     type_of,
     type_or_none,
     unknown,
+    variable_of,
 )
 
 
@@ -280,6 +281,8 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
     if is_ragged(x) or is_tensor(x):
         return x
     items = f.display(x)
+    if items is None and f.vectors.get(variable_of(x)):
+        items = f.components(x, f.vectors[variable_of(x)])
     if items and all(f.display(v) is not None for v in items):
         rows = [_made_tensor(f, node, [v], {}, hint) for v in items]
         if all(is_tensor(v) for v in rows):

@@ -6,9 +6,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor, nn
 
+from backends.acrobat.errors import InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.verifier import verify
@@ -147,3 +149,29 @@ class Filled(nn.Module):
 
 def test_assignments_at_places_known_at_run_time() -> None:
     agrees(Filled(), [graph(n) for n in (1, 2, 4, 6)])
+
+
+class Vectors(nn.Module):
+    """Lists of floats that have one length in all instances become tensors of fixed shape; tuples are keys of a dictionary."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.box, self.both = nn.Linear(4, 3), nn.Linear(6, 3)
+
+    def forward(self, scene: Any) -> Any:
+        boxes = [torch.relu(self.box(torch.tensor(o["box"]))) for o in scene]
+        both = [self.both(torch.tensor([*o["box"], *o["speed"]])) for o in scene]
+        weights = {}
+        for i in range(len(scene)):
+            weights[(i, i // 2)] = scene[i]["box"][0]
+        return boxes, both, [weights[(i, i // 2)] * i for i in range(len(scene))], list(weights.keys())
+
+
+def scene(n: int, length: int = 4) -> list[Any]:
+    return [{"box": [float(i + j) for j in range(length)], "speed": [0.5, i / 3]} for i in range(n)]
+
+
+def test_lists_of_floats_of_one_length_and_keys_that_are_tuples() -> None:
+    agrees(Vectors(), [scene(n) for n in (1, 2, 4)])
+    with pytest.raises(InstanceError):
+        Interpreter(build(Vectors(), sample=[scene(2), scene(3)])).run(scene(2, 5))

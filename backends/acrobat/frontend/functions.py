@@ -12,6 +12,7 @@ from typing import Any
 
 from backends.acrobat import library
 from backends.acrobat.core.messages import Messages
+from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import INT, DataT, ListT, TupleT, Type
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, defaults_of
@@ -57,6 +58,10 @@ from backends.acrobat.ir import nodes as n
 LIBRARY = str(Path(library.__file__ or "").parent)
 
 
+VERSIONS = 64
+"""The most versions of a function that are compiled for different constants: a recursion that counts up would have no end."""
+
+
 @dataclass(slots=True)
 class Asked:
     """A user's call for which a library function is compiled; `first` is the first problem found there: (message, advice)."""
@@ -84,6 +89,9 @@ class Functions:
         self.changing: dict[Any, tuple[str, ...]] = {}  # function -> the parameters whose lists it changes
         self.gives_new: dict[Any, bool] = {}  # function key -> whether nothing else holds the list that it returns
         self.gives_deep: dict[Any, bool] = {}  # function key -> the same for all that is inside of its result
+        self.versions: dict[Any, set[Any]] = {}  # function that needs constants for its numbers -> the keys of its versions
+        self.stored: dict[tuple[type, str], Span] = {}  # attributes of modules that the model assigns to -> where
+        self.entered: list[Any] = []  # the functions that are being compiled, from `forward` on
         self.learnt: dict[Any, Any] = {}  # (function key, place in the source) -> the type of a list that is made there
         self.grown: dict[Any, Any] = {}  # (function, parameter) -> the type of the list that it changes
         symbols = self.symbols = Symbols()
@@ -217,15 +225,24 @@ class Functions:
         if inout and is_generator(definition):
             what = f"the generator `{definition.name}` changes a list that it is given, or sees, while it is walked over"
             raise Refused(what, "build a list, and return it")
-        key = self.key(function, values)
-        if inout:
-            key = (*key, self._deep_for(f, node, implicit, names, inout))
+        depends = () if not inout else (self._deep_for(f, node, implicit, names, inout),)
+        if function in self.versions and (all_fixed := self._version(function, values, depends)) is not None:
+            values = all_fixed
+        key = (*self.key(function, values), *depends)
         if key not in self.functions:
             if of_library:
                 self._on_behalf(called, key, lambda: self.compile(key, function, values))
             else:
                 asked, self.asked = self.asked, None
+                noted, incomplete = len(self.problems), self.incomplete
                 self.compile(key, function, values)
+                if len(self.problems) > noted and function not in self.versions and function not in self.entered:
+                    self.versions[function] = set()
+                    if (all_fixed := self._version(function, values, depends)) is not None:
+                        del self.problems[noted:]
+                        self.incomplete, values = incomplete, all_fixed
+                        key = (*self.key(function, values), *depends)
+                        self.compile(key, function, values)
                 self.asked = asked
         if key in self.refused:
             return f.problem(node, *self.refused[key])
@@ -259,6 +276,18 @@ class Functions:
             return made
         self._give_back(f, node, implicit, names, dict(zip(inout, lists, strict=True)), {names.index(x) for x in always})
         return first
+
+    def _version(self, function: Any, values: Sequence[Value], depends: tuple[Any, ...]) -> list[Value] | None:
+        """The arguments with those numbers that are known at compile time as constants, for a function that cannot be compiled
+        for numbers known at run time only. None if there are none, or if the function has `VERSIONS` versions already."""
+        constants = [fixed(v) for v in values]
+        if not any(isinstance(v, Fixed) for v in constants):
+            return None
+        key, versions = (*self.key(function, constants), *depends), self.versions[function]
+        if key not in versions and len(versions) == VERSIONS:
+            return None
+        versions.add(key)
+        return constants
 
     def _can_change(self, value: Value) -> bool:
         """Whether a value may be changed in place: a list, set or dictionary, or an object of one class."""
@@ -417,7 +446,9 @@ class Functions:
     def compile(self, key: Any, function: types.FunctionType, values: Sequence[Value]) -> None:
         """Compile a function for these arguments: enters its code in `functions` and the type of its result in `results`."""
         outer, self.incomplete = self.incomplete, False
+        self.entered.append(function)
         self._compile_body(key, function, values)
+        self.entered.pop()
         if self.incomplete:
             self.partial.add(key)
         self.incomplete |= outer

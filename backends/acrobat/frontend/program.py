@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import FunctionType
@@ -183,6 +184,10 @@ class ProgramBuilder(Functions):
                 break
         else:
             self._unsettled(span, results)
+        for (cls, name), where in self.stored.items():
+            if any(issubclass(c, cls) and x == name for c, x in self.reads.attributes):
+                advice = "keep it in a variable, and return it"
+                self.problem(Problem(where, f"`{name}` of the model is assigned to here, and also read", advice))
         fields = {f"`{c.__name__}.{x}`": t for (c, x), t in self._reached(instance).items()}
         for name, t in {"the instance": instance, **fields}.items():
             if self._has_set(t):
@@ -194,6 +199,11 @@ class ProgramBuilder(Functions):
                 if held is not None and contains_unknown(held) and (cls, name) not in self.datatypes.refined:
                     self.problem(self._unknown_field(span, cls, name))
             raise CompileError(self.problems)
+        for (_, name), where in self.stored.items():
+            message = (
+                f"{where.file}:{where.line}: the compiled program does not assign to `{name}` of the model, which nothing reads"
+            )
+            warnings.warn(message, stacklevel=2)
         if self.incomplete or self.functions[key] is None:
             self._explain(span)
         functions = _of_one_instance(self._reachable(), instance) if len(params) > 1 else self._reachable()

@@ -336,6 +336,9 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
         return instantiate(f, node, value, args, kwargs)
     if isinstance(value, types.MethodType) and isinstance(value.__func__, types.FunctionType):
         return f.program.call(f, node, value.__func__, [f.program.wrap(value.__self__), *args], kwargs)
+    if isinstance(value, functools.partial):
+        given = {k: f.program.wrap(v) for k, v in value.keywords.items()} | kwargs
+        return called(f, node, f.program.wrap(value.func), [*map(f.program.wrap, value.args), *args], given)
     call = next((vars(c)["__call__"] for c in type(value).__mro__ if "__call__" in vars(c)), None)
     if isinstance(call, types.FunctionType):  # an object that the model holds
         return f.program.call(f, node, call, [Static(value), *args], kwargs)

@@ -79,6 +79,8 @@ class ProgramServices(Protocol):
     changed: bool
     incomplete: bool
     lost: Problem | None
+    problems: list[Problem]
+    stored: dict[tuple[type, str], Span]
 
     def problem(self, problem: Problem) -> None: ...
     def wrap(self, value: Any) -> Value: ...
@@ -120,6 +122,7 @@ class Frame:
         self.vectors: dict[str, int] = {}  # variable of a list of floats of the instance -> the length of all in the sample
         self.lengths_of: dict[str, str] = {}  # list variable -> that of a list known to be as long
         self.unused_expression: ast.AST | None = None  # the expression compiled now, if it stands as a statement
+        self.unrolled: dict[ast.stmt, bool] = {}  # loop over a constant range -> whether its body needs to know the round
         self.trials = 0  # how many trials are around the code compiled now
         self.cause: Problem | None = None  # the first problem of the last trial
 

@@ -9,7 +9,7 @@ from functools import partial
 from types import FunctionType
 from typing import Any, TypeAlias
 
-from backends.acrobat.core.types import BOOL, DataT, TupleT
+from backends.acrobat.core.types import BOOL, INT, DataT, TupleT
 from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.evaluator import nested
 from backends.acrobat.frontend.evaluator.arguments import Refused
@@ -62,7 +62,11 @@ def iterated(f: Frame, s: ast.For) -> Value:
     if isinstance(s.iter, (ast.Name, ast.Subscript, ast.Attribute)) and holds_parts(value):
         seen_inside(f, s.iter)  # the loop's variable refers to a part
     seen_through_view(f, s.iter)
-    if isinstance(value, Static) and isinstance(value.value, range) and picks_modules(f, s.target, s.body):
+    if (
+        isinstance(value, Static)
+        and isinstance(value.value, range)
+        and (picks_modules(f, s.target, s.body) or _needs_rounds(f, s, value.value))
+    ):
         return TupleV(tuple(map(Static, value.value)))
     return iterable(f, value)
 
@@ -94,6 +98,36 @@ def _running_over(node: ast.expr) -> list[str]:
         case ast.Call(ast.Name("zip" | "enumerate" | "reversed"), args):
             return [name for a in args for name in _running_over(a)]
     return []
+
+
+UNROLLED = 64
+"""The most rounds of a loop over a constant range that is unrolled because its body needs to know the round."""
+
+
+def _needs_rounds(f: Frame, s: ast.For, rounds: range) -> bool:
+    """Whether the body cannot be compiled for a round that is known at run time only: it may name an attribute by the round, or
+    change the shape of a tensor. Found by compiling it for such a round, in a trial."""
+    if not 0 < len(rounds) <= UNROLLED or not isinstance(s.target, ast.Name):
+        return False
+    if s not in f.unrolled:
+        changed = [x for x in changed_in(f, s.body) if x in f.env]
+        before = {x: type_or_none(f.env[x]) for x in changed}
+        ways: list[dict[str, Value]] = []
+        (cause, f.cause), earlier, problems = (f.cause, None), f.mutated, len(f.program.problems)
+        f.mutated = set()
+        with f.trial():
+            assign(f, s.target, Dyn(f.var(s.target.id, INT)))
+            _trial(f, s, ways)
+        failed = f.cause is not None or len(f.program.problems) > problems
+        del f.program.problems[problems:]
+        f.cause, f.mutated = cause, earlier
+        for x, t in before.items():
+            try:
+                f.common([t, *(type_of(env[x]) for env in ways if x in env)], numbers=True)
+            except Mismatch:
+                failed = True
+        f.unrolled[s] = failed
+    return f.unrolled[s]
 
 
 def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:

@@ -13,6 +13,7 @@ from backends.acrobat.frontend.evaluator.mutation import place, put_attribute, p
 from backends.acrobat.frontend.evaluator.ownership import calls_own_function, fresh, fresh_inside, holds_parts
 from backends.acrobat.frontend.evaluator.syntax import assigned, deep, live_after, passed_to_calls, root_of
 from backends.acrobat.frontend.evaluator.tables import OWNERS
+from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.types import Mismatch, describe
 from backends.acrobat.frontend.values import (
     END,
@@ -60,12 +61,22 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
                 assign(f, e, v)
         case ast.Subscript():
             put_item(f, target, target, value)
+        case ast.Attribute(owner, name) if stored(f, target, owner, name):
+            pass
         case ast.Attribute(owner, name):
             found = place(f, target, owner, "an assignment to an attribute")
             if found is not None:
                 put_attribute(f, target, *found, name, value)
         case _:
             f.problem(target, "only names and items can be assigned to", "build a new value")
+
+
+def stored(f: Frame, node: ast.AST, owner: ast.expr, name: str) -> bool:
+    """Whether `owner.name`, which is assigned to, is an attribute of the model: it is noted in `program.stored`."""
+    model = getattr(f.borrowed(owner), "python_object", None)
+    if model is not None:
+        f.program.stored.setdefault((type(model), name), span_of(node, f.file))
+    return model is not None
 
 
 def _starred(f: Frame, target: ast.expr, elts: Sequence[ast.expr], value: Value) -> None:

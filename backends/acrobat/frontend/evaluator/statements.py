@@ -18,7 +18,7 @@ from backends.acrobat.frontend.evaluator.markers import PURE, marker_of
 from backends.acrobat.frontend.evaluator.mutation import put_item, refuse_tensor
 from backends.acrobat.frontend.evaluator.ownership import changeable
 from backends.acrobat.frontend.evaluator.patterns import match_rows
-from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives, own
+from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives, own, stored
 from backends.acrobat.frontend.evaluator.syntax import (
     HIDDEN,
     LIST_CHANGES,
@@ -99,6 +99,8 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
                 if _changes_part(f, s, target, before):
                     return
             put_item(f, s, target, f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))
+        case ast.Attribute(owner, name) as target if stored(f, target, owner, name):
+            f.expression(s.value)
         case ast.Attribute() as target:
             read = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
             before = f.borrowed(read)

@@ -251,6 +251,8 @@ class Datatypes:
         if origin is tuple:
             items = get_args(t)
             if Ellipsis in items:
+                if contains_unknown(self.resolve(items[0])):
+                    return UNKNOWN  # tensors, of a number that the values tell
                 raise AnnotationError("tuples of variable length are lists here: write list[...]")
             return TupleT(tuple(self.resolve(i) for i in items))
         if members := union_members(t):

@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.lists import item_type, mapped
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, INDICES, ITEMS_PUT, PARTS_PUT, SUBSCRIPTS, handles
 from backends.acrobat.frontend.tensors.host_tensors import element
-from backends.acrobat.frontend.tensors.lifting import as_rows, dtype_of, in_place, item, of_rows, op, select, shape
+from backends.acrobat.frontend.tensors.lifting import as_rows, dtype_of, in_place, item, numbers, of_rows, op, select, shape
 from backends.acrobat.frontend.tensors.masks import is_mask, mask, true_places
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parts import sliced
@@ -90,9 +90,11 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
             i = as_index(f, i)
         if is_unknown(i):
             return unknown()
+        if is_list(i) and (listed := f.display(i)) and all(isinstance(known(v)[1], int) for v in listed):
+            i = Held("ids", TupleV(tuple(listed)))
         if isinstance(i, Held) and i.kind == "ids":
-            places = f.components(i.value) or []
-            value = op(f, "stack", [select(f, value, dim, k) for k in places], {"dim": dim})
+            chosen = TupleV(tuple(select(f, value, dim, k) for k in f.components(i.value) or ()))
+            value = call_operation(f, "stack", CallArguments("stack", [chosen, Static(dim)], {}))  # type: ignore[assignment]
             dim += 1
             continue
         if is_list(i) or is_ragged(i):
@@ -174,7 +176,34 @@ def _constant_index(f: Frame, value: HostTensor) -> Value:
 
 @handles(SUBSCRIPTS, HostTensor)
 def _of_host_tensor(f: Frame, node: ast.AST, value: HostTensor, index: ast.expr) -> Value:
+    listed = numbers_of(f, value)
+    if listed is not None and not _constant_index_of(f, index):
+        return index_tensor(f, node, listed, index)  # type: ignore[no-any-return]
     return element(f, value, index)
+
+
+def _constant_index_of(f: Frame, index: ast.expr) -> bool:
+    """Whether all ints and bounds of an index are known at compile time."""
+    entries = index.elts if isinstance(index, ast.Tuple) else [index]
+    bounds = [b for e in entries for b in ((e.lower, e.upper, e.step) if isinstance(e, ast.Slice) else (e,)) if b is not None]
+    with f.trial():
+        return all(not isinstance(v, Dyn) or isinstance(v.atom, n.Lit) for v in map(f.expression, bounds))
+
+
+def numbers_of(f: Frame, value: HostTensor) -> Dyn | None:
+    """A buffer of ints with one dimension, and others of extent 1 around it, as a tensor of ints of the program; else None."""
+    t = value.tensor
+    wider = [d for d, e in enumerate(t.shape) if e != 1]
+    if t.dtype not in (torch.int64, torch.int32) or len(wider) != 1:
+        return None
+    found = t.reshape(-1).tolist()
+    step = found[1] - found[0]
+    if step and found == list(range(found[0], found[-1] + step, step)):
+        ends = [Static(x) for x in (found[0], found[-1] + step, step)]
+        listed = f.host("range", ends, ListT(INT))
+    else:
+        listed = f.bind(n.ListOf(tuple(n.Lit(x, INT, span=f.span) for x in found), ListT(INT), span=f.span), "numbers")
+    return numbers(listed, wider[0], t.ndim - 1 - wider[0])
 
 
 @handles(SUBSCRIPTS, Held)

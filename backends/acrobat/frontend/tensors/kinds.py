@@ -15,7 +15,7 @@ from backends.acrobat import library
 from backends.acrobat.core.ops import float32
 from backends.acrobat.core.types import FLOAT, INT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
-from backends.acrobat.frontend.evaluator.conditions import condition
+from backends.acrobat.frontend.evaluator.conditions import comparison, condition
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable
 from backends.acrobat.frontend.evaluator.mutation import give
@@ -44,7 +44,7 @@ from backends.acrobat.frontend.evaluator.tables import (
 from backends.acrobat.frontend.tensors import host_tensors
 from backends.acrobat.frontend.tensors.lifting import as_rows, dtype_of, extent_of, in_place, item, op, shape, shape_of
 from backends.acrobat.frontend.tensors.masks import is_mask, of_masks, with_masks
-from backends.acrobat.frontend.tensors.operations import call_operation
+from backends.acrobat.frontend.tensors.operations import call_operation, either
 from backends.acrobat.frontend.tensors.products import matmul
 from backends.acrobat.frontend.tensors.shapes import permute
 from backends.acrobat.frontend.tensors.values import HostTensor, Module, of_torch
@@ -84,6 +84,8 @@ def _tensor_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
             return Static(dtype_of(value))
         case "device":
             return Static(torch.device("cpu"))
+        case "data":
+            return value
         case "T":
             return permute(f, value, list(reversed(range(rank))))
         case "mT" if rank > 1:
@@ -216,6 +218,24 @@ def _needs_values(callee: Value) -> bool:
 
 
 NEED_VALUES.append(_needs_values)
+
+
+@handles(FUNCTIONS, torch.finfo)
+def _limits(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    (dtype,) = CallArguments("finfo", args, kwargs).bind("type")
+    return Static(torch.finfo(constant(dtype, "the dtype")))
+
+
+COMPARING = {"eq": ast.Eq, "ne": ast.NotEq, "not_equal": ast.NotEq, "lt": ast.Lt, "less": ast.Lt, "le": ast.LtE}
+COMPARING |= {"less_equal": ast.LtE, "gt": ast.Gt, "greater": ast.Gt, "ge": ast.GtE, "greater_equal": ast.GtE}
+
+
+@either(*COMPARING)
+def _compared(f: Frame, call: CallArguments) -> Value:
+    """`torch.eq` and the like: the comparison of Python's operator."""
+    a, b = call.bind("input", "other")
+    found: Value = comparison(f, ast.Pass(), COMPARING[call.name](), a, b)
+    return found
 
 
 @handles(FUNCTIONS, words.unrolled)

@@ -9,6 +9,7 @@ one kernel over the list (`passes.folds`). Of several dimensions that vary, the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -154,7 +155,10 @@ def as_rows(f: Frame, value: Array, k: int) -> Dyn:
         if axis(value) == k:
             return retyped(value, ListT(item_type(value)))
         inner = mapped(f, [value], lambda row: as_rows(f, row, k - 1 if k > axis(value) else k))
-        return transposed_lists(f, inner)
+        turned = transposed_lists(f, inner)
+        if is_unknown(turned):
+            return turned
+        return retyped(turned, ListT(replace(item_type(turned), rows=axis(value) - (k < axis(value)))))
     extent = shape(value)[k]
     assert extent is not None
     parts = [op(f, "index", [value], {"dim": k, "i": i}) for i in range(extent)]

@@ -19,6 +19,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     dtype_of,
     elementwise,
     item,
+    numbers,
     of_rows,
     op,
     operand,
@@ -78,11 +79,12 @@ def _filled(f: Frame, call: CallArguments, value: float) -> Dyn:
 def _host_filled(f: Frame, call: CallArguments, value: float) -> Dyn:
     """A one-dimensional tensor of ints or bools filled with a number, which the program has as a list."""
     sizes = f.spread(call.args)
-    if len(sizes) != 1:
-        raise Refused(f"`{call.name}` of ints or bools makes tensors of one dimension here")
+    wider = [i for i, e in enumerate(sizes) if known(e) != (True, 1)] or [len(sizes) - 1]
+    if len(wider) != 1:
+        raise Refused(f"`{call.name}` of ints or bools makes tensors of one dimension here, and others of extent 1")
     item: Value = Static(bool(value)) if call.kwargs["dtype"] == Static(torch.bool) else Static(int(value))
-    counts = f.host("range", [Static(0), sizes[0], Static(1)], ListT(INT))
-    return of_rows(mapped(f, [counts], lambda _: item, "i"), 0)  # type: ignore[return-value]
+    counts = f.host("range", [Static(0), sizes[wider[0]], Static(1)], ListT(INT))
+    return numbers(mapped(f, [counts], lambda _: item, "i"), wider[0], len(sizes) - 1 - wider[0])
 
 
 def _placement(call: CallArguments) -> None:

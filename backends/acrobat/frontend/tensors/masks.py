@@ -268,6 +268,15 @@ def _nonzero(f: Frame, call: CallArguments) -> Value:
     return TupleV((found,)) if constant(as_tuple, "as_tuple") else move(f, found, "unsqueeze", 1)
 
 
+@operation("any", "all", of_tensor=False)
+def _any_of(f: Frame, call: CallArguments) -> Value:
+    """`any` or `all` of the bool that a comparison of single elements gives, or of a tensor of floats."""
+    x = call.args[0]
+    if type_or_none(x) == BOOL:
+        return x
+    return _any(f, CallArguments(call.name, [_to_bool(f, CallArguments("bool", [x], {})), *call.args[1:]], call.kwargs))
+
+
 @operation("bool")
 def _to_bool(f: Frame, call: CallArguments) -> Value:
     (x,) = call.bind("input")

@@ -47,10 +47,14 @@ from backends.acrobat.frontend.values import (
     known,
     type_of,
     unknown,
+    variable_of,
 )
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.library import MODULES, normalisation
+
+NEW = (nn.Conv1d, nn.Conv2d, nn.BatchNorm1d, nn.BatchNorm2d, nn.GroupNorm, nn.RMSNorm, nn.Bilinear)
+"""Modules of the library whose result is a new tensor, which may be changed in place."""
 
 
 @handles(ATTRIBUTES, Module)
@@ -163,7 +167,10 @@ def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: d
 
     written = next((MODULES[c] for c in kind.__mro__ if c in MODULES and c.forward is function), None)
     if written is not None:
-        return f.program.call(f, node, written, [m, *args], kwargs)
+        made = f.program.call(f, node, written, [m, *args], kwargs)
+        if isinstance(module, NEW):
+            f.builder.fresh.add(variable_of(made))
+        return made
     match module:
         case nn.Linear():
             (x,) = CallArguments("Linear", args, kwargs).bind("input")

@@ -216,6 +216,23 @@ def _constant_power(f: Frame, base: Value, exponent: float) -> Value:
     return op(f, "exp", [op(f, "mul", [op(f, "log", [base]), Static(exponent)])])
 
 
+@either("requires_grad_", "pin_memory")
+def _same(f: Frame, call: CallArguments) -> Value:
+    return call.args[0]
+
+
+@operation("fill", "zero")
+def _overwritten(f: Frame, call: CallArguments) -> Value:
+    """`x.fill_(number)` and `x.zero_()`."""
+    x, value = call.bind("input", "value", value=Static(0.0))
+    is_known, number = known(value)
+    zeros = op(f, "full", [], {"shape": shape(x), "value": float(number) if is_known else 0.0})
+    return zeros if is_known else op(f, "add", [zeros, value])
+
+
+IN_PLACE |= {"fill", "zero"}
+
+
 @operation("rsqrt")
 def _rsqrt(f: Frame, call: CallArguments) -> Dyn:
     (x,) = call.bind("input")

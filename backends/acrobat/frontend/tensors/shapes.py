@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from backends.acrobat.core.types import ListT
+from backends.acrobat.core.types import INT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, item_type, length, mapped
@@ -20,6 +20,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     dtype_of,
     extent_of,
     is_numbers,
+    item,
     numbers,
     of_rows,
     op,
@@ -131,6 +132,8 @@ def looked_up(f: Frame, ids: Array, row: Callable[[Value], Value]) -> Value:
     """The tensor with the part `row(id)` for each id of a tensor of ints, as an embedding gives it."""
     if is_list(ids):
         ids = of_rows(ids, 0)
+    if isinstance(ids, Dyn) and isinstance(ids.type, TensorT):  # computed, as by `argmax`: the instance waits
+        return row(f.host("int", [item(f, ids, "index")], INT))
     if not is_numbers(ids):
         return over_rows(f, ids, axis(ids), lambda part: looked_up(f, part, row))  # type: ignore[arg-type]
     assert isinstance(ids, Dyn)

@@ -235,21 +235,6 @@ model.py:29:9: this changes a tensor in place that may be seen under other names
 """,
     ),
     (
-        "attribute assignment",
-        1,
-        """
-def forward(self, s: In) -> int:
-    self.count = s.n
-    return s.n
-""",
-        """
-model.py:28:9: an attribute of the model is not assigned to in the language
-            self.count = s.n
-            ^^^^^^^^^^
-    keep it in a variable, and return it
-""",
-    ),
-    (
         "bad annotation",
         1,
         """
@@ -670,7 +655,6 @@ WRONG = {
     "self.y": "M has no attribute `y`",
     "torch.nothing": "the module torch has no `nothing`",
     "s.x.nothing": "`nothing` of a tensor is not in the language",
-    "s.x.data": "`data` of a tensor is not in the language",
     "(s.n, 1).count(1)": "a tuple has no `count` in the language",
     "(s.n, 1)[2]": "index 2 is out of range for a tuple of 2",
     "[s.n][0.5]": "the index of a list is an int, not a float",

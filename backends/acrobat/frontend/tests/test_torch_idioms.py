@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from torch import nn
 
 from backends.acrobat import compile
-from backends.acrobat.errors import ModuleChanged
+from backends.acrobat.errors import CompileError, ModuleChanged
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.verifier import verify
@@ -127,6 +128,99 @@ class SentenceFirst(nn.Module):
         return x.mean(0), self.words(src.t()), ids, self.words(ids[None, None]), src, later.float(), (ids[:, None] < 5).float()
 
 
+class Rounds(nn.Module):
+    """Loops over constant ranges whose rounds name attributes, or change the shape of a tensor; and one that does neither."""
+
+    def __init__(self):
+        super().__init__()
+        self.sizes = (4, 3, 2)
+        for g in range(2):
+            setattr(self, f"layer{g}", nn.Linear(self.sizes[g], self.sizes[g + 1]))
+            setattr(self, f"gate{g}", nn.Linear(self.sizes[g], 1))
+
+    def forward(self, x):
+        x, skipped = x[0], []
+        for g in range(len(self.sizes) - 1):
+            gate = getattr(self, f"gate{g}")(x)
+            for i in range(2):
+                if i == 0:
+                    x = getattr(self, f"layer{g}")(x)
+                    continue
+                if torch.sigmoid(gate).item() > 0.5:
+                    skipped.append(g)
+        for _ in range(3):
+            x = x * 2.0
+        return x, skipped
+
+
+class Heads(nn.Module):
+    """Numbers known at compile time as arguments of functions and of nested functions that need them to be constants."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def split(self, x, batch, heads, width):
+        return x.view(batch, -1, heads, width).transpose(1, 2)
+
+    def forward(self, x):
+        batch, n = x.unsqueeze(0).shape[:2]
+
+        def join(t):
+            return t.transpose(1, 2).contiguous().view(batch, -1, 4)
+
+        return self.split(self.layer(x), batch, 2, 2), join(self.split(x, 1, 4, 1)), self.power(x, 3, n)
+
+    def power(self, x, k, n):
+        return x if k == 0 else self.power(x, k - 1, n) * x + n
+
+
+class SmallThings(nn.Module):
+    """Buffers of positions, limits of dtypes, comparisons as methods, filling, partial functions."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(20, 4)
+        self.position_ids: torch.Tensor
+        self.order: torch.Tensor
+        self.register_buffer("position_ids", torch.arange(8).expand((1, -1)))
+        self.register_buffer("order", torch.tensor([3, 1, 4, 1, 5]))
+        self.act = functools.partial(nn.functional.gelu, approximate="tanh")
+
+    def forward(self, x):
+        n = x.size(0)
+        ids = self.position_ids[:, :n]
+        kinds = torch.zeros((1, n), dtype=torch.long, device=x.device)
+        y = self.act(x.data) + self.words(ids) + self.words(kinds) + self.words(self.order[:n])
+        hidden = (1.0 - x.gt(0.0).float()) * torch.finfo(x.dtype).min
+        same = torch.all(x[0].argmax().eq(x[-1].argmax()))
+        start = torch.zeros(2).fill_(1.5).requires_grad_(False)
+        best = nn.functional.one_hot(x.argmax(dim=-1), 4).float()
+        return y[:, [-1], :], torch.softmax(hidden, -1), same.item(), start, best, x[:, [0, 2]]
+
+
+class Stored(nn.Module):
+    """Attributes of the model that `forward` assigns to, and that nothing reads."""
+
+    def __init__(self):
+        super().__init__()
+        self.attention = None
+        self.calls = 0
+
+    def forward(self, x):
+        self.attention = torch.softmax(x, -1)
+        self.calls += 1
+        return x + 1.0
+
+
+class State(Stored):
+    """A model that remembers a tensor from instance to instance."""
+
+    def forward(self, x):
+        self.attention = x
+        return self.attention + 1.0
+
+
 def rows() -> list[Any]:
     return [torch.randn(n, 4) for n in LENGTHS]
 
@@ -135,6 +229,9 @@ CASES: list[tuple[type[nn.Module], Any]] = [
     (HeldObjects, rows),
     (SeveralArguments, lambda: [(x, i) for i, x in enumerate(rows())]),
     (Defaults, rows),
+    (Rounds, rows),
+    (Heads, rows),
+    (SmallThings, rows),
     (BatchOfOneSentence, lambda: [torch.randint(0, 20, (1, n)) for n in LENGTHS]),
     (SentenceFirst, lambda: [torch.randint(0, 20, (n, 1)) for n in LENGTHS]),
 ]
@@ -151,6 +248,15 @@ def test_idiom(cls: type[nn.Module], instances: Any) -> None:
         with torch.no_grad():
             expected = module(*x) if isinstance(x, tuple) else module(x)
         assert_same(as_tensors(interpreter.run(x)), expected, cls.__name__)
+
+
+def test_attributes_that_forward_assigns_to() -> None:
+    module, sample = Stored().eval(), rows()
+    with pytest.warns(UserWarning, match=r"does not assign to `(attention|calls)`"):
+        program = build(module, sample=sample)
+    assert_same(as_tensors(Interpreter(program).run(sample[0])), sample[0] + 1.0, "Stored")
+    with pytest.raises(CompileError, match="`attention` of the model is assigned to here, and also read"):
+        build(State(), sample=sample)
 
 
 def test_changes_of_held_objects_are_noticed() -> None:

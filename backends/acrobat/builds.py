@@ -95,7 +95,8 @@ class Build:
         emit = self.emit or device.emit
         units = collect_units(program, self.options.merge_steps)
         emitted = {r: emit(r.kernel, r.out_mode, target, self.schedules.get(r, ()), kind) for r in units.requests()}
-        made = device.artefacts(by_symbol([v for each in emitted.values() for v in each]), target, self.options)
+        kernels = by_symbol([v for each in emitted.values() for v in each])
+        made = device.artefacts(kernels, target, self.options, self.flags)
         module_of = VmModule if self.options.codegen == "vm" else ModelSource
         schedule = schedule_of(program, self.options)
         module = module_of(schedule, units, device.writer(emitted), self.prefix)

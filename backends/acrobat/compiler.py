@@ -74,7 +74,7 @@ def refused(error: UnsupportedKernel, program: Program) -> CompileError:
 
     nodes = [node for f in program.functions.values() for node in walk(f.body)]
     span = next((n.span for n in nodes if isinstance(n, Launch) and has(n.unit)), Span("<model>", 0))
-    operations = ", ".join(dict.fromkeys(f"`{instr.op}`" for instr in body))
+    operations = ", ".join(f"`{op}`" for op in error.operations)
     return CompileError([Problem(span, f"{operations}: {error.reason}", error.advice)])
 
 

@@ -97,8 +97,8 @@ class Device(ABC):
         """The versions of the software that makes kernels, as a part of the key of builds."""
 
     @abstractmethod
-    def artefacts(self, kernels: Mapping[str, Emitted], target: Any, options: Options) -> Artefacts:
-        """What these kernels, given by symbol, add to a build."""
+    def artefacts(self, kernels: Mapping[str, Emitted], target: Any, options: Options, flags: Sequence[str] = ()) -> Artefacts:
+        """What these kernels, given by symbol, add to a build. `flags` are the additional ones for the C++ compiler."""
 
     @abstractmethod
     def symbol(self, request: Request, target: Any) -> str:

@@ -23,11 +23,13 @@ class Request:
 
 
 class UnsupportedKernel(Exception):
-    """A device cannot run a kernel, for a `reason` that the user can avoid by following the `advice`."""
+    """A device cannot run a kernel, for a `reason` that the user can avoid by following the `advice`. `operations` are those of
+    the kernel that are the cause; by default all."""
 
-    def __init__(self, kernel: Kernel, reason: str, advice: str) -> None:
+    def __init__(self, kernel: Kernel, reason: str, advice: str, operations: tuple[str, ...] = ()) -> None:
         super().__init__(f"{kernel.name}: {reason}; {advice}")
         self.kernel, self.reason, self.advice = kernel, reason, advice
+        self.operations = operations or tuple(dict.fromkeys(i.op for i in kernel.body))
 
 
 @dataclass(frozen=True, slots=True)

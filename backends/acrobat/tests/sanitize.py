@@ -3,7 +3,8 @@
 Each workload's generated code and runtime are built with both sanitizers and run in a process of its own, on drawn and edge
 instances, one mini-batch after the other on one executable, with malformed instances and an exhausted arena in between; results
 are compared with eager float64. TVM's kernels are machine code that the sanitizers do not see: `--kernels reference` puts the
-plain C++ emitter in their place. Leaks are not looked for here: to these tools Python itself leaks.
+plain C++ emitter in their place. `--kernels cuda` runs the workload on the emulated CUDA device, whose kernels they do see.
+Leaks are not looked for here: to these tools Python itself leaks.
 """
 
 from __future__ import annotations
@@ -175,11 +176,36 @@ def exercise(name: str, folder: Path, kernels: str) -> None:
                 executable(many)
 
 
+def exercise_cuda(name: str, folder: Path) -> None:
+    """Runs one workload on the emulated device with its ways of running. Raises AssertionError for a wrong result."""
+    import torch
+
+    from backends.acrobat import compile
+    from backends.acrobat.options import Options
+    from backends.acrobat.runtime.cuda.tests.emulated import emulated
+    from backends.acrobat.tests.support import assert_same, draw, eager, edges, tiny
+
+    model = tiny(name, torch.float64)
+    batches = [draw(name, 3), edges(name), draw(name, 1, seed=1), [], draw(name, 24, seed=2), edges(name)[:2]]
+    wanted = [eager(model, batch) for batch in batches]
+    ways = (Options(), Options(launch="launches"), Options(gather_fusion=False), Options(executor="dataflow"), Options(wave=1))
+    with emulated():
+        for options in ways:
+            executable = compile(
+                tiny(name), device="cuda", cache_folder=folder, flags=(*FLAGS, *TAIL_CALLS), checked=True, options=options
+            )
+            for _ in range(3):
+                for batch, want in zip(batches, wanted, strict=True):
+                    assert_same(executable(batch), want, name)
+            executable.close()
+
+
 def check(name: str, folder: Path, kernels: str = "tvm") -> subprocess.CompletedProcess[str]:
     """Builds one workload and runs it in a process of its own; its exit code is 0 if nothing was found."""
     from backends.acrobat.tests.support import tiny
 
-    build(tiny(name), folder, kernels)
+    if kernels != "cuda":
+        build(tiny(name), folder, kernels)
     return run("-m", "backends.acrobat.tests.sanitize", "--exercise", str(folder), "--kernels", kernels, name)
 
 
@@ -191,9 +217,10 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 def main() -> int:
     from backends.acrobat.tests.support import NAMES
 
+    kinds = sorted([*KERNELS, "cuda"])
     parser = argparse.ArgumentParser(prog="scripts/sanitize", description=__doc__.split("\n\n")[0])
     parser.add_argument("workloads", nargs="*", metavar="workload", help=f"of {', '.join(NAMES)}; all by default")
-    parser.add_argument("--kernels", choices=sorted(KERNELS), default="tvm", help="which kernels; TVM's are not instrumented")
+    parser.add_argument("--kernels", choices=kinds, default="tvm", help="which kernels; TVM's are not instrumented")
     parser.add_argument("--exercise", type=Path, metavar="FOLDER", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if unknown := set(chosen.workloads) - set(NAMES):
@@ -203,7 +230,10 @@ def main() -> int:
         return 2
     if chosen.exercise:
         for name in chosen.workloads:
-            exercise(name, chosen.exercise, chosen.kernels)
+            if chosen.kernels == "cuda":
+                exercise_cuda(name, chosen.exercise)
+            else:
+                exercise(name, chosen.exercise, chosen.kernels)
         return 0
     failed = 0
     for name in chosen.workloads or NAMES:

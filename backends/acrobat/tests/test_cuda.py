@@ -28,15 +28,20 @@ from backends.acrobat.codegen.cuda.units import chains
 from backends.acrobat.codegen.devices import DEVICES
 from backends.acrobat.codegen.module import collect_units
 from backends.acrobat.compiler import compile
+from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.errors import CompileError, DeviceError, InstanceError, ResourceError
 from backends.acrobat.frontend import build as build_program
+from backends.acrobat.kernels.cuda.stages import writes
 from backends.acrobat.kernels.cuda.target import CAPABILITY_MAJOR, CAPABILITY_MINOR, UnsupportedCuda
+from backends.acrobat.kernels.cuda.text import ELEMENTWISE
 from backends.acrobat.options import Options
 from backends.acrobat.pipeline import optimise
 from backends.acrobat.runtime.cuda.tests.emulated import VARIABLE, Emulated, emulated, library
 from backends.acrobat.tests import gpu
 from backends.acrobat.tests.support import PAPER, assert_same, draw, eager, edges, exhaustive, tiny
 from backends.acrobat.tuning.cuda import PredictedSchedule, expanded
+from bench.verify import TOLERANCES
+from workloads.structures import map_tensors
 
 DEFAULT = Options()
 
@@ -114,6 +119,54 @@ def test_an_operation_with_too_many_operands_is_refused_at_its_line(driver: Emul
     (problem,) = error.value.problems
     assert problem.message == "`stack`: 28 operands are too many for one kernel of a CUDA device"
     assert "torch.stack" in linecache.getline(problem.span.file, problem.span.line)
+
+
+class Curved(nn.Module):
+    def forward(self, x: Annotated[Tensor, 6]) -> Annotated[Tensor, 6]:
+        y = x * 2.0
+        return nn.functional.gelu(y)
+
+
+def test_an_operation_without_a_kernel_is_refused_at_its_line(
+    driver: Emulated, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.reset()
+    monkeypatch.delitem(ELEMENTWISE, "gelu")
+    with pytest.raises(CompileError) as error:
+        compile(Curved(), device="cuda", cache_folder=cache)
+    (problem,) = error.value.problems
+    assert problem.message == "`gelu`: there is no kernel for it on a CUDA device" and "device=cpu" in str(error.value)
+    assert "gelu" in linecache.getline(problem.span.file, problem.span.line)
+
+
+def test_every_operation_has_a_kernel() -> None:
+    computed = {name for name, op in OPS.items() if op.fusion is not Fusion.ADDRESS}
+    assert {name for name in computed if not writes(name)} == set()
+
+
+ROUNDED = {"treelstm": "tf32", "mvrnn": "bf16", "birnn": "tf32"}
+
+
+@pytest.mark.parametrize("name", [n if n == "mvrnn" else pytest.param(n, marks=exhaustive) for n in ROUNDED])
+def test_products_may_round_their_operands(cuda: Any, name: str) -> None:
+    """Outputs are off by more than float32's error, so that products did run as asked, and by less than the tolerance."""
+    precision = ROUNDED[name]
+    instances = draw(name, 24)
+    executable = cuda(name, precision=precision)
+    relative, absolute = TOLERANCES[precision]
+    want = eager(tiny(name, torch.float64), instances)
+    got = executable(instances)
+    with pytest.raises(AssertionError):
+        assert_same(got, want)
+    leaves = zip(map_leaves(got), map_leaves(want), strict=True)
+    for g, w in leaves:
+        assert torch.all((g.double() - w).abs() <= relative * w.abs() + absolute * w.abs().max())
+
+
+def map_leaves(value: Any) -> list[Tensor]:
+    found: list[Tensor] = []
+    map_tensors(lambda t: found.append(t) or t, value)  # type: ignore[func-returns-value]
+    return found
 
 
 def test_a_launch_for_each_step_gives_them_too(cuda: Any) -> None:
@@ -286,11 +339,12 @@ class TestErrors:
         ):
             check_versions((12, 4), (13, 0))
 
-    def test_a_launch_that_fails(self, cuda: Any, driver: Emulated) -> None:
-        executable = cuda("treelstm")
+    @pytest.mark.parametrize("launch", ["walk", "launches"])
+    def test_a_launch_that_fails(self, cuda: Any, driver: Emulated, launch: Any) -> None:
+        executable = cuda("treelstm", launch=launch)
         check(executable, "treelstm", draw("treelstm", 3))
-        driver.fail("cuLaunchCooperativeKernel", 701)
-        with pytest.raises(DeviceError, match=r"launching the kernels failed: .*701"):
+        driver.fail("cuLaunchCooperativeKernel" if launch == "walk" else "cuLaunchKernel", 701, after=launch == "launches")
+        with pytest.raises(DeviceError, match=r"launching (the kernels|a kernel) failed: [^;]*701\)$"):
             executable(draw("treelstm", 3))
         check(executable, "treelstm", draw("treelstm", 3))
 
@@ -298,7 +352,8 @@ class TestErrors:
         """A kernel's illegal address makes a real device's context unusable, so that every later call fails too."""
         executable = cuda("treelstm")
         driver.fail("run", 700)
-        with pytest.raises(DeviceError, match=r"running the kernels failed: an illegal memory access was encountered \(700\)"):
+        encountered = r"running the kernels failed: an illegal memory access was encountered \(700\); .* start it anew"
+        with pytest.raises(DeviceError, match=encountered):
             executable(draw("treelstm", 3))
         with pytest.raises(DeviceError, match="700"):
             executable(draw("treelstm", 3))
@@ -331,7 +386,7 @@ class TestErrors:
     def test_a_tensor_on_another_device(self, driver: Emulated, cache: Path) -> None:
         driver.reset()
         executable = compile(Mixed(), device="cuda", cache_folder=cache)
-        with pytest.raises(InstanceError, match=r"instance 0, at \.x: expected a float32 CPU or CUDA tensor of shape \(6,\)"):
+        with pytest.raises(InstanceError, match=r"instance 0, at \.x: expected a float32 CPU or cuda:0 tensor of shape \(6,\)"):
             executable([Given(torch.empty(6, device="meta"), 1.0, [])])
         assert len(executable([Given(torch.zeros(6), 1.0, [])])) == 1
 

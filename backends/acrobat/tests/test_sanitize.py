@@ -23,6 +23,14 @@ def test_a_workload(cache: Path, name: str) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+@needed
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", ["treelstm", "drnn"])
+def test_a_workload_on_the_emulated_cuda_device(cache: Path, name: str) -> None:
+    result = sanitize.check(name, cache / "sanitized", "cuda")
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
 MISTAKES = {
     "none": ("for (int i = 0; i < 64; ++i) row[i] = 1; next[0] = row[63];", ""),
     "none: a piece of parallel work may throw": (

@@ -43,7 +43,9 @@ class Cpu(Device):
     def code_generator(self) -> str:
         return versions.code_generator()
 
-    def artefacts(self, kernels: Mapping[str, Emitted[CpuCode]], target: CpuTarget, options: Options) -> Artefacts:
+    def artefacts(
+        self, kernels: Mapping[str, Emitted[CpuCode]], target: CpuTarget, options: Options, flags: Sequence[str] = ()
+    ) -> Artefacts:
         manifest = {
             "library": any(e.code.source for e in kernels.values()),
             "instruction_set": target.instruction_set,

@@ -75,11 +75,13 @@ class Cuda(Device):
         except BuildError:
             return "no NVRTC"
 
-    def artefacts(self, kernels: Mapping[str, Emitted[CudaCode]], target: CudaTarget, options: Options) -> Artefacts:
+    def artefacts(
+        self, kernels: Mapping[str, Emitted[CudaCode]], target: CudaTarget, options: Options, flags: Sequence[str] = ()
+    ) -> Artefacts:
         codes = list(kernels.values())
         walked = options.launch == "walk"
         text = module_text(codes, (options.launch,))
-        image = image_of(text, target)
+        image = image_of(text, target, flags)
         shared = {e.symbol: e.code.shared_bytes for e in codes}
         manifest = {
             "library": False,
@@ -110,14 +112,15 @@ class Cuda(Device):
         return CudaMemory(manifest, folder)
 
 
-def image_of(text: str, target: CudaTarget) -> Image:
-    """Compiles the device's code or takes it from the user's cache folder, where builds with the same kernels share it."""
+def image_of(text: str, target: CudaTarget, flags: Sequence[str] = ()) -> Image:
+    """Compiles the device's code or takes it from the user's cache folder, where builds with the same kernels share it. `flags`
+    are for the C++ compiler, which makes the code for an emulated device only."""
     made_by = versions.cpp_compiler() if target.emulated else str(version())
     headers = [(KERNELS / name).read_text() for name in (*HEADERS, EMULATION)]
-    key = hashlib.sha256(repr((text, target, made_by, headers)).encode()).hexdigest()[:32]
+    key = hashlib.sha256(repr((text, target, made_by, headers, tuple(flags))).encode()).hexdigest()[:32]
 
     def make(folder: Path) -> None:
-        image = cubin(text, target)
+        image = cubin(text, target, flags)
         (folder / IMAGE).write_bytes(image.content)
         (folder / USAGE).write_text(json.dumps({name: asdict(usage) for name, usage in image.usage.items()}))
 

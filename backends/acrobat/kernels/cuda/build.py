@@ -37,9 +37,9 @@ class Image:
     """By entry; empty for an emulated device."""
 
 
-def cubin(text: str, target: CudaTarget) -> Image:
-    """The text compiled for the target. Raises BuildError."""
-    return emulated(text) if target.emulated else compiled(text, target.arch)
+def cubin(text: str, target: CudaTarget, flags: Sequence[str] = ()) -> Image:
+    """The text compiled for the target; for an emulated device with these additional flags. Raises BuildError."""
+    return emulated(text, ("-O1", *flags)) if target.emulated else compiled(text, target.arch)
 
 
 def compiled(text: str, arch: str) -> Image:

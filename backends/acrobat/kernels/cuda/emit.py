@@ -6,7 +6,7 @@ import hashlib
 from functools import cache
 
 from backends.acrobat.core.units import Kernel, Mode
-from backends.acrobat.kernels.cuda import gemm, product, rowwise
+from backends.acrobat.kernels.cuda import gemm, product, rowwise, stages
 from backends.acrobat.kernels.cuda.gemm import WrittenText
 from backends.acrobat.kernels.cuda.schedule import CudaSchedule, gemm_variants, product_schedule
 from backends.acrobat.kernels.cuda.target import CudaTarget
@@ -32,7 +32,10 @@ def default_schedules(kernel: Kernel, target: CudaTarget) -> tuple[tuple[int, Cu
 @cache
 def emit(kernel: Kernel, out_mode: Mode, target: CudaTarget, schedule: CudaSchedule | None = None) -> Emitted[CudaCode]:
     """The kernel's text, with its results placed by `out_mode`; without a schedule, with the default one for the fewest rows.
-    Raises UnsupportedKernel if the kernel has too many operands."""
+    Raises UnsupportedKernel if the kernel has too many operands, or an operation that no template writes."""
+    if missing := tuple(dict.fromkeys(i.op for i in kernel.body if not stages.writes(i.op))):
+        advice = "put it together from operations that have one, or compile the model with device=cpu"
+        raise UnsupportedKernel(kernel, "there is no kernel for it on a CUDA device", advice, missing)
     if not has_room(kernel):
         reason = f"{len(kernel.params)} operands are too many for one kernel of a CUDA device"
         raise UnsupportedKernel(kernel, reason, "put them together in parts, of at most 20 operands each")

@@ -4,7 +4,8 @@
 //   backwards (-1) or in a random order (any other number is its seed), so a missing barrier changes the results.
 // - Shared memory is full of NaN at the beginning of every block.
 // - Asynchronous copies take place only when they are waited for.
-// - The process ends if threads of one block stand at different barriers, or lanes of one warp at different exchanges.
+// - The process ends if threads of one block stand at different barriers, or lanes of one warp at different exchanges, or if a
+//   thread needs more stack than it has.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -16,6 +17,9 @@
 #include <memory>
 #include <random>
 #include <vector>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 
 #define ACROBAT_DEVICE inline
 #define ACROBAT_KERNEL static
@@ -70,9 +74,37 @@ struct Copy {
     int group;
 };
 
+inline void fail(const char* what) {
+    std::fprintf(stderr, "emulated grid: %s\n", what);
+    std::abort();
+}
+
+// The memory of a fibre's stack. (A page without access below it would show an overflow at once, but processes may have some
+// 65,000 mappings only, and tests have thousands of fibres.)
+class Stack {
+   public:
+    // The stack's upper end, where a new fibre begins. AddressSanitizer forgets what an earlier fibre had there.
+    uintptr_t* top() {
+#ifdef __SANITIZE_ADDRESS__
+        __asan_unpoison_memory_region(memory_, sizeof(memory_));
+#endif
+        std::memset(memory_, kUntouched, kMargin);
+        return reinterpret_cast<uintptr_t*>(memory_ + sizeof(memory_));
+    }
+    // Whether the lowest bytes are as `top` has left them. If they are not, what lies below may be overwritten too.
+    bool sufficed() const {
+        return std::all_of(memory_, memory_ + kMargin, [](char byte) { return byte == kUntouched; });
+    }
+
+   private:
+    static constexpr int kMargin = 64;
+    static constexpr char kUntouched = 0x5a;
+    alignas(16) char memory_[64 << 10];
+};
+
 struct Fibre {
     void* stack = nullptr;
-    std::unique_ptr<char[]> memory;
+    std::unique_ptr<Stack> memory;
     At at = At::Start;
     int64_t given[2] = {};  // used in turns, so that no lane overwrites a value that others have still to read
     int turn = 0;
@@ -94,12 +126,6 @@ struct Grid {
 
 static Grid* grid = nullptr;
 static int order = std::getenv("ACROBAT_ORDER") ? std::atoi(std::getenv("ACROBAT_ORDER")) : 1;
-static constexpr size_t kStack = 64 << 10;
-
-inline void fail(const char* what) {
-    std::fprintf(stderr, "emulated grid: %s\n", what);
-    std::abort();
-}
 
 inline void pause(At at) {
     Fibre& f = grid->running();
@@ -165,6 +191,8 @@ inline void resume(Grid& g, int fibre, int first_block) {
     threadIdx.x = fibre % g.threads;
     blockIdx.x = first_block + fibre / g.threads;
     acrobat_switch(&g.scheduler, g.fibres[size_t(fibre)].stack);
+    const Fibre& f = g.fibres[size_t(fibre)];
+    if (f.at == At::Done && !f.memory->sufficed()) fail("a thread needs more stack than it has");
 }
 
 // Runs the threads of one block, whose first fibre is `of`, until all stand at the same barrier. Warp by warp: each runs as far
@@ -210,8 +238,8 @@ void launch(int blocks, int threads, size_t shared_bytes, bool cooperative, Body
         }
         for (int i = 0; i < together * threads; ++i) {
             Fibre& f = g.fibres[size_t(i)];
-            if (!f.memory) f.memory.reset(new char[kStack]);
-            auto* top = reinterpret_cast<uintptr_t*>((reinterpret_cast<uintptr_t>(f.memory.get()) + kStack) & ~uintptr_t(15));
+            if (!f.memory) f.memory.reset(new Stack);
+            uintptr_t* top = f.memory->top();
             *--top = 0;  // in place of a call's return address: keeps the stack aligned
             *--top = reinterpret_cast<uintptr_t>(entry);
             for (int r = 0; r < 6; ++r) *--top = 0;

@@ -113,7 +113,9 @@ ACROBAT_DEVICE void few_rows(const typename K::Args& a, int tile, char* shared, 
     if constexpr (F::kSlices == 1) {
         const int row = row0 + in_row, unit = panel * 4 + in_panel;
         if (lane % F::kHolders || row >= total) return;
-        if constexpr (F::kHeld == 4 && K::kLanes == 4) {
+        // Code that no lane needs is left out here, as in finish_four: each copy of the epilogue takes long to compile.
+        constexpr bool kFours = F::kHeld == 4 && K::kLanes == 4, kOnlyFours = kFours && K::kUnits % 4 == 0;
+        if constexpr (kFours) {
             if (unit + 4 <= K::kUnits) {
                 float gates[G][4];
 #pragma unroll
@@ -124,17 +126,19 @@ ACROBAT_DEVICE void few_rows(const typename K::Args& a, int tile, char* shared, 
                 return;
             }
         }
+        if constexpr (!kOnlyFours) {
 #pragma unroll 1
-        for (int i = 0; i < F::kHeld; ++i) {
-            float gates[G][1];
+            for (int i = 0; i < F::kHeld; ++i) {
+                float gates[G][1];
 #pragma unroll
-            for (int g = 0; g < G; ++g) {
-                gates[g][0] = acc[g][0];
+                for (int g = 0; g < G; ++g) {
+                    gates[g][0] = acc[g][0];
 #pragma unroll
-                for (int h = 1; h < F::kHeld; ++h)
-                    if (i == h) gates[g][0] = acc[g][h];
+                    for (int h = 1; h < F::kHeld; ++h)
+                        if (i == h) gates[g][0] = acc[g][h];
+                }
+                if (unit + i < K::kUnits) K::template finish<1>(a, row, unit + i, gates);
             }
-            if (unit + i < K::kUnits) K::template finish<1>(a, row, unit + i, gates);
         }
     } else {
         if (lane % F::kHolders == 0) {

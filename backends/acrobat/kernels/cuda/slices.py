@@ -9,14 +9,13 @@ from math import prod
 from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.units import Instr, Kernel, Mode
 from backends.acrobat.kernels.cuda.schedule import THREADS, WARPS
+from backends.acrobat.kernels.cuda.stages import ALONG
 from backends.acrobat.kernels.cuda.text import ELEMENTWISE, Addresses, indented
 from backends.acrobat.kernels.cuda.values import Index, Values, is_pure
 from backends.acrobat.kernels.literals import number
 
 EACH = 32
 """The most elements of a slice that a thread keeps in registers."""
-ALONG = ("softmax", "layer_norm", "sum", "mean", "max", "argmax")
-"""The reductions along a dimension, which this template and the general one can write."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,23 @@ from __future__ import annotations
 from collections import Counter
 from math import prod
 
+from backends.acrobat.core.ops import OPS, Fusion
 from backends.acrobat.core.units import ALIGN, Instr, Kernel, Mode
 from backends.acrobat.kernels.cuda.schedule import THREADS, WARPS
-from backends.acrobat.kernels.cuda.text import Addresses, indented
-from backends.acrobat.kernels.cuda.values import Index, Values, c_type, is_pure
+from backends.acrobat.kernels.cuda.text import ELEMENTWISE, OVER_LISTS, Addresses, indented
+from backends.acrobat.kernels.cuda.values import MOVES, Index, Values, c_type, is_pure
 from backends.acrobat.kernels.literals import number
+
+ALONG = ("softmax", "layer_norm", "sum", "mean", "max", "argmax")
+"""The reductions along a dimension."""
+WEIGHTED = ("list_softmax", "list_attention")
+"""Sums of a list that are weighted by a softmax."""
+PRODUCTS = ("linear", "matmul")
+
+
+def writes(op: str) -> bool:
+    """Whether this template, which takes every kernel that no other one takes, can write the operation."""
+    return op in {*ELEMENTWISE, *OVER_LISTS, *MOVES, *ALONG, *WEIGHTED, *PRODUCTS} or OPS[op].fusion is Fusion.CONSTANT
 
 
 def write_general(kernel: Kernel, out_mode: Mode, symbol: str, shared: int, blocks: int) -> tuple[list[str], list[str], int]:
@@ -76,7 +88,7 @@ def stage(kernel: Kernel, instr: Instr, out: str, values: Values) -> list[str]:
         return _sum(t.size, depth, begin, inner, x, w, out)
     if instr.op == "matmul":
         return _matmul(instr, shapes[0], shapes[1], index, out, values)
-    if instr.op in ("list_softmax", "list_attention"):
+    if instr.op in WEIGHTED:
         return _over_lists(kernel, instr, out, values)
     return _reduction(instr, shapes, out, values)
 

@@ -49,18 +49,23 @@ struct Place {
 // The epilogue of four neighbouring columns; K::kLanes says how many of them lie next to each other in memory (1 or 4).
 template <class K, int G>
 ACROBAT_DEVICE void finish_four(const typename K::Args& a, int row, int unit, float (&gates)[G][4]) {
-    if constexpr (K::kLanes == 4) {
-        if (unit + 4 <= K::kUnits) {
-            K::template finish<4>(a, row, unit, gates);
-            return;
+    if constexpr (K::kLanes == 4 && K::kUnits % 4 == 0) {
+        K::template finish<4>(a, row, unit, gates);
+    } else {
+        if constexpr (K::kLanes == 4) {
+            if (unit + 4 <= K::kUnits) {
+                K::template finish<4>(a, row, unit, gates);
+                return;
+            }
         }
-    }
 #pragma unroll 1
-    for (int j = 0; j < 4 && unit + j < K::kUnits; ++j) {
-        float one[G][1];
+        for (int j = 0; j < 4 && unit + j < K::kUnits; ++j) {
+            float one[G][1];
 #pragma unroll
-        for (int g = 0; g < G; ++g) one[g][0] = j == 0 ? gates[g][0] : j == 1 ? gates[g][1] : j == 2 ? gates[g][2] : gates[g][3];
-        K::template finish<1>(a, row, unit + j, one);
+            for (int g = 0; g < G; ++g)
+                one[g][0] = j == 0 ? gates[g][0] : j == 1 ? gates[g][1] : j == 2 ? gates[g][2] : gates[g][3];
+            K::template finish<1>(a, row, unit + j, one);
+        }
     }
 }
 

@@ -13,6 +13,9 @@ from backends.acrobat.core.units import Instr, Kernel
 from backends.acrobat.kernels.cuda.text import ELEMENTWISE, OVER_LISTS, Addresses
 from backends.acrobat.kernels.literals import number
 
+MOVES = ("reshape", "slice", "index", "permute", "cat", "stack")
+"""The operations whose results are elements of their operands at other places."""
+
 
 @dataclass(frozen=True, slots=True)
 class Index:

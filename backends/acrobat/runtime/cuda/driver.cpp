@@ -8,6 +8,15 @@
 
 namespace acrobat::cuda {
 
+namespace {
+
+// Whether the error is a kernel's that leaves the context unusable. The driver's reference says so of illegal addresses (700),
+// timeouts (702), assertions (710), and from errors of the stack (714) to unspecified ones (719).
+bool is_lasting(Result result) { return result == 700 || result == 702 || result == 710 || (result >= 714 && result <= 719); }
+constexpr const char* kLasting = "; this process cannot use the device any more, PyTorch neither: start it anew";
+
+}  // namespace
+
 Driver::Driver() {
     const char* wanted = std::getenv("ACROBAT_CUDA_DRIVER");
     const char* name = wanted && *wanted ? wanted : "libcuda.so.1";
@@ -32,7 +41,7 @@ void Driver::fail(Result result, const char* what) const {
     const std::string said =
         std::string("CUDA: ") + what + " failed: " + (text ? text : "unknown error") + " (" + std::to_string(result) + ")";
     if (result == kOutOfMemory) throw ResourceError(said + "; " + memory_left());
-    throw DeviceError(said);
+    throw DeviceError(said + (is_lasting(result) ? kLasting : ""));
 }
 
 Primary::Primary(int device) : ordinal(device) {

@@ -62,6 +62,7 @@ void CudaDevice::open(int ordinal, bool walk, const Image& image, bool emulated)
     const Driver& driver = Driver::get();
     walk_ = walk;
     emulated_ = emulated;
+    tensors_ = "CPU or cuda:" + std::to_string(ordinal);
     primary_ = Owned(new Primary(ordinal));
     const Current current(*primary_);
     memory_ = Owned(new DeviceMemory(*primary_, emulated));

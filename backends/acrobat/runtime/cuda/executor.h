@@ -89,7 +89,7 @@ class CudaDevice final : public Device {
     void begin() override;
     Room room(int64_t elements) override;
     bool reads(int32_t type, int32_t id) const override;
-    const char* tensors() const override { return "CPU or CUDA"; }
+    const char* tensors() const override { return tensors_.c_str(); }
     void run(const Unit& unit, Bucket& bucket, Place place) override;
     void require(Tensor tensor, int64_t elements, const float** values) override;
     void await() override;
@@ -119,6 +119,7 @@ class CudaDevice final : public Device {
 
     size_t memory_limit_;
     bool gather_fusion_;
+    std::string tensors_ = "CPU or CUDA";
     bool walk_ = true;
     bool emulated_ = false;
     Owned<Primary> primary_;

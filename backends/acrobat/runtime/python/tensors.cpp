@@ -41,7 +41,7 @@ Tensor TensorReader::read(const Context& cx, std::vector<Ref>& kept, PyObject* o
     const auto is = [&](bool fits) {
         if (!fits)
             throw ReadError{"", wanted() + ", got one of shape " +
-                                    shape_text(t.shape, t.ndim) + (placed ? "" : " on another device") +
+                                    shape_text(t.shape, t.ndim) + (placed ? "" : " on another device (give it by .to() or .cpu())") +
                                     (t.dtype.code != 2 || t.dtype.bits != 32 ? " and another dtype" : ""),
                             Ref(), placed && t.dtype.code == 2 && t.dtype.bits == 32};
     };

@@ -15,7 +15,7 @@ from backends.acrobat.kernels.cpu.tests.support import Builder, Run, check, para
 from backends.acrobat.kernels.cuda import gemm, product
 from backends.acrobat.kernels.cuda.emit import SHARED_HEADER
 from backends.acrobat.kernels.cuda.schedule import CudaSchedule, gemm_schedules, product_schedule
-from backends.acrobat.kernels.cuda.slices import ALONG
+from backends.acrobat.kernels.cuda.stages import ALONG
 from backends.acrobat.kernels.cuda.tests.support import ORDERS, Module, Operands, emitted_for, execute
 from backends.acrobat.kernels.cuda.text import ELEMENTWISE, OVER_LISTS
 

@@ -23,9 +23,9 @@ from bench.store import Record
 
 # In a longer run the cold caches after the pause make no difference, so that one pass counts as resumed and as steady.
 SINGLE_PASS_S = 0.2
-# A pass may take so long: a slower cell runs only some of its mini-batches in it, but at least `FEWEST_RUNS`; where a run takes
-# longer than `LONG_S`, a single one.
-PASS_S, FEWEST_RUNS, LONG_S = 0.25, 2, 1.0
+# A pass may take so long: a slower cell runs only some of its mini-batches in it, but at least `FEWEST_RUNS`: with
+# fewer, the fewest rounds would run each mini-batch once, and nothing would show how much its runs differ.
+PASS_S, FEWEST_RUNS = 0.25, 2
 # The least time between two turns of a cell. The turns of the other cells usually take longer.
 PAUSE_S = 0.05
 # The intervals are first looked at after so many rounds: fewer tell too little about how much rounds resemble each other.
@@ -50,8 +50,7 @@ class Turn:
 def plan(run_s: float, minibatches: int, measure: Measure) -> Turn:
     """The turn of a cell that has so many mini-batches and needs about `run_s` seconds for each."""
     run_s = max(run_s, 1e-9)
-    fewest = FEWEST_RUNS if run_s <= LONG_S else 1
-    runs = min(minibatches, max(fewest, math.ceil(PASS_S / run_s)))
+    runs = min(minibatches, max(FEWEST_RUNS, math.ceil(PASS_S / run_s)))
     if run_s > SINGLE_PASS_S:
         return Turn(runs, runs, 0, 0)
     pass_s = runs * run_s

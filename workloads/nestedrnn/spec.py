@@ -11,7 +11,8 @@ vector; an instance runs about 30 GRU steps and 900 RNN steps.
 | edge.weight, edge.bias (columns: node, then state) | hidden, 2 hidden; hidden |
 | node_count.weight, edge_count.weight; their biases | 1, hidden; 1 |
 
-Weights are drawn so large that the loops do not converge: last nodes still depend on the input, states on the trip count.
+Weights are drawn so large that the loops do not converge: last nodes still depend on the input, states on the trip count. Larger
+ones would amplify the rounding of float32 beyond the tolerance: with an edge gain of 8 it is ten times what it is with 6.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Spec(ModelSpec):
         "small": {"hidden": 256, "low": 20, "high": 40},
         "large": {"hidden": 512, "low": 20, "high": 40},
     }
-    gains: ClassVar = {"candidate": 4.0, "node": 2.0, "edge": 8.0}
+    gains: ClassVar = {"candidate": 4.0, "node": 2.0, "edge": 6.0}
     cells = ("gru", "emit", "step")
 
     def __init__(self, decisions: Decisions = "simulated") -> None:

@@ -11,7 +11,7 @@ vector; an instance runs about 30 GRU steps and 900 RNN steps.
 | edge.weight, edge.bias (columns: node, then state) | hidden, 2 hidden; hidden |
 | node_count.weight, edge_count.weight; their biases | 1, hidden; 1 |
 
-Weights are drawn so large that the loops do not converge: last nodes still depend on the input, states on the trip count. Larger
+Weights are drawn so large that loops do not converge: last nodes still depend on the input, states on the trip count. Larger
 ones would amplify the rounding of float32 beyond the tolerance: with an edge gain of 8 it is ten times what it is with 6.
 """
 

@@ -107,9 +107,11 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
             value = select(f, value, dim, i)  # type: ignore[assignment]
             continue
         if isinstance(i, Dyn) and not isinstance(i.atom, n.Lit):
-            if dim or i.type != INT or not f.is_weight(value.atom):
-                advice = "index the first dimension of an embedding's weight, or keep the tensors in a list"
-                return f.problem(node, "only a row of a weight can be chosen at run time", advice)
+            if i.type != INT:
+                return f.problem(e, "a tensor is indexed with ints, slices, None and ... here")
+            if dim:
+                value = select(f, value, dim, i)  # type: ignore[assignment]
+                continue
             value = f.bind(make_op("row", [value.atom, i.atom], {}, f.span), "row")
             continue
         at = constant(i, "the index")

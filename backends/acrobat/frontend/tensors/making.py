@@ -80,6 +80,8 @@ def _host_filled(f: Frame, call: CallArguments, value: float) -> Dyn:
     """A one-dimensional tensor of ints or bools filled with a number, which the program has as a list."""
     sizes = f.spread(call.args)
     wider = [i for i, e in enumerate(sizes) if known(e) != (True, 1)] or [len(sizes) - 1]
+    if len(wider) != 1 and call.kwargs["dtype"] == Static(torch.bool):
+        return Held("mask", full_of(f, TupleV(tuple(sizes)), value))  # type: ignore[return-value]
     if len(wider) != 1:
         raise Refused(f"`{call.name}` of ints or bools makes tensors of one dimension here, and others of extent 1")
     item: Value = Static(bool(value)) if call.kwargs["dtype"] == Static(torch.bool) else Static(int(value))

@@ -175,12 +175,28 @@ class Heads(nn.Module):
         return x if k == 0 else self.power(x, k - 1, n) * x + n
 
 
+class ListsOfLists(nn.Module):
+    """A list of modules in a list of modules, taken apart by a loop, as x-transformers writes its layers."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers: Any = nn.ModuleList([nn.ModuleList([nn.Linear(4, 4), nn.Tanh()]) for _ in range(2)])
+
+    def forward(self, x):
+        for linear, act in self.layers:
+            x = act(linear(x)) + x
+        n = x.size(0)
+        later = torch.ones(n, n, dtype=torch.bool).triu(1)
+        return x, torch.softmax((x @ x.t()).masked_fill(later, -torch.finfo(x.dtype).max), -1) @ x
+
+
 class SmallThings(nn.Module):
     """Buffers of positions, limits of dtypes, comparisons as methods, filling, partial functions."""
 
     def __init__(self):
         super().__init__()
         self.words = nn.Embedding(20, 4)
+        self.signal = torch.randn(1, 8, 4)
         self.position_ids: torch.Tensor
         self.order: torch.Tensor
         self.register_buffer("position_ids", torch.arange(8).expand((1, -1)))
@@ -196,7 +212,7 @@ class SmallThings(nn.Module):
         same = torch.all(x[0].argmax().eq(x[-1].argmax()))
         start = torch.zeros(2).fill_(1.5).requires_grad_(False)
         best = nn.functional.one_hot(x.argmax(dim=-1), 4).float()
-        return y[:, [-1], :], torch.softmax(hidden, -1), same.item(), start, best, x[:, [0, 2]]
+        return self.signal[:, n - 1, :], y[:, [-1], :], torch.softmax(hidden, -1), same.item(), start, best, x[:, [0, 2]]
 
 
 class Stored(nn.Module):
@@ -231,6 +247,7 @@ CASES: list[tuple[type[nn.Module], Any]] = [
     (Defaults, rows),
     (Rounds, rows),
     (Heads, rows),
+    (ListsOfLists, rows),
     (SmallThings, rows),
     (BatchOfOneSentence, lambda: [torch.randint(0, 20, (1, n)) for n in LENGTHS]),
     (SentenceFirst, lambda: [torch.randint(0, 20, (n, 1)) for n in LENGTHS]),

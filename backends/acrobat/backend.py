@@ -105,8 +105,8 @@ class Acrobat:
         self.tables = tables
 
     def available(self) -> str | None:
-        if self.target.device == "cuda" and (found := self._cuda_missing()):
-            return found
+        if self.target.device == "cuda" and (missing := self._cuda_missing()):
+            return missing
         try:
             compiler()
         except BuildError as error:
@@ -162,8 +162,8 @@ class Acrobat:
             return steps(self.target.device)
         if self.tune == "curve":
             on = {"tables": self.tables is not False}
-            found = [on | {"tune": trials, "guide": guide} for guide in GUIDES for trials in CURVE]
-            return [*found, on | {"tune": 0, "untuned": False}] if self.untuned else found
+            settings = [on | {"tune": trials, "guide": guide} for guide in GUIDES for trials in CURVE]
+            return [*settings, on | {"tune": 0, "untuned": False}] if self.untuned else settings
         if self.tables == "both":
             return [{"tables": True}, {"tables": False}]
         return [{}]
@@ -217,17 +217,17 @@ class Acrobat:
 def steps(device: str = "cpu") -> list[dict[str, Any]]:
     """The options of each step of the cumulative ablation: its switches and those of all steps before are on. A CUDA device has
     neither a vendor's kernels nor tuning; there each step runs with `launch=launches`, and a last one with `launch=walk`."""
-    made: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     how: dict[str, Any]
     on = set(ALWAYS)
     for step, switches in CUMULATIVE.items():
         on.update(switches)
-        how = {"kernels": "generated" if made else "vendor", "executor": "auto" if "hoist" in on else "dataflow"}
+        how = {"kernels": "generated" if rows else "vendor", "executor": "auto" if "hoist" in on else "dataflow"}
         how |= {"tune": TRIALS if step == "tuned" else 0}
-        made.append({"ablation": "none", "step": step, **how, **{switch: switch in on for switch in SWITCHES}})
+        rows.append({"ablation": "none", "step": step, **how, **{switch: switch in on for switch in SWITCHES}})
     if device == "cpu":
-        return made
-    generated = [each | {"launch": "launches"} for each in made if each["kernels"] == "generated" and not each["tune"]]
+        return rows
+    generated = [each | {"launch": "launches"} for each in rows if each["kernels"] == "generated" and not each["tune"]]
     return [*generated, generated[-1] | {"step": "one launch", "launch": "walk"}]
 
 

@@ -142,9 +142,9 @@ def ensure_built(build: Build, folder: Path | None = None) -> Path:
     try:
         key = build.key
     except BuildError:
-        if (found := newest(f"{build.inputs}-", folder)) is None:
+        if (any_build := newest(f"{build.inputs}-", folder)) is None:
             raise
-        return found
+        return any_build
     return cached(key, build.make, folder)
 
 

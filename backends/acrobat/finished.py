@@ -30,10 +30,10 @@ def finished(program: Program, options: Options, folder: Path | None = None) -> 
         functions, weights, derived, entry = pickle.loads(found[1])
         values = {name: value for name, value in program.values.items() if name in found[0]["values"]}
         return replace(program, functions=functions, weights=weights, derived=derived, entry=entry, values=values)
-    made = optimise(program, options)
-    content = pickle.dumps((made.functions, made.weights, made.derived, made.entry))
-    write(path, ({"values": list(made.values)}, content))
-    return made
+    optimised = optimise(program, options)
+    content = pickle.dumps((optimised.functions, optimised.weights, optimised.derived, optimised.entry))
+    write(path, ({"values": list(optimised.values)}, content))
+    return optimised
 
 
 def key(program: Program, options: Options) -> str:

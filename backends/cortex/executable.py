@@ -93,11 +93,11 @@ def evaluate(value: Value, weights: Mapping[str, np.ndarray], memo: dict[int, np
     """The value of a constant expression, computed in float64. `memo` has the values that are known, by id."""
     if id(value) not in memo:
         if value.op == "weight":
-            found = np.asarray(weights[str(value.attributes["name"])], np.float64)
+            values = np.asarray(weights[str(value.attributes["name"])], np.float64)
         else:
             args = [evaluate(a, weights, memo) if isinstance(a, Value) else a for a in value.args]
-            found = OPS[value.op].evaluate(args, value.attributes)
-        memo[id(value)] = np.broadcast_to(found, value.type.shape)
+            values = OPS[value.op].evaluate(args, value.attributes)
+        memo[id(value)] = np.broadcast_to(values, value.type.shape)
     return memo[id(value)]
 
 

@@ -240,16 +240,16 @@ class Lowering:
         lies: dict[Value, Place] = dict(hoisted)
         for group in grouping.groups:
             results = grouping.results(group, list(values.values()))
-            kept = [v for v in results if v in names]
+            names_kept = [v for v in results if v in names]
             if at:
-                kept.sort(key=lambda v: at[names[v][0]])
-            if kept and len(kept) < len(results):
+                names_kept.sort(key=lambda v: at[names[v][0]])
+            if names_kept and len(names_kept) < len(results):
                 raise ValueError(
                     "a kernel computes both states and intermediates; write the case so that each state has its product"
                 )
-            ordered = kept or results
-            if kept:
-                out = place([names[v][0] for v in kept])
+            ordered = names_kept or results
+            if names_kept:
+                out = place([names[v][0] for v in names_kept])
             else:
                 out = Place("temporary", len(temporaries))
                 temporaries.append((sum(row_size(v.type) for v in ordered), group.per_child))

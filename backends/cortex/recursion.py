@@ -69,8 +69,8 @@ def operation(op: str, *args: Operand, **attrs: Any) -> Value:
     types: list[Type] = [a.type if isinstance(a, Value) else FLOAT for a in args]
     if op == "list_sum":
         types = [ListT(args[0].type)] if isinstance(args[0], Value) else types
-    given = tuple(sorted(attrs.items()))
-    return make(op, args, given, ops.OPS[op].infer(types, attrs))
+    key = tuple(sorted(attrs.items()))
+    return make(op, args, key, ops.OPS[op].infer(types, attrs))
 
 
 def sigmoid(x: Value) -> Value:

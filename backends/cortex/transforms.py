@@ -129,10 +129,10 @@ def divided(value: Value) -> Value:
                 inputs.append(part)
                 columns.append(operation("slice", weight, dim=1, start=at, stop=at + width))
             at += width
-        taken = inputs[0] if len(inputs) == 1 else operation("cat", *inputs, dim=last)
+        joined = inputs[0] if len(inputs) == 1 else operation("cat", *inputs, dim=last)
         share = columns[0] if len(columns) == 1 else operation("cat", *columns, dim=1)
         bias = () if kind else value.args[2:]
-        terms.append(operation("linear", taken, share, *bias))
+        terms.append(operation("linear", joined, share, *bias))
     return operation("add", *terms)
 
 

@@ -62,8 +62,8 @@ class Operation(Kind):
         self.single = isinstance(call.result, Sort)
 
     def run(self, operands: Sequence[Tensor], ints: Tensor | None, n: int) -> Sequence[Tensor]:
-        found: Any = self.compute(operands)
-        return (found,) if self.single else found
+        results: Any = self.compute(operands)
+        return (results,) if self.single else results
 
 
 class Row(Kind):

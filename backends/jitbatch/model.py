@@ -213,11 +213,11 @@ class Model(OnDevice):
         instances.found(outputs, lazies)
         own = [lazy for lazy in lazies if type(lazy) is Lazy]
         values = {id(lazy): value for lazy, value in zip(own, run.values(own), strict=True)}
-        found: list[Any] = instances.concrete(
+        values_of_outputs: list[Any] = instances.concrete(
             outputs, lambda lazy: lazy.tensor.clone() if type(lazy) is Shared else values[id(lazy)]
         )
         run.fetch_ns += perf_counter_ns() - start
-        return found
+        return values_of_outputs
 
     def counters(self) -> Mapping[str, Any]:
         run = self.ran
@@ -248,12 +248,12 @@ class Model(OnDevice):
     def facts(self) -> Mapping[str, Any]:
         from backends.pytorch import libraries
 
-        told = {"library": f"PyTorch {torch.__version__}", "threads": torch.get_num_threads(), "load_time": ""}
-        told |= fact(self.precision)
+        facts = {"library": f"PyTorch {torch.__version__}", "threads": torch.get_num_threads(), "load_time": ""}
+        facts |= fact(self.precision)
         if self.device != "cpu":
-            return told
+            return facts
         ran = f"PyTorch {torch.__version__} ({libraries.describe(torch.float32)})"
-        return {**told, "library": ran, "instruction_set": libraries.capability()}
+        return {**facts, "library": ran, "instruction_set": libraries.capability()}
 
     def close(self) -> None:
         self.plans = Plans(False)

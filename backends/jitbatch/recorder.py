@@ -123,10 +123,10 @@ class Recorder:
         return self.emit(self.kind(key, function, args, kwargs), operands)
 
     def kind(self, key: Any, function: Callable[..., Any], args: Any, kwargs: Any) -> Kind:
-        found = self.kinds.by_key.get(key)
-        if found is None:
-            found = self.kinds.by_key[key] = self.operation(function, args, kwargs)
-        return found
+        kind = self.kinds.by_key.get(key)
+        if kind is None:
+            kind = self.kinds.by_key[key] = self.operation(function, args, kwargs)
+        return kind
 
     def getitem(self, x: Any, index: Any) -> Any:
         if type(x) is Shared and x.sort.shape and isinstance(index, int | Hole) and not isinstance(index, bool):

@@ -72,11 +72,11 @@ class Alignment:
         arms = bodies(branch)
         if self.levels is None:
             return (0,) * len(arms)
-        found = [self.levels.of(function, arm) for arm in arms]
-        longest = max(found)
+        levels = [self.levels.of(function, arm) for arm in arms]
+        longest = max(levels)
         if longest > LONGEST:
             return (0,) * len(arms)
-        return tuple(int(longest - n) for n in found)
+        return tuple(int(longest - n) for n in levels)
 
 
 def alignment(program: Program, graph: CallGraph, static: StaticDepths, waits: Waits, phase: Mapping[str, int]) -> Alignment:
@@ -159,10 +159,10 @@ class ArmLevels:
             case Call(callee):
                 start = _raised(start, self._of_function(callee))
             case If() | Match():
-                found = [self._chain(function, arm, self._zero(value)) for arm in bodies(value)]
-                for arm, (_, most) in zip(bodies(value), found, strict=True):
+                arms = [self._chain(function, arm, self._zero(value)) for arm in bodies(value)]
+                for arm, (_, most) in zip(bodies(value), arms, strict=True):
                     self._arms[function, id(arm)] = most.from_variables
-                levels, done = zip(*found, strict=True)
+                levels, done = zip(*arms, strict=True)
                 return _placed(levels, known), _placed(done, known)
             case Map(var, _, body):
                 level, most = self._chain(function, body, {var.name: start})

@@ -174,14 +174,14 @@ class Layout:
     def _table(self, name: str) -> dict[tuple[str, str, int], int]:
         """(union, case, field) -> position of the first leaf, for the union `name` and all unions that its fields reach."""
         if name not in self._tables:
-            found, at = [name], 0
+            names, at = [name], 0
             table: dict[tuple[str, str, int], int] = {}
-            for union in found:
+            for union in names:
                 for case in self._datatypes[union].cases:
                     for index, (_, t) in enumerate(case.fields):
                         table[union, case.name, index] = at
                         at += self._leaves_outside_unions(t)
-                        found += sorted(_unions(t) - set(found))
+                        names += sorted(_unions(t) - set(names))
             self._tables[name], self._sizes[name] = table, at
         return self._tables[name]
 

@@ -38,17 +38,17 @@ def recursion_levels(program: Program, graph: CallGraph) -> dict[str, int]:
     for component in reversed(graph.components):  # callers before those they call
         own = int(component[0] in graph.recursive)
         if program.entry in component:
-            found = own
+            reached_runs = own
         elif any(name in levels for name in component):
-            found = max(levels[name] for name in component if name in levels) + own
+            reached_runs = max(levels[name] for name in component if name in levels) + own
         else:
             continue  # the entry does not reach it
         for name in component:
-            levels[name] = found
+            levels[name] = reached_runs
         for name in component:
             for node, depth in with_loop_depth(program.functions[name].body):
                 if isinstance(node, Call) and node.function not in component:
-                    levels[node.function] = max(levels.get(node.function, 0), found + depth)
+                    levels[node.function] = max(levels.get(node.function, 0), reached_runs + depth)
     return levels
 
 

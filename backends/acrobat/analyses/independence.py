@@ -90,8 +90,8 @@ class _ListPart:
 
     def excludes(self, other: _ListPart) -> bool:
         """Whether the two parts stand in different arms of one branch, so that no list has both."""
-        taken = dict(other.path)
-        return any(taken.get(choice, branch) != branch for choice, branch in self.path)
+        arms = dict(other.path)
+        return any(arms.get(choice, branch) != branch for choice, branch in self.path)
 
 
 class _ProgramDependences:
@@ -290,10 +290,10 @@ class _Dependences:
             if (inner := self._in_call(name, targets)) is not None:
                 return [*inner, *self._steps_in_source(at, came)]
             for used, back in self.uses(name):
-                left = min(rounds, loops.index(back)) if back in loops else rounds
-                if (used, left) not in came:
-                    came[used, left] = at
-                    pending.append((used, left))
+                outer_rounds = min(rounds, loops.index(back)) if back in loops else rounds
+                if (used, outer_rounds) not in came:
+                    came[used, outer_rounds] = at
+                    pending.append((used, outer_rounds))
         return None
 
     def _common(self, name: _Name, loops: tuple[int, ...]) -> int:
@@ -435,8 +435,8 @@ class _Dependences:
         for end in ends:
             new = [*self.parts(end, span, seen, say, path if grows else (*path, (id(loop), 1)))]
             for part in new if grows else ():
-                if (found := self._carries(part.name, loop)) is not None:
-                    carried, chain = found
+                if (carrying := self._carries(part.name, loop)) is not None:
+                    carried, chain = carrying
                     what = f"the elements of {source(span)} are not independent: the loop in line {loop.span.line} carries"
                     say(Problem(span, f"{what} `{carried}` from one to the next, by {_joined(chain)}", ADVICE))
                     return
@@ -486,21 +486,21 @@ class _Dependences:
         inner = seen | {(call.function, None)}
         parts = [p for n in callee.component(callee.result, index) for p in callee.parts(n, span, inner, say)]
         callee.check_pairs(parts, (), source(span), span, say)
-        given = {p.name for p in parts}
+        part_names = {p.name for p in parts}
         for param, arg in zip(callee.function.params, call.args, strict=True):
-            if isinstance(arg, Var) and param.name in given:
+            if isinstance(arg, Var) and param.name in part_names:
                 yield from self.parts(self.name(arg), span, seen, say, path)
-        if not given or any(not p.outside for p in parts):
+        if not part_names or any(not p.outside for p in parts):
             yield self.part(name, span, path)
 
     # ---- the markers
 
     def problems(self) -> list[Problem]:
         """The problems of all `parallel` markers in the function, each once."""
-        found: dict[Problem, None] = {}
+        problems: dict[Problem, None] = {}
 
         def say(problem: Problem) -> None:
-            found.setdefault(problem)
+            problems.setdefault(problem)
 
         for marker, loops in self._markers:
             if len(marker.args) > 1:
@@ -511,7 +511,7 @@ class _Dependences:
                 xs = marker.args[0]
                 parts = [*self.parts(self.name(xs), xs.span, frozenset(), say)]
                 self.check_pairs(parts, loops, source(xs.span), marker.span, say)
-        return list(found)
+        return list(problems)
 
     def check_pairs(self, parts: Sequence[_ListPart], loops: tuple[int, ...], whole: str, span: Span, say: Say) -> None:
         """Reports each part that uses another one. `whole`: the text of the list that they are parts of; empty for

@@ -175,9 +175,9 @@ class _BodyPrinter:
     @contextmanager
     def scope(self) -> Iterator[None]:
         """At the end of the scope, variables that were bound in it are forgotten and their registers can be used again."""
-        kept = dict(self.registers), dict(self.parts), dict(self.known), self.next, self.about
+        outer = dict(self.registers), dict(self.parts), dict(self.known), self.next, self.about
         yield
-        self.registers, self.parts, self.known, self.next, self.about = kept
+        self.registers, self.parts, self.known, self.next, self.about = outer
 
     # ---- atoms
 

@@ -287,10 +287,10 @@ class Executable:
         module = self._module() if self._module is not None else None
         if module is None or self._frozen is None:
             return
-        if found := self._frozen.difference(module):
-            raise ModuleChanged(f"the model was changed after it was compiled: {found}; call compile(module) again")
-        if found := self._frozen.changed_weight(module):
-            raise ModuleChanged(f"{found} after it was compiled or loaded: call executable.load(module) to take it over")
+        if change := self._frozen.difference(module):
+            raise ModuleChanged(f"the model was changed after it was compiled: {change}; call compile(module) again")
+        if change := self._frozen.changed_weight(module):
+            raise ModuleChanged(f"{change} after it was compiled or loaded: call executable.load(module) to take it over")
         self.watch(self._frozen, module)
 
     def load(self, module: nn.Module) -> None:
@@ -305,8 +305,8 @@ class Executable:
             raise RuntimeError("this executable is running: load weights after the call")
         if self._frozen is None:
             raise RuntimeError("this executable was made from a program, not from a module: compile the module")
-        if found := self._frozen.difference(module):
-            raise ModuleChanged(f"this module needs a compilation of its own, compile(module): {found}")
+        if change := self._frozen.difference(module):
+            raise ModuleChanged(f"this module needs a compilation of its own, compile(module): {change}")
         weights = self._frozen.weights(module)
         for i, name in enumerate(self.manifest["weights"]):
             self._raw.fill(i, np.ascontiguousarray(weights[name], np.float32))
@@ -337,10 +337,10 @@ class Executable:
     def profile(self, instances: Sequence[Any]) -> dict[str, Counter[int]]:
         """Runs a mini-batch and gives for each kernel, named by its symbol with the default schedule, how many of its
         launches had how many rows."""
-        found: dict[str, Counter[int]] = {}
+        launches: dict[str, Counter[int]] = {}
         for _, _, _, symbol, rows in self._launches(instances):
-            found.setdefault(symbol, Counter())[rows] += 1
-        return found
+            launches.setdefault(symbol, Counter())[rows] += 1
+        return launches
 
     def _launches(self, instances: Sequence[Any]) -> list[tuple[int, int, str, str, int]]:
         with self._taken() as own:

@@ -74,5 +74,5 @@ def learned(lib: SimpleNamespace, session: int, build: Path, settings: Settings)
         (folder / FILE).write_text(json.dumps(asdict(Learned(encoding, sorted(table), *counts))))
 
     folder = (settings.cache_folder or cache_folder()) / "policies"
-    kept = json.loads((cached(hashlib.sha256(described.encode()).hexdigest()[:32], make, folder) / FILE).read_text())
-    return Learned(**{**kept, "table": [(tuple(state), unit) for state, unit in kept["table"]]})
+    stored = json.loads((cached(hashlib.sha256(described.encode()).hexdigest()[:32], make, folder) / FILE).read_text())
+    return Learned(**{**stored, "table": [(tuple(state), unit) for state, unit in stored["table"]]})

@@ -259,8 +259,8 @@ def _along(op: str, dtype: DType = "float32", drop: bool = True) -> Callable[[Se
             raise ShapeError(f"{op}: there is nothing along dimension {dim} of shape {shape}")
         if not drop:
             return TensorT(shape, dtype)
-        kept = (1,) if attrs.get("keepdim") else ()
-        return TensorT((*shape[:dim], *kept, *shape[dim + 1 :]), dtype)
+        unit_extent = (1,) if attrs.get("keepdim") else ()
+        return TensorT((*shape[:dim], *unit_extent, *shape[dim + 1 :]), dtype)
 
     return infer
 
@@ -390,10 +390,10 @@ def _lookup_type(types: Sequence[Type], attrs: Attrs) -> TensorT:
 def _lookup(args: Sequence[Any], attrs: Attrs) -> np.ndarray:
     """The row of the second table at the index that `x` has in the first. Raises ValueError if `x` is no row of the first."""
     x, table, other = args
-    found = np.flatnonzero((table == x).reshape(len(table), -1).all(axis=1))
-    if not len(found):
+    positions = np.flatnonzero((table == x).reshape(len(table), -1).all(axis=1))
+    if not len(positions):
         raise ValueError("lookup: the operand is no row of its table")
-    return np.asarray(other[found[0]])
+    return np.asarray(other[positions[0]])
 
 
 def _scalar_type(types: Sequence[Type], attrs: Attrs) -> TensorT:

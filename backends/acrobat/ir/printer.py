@@ -94,14 +94,14 @@ def print_expr(expr: Expr) -> str:
 
 def units(functions: Iterable[Function]) -> list[Kernel | Block]:
     """The kernels and static blocks that the functions launch, each once, and the kernels of a block before the block."""
-    found: dict[Kernel | Block, None] = {}
+    seen_units: dict[Kernel | Block, None] = {}
     for function in functions:
         for node in walk(function.body):
             if isinstance(node, Launch):
                 if isinstance(node.unit, Block):
-                    found.update(dict.fromkeys(step.kernel for step in node.unit.steps))
-                found[node.unit] = None
-    return list(found)
+                    seen_units.update(dict.fromkeys(step.kernel for step in node.unit.steps))
+                seen_units[node.unit] = None
+    return list(seen_units)
 
 
 def type_text(t: Type) -> str:

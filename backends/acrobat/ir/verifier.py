@@ -55,10 +55,10 @@ def verify(program: Program) -> None:
     """Raises VerifyError with all violations in `program`."""
     violations: list[str] = []
     _head(program, violations.append)
-    found = units(program.functions.values())
-    names = [u.name for u in found]
+    used_units = units(program.functions.values())
+    names = [u.name for u in used_units]
     ill_formed: set[Kernel | Block] = set()
-    for unit in found:
+    for unit in used_units:
         before = len(violations)
 
         def say(message: str, name: str = unit.name) -> None:

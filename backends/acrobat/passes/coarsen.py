@@ -316,12 +316,12 @@ class _BlockWriter:
             if var.name in needed:
                 needed |= free_vars(e)
                 body.insert(0, (var, e))
-        made = Map(old.var, old.iterable, from_lets(body, wanted), ListT(wanted.type), span=old.span)
+        loop = Map(old.var, old.iterable, from_lets(body, wanted), ListT(wanted.type), span=old.span)
         for var, e in self.out:
-            if isinstance(e, Map) and same(e, made):
+            if isinstance(e, Map) and same(e, loop):
                 return var
-        new = Var(self.chain.scope.names.fresh(wanted.name), made.type, span=old.span)
-        self.out.append((new, rename(made, self.chain.scope.names)))
+        new = Var(self.chain.scope.names.fresh(wanted.name), loop.type, span=old.span)
+        self.out.append((new, rename(loop, self.chain.scope.names)))
         self.roots[new.name] = self.chain.root(cast(Var, old.iterable))
         return new
 

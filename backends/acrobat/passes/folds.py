@@ -153,8 +153,8 @@ class _ListReductions:
         value = terms.atoms[0]
         for term in terms.atoms[1:]:
             value = self._bind("added", replace(make_op(terms.op, (value, term)), span=fold.span), inner)
-        made = Map(fold.var, fold.iterable, from_lets(inner, value), ListT(value.type), span=fold.span)
-        return self._bind("added", rename(made, self._names), out)
+        loop = Map(fold.var, fold.iterable, from_lets(inner, value), ListT(value.type), span=fold.span)
+        return self._bind("added", rename(loop, self._names), out)
 
     def _bind(self, name: str, value: Expr, out: list[Binding]) -> Var:
         var = Var(self._names.fresh(name), value.type, span=value.span)

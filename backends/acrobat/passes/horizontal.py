@@ -175,8 +175,8 @@ def _shape(value: Expr) -> tuple[int, ...]:
 
 def _summands(value: Expr) -> list[Var]:
     """The two variables that an addition adds; [] for anything else."""
-    found = [a for a in value.args if isinstance(a, Var)] if isinstance(value, Op) and value.op == "add" else []
-    return found if len(found) == 2 else []
+    summands = [a for a in value.args if isinstance(a, Var)] if isinstance(value, Op) and value.op == "add" else []
+    return summands if len(summands) == 2 else []
 
 
 def _gates(indices: list[int], columns: list[int]) -> list[list[int]]:

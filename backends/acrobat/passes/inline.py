@@ -27,14 +27,14 @@ def run(program: Program, weights: bool = True) -> Program:
     graph = call_graph(program)
     marked = {name for name, f in program.functions.items() if any(map(is_marker, walk(f.body)))}
     marked = {name for name in program.functions if graph.reachable(name) & marked}
-    kept = frozenset() if weights else _several_weights(program) - marked
+    not_inlined = frozenset() if weights else _several_weights(program) - marked
     bodies: dict[str, Function] = {}
     functions = {}
     for component in graph.components:
         for name in component:
             functions[name] = normalise(program.functions[name], bodies)
             single = len(graph.sites(name)) <= 1
-            if name in kept or name in graph.recursive or name == program.entry:
+            if name in not_inlined or name in graph.recursive or name == program.entry:
                 continue
             if single or name in marked or _size(functions[name]) <= LARGE:
                 bodies[name] = functions[name]
@@ -43,14 +43,14 @@ def run(program: Program, weights: bool = True) -> Program:
 
 def _several_weights(program: Program) -> frozenset[str]:
     """The functions that get different weights for some parameter at different calls."""
-    given: dict[tuple[str, int], set[str]] = {}
+    weights_of_param: dict[tuple[str, int], set[str]] = {}
     for function in program.functions.values():
         for node in walk(function.body):
             if isinstance(node, Call):
                 for i, a in enumerate(node.args):
                     if isinstance(a, Weight):
-                        given.setdefault((node.function, i), set()).add(a.name)
-    return frozenset(name for (name, _), weights in given.items() if len(weights) > 1)
+                        weights_of_param.setdefault((node.function, i), set()).add(a.name)
+    return frozenset(name for (name, _), weights in weights_of_param.items() if len(weights) > 1)
 
 
 def _size(function: Function) -> int:

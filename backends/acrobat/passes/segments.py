@@ -90,11 +90,11 @@ class _Segments:
 
     def _item(self, xs: Atom) -> Term | None:
         """What each item of a list is, if the list is a map with nothing but operations and fields in its body; else None."""
-        made = self._variables.value(xs)
-        if not isinstance(made, Map):
+        loop = self._variables.value(xs)
+        if not isinstance(loop, Map):
             return None
-        terms: dict[str, Term | tuple[Term, ...]] = {made.var.name: self._items_of(made.iterable)}
-        bindings, tail = lets(made.body)
+        terms: dict[str, Term | tuple[Term, ...]] = {loop.var.name: self._items_of(loop.iterable)}
+        bindings, tail = lets(loop.body)
 
         def term(atom: Atom) -> Term | tuple[Term, ...]:
             return terms.get(atom.name, atom) if isinstance(atom, Var) else atom

@@ -61,7 +61,7 @@ def _cloned(program: Program) -> Program:
     facts = weight_sources(program, graph)
     targets: dict[CallSite, str] = {}
     copies: dict[str, Function] = {}
-    taken = Names(set(program.functions))
+    function_names = Names(set(program.functions))
     for component in graph.components:
         _, *others = _groups(program, graph, facts, component)
         for sites in others:
@@ -73,7 +73,7 @@ def _cloned(program: Program) -> Program:
                     stacklevel=2,
                 )
                 break
-            names = {name: taken.fresh(name) for name in component}
+            names = {name: function_names.fresh(name) for name in component}
             for name, new in names.items():
                 function = _retargeted(graph, program.functions[name], targets, names)
                 copies[new] = replace(function, name=new, origin=function.origin or name)
@@ -130,13 +130,13 @@ def _merge_equal(program: Program) -> Program:
     """The program with clones that have become equal merged into one function, so that one kernel serves the calls of both."""
     graph = call_graph(program)
     merged: dict[str, str] = {}
-    kept: dict[tuple[Any, ...], tuple[str, ...]] = {}
+    representatives: dict[tuple[Any, ...], tuple[str, ...]] = {}
     for component in graph.components:  # callees come first, so theirs are merged already
         own = {name: program.functions[name].origin or name for name in component}
         names = merged | own
         members = [program.functions[name] for name in component]
         shape = tuple((names[f.name], f.params, f.result, flat(f.body, names)) for f in members)
-        merged |= dict(zip(component, kept.setdefault(shape, component), strict=True))
+        merged |= dict(zip(component, representatives.setdefault(shape, component), strict=True))
     if all(name == same for name, same in merged.items()):
         return program
     functions = {name: _retargeted(graph, function, {}, merged) for name, function in program.functions.items()}

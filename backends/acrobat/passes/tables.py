@@ -98,10 +98,10 @@ class _Projector:
                 bias = None
             projected = self._derivations.derive(f"{table.name}*", "linear", weights)
             if number is not None:
-                found = make_op("row", (projected, number), span=linear.span)
+                projected_row = make_op("row", (projected, number), span=linear.span)
             else:
-                found = make_op("lookup", (part.atom, table, projected), span=linear.span)
-            terms.append(self._products.bind("projected", found, out))
+                projected_row = make_op("lookup", (part.atom, table, projected), span=linear.span)
+            terms.append(self._products.bind("projected", projected_row, out))
         if rest:
             value = self._products.of(linear, rest, bias, out)
             if not terms:
@@ -118,9 +118,9 @@ class _Projector:
                 return None, None
             name, number = derived.args[0], Lit(dict(derived.attrs)["i"], INT)
         else:
-            found = self._rows.get(atom.name) if isinstance(atom, Var) else None
-            if found is None or found not in self._derivations.weights:
+            table = self._rows.get(atom.name) if isinstance(atom, Var) else None
+            if table is None or table not in self._derivations.weights:
                 return None, None
-            name, number = found, None
+            name, number = table, None
         t = self._derivations.weights[name]
         return (Weight(name, t), number) if len(t.shape) == 2 else (None, None)

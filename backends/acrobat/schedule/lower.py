@@ -66,8 +66,8 @@ class _Lowering:
 
     def put(self, var: n.Var, depth: s.Depth | None) -> None:
         """Notes the depth from which on `var` can be used. Generated code has a variable for a join of several depths."""
-        owned = s.Of(var.name) if isinstance(depth, s.Join) and len(depth.depths) > 1 else depth
-        self.env[var.name] = _Variable(var, owned if self.schedule.holds(var.type) else None, self.phase)
+        own_depth = s.Of(var.name) if isinstance(depth, s.Join) and len(depth.depths) > 1 else depth
+        self.env[var.name] = _Variable(var, own_depth if self.schedule.holds(var.type) else None, self.phase)
 
     def own(self, var: n.Var) -> None:
         """Notes that generated code has a variable for the depth of `var`."""
@@ -112,10 +112,10 @@ class _Lowering:
     @contextmanager
     def scope(self) -> Iterator[list[s.Statement]]:
         """Yields the list of statements of a new block. After the block, all state is as it was before."""
-        kept = self.env, self.ready, self.statements, self.phase, self.segment, self.ghosts
+        outer = self.env, self.ready, self.statements, self.phase, self.segment, self.ghosts
         self.env, self.ready, self.statements = dict(self.env), dict(self.ready), []
         yield self.statements
-        self.env, self.ready, self.statements, self.phase, self.segment, self.ghosts = kept
+        self.env, self.ready, self.statements, self.phase, self.segment, self.ghosts = outer
 
     def block(self, expr: n.Expr, entry: bool = False) -> s.Body:
         """The block of `expr`. `entry`: its value is the instance's result: bindings have phases, and arms no ghosts."""

@@ -113,10 +113,10 @@ class _ScheduleCheck:
     @contextmanager
     def scope(self, captures: Iterable[Var] | None = None) -> Iterator[None]:
         """Variables bound inside go out of scope after it. `captures`: the only outer variables in scope; None: all of them."""
-        kept = self.depths, self.phase
+        outer = self.depths, self.phase
         self.depths = dict(self.depths) if captures is None else {v.name: self.depth_of(v) for v in captures}
         yield
-        self.depths, self.phase = kept
+        self.depths, self.phase = outer
 
     def block(self, block: s.Body, phased: bool = False) -> None:
         """`phased`: the block's value is the result of the instance, so the block may enter phases."""

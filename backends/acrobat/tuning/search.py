@@ -63,12 +63,12 @@ def extents(launches: Mapping[int, float], largest: int = LARGEST_EXTENT) -> dic
     for rows, often in launches.items():
         at = min(rows, largest)
         calls[at] = calls.get(at, 0.0) + often * rows / at
-    kept = sorted(calls, key=lambda rows: (-calls[rows] * rows, rows))[:MAX_EXTENTS]
-    found = dict.fromkeys(sorted(kept), 0.0)
+    extents = sorted(calls, key=lambda rows: (-calls[rows] * rows, rows))[:MAX_EXTENTS]
+    shares = dict.fromkeys(sorted(extents), 0.0)
     for rows, often in calls.items():
-        nearest = min(found, key=lambda k: (abs(k - rows), k))
-        found[nearest] += often * rows / nearest
-    return found
+        nearest = min(shares, key=lambda k: (abs(k - rows), k))
+        shares[nearest] += often * rows / nearest
+    return shares
 
 
 def allocate(shares: Sequence[float], limits: Sequence[int], trials: int) -> list[int]:

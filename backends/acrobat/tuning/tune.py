@@ -83,11 +83,11 @@ class MeasuredCosts:
 
     def measure(self, task: int, schedule: Any) -> Mapping[int, Timing]:
         known, wanted = self._known(task), self.tasks[task].extents.keys()
-        found = known.timings.setdefault(schedule, {})
-        if not wanted <= found.keys():
-            found |= self._bench(task).measure(schedule)
+        timings = known.timings.setdefault(schedule, {})
+        if not wanted <= timings.keys():
+            timings |= self._bench(task).measure(schedule)
             known.write()
-        return found
+        return timings
 
     def _known(self, task: int) -> Measurements:
         if task not in self.kept:

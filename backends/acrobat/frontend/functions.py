@@ -16,7 +16,7 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import INT, DataT, ListT, TupleT, Type
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, defaults_of
-from backends.acrobat.frontend.evaluator.desugar import is_generator, plainly
+from backends.acrobat.frontend.evaluator.desugar import gives_nothing, is_generator, plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mutation import place
 from backends.acrobat.frontend.evaluator.nested import kept
@@ -273,7 +273,7 @@ class Functions:
             if self.gives_deep.get(key):
                 f.new_lists.add(deep(getattr(first.atom, "name", "")))
         if not inout:
-            return made
+            return Static(None) if gives_nothing(definition) else made
         self._give_back(f, node, implicit, names, dict(zip(inout, lists, strict=True)), {names.index(x) for x in always})
         return first
 
@@ -518,6 +518,8 @@ class Functions:
             return TupleV((value, *(f.env[p] for p in inout)))
 
         def returned(at: ast.AST, value: Value) -> Value:
+            if gives_nothing(definition) and not inout:
+                return Static(0)  # stands for None, which the program has no type for; callers do not use it
             try:
                 type_of(value)
                 if contains_unknown(wanted) and not (is_list(value) and is_unknown(value)):
@@ -527,7 +529,7 @@ class Functions:
                 return f.problem(at, f"the result of `{definition.name}`: {error}")
 
         def falls() -> Value:
-            if inout and not any(isinstance(x, ast.Return) and x.value is not None for x in ast.walk(definition)):
+            if gives_nothing(definition) and function is not self.entered[0]:
                 return returns(definition, Static(None))
             if f.unmatched is not None:
                 statement, case = f.unmatched

@@ -115,6 +115,56 @@ MODELS = {
         assert maybe is not None
         return self.lin(s["x"]) * maybe
 """,
+    "a branch in a branch that assigns nothing": """
+    def forward(self, s):
+        y = self.lin(s["x"])
+        mode = "x"
+        if s["op"] != "add":
+            if s["n"] > 3 and s["maybe"] is None:
+                raise ValueError("too much")
+            mode = "x"
+        else:
+            pass
+        return y if mode == "x" else -y
+""",
+    "loops in branches": """
+    def forward(self, s):
+        if s["op"] != "add":
+            for k in (3, 4):
+                if s["n"] > k:
+                    pass
+                elif s["n"] == k and k == 4:
+                    for x in s["xs"]:
+                        assert x > 0, f"{x} in a loop"
+        return self.lin(s["x"])
+""",
+    "functions that only check": """
+    def check(self, k):
+        if k == -3:
+            raise ValueError(f"{k}")
+
+    def follow(self, xs, at):
+        if at == len(xs):
+            return
+        self.check(xs[at])
+        self.follow(xs, at + 1)
+
+    def forward(self, s):
+        if s["n"] > 3:
+            self.follow(s["xs"], 0)
+        self.check(s["n"]) if s["op"] == "lin" else None
+        [self.check(x) for x in s["xs"]]
+        return self.lin(s["x"])
+""",
+    "a check whose result is not used": """
+    def check(self, n):
+        assert n <= 3, "much"
+        return True
+
+    def forward(self, s):
+        ok = s["op"] != "add" and self.check(s["n"])
+        return self.lin(s["x"])
+""",
     "a tensor's value": """
     def forward(self, s):
         y = self.lin(s["x"])

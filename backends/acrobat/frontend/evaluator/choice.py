@@ -40,16 +40,19 @@ def one_of(
         return unknown()
     values = [v for _, v in branches]
     there = [v for v in values if not is_never(v)]
-    if len(there) < len(values) and (not there or not is_staged(there[0]) and all(v == there[0] for v in there)):
+    # Equal values of two arms are made outside of both, but the only value that there is may be made in its arm.
+    same = bool(there) and all(v == there[0] for v in there) and not isinstance(there[0], Dyn)
+    known = same and (len(there) > 1 or not is_staged(there[0]))
+    if known and not any(b.bindings for b, _ in branches):
+        return there[0]
+    if known or not there:
         bodies: list[n.Expr] = []
-        for b, v in branches:  # the value is known, or there is none: only the error is decided at run time
+        for b, v in branches:  # the value is known, or there is none: only whether an error is raised is decided at run time
             outer, f.builder = f.builder, b
             bodies.append(b.finish(f.atom(v if is_never(v) else Static(0))))
             f.builder = outer
         check = f.bind(build(INT, bodies), "check")
         return there[0] if there else retyped(check, NEVER)
-    if not isinstance(values[0], Dyn) and all(v == values[0] for v in values):
-        return values[0]
     type, bodies = f.merge(branches, node)
     return guess(type) if contains_unknown(type) else f.bind(build(type, bodies), "choice")
 

@@ -48,6 +48,8 @@ from backends.acrobat.frontend.values import (
     type_or_none,
     unknown,
 )
+from backends.acrobat.ir import nodes as n
+from backends.acrobat.ir.visitor import walk
 
 Body = Sequence[ast.stmt]
 
@@ -175,7 +177,7 @@ def _expression(f: Frame, s: ast.Expr) -> None:
         ):
             containers.change(f, s, owner, name, args)
             return
-    changed = len(f.builder.instead)
+    changed, bound = len(f.builder.instead), len(f.builder.bindings)
     names = dict(f.env)
     before, f.unused_expression = f.unused_expression, s.value
     v = f.expression(s.value)
@@ -184,6 +186,8 @@ def _expression(f: Frame, s: ast.Expr) -> None:
         return  # its effect is that it changes a list
     if len(f.builder.instead) > changed:
         return  # its effect is that it changes a tensor in place
+    if any(isinstance(e, n.Call) for _, value in f.builder.bindings[bound:] for e in walk(value)):
+        return  # a function of the model, whose effect may be that it raises an error
     marker = marker_of(f, s.value)
     if marker is markers.phase and not nothing_known(v):
         f.problem(s, "the result of `phase` is not used, so no work is of its phase", PURE)

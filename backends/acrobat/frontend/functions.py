@@ -30,7 +30,7 @@ from backends.acrobat.frontend.instances.annotations import AnnotationError, Dat
 from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.source import LIFTED, closure, decorated, source_of, span_of, stripped
-from backends.acrobat.frontend.types import NEVER, NONE, UNKNOWN, Mismatch, contains_unknown, join_types
+from backends.acrobat.frontend.types import NEVER, NONE, UNKNOWN, Mismatch, contains_held, contains_unknown, join_types
 from backends.acrobat.frontend.values import (
     HELD,
     Dyn,
@@ -521,7 +521,8 @@ class Functions:
             if gives_nothing(definition) and not inout:
                 return Static(0)  # stands for None, which the program has no type for; callers do not use it
             try:
-                type_of(value)
+                if key == self.names.get("forward") and (kind := contains_held(type_of(value))):
+                    raise Mismatch(HELD[kind])
                 if contains_unknown(wanted) and not (is_list(value) and is_unknown(value)):
                     return value
                 return f.coerce(value, wanted)

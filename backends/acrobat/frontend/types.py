@@ -48,6 +48,15 @@ class UnassignedT:
 UNASSIGNED: Any = UnassignedT()
 
 
+@dataclass(frozen=True, slots=True)
+class HeldT:
+    """The type of a variable that holds a value with few uses, such as a mask: a `Held` of this kind in the source, a value of
+    type `inner` in the finished program."""
+
+    kind: str
+    inner: Any
+
+
 def is_unassigned(type: Any) -> bool:
     """Whether a type is that of a name to which a value is assigned on some paths only."""
     return isinstance(type, DataT) and type.name.startswith("Unassigned_")
@@ -65,7 +74,21 @@ def contains_unknown(type: Any) -> bool:
             return any(contains_unknown(t) for t in items)
         case ListT(item):
             return contains_unknown(item)
+        case HeldT(_, inner):
+            return contains_unknown(inner)
     return False
+
+
+def contains_held(type: Any) -> str:
+    """The kind of a value with few uses that values of a type have in them, outside of objects; "" if there is none."""
+    match type:
+        case HeldT(kind):
+            return kind
+        case TupleT(items):
+            return next(filter(None, map(contains_held, items)), "")
+        case ListT(item):
+            return contains_held(item)
+    return ""
 
 
 def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
@@ -79,11 +102,15 @@ def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
         case (TupleT(x), TupleT(y)) if len(x) == len(y):
             return TupleT(tuple(join_types(s, t, numbers) for s, t in zip(x, y, strict=True)))
         case ListT(x), ListT(y) if (a.rows, a.kind, a.units) == (b.rows, b.kind, b.units):
-            return replace(a, item=join_types(x, y))
+            return replace(a, item=join_types(x, y), extent=a.extent if a.extent == b.extent else None)
+        case _ if a != b and (together := _ints_together(a, b)) is not None:
+            return together
         case (ScalarT("int" | "float"), TensorT(dtype="float32")) | (TensorT(dtype="float32"), ScalarT("int" | "float")) if (
             numbers
         ):
             return a if isinstance(a, TensorT) else b
+        case HeldT(), HeldT() if a.kind == b.kind:
+            return HeldT(a.kind, join_types(a.inner, b.inner))
         case ScalarT("int"), ScalarT("float"):
             return FLOAT
         case ScalarT("float"), ScalarT("int"):
@@ -100,7 +127,7 @@ def extents(type: Any) -> tuple[int | None, ...] | None:
             return shape
         case ListT(item, int() as k):
             inner = (1,) * (k + type.units) if isinstance(item, ScalarT) else extents(item)
-            return None if inner is None else (*inner[:k], None, *inner[k:])
+            return None if inner is None else (*inner[:k], type.extent, *inner[k:])
     return None
 
 
@@ -118,6 +145,45 @@ def _covers(ragged: Any, dense: Any) -> bool:
     )
 
 
+def shape_of_ints(type: Any) -> tuple[int | None, ...] | None:
+    """The extents of a tensor of ints, on the host or computed; an int that is an element of one has none. None for others."""
+    match type:
+        case HeldT("index") | ScalarT("int"):
+            return ()
+        case TensorT(shape, "int64"):
+            return shape
+        case ListT(rows=int()):
+            part: Any = type
+            while isinstance(part, ListT):
+                part = part.item
+            return extents(type) if part == ScalarT("int") else None
+    return None
+
+
+def ints_of_shape(shape: tuple[int | None, ...]) -> Any:
+    """The type of a tensor of ints, as the host has it: a list of all where one dimension at most is wider than 1."""
+    wider = [d for d, e in enumerate(shape) if e != 1] or [len(shape) - 1]
+    if not shape:
+        return ScalarT("int")
+    if len(wider) > 1:
+        return ListT(ints_of_shape(shape[1:]), 0, extent=shape[0])
+    return ListT(ScalarT("int"), wider[0], extent=shape[wider[0]], units=len(shape) - 1 - wider[0])
+
+
+def _ints_together(a: Any, b: Any) -> Any:
+    """The type of tensors of ints that are the one or the other, None where there is none. Of one element each, their ranks may
+    differ: a decoder begins with `torch.tensor([[START]])`, and goes on with an int that it has computed."""
+    shapes = [shape_of_ints(t) for t in (a, b) if t != LOOSE]
+    if None in shapes:
+        return None
+    if len(shapes) == 2 and len(shapes[0]) == len(shapes[1]):  # type: ignore[arg-type]
+        return ints_of_shape(tuple(x if x == y else None for x, y in zip(*shapes, strict=True)))  # type: ignore[arg-type]
+    return LOOSE if all(e == 1 for shape in shapes for e in shape or ()) else None
+
+
+LOOSE: Any = HeldT("loose", ScalarT("int"))
+"""The type of tensors of one int each whose ranks differ."""
+
 SHOWN: dict[str, str] = {}
 """The compiler's name of a union that has none in the source, an optional or a dictionary -> its name in messages."""
 
@@ -126,10 +192,14 @@ def describe(type: Any) -> str:
     """The name of a type in messages, in words of the source."""
     match type:
         case ListT(rows=int()):
+            if extents(type) is None:
+                return "a tensor"
             shape = ", ".join("n" if e is None else str(e) for e in extents(type) or ())
-            return f"a tensor of shape ({shape}), whose extent n varies"
+            return f"a tensor of shape ({shape})" + (", whose extent n varies" if None in (extents(type) or ()) else " of ints")
         case SymbolT():
             return "a string"
+        case HeldT(kind, inner):
+            return f"a {'tensor of an int' if kind == 'index' else kind} ({describe(inner)})"
         case NeverT():
             return "a value that is never there"
         case TensorT(shape, dtype):

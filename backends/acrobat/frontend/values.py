@@ -13,7 +13,17 @@ from typing import Any, ClassVar, TypeAlias
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.frontend.reads import Reads
-from backends.acrobat.frontend.types import NEVER, NONE, SYMBOL, UNASSIGNED, UNKNOWN, Mismatch, UnknownT, contains_unknown
+from backends.acrobat.frontend.types import (
+    NEVER,
+    NONE,
+    SYMBOL,
+    UNASSIGNED,
+    UNKNOWN,
+    HeldT,
+    Mismatch,
+    UnknownT,
+    contains_unknown,
+)
 from backends.acrobat.ir import nodes as n
 
 END = 2**62
@@ -278,6 +288,8 @@ HELD = {
     "spread": "a list whose length is known at run time only is given with `*` to a function with a `*` parameter only",
 }
 """The kinds of `Held`, each with the message for uses that it does not have. `zip(...)` and the like are iterators."""
+VARIABLES: set[str] = set()
+"""The kinds of `Held` that a variable of the program may hold; its type is a `HeldT`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +309,7 @@ def unknown() -> Dyn:
 
 def guess(type: Any) -> Dyn:
     """A placeholder of a known type: types found with its help are right, but the function must be compiled again."""
-    return Dyn(Placeholder("", type))
+    return held_in(Dyn(Placeholder("", type)))  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,6 +384,14 @@ def retyped(value: Dyn, type: Any) -> Dyn:
     return Dyn(replace(value.atom, type=type))
 
 
+def held_in(value: Dyn) -> Value:
+    """What a variable holds: the value with few uses in a variable of a type `HeldT`, any other variable's value as it is."""
+    match value.type:
+        case HeldT(kind, inner):
+            return Held(kind, held_in(Dyn(replace(value.atom, type=inner))))
+    return value
+
+
 def is_tensor(value: Any) -> bool:
     return isinstance(value, Dyn) and isinstance(value.type, TensorT)
 
@@ -441,5 +461,9 @@ def type_of(value: Value) -> Any:
             raise Mismatch(f"`{getattr(v, '__name__', v)}` cannot be kept in a variable of the compiled program")
         case Nothing():
             return UNASSIGNED
+        case Held(kind, inner) if kind in VARIABLES:
+            return HeldT(kind, type_of(inner))
+        case Held("ids", TupleV(items)):
+            return ListT(INT, 0, extent=len(items))
         case Special():
             raise Mismatch(value.refusal)

@@ -60,6 +60,8 @@ def argsort(input, dim=-1, descending=False, stable=False):
 
 
 def index_select(input, dim, index):
+    if dim == 0:
+        return input[index]
     parts = input.unbind(dim)
     return torch.stack([parts[i] for i in index], dim)
 
@@ -130,9 +132,13 @@ def scatter(input, dim, index, src=None, value=None):
 
 
 def gather(input, dim, index):
-    if input.dim() != 1:
-        refuse("`gather` of a tensor of several dimensions", "write x[i] for each row")
-    return index_select(input, 0, index)
+    if input.dim() == 1:
+        return index_select(input, 0, index)
+    if input.dim() != 2:
+        refuse("`gather` of a tensor of more than two dimensions", "write x[i] for each part")
+    if dim in (0, -2):
+        return gather(input.t(), 1, index.t()).t()
+    return torch.stack([index_select(row, 0, places) for row, places in zip(input, index)])
 
 
 def index_fill(input, dim, index, value):

@@ -10,7 +10,18 @@ from backends.acrobat.core.messages import Message
 from backends.acrobat.core.types import BOOL, INT, DataT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.types import NEVER, contains_unknown
-from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_never, is_staged, is_unknown, retyped, unknown
+from backends.acrobat.frontend.values import (
+    Dyn,
+    Static,
+    Value,
+    guess,
+    held_in,
+    is_never,
+    is_staged,
+    is_unknown,
+    retyped,
+    unknown,
+)
 from backends.acrobat.ir import nodes as n
 
 Arm = Callable[[], Value]  # compiles one arm of a choice and gives its value
@@ -85,7 +96,7 @@ def open_optional(f: Frame, node: ast.AST, value: Dyn, some: Callable[[Value], V
     def build(type: Any, bodies: list[n.Expr]) -> n.Expr:
         return n.Match(value.atom, (n.Arm("None", (), bodies[0]), n.Arm("Some", (var,), bodies[1])), type, span=f.span)
 
-    return one_of(f, node, [none, lambda: some(Dyn(var))], build)
+    return one_of(f, node, [none, lambda: some(held_in(Dyn(var)))], build)
 
 
 def is_none(f: Frame, value: Dyn, negate: bool = False) -> Dyn:

@@ -24,6 +24,7 @@ from backends.acrobat.frontend.values import (
     TupleV,
     Value,
     guess,
+    held_in,
     is_list,
     is_unknown,
     nothing_known,
@@ -76,7 +77,7 @@ def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> 
     assert isinstance(xs.type, ListT)
     var = f.var(hint_of(target) if hint_of(target) not in ("", "_") else "item", xs.type.item)
     with f.branch() as b:
-        assign(f, target, Dyn(var))
+        assign(f, target, held_in(Dyn(var)))
         value = f.expression(node.elt)
         value = f.coerce(value, wanted)
         t = type_of(value)

@@ -29,6 +29,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    held_in,
     is_list,
     is_number,
     is_unknown,
@@ -197,7 +198,7 @@ def of_class(f: Frame, node: ast.AST, value: Dyn, path: str | None, classes: Val
             if path is not None:
                 f.env[class_key(path)] = Static(cls)
                 for variable, name in zip(variables, datatypes.field_names(cls), strict=True):
-                    f.env[f"{HIDDEN}{path.removeprefix(HIDDEN)}.{name}"] = Dyn(variable)
+                    f.env[f"{HIDDEN}{path.removeprefix(HIDDEN)}.{name}"] = held_in(Dyn(variable))
             return (then if issubclass(cls, wanted) else orelse)()
 
         return body

@@ -27,6 +27,7 @@ from backends.acrobat.frontend.types import (
     NONE,
     SYMBOL,
     UNASSIGNED,
+    HeldT,
     Mismatch,
     NeverT,
     UnknownT,
@@ -39,12 +40,15 @@ from backends.acrobat.frontend.values import (
     NOTHING,
     Dyn,
     FilledPlaceholder,
+    Held,
     Special,
     Static,
     TupleV,
     Value,
     guess,
+    held_in,
     is_unknown,
+    retyped,
     type_of,
     type_or_none,
     unknown,
@@ -248,7 +252,7 @@ class Frame:
     # ---- building
 
     def bind(self, expr: n.Expr, hint: str) -> Dyn:
-        return self.builder.bind(expr, hint.lstrip(HIDDEN))
+        return held_in(self.builder.bind(expr, hint.lstrip(HIDDEN)))  # type: ignore[return-value]
 
     @contextmanager
     def branch(self) -> Iterator[Builder]:
@@ -312,6 +316,11 @@ class Frame:
                 return self.bind(n.Tuple(atoms, TupleT(tuple(a.type for a in atoms)), span=self.span), "tuple").atom
             case Static(tuple() as items):
                 return self.atom(TupleV(tuple(Static(v) for v in items)))
+            case Held("ids", TupleV(items)):
+                atoms = tuple(self.atom(v) for v in items)
+                return self.bind(n.ListOf(atoms, type_of(value), span=self.span), "ids").atom
+            case Held() if type_or_none(value) is not None:
+                return replace(self.atom(value.value), type=type_of(value))
             case Special() if value is NOTHING:
                 return self.bind(n.Tuple((), UNASSIGNED, span=self.span), "unassigned").atom
             case Static(None):
@@ -332,7 +341,7 @@ class Frame:
         if len(some) < len(types) or optional is not None:
             inner = self.common([self.program.datatypes.optionals[t.name] if t == optional else t for t in some])
             return self.program.datatypes.optional(inner)
-        if len(some) > 1 and all(isinstance(t, ListT) and (t.rows, t.kind) == (some[0].rows, some[0].kind) for t in some):
+        if len(some) > 1 and all(isinstance(t, ListT) and t.rows is None and t.kind == some[0].kind for t in some):
             return replace(some[0], item=self.common([t.item for t in some]))
         if len(some) > 1 and all(isinstance(t, TupleT) and len(t.items) == len(some[0].items) for t in some):
             return TupleT(tuple(self.common(items, numbers) for items in zip(*(t.items for t in some), strict=True)))
@@ -363,6 +372,8 @@ class Frame:
             case Dyn(atom), TupleT(wanted) if isinstance(have, TupleT) and len(have.items) == len(wanted):
                 parts = [self.bind(n.Field(atom, i, t, span=self.span), "field") for i, t in enumerate(have.items)]
                 return TupleV(tuple(self.coerce(v, t) for v, t in zip(parts, wanted, strict=True)))
+        if isinstance(value, Held) and isinstance(type, HeldT) and value.kind == type.kind:
+            return Held(value.kind, self.coerce(value.value, type.inner))
         for rule in COERCIONS:
             found = rule(self, value, have, type)
             if found is not None:
@@ -475,6 +486,8 @@ class Frame:
                 out = [self.program.wrap(v) for v in items]
             case Dyn(atom) if isinstance(atom.type, ListT) and atom.type.rows is None and count is not None:
                 return self._elements(value, count)
+            case Dyn(atom) if isinstance(atom.type, ListT) and atom.type.rows == 0 and count is not None:
+                return self._elements(retyped(value, ListT(atom.type.item)), count)
             case Dyn(atom) if isinstance(atom.type, DataT) and (parts := self._named(value)) is not None:
                 out = parts
             case Dyn(atom) if isinstance(atom.type, TupleT):

@@ -21,6 +21,7 @@ from backends.acrobat.frontend.values import (
     TupleV,
     Value,
     empty,
+    held_in,
     is_array,
     is_list,
     is_unknown,
@@ -116,7 +117,7 @@ def mapped(f: Frame, lists: Sequence[Array], body: Rows, held: str = "row") -> D
     together = plain[0] if len(plain) == 1 else f.host("zip", plain, ListT(TupleT(tuple(items))))
     var = f.var(held, items[0] if len(plain) == 1 else TupleT(tuple(items)))
     with f.branch() as b:
-        parts: list[Value] = [Dyn(var)] if len(plain) == 1 else f.components(Dyn(var)) or []
+        parts: list[Value] = [held_in(Dyn(var))] if len(plain) == 1 else f.components(Dyn(var)) or []
         result = body(*parts)
         t = type_of(result)
         if contains_unknown(t):

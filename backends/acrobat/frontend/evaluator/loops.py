@@ -21,7 +21,7 @@ from backends.acrobat.frontend.evaluator.lists import iterable
 from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.picking import picks_modules
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives
-from backends.acrobat.frontend.evaluator.syntax import RETURNED, assigned, deep, ends, hint_of, leaves, root_of
+from backends.acrobat.frontend.evaluator.syntax import RETURNED, assigned, deep, ends, hint_of, leaves, root_of, stored
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, join_types
 from backends.acrobat.frontend.values import (
@@ -33,6 +33,7 @@ from backends.acrobat.frontend.values import (
     TupleV,
     Value,
     guess,
+    held_in,
     is_list,
     is_unknown,
     type_of,
@@ -148,8 +149,8 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
     if quits:
         done = f.var("done", BOOL)
         all_vars, all_inits, body_type = (*all_vars, done), (*all_inits, n.Lit(False, BOOL)), TupleT((*types, BOOL))
-    scope = dict(zip(carried, map(Dyn, variables), strict=True))
-    unchanged = TupleV(tuple(map(Dyn, all_vars)))
+    scope = {name: held_in(Dyn(v)) for name, v in zip(carried, variables, strict=True)}
+    unchanged = TupleV(tuple(held_in(Dyn(v)) for v in all_vars))
 
     def enter() -> None:
         _enter(f, scope)
@@ -160,7 +161,7 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
 
         def once() -> Value:
             enter()
-            return _round(f, s, Dyn(var), carried, types, quits)
+            return _round(f, s, held_in(Dyn(var)), carried, types, quits)
 
         body = _body(f, s, body_type, lambda: once() if done is None else choose(f, s, Dyn(done), lambda: unchanged, once))
         made: n.Expr = n.Fold(var, xs.atom, all_vars, all_inits, body, body_type, span=f.span)
@@ -178,6 +179,8 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
         made = n.Loop(all_vars, all_inits, cond, _body(f, s, body_type, again), body_type, span=f.span)
     result = f.bind(made, "loop")
     for name in assigned(_inside(s)):
+        if name in f.env and type_or_none(f.env[name]) is None and name not in stored(_inside(s)):
+            continue
         f.env.pop(name, None)
         f.owned -= {name, deep(name)} if name not in carried else set()
         f.poisoned.setdefault(name, ("is assigned inside a loop only", "assign it before the loop"))
@@ -284,9 +287,16 @@ def _opened(f: Frame, s: ast.While, then: Callable[[], Value], orelse: Callable[
 def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any]]:
     """The names the loop carries from round to round, and their types: found by compiling the body until nothing changes."""
     own = set(assigned([s.target])) if isinstance(s, ast.For) else set()
+    for name in stored(s.body):  # a module, a function: all rounds would be compiled with the one from before the loop
+        if name in f.env and type_or_none(f.env[name]) is None:
+            del f.env[name]
+            why = "holds something before this loop that is known at compile time only, and the loop assigns another value"
+            f.poisoned[name] = why, "give what the loop assigns a name of its own"
     carried = [x for x in changed_in(f, s.body) if x in f.env and x not in own and type_or_none(f.env[x]) is not None]
     later = [x for x in dict.fromkeys((*own, *changed_in(f, s.body))) if x not in carried and x != RETURNED and lives(f, s, x)]
     for name in later:  # read after the loop, and assigned if there was a round
+        if name in f.env and type_or_none(f.env[name]) is None and name not in own | stored(s.body):
+            continue  # a module with a method named as one that changes a list
         if name not in f.env or type_or_none(f.env[name]) is None:
             if name in f.poisoned:
                 continue
@@ -301,7 +311,7 @@ def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any
         with f.trial():
             _enter(f, {name: _start(f, name, t) for name, t in types.items()})
             if isinstance(s, ast.For):
-                assign(f, s.target, Dyn(f.var("item", item)))
+                assign(f, s.target, held_in(Dyn(f.var("item", item))))
                 _trial(f, s, ways)
             else:
                 _opened(f, s, lambda ways=ways: _trial(f, s, ways), lambda: Static(0))  # type: ignore[misc]
@@ -332,7 +342,7 @@ def _start(f: Frame, name: str, type: Any) -> Value:
     """The value of a carried name at the start of a round, by its type."""
     if type is NONE:
         return Static(None)
-    return NOTHING if type is UNASSIGNED else Dyn(f.var(name, type))
+    return NOTHING if type is UNASSIGNED else held_in(Dyn(f.var(name, type)))
 
 
 def _trial(f: Frame, s: LoopStatement, ways: list[dict[str, Value]]) -> Value:

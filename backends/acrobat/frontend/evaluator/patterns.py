@@ -12,7 +12,7 @@ from backends.acrobat.frontend.evaluator.choice import choose, optional
 from backends.acrobat.frontend.evaluator.conditions import comparison, condition, truth
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.types import contains_unknown, describe
-from backends.acrobat.frontend.values import Dyn, Static, Value, guess, is_list, is_unknown, type_of, unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, held_in, is_list, is_unknown, type_of, unknown
 from backends.acrobat.ir import nodes as n
 
 
@@ -258,11 +258,11 @@ def _given_case(f: Frame, row: PatternRow, value: Dyn, cls: type, variables: tup
         fields, positions = f.program.datatypes.field_names(cls), getattr(cls, "__match_args__", ())
         if len(p.patterns) > len(positions):
             return _wrong(f, p, f"{cls.__name__} has {len(positions)} fields, the pattern {len(p.patterns)}")
-        tests += [(Dyn(variables[fields.index(name)]), q) for name, q in zip(positions, p.patterns, strict=False)]
+        tests += [(held_in(Dyn(variables[fields.index(name)])), q) for name, q in zip(positions, p.patterns, strict=False)]
         for name, q in zip(p.kwd_attrs, p.kwd_patterns, strict=True):
             if name not in fields:
                 return _wrong(f, p, f"{cls.__name__} has no field `{name}`")
-            tests.append((Dyn(variables[fields.index(name)]), q))
+            tests.append((held_in(Dyn(variables[fields.index(name)])), q))
     return _alternatives(PatternRow(tuple(tests), row.names, row.case))
 
 

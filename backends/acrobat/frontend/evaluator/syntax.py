@@ -46,6 +46,26 @@ def hint_of(target: ast.expr) -> str:
     return target.id if isinstance(target, ast.Name) else ""
 
 
+def stored(nodes: Sequence[ast.AST]) -> set[str]:
+    """The names to which a body may assign, without those that it changes in place only."""
+    out: set[str] = set()
+
+    def visit(node: ast.AST) -> None:
+        match node:
+            case ast.Name(name, ast.Store()) | ast.MatchAs(name=str(name)):
+                out.add(name)
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                return
+            case ast.FunctionDef() | ast.ClassDef() | ast.Lambda():
+                return
+        for child in ast.iter_child_nodes(node):
+            visit(child)
+
+    for node in nodes:
+        visit(node)
+    return out
+
+
 def assigned(nodes: Sequence[ast.AST]) -> list[str]:
     """The names that a body may assign or change in place, in order of appearance, with RETURNED for a `return`."""
     out: dict[str, None] = {}

@@ -217,7 +217,9 @@ class Datatypes:
         if dtype in (torch.int64, torch.int32, torch.bool) and shape:
             wider = [d for d, e in enumerate(shape) if e != 1] or [len(shape) - 1]
             if len(wider) == 1:  # one sentence of ints, which may have dimensions of extent 1 around it
-                return ListT(BOOL if dtype == torch.bool else INT, rows=wider[0], units=len(shape) - 1 - wider[0])
+                units = len(shape) - 1 - wider[0]
+                one = 1 if len(shape) > 1 and shape[wider[0]] == 1 else None
+                return ListT(BOOL if dtype == torch.bool else INT, rows=wider[0], extent=one, units=units)
         if dtype != torch.float32:
             raise AnnotationError(f"{what} is a tensor of {dtype} and shape {tuple(shape)}: give float32, or a list of ints")
         return ragged_type(shape)

@@ -18,7 +18,7 @@ from torch import Tensor
 from backends.acrobat.core.types import IDENTITY, INT, UNIT, Case, DataT, DataType, ListT, ScalarT, TupleT
 from backends.acrobat.errors import InstanceError
 from backends.acrobat.frontend.instances.observed import RecordOf
-from backends.acrobat.frontend.types import NoneT, SymbolT, UnassignedT, extents
+from backends.acrobat.frontend.types import HeldT, NoneT, SymbolT, UnassignedT, extents
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import map_children
 
@@ -263,6 +263,8 @@ def plain_type(t: Any) -> Any:
             return INT
         case NoneT() | UnassignedT():
             return UNIT
+        case HeldT(_, inner):
+            return plain_type(inner)
     return t
 
 

@@ -17,7 +17,19 @@ from backends.acrobat.frontend.evaluator.lists import item_type, mapped
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, INDICES, ITEMS_PUT, PARTS_PUT, SUBSCRIPTS, handles
 from backends.acrobat.frontend.tensors.host_tensors import element
-from backends.acrobat.frontend.tensors.lifting import as_rows, dtype_of, in_place, item, numbers, of_rows, op, select, shape
+from backends.acrobat.frontend.tensors.ints import is_ints, whole
+from backends.acrobat.frontend.tensors.lifting import (
+    as_rows,
+    dtype_of,
+    each_row,
+    in_place,
+    item,
+    numbers,
+    of_rows,
+    op,
+    select,
+    shape,
+)
 from backends.acrobat.frontend.tensors.masks import is_mask, mask, true_places
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parts import sliced
@@ -49,7 +61,11 @@ from backends.acrobat.library import selection
 def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     """`x[...]`, by None, `...`, slices, masks, tensors of ints, and ints (LANGUAGE.md: which may be known at run time only)."""
     entries = index.elts if isinstance(index, ast.Tuple) else [index]
-    whole, dim = shape(value), 0
+    extents_before, dim = shape(value), 0
+    if len(entries) > 1 and (pairs := _lists_of_places(f, entries)):
+        if len(entries) > len(extents_before):
+            return f.problem(node, f"too many indices for a tensor of shape {extents_before}")
+        return _chosen_by_several(f, value, pairs)
     for k, e in enumerate(entries):
         extents: tuple[Any, ...] = shape(value)
         if isinstance(e, ast.Constant) and e.value is Ellipsis:
@@ -60,7 +76,7 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
             dim += 1
             continue
         if dim >= len(extents):
-            return f.problem(node, f"too many indices for a tensor of shape {whole}")
+            return f.problem(node, f"too many indices for a tensor of shape {extents_before}")
         if isinstance(e, ast.Slice) and (is_ragged(value) or not _constant_bounds(f, e)):
             if e.step is not None:
                 return f.problem(e, "a slice of a tensor has step 1 here")
@@ -132,6 +148,31 @@ def _chosen_by(f: Frame, node: ast.AST, x: Any, dim: int, chosen: Any) -> Any:
     rows = as_rows(f, x, dim)
     kept = f.program.call(f, ast.copy_location(ast.Pass(), node), selection.kept, [rows, numbers], {})
     return of_rows(kept, dim)
+
+
+def _lists_of_places(f: Frame, entries: Sequence[ast.expr]) -> list[Any]:
+    """The lists of ints by which `x[rows, columns]` chooses one element for each pair; [] if an entry is anything else."""
+    if any(isinstance(e, (ast.Slice, ast.Constant)) for e in entries):
+        return []
+    with f.trial():
+        values = [f.borrowed(e) for e in entries]
+        several = all(is_ints(v) and not is_number(v) and (is_ragged(v) or v.kind == "ids") for v in values)  # type: ignore
+    return [whole(f, f.borrowed(e)) for e in entries] if several else []
+
+
+def _chosen_by_several(f: Frame, x: Any, places: Sequence[Any]) -> Value:
+    """`x[rows, columns]`: the elements whose indices stand at one place of the tensors of ints. Raises Refused."""
+    if any(len(shape(p)) != 1 for p in places):
+        raise Refused("several tensors of ints that are indices have one dimension each here")
+
+    def element(*at: Value) -> Value:
+        part: Any = _part(f, x, at[0])
+        for i in at[1:]:
+            part = select(f, part, 0, i)
+        return part  # type: ignore[no-any-return]
+
+    sizes = [shape(p)[0] for p in places]
+    return each_row(f, places, element, 0, None if None in sizes else sizes[0])
 
 
 def _chosen_parts(f: Frame, table: Dyn, places: Any) -> Any:

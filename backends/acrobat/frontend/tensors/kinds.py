@@ -17,7 +17,7 @@ from backends.acrobat.core.types import FLOAT, INT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.conditions import comparison, condition
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.lists import iterable
+from backends.acrobat.frontend.evaluator.lists import iterable, mapped
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.operators import SYMBOLS, as_int
 from backends.acrobat.frontend.evaluator.ownership import calls_own_function, seen_through_view
@@ -42,7 +42,20 @@ from backends.acrobat.frontend.evaluator.tables import (
     lookup,
 )
 from backends.acrobat.frontend.tensors import host_tensors
-from backends.acrobat.frontend.tensors.lifting import as_rows, dtype_of, extent_of, in_place, item, op, shape, shape_of
+from backends.acrobat.frontend.tensors.ints import MOVES, arranged, elements, extents_of, is_ints, one
+from backends.acrobat.frontend.tensors.lifting import (
+    as_floats,
+    as_rows,
+    axis,
+    dtype_of,
+    extent_of,
+    in_place,
+    item,
+    op,
+    select,
+    shape,
+    shape_of,
+)
 from backends.acrobat.frontend.tensors.masks import is_mask, of_masks, with_masks
 from backends.acrobat.frontend.tensors.operations import call_operation, either
 from backends.acrobat.frontend.tensors.products import matmul
@@ -112,8 +125,10 @@ def _host_attribute(f: Frame, node: ast.AST, value: HostTensor, name: str) -> Va
 
 @handles(ATTRIBUTES, "number")
 def _number_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
-    if name in ("item", "long", "int"):
+    if name in MOVES or value.type == INT and name in ("dim", "size", "to", "float", "expand", "repeat"):
         return Method(value, name)
+    if name == "data" and value.type == INT:
+        return value
     return f.problem(node, f"{describe(value.type)} has no attribute `{name}`")
 
 
@@ -152,7 +167,28 @@ def _held_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwa
     if owner.kind == "index" and method.name in ("item", "long", "int") and not args:
         inner: Value = owner.value if method.name == "item" else owner
         return inner
+    if owner.kind in ("index", "ids", "loose"):
+        return _of_ints(f, method.name, CallArguments(method.name, [owner, *args], kwargs))
+    if owner.kind == "row" and method.name in ("view", "reshape"):
+        return call_operation(f, "reshape", CallArguments("reshape", [owner.value, *args], kwargs))
     raise Mismatch(owner.refusal)
+
+
+def _of_ints(f: Frame, name: str, call: CallArguments) -> Value:
+    """A method of a tensor of ints that is written out, or of an int that is an element of one."""
+    if name in MOVES or isinstance(call.args[0], Held) and call.args[0].kind == "loose":
+        return call_operation(f, name, call)
+    have = extents_of(f, call.args[0])
+    if name in ("dim", "size") and not call.args[1:]:
+        return Static(len(have)) if name == "dim" else Static(tuple(have))
+    if name == "to" and all(dtype_of(v) is None for v in call.args[1:]):
+        return call.args[0]
+    whole = arranged(f, elements(f, call.args[0]), have or [1])
+    if name == "float" and not have:
+        return select(f, as_floats(f, whole), 0, Static(0))  # type: ignore[arg-type]
+    if not have and name not in ("expand", "repeat"):
+        raise Refused(f"`{name}` of a tensor of one int is not in the language")
+    return call_operation(f, name, CallArguments(name, [whole, *call.args[1:]], call.kwargs))
 
 
 @handles(METHODS, HostTensor)
@@ -163,7 +199,9 @@ def _host_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwa
 @handles(METHODS, "number")
 def _number_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     """A conversion of an element of a tensor of ints: the program already has the value, so nothing is done."""
-    return method.owner if method.name in ("item", "long", "int") and not args else None
+    if method.name in ("item", "long", "int") and not args:
+        return method.owner
+    return _of_ints(f, method.name, CallArguments(method.name, [method.owner, *args], kwargs))
 
 
 # ---- functions of torch
@@ -298,7 +336,11 @@ def rows(f: Frame, x: Dyn) -> TupleV:
 
 @handles(ITERATION, "ragged")
 def _rows(f: Frame, x: Dyn) -> Value:
-    return unknown() if is_unknown(x) else as_rows(f, x, 0)
+    rows = unknown() if is_unknown(x) else as_rows(f, x, 0)
+    units = x.type.units if axis(x) == 0 else 0  # type: ignore[union-attr]
+    if not units or is_unknown(rows):
+        return rows
+    return mapped(f, [rows], lambda i: arranged(f, elements(f, i), [1] * units))
 
 
 @handles(LENGTHS, "ragged")
@@ -337,9 +379,17 @@ def _number(f: Frame, x: Dyn) -> Value:
     return item(f, x, "value")
 
 
-@handles(NUMBERS, Held)
-def _held_number(f: Frame, x: Held) -> Value:
-    return x.value if x.kind == "index" else x
+@handles(NUMBERS, Held, "ragged")
+def _held_number(f: Frame, x: Held | Dyn) -> Value:
+    if is_ints(x) and (isinstance(x, Held) or all(e == 1 for e in shape(x))):
+        return one(f, x)
+    return x
+
+
+@handles(COMPARED, Held, "ragged")
+def _comparable_ints(f: Frame, a: Value, b: Value) -> tuple[Value, Value]:
+    """Operands of a comparison, of which one is a tensor of one int, as numbers."""
+    return tuple(one(f, v) if is_ints(v) and not is_number(v) else v for v in (a, b))  # type: ignore[return-value]
 
 
 @handles(NUMBERS, HostTensor)

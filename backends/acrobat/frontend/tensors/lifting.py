@@ -136,7 +136,7 @@ def is_numbers(x: Any) -> bool:
 
 def numbers(x: Dyn, rows: int, units: int) -> Dyn:
     """The same numbers as a tensor with `rows` dimensions of extent 1 before the varying one, and `units` behind it."""
-    return retyped(x, ListT(item_type(x), rows, units=units))
+    return retyped(x, ListT(item_type(x), rows, extent=x.type.extent, units=units))  # type: ignore[union-attr]
 
 
 def without_unit(x: Dyn, dim: int) -> Dyn:
@@ -164,6 +164,31 @@ def as_rows(f: Frame, value: Array, k: int) -> Dyn:
     parts = [op(f, "index", [value], {"dim": k, "i": i}) for i in range(extent)]
     item = parts[0].type if parts else TensorT(tuple(e or 0 for i, e in enumerate(shape(value)) if i != k))
     return f.bind(n.ListOf(tuple(f.atom(p) for p in parts), ListT(item), span=f.span), "rows")
+
+
+def joined(f: Frame, parts: Sequence[Any], k: int) -> Value:
+    """The tensor with these parts, one at least, along dimension `k`: a dense one of dense parts, of numbers of the host the
+    list of them."""
+    if any(map(is_unknown, parts)):
+        return unknown()
+    if all(isinstance(type_of(p), TensorT) for p in parts):
+        return op(f, "stack", parts, {"dim": k})
+    first = parts[0]
+    if is_ragged(first):
+        own = axis(first)
+        rows = [as_rows(f, p, own) for p in parts]
+        return of_rows(mapped(f, rows, lambda *items: joined(f, items, k - (k > own))), own + (k <= own))
+    t = f.common([type_of(p) for p in parts])
+    atoms = tuple(f.atom(f.coerce(p, t)) for p in parts)
+    return f.bind(n.ListOf(atoms, ListT(t, k, extent=len(parts)), span=f.span), "parts")
+
+
+def each_row(f: Frame, lists: Sequence[Array], work: Callable[..., Value], k: int, extent: int | None) -> Value:
+    """The tensor whose parts along dimension `k` are what `work` makes of the items of `lists`. Where it is known how many
+    items these have (`extent`), as of a tensor of ints, the result is dense where its parts are."""
+    if not extent:
+        return of_rows(mapped(f, lists, work), k)
+    return joined(f, [work(*(at(f, xs, Static(i)) for xs in lists)) for i in range(extent)], k)
 
 
 def of_rows(rows: Array, k: int) -> Value:
@@ -196,17 +221,19 @@ def elementwise(f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Va
         return rank - len(s) + axis(v)
 
     k = min(aligned(v, s) for v, s in zip(operands, shapes, strict=True) if is_ragged(v))
+    sizes: list[int | None] = []  # what is known of how many items the lists have
     lists: list[Array] = []
     parts: list[tuple[Array, int | None]] = []  # for each operand: the value for all rounds, or its index in `lists`
     for v, s in zip(operands, shapes, strict=True):
         own = k - (rank - len(s))
         if own < 0:
             parts.append((v, None))
-        elif s[own] == 1:
+        elif s[own] == 1 and not (is_numbers(v) and all(e == 1 for x in shapes for e in x)):
             parts.append((select(f, v, own, Static(0)), None))
         else:
             parts.append((None, len(lists)))
             lists.append(as_rows(f, v, own))
+            sizes.append(s[own])
 
     def round(*items: Value) -> Value:
         made = elementwise(f, [v if at is None else items[at] for v, at in parts], work)
@@ -215,7 +242,7 @@ def elementwise(f: Frame, operands: Sequence[Value], work: Callable[[Sequence[Va
             return op(f, "reshape", [made], {"shape": (1,) * missing + shape_of(made)})  # type: ignore[arg-type]
         return made
 
-    made = of_rows(mapped(f, lists, round), k)
+    made = each_row(f, lists, round, k, None if None in sizes or len(set(sizes)) > 1 else sizes[0])
     return numbers(made, k, rank - 1 - k) if is_numbers(made) else made  # type: ignore[arg-type]
 
 
@@ -276,7 +303,7 @@ def dtype_of(value: Value) -> torch.dtype | None:
     match value:
         case Held("mask"):
             return torch.bool
-        case Held("index" | "ids" | "batch"):
+        case Held("index" | "ids" | "loose"):
             return torch.int64
         case HostTensor():
             return value.tensor.dtype

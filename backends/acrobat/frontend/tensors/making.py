@@ -13,6 +13,7 @@ from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import item_type, list_of, mapped
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
+from backends.acrobat.frontend.tensors.ints import arranged, is_ints, with_dimension
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
@@ -67,7 +68,7 @@ def _full_ragged(f: Frame, entries: list[Any], value: float) -> Dyn:
     return of_rows(mapped(f, [counts], lambda _: _full_ragged(f, rest, value), "i"), k)  # type: ignore[return-value]
 
 
-def _filled(f: Frame, call: CallArguments, value: float) -> Dyn:
+def _filled(f: Frame, call: CallArguments, value: float) -> Value:
     if call.kwargs.get("dtype") in (Static(torch.bool), Static(torch.int64), Static(torch.long)):
         return _host_filled(f, call, value)
     _placement(call)
@@ -76,17 +77,25 @@ def _filled(f: Frame, call: CallArguments, value: float) -> Dyn:
     return full_of(f, TupleV(tuple(call.args)), value)
 
 
-def _host_filled(f: Frame, call: CallArguments, value: float) -> Dyn:
-    """A one-dimensional tensor of ints or bools filled with a number, which the program has as a list."""
+def _host_filled(f: Frame, call: CallArguments, value: Any) -> Value:
+    """A tensor of ints, or a one-dimensional one of bools, filled with a number, which the program has as a list."""
     sizes = f.spread(call.args)
+    of_bools = call.kwargs["dtype"] == Static(torch.bool)
+    item: Value = value
+    if isinstance(value, (int, float)):
+        item = Static(bool(value)) if of_bools else Static(int(value))
+    if not sizes and not of_bools:
+        return Held("index", item)
     wider = [i for i, e in enumerate(sizes) if known(e) != (True, 1)] or [len(sizes) - 1]
-    if len(wider) != 1 and call.kwargs["dtype"] == Static(torch.bool):
-        return Held("mask", full_of(f, TupleV(tuple(sizes)), value))  # type: ignore[return-value]
+    if len(wider) != 1 and of_bools:
+        return Held("mask", full_of(f, TupleV(tuple(sizes)), value))
     if len(wider) != 1:
         raise Refused(f"`{call.name}` of ints or bools makes tensors of one dimension here, and others of extent 1")
-    item: Value = Static(bool(value)) if call.kwargs["dtype"] == Static(torch.bool) else Static(int(value))
     counts = f.host("range", [Static(0), sizes[wider[0]], Static(1)], ListT(INT))
-    return numbers(mapped(f, [counts], lambda _: item, "i"), wider[0], len(sizes) - 1 - wider[0])
+    flat = mapped(f, [counts], lambda _: item, "i")
+    if of_bools:
+        return numbers(flat, wider[0], len(sizes) - 1 - wider[0])
+    return arranged(f, flat, [known(e)[1] if known(e)[0] else e for e in sizes])
 
 
 def _placement(call: CallArguments) -> None:
@@ -105,17 +114,21 @@ def _placement(call: CallArguments) -> None:
 
 
 @operation("zeros", of_tensor=False)
-def _zeros(f: Frame, call: CallArguments) -> Dyn:
+def _zeros(f: Frame, call: CallArguments) -> Value:
     return _filled(f, call, 0.0)
 
 
 @operation("ones", of_tensor=False)
-def _ones(f: Frame, call: CallArguments) -> Dyn:
+def _ones(f: Frame, call: CallArguments) -> Value:
     return _filled(f, call, 1.0)
 
 
 @operation("full", of_tensor=False)
-def _full(f: Frame, call: CallArguments) -> Dyn:
+def _full(f: Frame, call: CallArguments) -> Value:
+    if call.kwargs.get("dtype") in (Static(torch.int64), Static(torch.long)):
+        del call.kwargs["dtype"]
+        size, number = call.bind("size", "fill_value")
+        return _host_filled(f, CallArguments(call.name, [size], {"dtype": Static(torch.int64)}), number)
     _placement(call)
     shape, value = call.bind("size", "fill_value")
     return full_of(f, f.static_list(shape), float(constant(value, "the value")))
@@ -252,17 +265,25 @@ def _full_like(f: Frame, call: CallArguments, value: float) -> Dyn:
 @ragged("zeros_like", "empty_like", "ones_like")
 def _like_ragged(f: Frame, c: CallArguments) -> Value | None:
     value = 1.0 if c.name == "ones_like" else 0.0
+    if is_ints(c.args[0]) and "dtype" not in c.kwargs:
+        return elementwise(f, c.args[:1], lambda v: Static(int(value)))
     return elementwise(f, c.args[:1], lambda v: op(f, "full", [], {"shape": shape(v[0]), "value": value}))
 
 
 @operation("new_zeros", of_tensor=False)
-def _new_zeros(f: Frame, call: CallArguments) -> Dyn:
-    return _filled(f, CallArguments(call.name, call.args[1:], call.kwargs), 0.0)
+def _new_zeros(f: Frame, call: CallArguments) -> Value:
+    return _filled(f, _new(call), 0.0)
+
+
+def _new(call: CallArguments) -> CallArguments:
+    """The call behind the tensor whose dtype the new one takes."""
+    dtype = {"dtype": Static(torch.int64)} if is_ints(call.args[0]) else {}
+    return CallArguments(call.name, call.args[1:], {**dtype, **call.kwargs})
 
 
 @operation("new_ones", of_tensor=False)
-def _new_ones(f: Frame, call: CallArguments) -> Dyn:
-    return _filled(f, CallArguments(call.name, call.args[1:], call.kwargs), 1.0)
+def _new_ones(f: Frame, call: CallArguments) -> Value:
+    return _filled(f, _new(call), 1.0)
 
 
 @handles(FUNCTIONS, torch.tensor, torch.as_tensor, torch.LongTensor)
@@ -282,7 +303,7 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
         if is_known:
             return op(f, "full", [], {"shape": (), "value": value}, "constant")
         return Dyn(operand(f, x))
-    if is_ragged(x) or is_tensor(x):
+    if is_ragged(x) or is_tensor(x) or isinstance(x, Held):
         return x
     items = f.display(x)
     if items is None and f.vectors.get(variable_of(x)):
@@ -291,8 +312,10 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
         rows = [_made_tensor(f, node, [v], {}, hint) for v in items]
         if all(is_tensor(v) for v in rows):
             return op(f, "stack", rows, {"dim": 0})
+        if len(rows) == 1 and is_ints(rows[0]):
+            return with_dimension(f, rows[0], 0)
     if items is not None and len(items) == 1 and is_list(items[0]) and type_of(items[0]).item == INT:
-        return Held("batch", of_rows(items[0], 0))
+        return with_dimension(f, of_rows(items[0], 0), 0)
     if items is not None and items and all(is_number(v) for v in items):
         if all(type_of(v) == INT for v in items):
             return Held("ids", TupleV(tuple(items)))

@@ -36,6 +36,7 @@ from backends.acrobat.frontend.tensors.shapes import looked_up, move
 from backends.acrobat.frontend.types import Mismatch
 from backends.acrobat.frontend.values import (
     HELD,
+    VARIABLES,
     Dyn,
     Held,
     Static,
@@ -51,6 +52,7 @@ from backends.acrobat.frontend.values import (
 from backends.acrobat.library import selection
 
 HELD["mask"] = "a tensor of bools serves as a mask; write `.float()` for a tensor of ones and zeros"
+VARIABLES.add("mask")
 
 
 def is_mask(value: Any) -> bool:
@@ -90,7 +92,7 @@ def _whole(value: Value) -> bool:
     """Whether a value is a tensor of more than one element, which is compared element by element."""
     if is_tensor(value):
         return value.type.size != 1  # type: ignore[union-attr]
-    return is_ragged(value) or is_mask(value)
+    return is_mask(value) or is_ragged(value) and any(e != 1 for e in shape(value))
 
 
 def compared(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:

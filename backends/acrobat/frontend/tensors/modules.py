@@ -32,7 +32,7 @@ from backends.acrobat.frontend.tensors.host_tensors import host_tensor
 from backends.acrobat.frontend.tensors.lifting import dtype_of, in_place, op, over_rows, shape
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parameters import plain_tensors
-from backends.acrobat.frontend.tensors.shapes import looked_up, move
+from backends.acrobat.frontend.tensors.shapes import looked_up
 from backends.acrobat.frontend.tensors.values import HostTensor, Module, of_torch
 from backends.acrobat.frontend.values import (
     Dyn,
@@ -216,8 +216,8 @@ def _looked_up(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Val
 def _embedding(f: Frame, node: ast.AST, module: nn.Embedding | None, table: Value, i: Value) -> Value:
     if module is not None and module.max_norm is not None:
         return f.problem(node, "an embedding with `max_norm` changes its weight", "leave max_norm out")
-    if isinstance(i, Held) and i.kind == "batch":
-        return move(f, _embedding(f, node, module, table, i.value), "unsqueeze", 0)
+    if isinstance(i, Held) and i.kind == "loose":
+        return Held("row", _embedding(f, node, module, table, i.value))
     if isinstance(i, Held) and i.kind == "ids":
         rows = [_embedding(f, node, module, table, Held("index", v)) for v in f.components(i.value) or ()]
         return op(f, "stack", rows, {"dim": 0})
@@ -227,8 +227,6 @@ def _embedding(f: Frame, node: ast.AST, module: nn.Embedding | None, table: Valu
         i = i.value
     elif isinstance(i, HostTensor):
         i = i.index()
-    elif isinstance(i, Dyn) and i.type == INT:
-        return f.problem(node, "nn.Embedding is called with a tensor", "write `embedding.weight[i]` for an int")
     is_known, at = known(i)
     size = shape(table)[0]
     if is_known and isinstance(at, int) and size is not None and not 0 <= at < size:

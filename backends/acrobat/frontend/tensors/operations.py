@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.choice import fail, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
+from backends.acrobat.frontend.tensors.ints import moved
 from backends.acrobat.frontend.tensors.lifting import elementwise, in_place, is_numbers, op, shape
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import describe
@@ -91,6 +92,9 @@ def call_operation(f: Frame, name: str, call: CallArguments) -> Value:
         return in_place(f, call.args[0], lambda x: call_operation(f, name[:-1], again([x, *rest])))
     call.args = [sure(f, v) for v in call.args]
     call.kwargs = {k: sure(f, v) for k, v in call.kwargs.items()}
+    result = moved(f, name, call)
+    if result is not None:
+        return result
     handler = OPERATIONS.get(name)
     if handler is None and name not in RAGGED:
         raise Refused(f"`{name}` is not an operation of the language", "LANGUAGE.md lists the operations")

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from backends.acrobat.core.types import INT, ListT, ScalarT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, flattened, item_type, mapped, stacked
+from backends.acrobat.frontend.tensors.ints import is_ints, on_host, one, whole
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
     dim_of,
     elementwise,
     is_numbers,
+    joined,
+    numbers,
     of_rows,
     op,
     over_rows,
@@ -24,14 +28,17 @@ from backends.acrobat.frontend.tensors.lifting import (
 )
 from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
 from backends.acrobat.frontend.tensors.shapes import move, permute
+from backends.acrobat.frontend.types import HeldT
 from backends.acrobat.frontend.values import (
     END,
     Dyn,
+    Held,
     Static,
     TupleV,
     Value,
     guess,
     is_list,
+    is_number,
     is_ragged,
     is_tensor,
     is_unknown,
@@ -62,7 +69,8 @@ def sliced(f: Frame, x: Array, dim: int, start: Value | None, stop: Value | None
             raise Refused("a slice of a dimension of extent 1 is not in the language", "index it")
         assert isinstance(x, Dyn)
         flat = retyped(x, ListT(item_type(x)))
-        return retyped(f.host("list.slice", [flat, start or Static(0), stop or Static(END)], flat.type), x.type)
+        part = f.host("list.slice", [flat, start or Static(0), stop or Static(END)], flat.type)
+        return retyped(part, replace(x.type, extent=None))
     if dim != k:
         return over_rows(f, x, k, lambda row: sliced(f, row, dim - (dim > k), start, stop))
     plain = retyped(x, ListT(item_type(x)))
@@ -76,13 +84,17 @@ def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:
     ragged = next(p for p in parts if is_ragged(p))
     k = axis(ragged)
     if any(map(is_numbers, parts)):
-        if not all(map(is_numbers, parts)) or any(axis(p) != dim or shape(p) != shape(ragged) for p in parts):
+        parts = [numbers(p, dim, len(shape(p)) - 1 - dim) if set(shape(p)) == {1} else p for p in parts]  # type: ignore[arg-type]
+        others = {tuple(e for d, e in enumerate(shape(p)) if d != dim) for p in parts}
+        if not all(map(is_numbers, parts)) or any(axis(p) != dim for p in parts) or len(others) > 1:
             raise Refused("`cat` of tensors of ints joins them along the extent that varies")
         joined = [retyped(p, ListT(item_type(p))) for p in parts]  # type: ignore[arg-type]
         result = joined[0]
         for other in joined[1:]:
             result = f.host("list.concat", [result, other], result.type)
-        return retyped(result, ragged.type)  # type: ignore[union-attr]
+        sizes = [shape(p)[dim] for p in parts]
+        total = None if None in sizes else sum(sizes)  # type: ignore[arg-type]
+        return retyped(result, replace(parts[0].type, extent=total))  # type: ignore[union-attr]
     if any(shape(p)[dim] is None for p in parts):
         lists = [as_rows(f, p, dim) for p in parts]
         result = lists[0]
@@ -108,6 +120,8 @@ def cat_list(f: Frame, xs: Array, dim: Value) -> Value:
 def stack(f: Frame, xs: Array, dim: Value) -> Value:
     """`torch.stack` of a list whose length is known at run time only. Raises Refused."""
     item = guess(item_type(xs))
+    if item_type(xs) == INT or item_type(xs) == HeldT("index", INT):  # elements of tensors of ints
+        return of_rows(stacked(f, mapped(f, [xs], lambda i: one(f, i))), 0)
     if isinstance(item_type(xs), ScalarT) or not (is_ragged(item) or is_tensor(item)):
         raise Refused("`stack` takes a list of tensors")
     k = dim_of(dim, len(shape(item)), "stack", extra=1)
@@ -158,6 +172,8 @@ def _cat(f: Frame, call: CallArguments) -> Dyn:
     items = _tensors_of(f, xs, "cat")
     if any(is_unknown(x) for x in items):
         return unknown()
+    if any(is_ints(x) for x in items):
+        items = [on_host(f, x) for x in items]
     if any(is_ragged(x) for x in items):
         return cat(f, items, dim_of(dim, len(shape(items[0])), "cat"))  # type: ignore[return-value]
     return op(f, "cat", items, {"dim": dim_of(dim, len(shape_of(items[0])), "cat")})
@@ -173,6 +189,8 @@ def _stack(f: Frame, call: CallArguments) -> Value:
     items = _tensors_of(f, xs, "stack")
     if any(is_unknown(x) for x in items):
         return unknown()
+    if all(is_number(x) or isinstance(x, Held) for x in items):
+        return joined(f, [one(f, x) for x in items], 0)
     if any(is_ragged(x) for x in items):
         d = dim_of(dim, len(shape(items[0])), "stack", extra=1)
         return cat(f, [move(f, x, "unsqueeze", d) for x in items], d)  # type: ignore[misc]
@@ -183,12 +201,13 @@ def _tensors_of(f: Frame, value: Any, name: str) -> list[Any]:
     """The tensors of a tuple or list whose length is known at compile time."""
     parts = f.components(value) if not isinstance(value, TupleV) else list(value.items)
     items = parts or f.display(value)
+    items = [whole(f, v) for v in items] if items else items
     if not items and isinstance(type_or_none(value), ListT) and not is_unknown(value):
         raise Refused(
             f"`{name}` of a list whose length is known at run time only",
             "sum such a list, or take a list whose elements are written out",
         )
-    if not items or not all(is_tensor(v) or is_ragged(v) or is_unknown(v) for v in items):
+    if not items or not all(is_tensor(v) or is_ragged(v) or is_unknown(v) or name == "stack" and is_ints(v) for v in items):
         raise Refused(f"`{name}` takes a tuple or list of tensors")
     return items
 

@@ -18,6 +18,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     axis,
     dim_of,
     dtype_of,
+    each_row,
     extent_of,
     is_numbers,
     item,
@@ -64,6 +65,8 @@ def move(f: Frame, x: Array, how: str, dim: int) -> Value:
         return over_rows(f, x, k + (dim <= k), lambda row: move(f, row, how, dim if dim <= k else dim - 1))
     if dim == k:
         raise Refused("`squeeze` of an extent that varies between instances", "index it: `x[0]`")
+    if shape(x)[dim] is None:
+        raise Refused("`squeeze` of an extent that varies between instances", "index it: `x[:, 0]`")
     if shape(x)[dim] != 1:
         return x
     return over_rows(f, x, k - (dim < k), lambda row: move(f, row, how, dim if dim < k else dim - 1))
@@ -138,7 +141,8 @@ def looked_up(f: Frame, ids: Array, row: Callable[[Value], Value]) -> Value:
         return over_rows(f, ids, axis(ids), lambda part: looked_up(f, part, row))  # type: ignore[arg-type]
     assert isinstance(ids, Dyn)
     assert isinstance(ids.type, ListT)
-    found: Value = of_rows(mapped(f, [ids], row, "id"), 0)
+    flat = numbers(ids, 0, 0)
+    found: Value = each_row(f, [flat], row, 0, flat.type.extent)  # type: ignore[union-attr]
     for _ in range(ids.type.units):
         found = move(f, found, "unsqueeze", 1)  # type: ignore[arg-type]
     for _ in range(axis(ids)):

@@ -14,12 +14,13 @@ from backends.acrobat.core.types import Type
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.tensors.parameters import constants_of
 from backends.acrobat.frontend.types import Mismatch
-from backends.acrobat.frontend.values import HELD, Special, Static, Value
+from backends.acrobat.frontend.values import HELD, VARIABLES, Special, Static, Value
 from backends.acrobat.ir import nodes as n
 
 HELD["index"] = "a tensor of an int serves as an index, nothing else"
 HELD["ids"] = "a tensor of ints serves as the index of an embedding, nothing else"
-HELD["batch"] = "a batch of one sentence of ints serves as the index of an embedding, nothing else"
+VARIABLES.add("index")
+HELD["row"] = "the rank of this tensor differs from round to round: reshape it first, as in `view(1, 1, -1)`"
 
 
 def fingerprint(module: nn.Module) -> Any:

@@ -655,6 +655,7 @@ WRONG = {
     "self.y": "M has no attribute `y`",
     "torch.nothing": "the module torch has no `nothing`",
     "s.x.nothing": "`nothing` of a tensor is not in the language",
+    "s.x.grad_fn": "`grad_fn` of a tensor is not in the language",
     "(s.n, 1).count(1)": "a tuple has no `count` in the language",
     "(s.n, 1)[2]": "index 2 is out of range for a tuple of 2",
     "[s.n][0.5]": "the index of a list is an int, not a float",
@@ -699,7 +700,6 @@ WRONG = {
     "s.x + TENSOR": "a tensor that is not part of the model",
     "self.free(s.x)": "`free` belongs to another object",
     "self.drop(s.x)": "dropout in training mode is not in the language",
-    "self.table(s.n)": "nn.Embedding is called with a tensor",
     "self.table(s.x)": "an embedding is called with one index here",
     "self.bounded(torch.tensor(s.n))": "an embedding with `max_norm` changes its weight",
 }

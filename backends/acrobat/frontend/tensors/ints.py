@@ -1,0 +1,222 @@
+"""Tensors of ints, which the host has as a list of all, maybe with dimensions of extent 1 around it; an extent that is known
+stands in the type (`ListT.extent`). Their shape changes by taking the ints one after another and arranging them anew.
+
+An int that is an element of such a tensor is a number of the host, `torch.tensor(i)` is a `Held("index")`, and a tensor of ints
+written out is a `Held("ids")`. Of a `Held("loose")`, a tensor of one int, the rank differs from round to round of a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from backends.acrobat.core.types import INT, ListT, TensorT
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import flattened, length, mapped
+from backends.acrobat.frontend.evaluator.tables import COERCIONS
+from backends.acrobat.frontend.tensors.lifting import as_rows, dim_of, extent_of, is_numbers, item, op, shape
+from backends.acrobat.frontend.types import LOOSE, ints_of_shape, shape_of_ints
+from backends.acrobat.frontend.values import (
+    HELD,
+    VARIABLES,
+    Dyn,
+    Held,
+    Static,
+    TupleV,
+    Value,
+    is_ragged,
+    is_tensor,
+    is_unknown,
+    known,
+    retyped,
+    type_or_none,
+)
+from backends.acrobat.ir import nodes as n
+
+HELD["loose"] = "a tensor of an int whose rank differs from round to round is reshaped first, or is an index"
+VARIABLES.add("loose")
+
+
+def is_ints(value: Any) -> bool:
+    """Whether a value is a tensor of ints that the host has, or an int that may be an element of one."""
+    if isinstance(value, Held):
+        return value.kind in ("index", "ids", "loose")
+    return not is_tensor(value) and shape_of_ints(type_or_none(value)) is not None
+
+
+def elements(f: Frame, x: Any) -> Any:
+    """The ints of a tensor of ints one after another, as a list. For a computed tensor the instance waits."""
+    match x:
+        case Held("ids", TupleV(items)):
+            return _written(f, list(items))
+        case Held("index" | "loose", inner):
+            return _written(f, [inner])
+    if is_tensor(x):
+        flat = op(f, "reshape", [x], {"shape": (x.type.size,)})
+        parts = [op(f, "index", [flat], {"dim": 0, "i": i}) for i in range(x.type.size)]
+        return _written(f, [f.host("int", [item(f, p, "index")], INT) for p in parts])
+    if not is_ragged(x):
+        return _written(f, [x])
+    if is_numbers(x):
+        return retyped(x, ListT(INT))
+    return flattened(f, mapped(f, [as_rows(f, x, 0)], lambda row: elements(f, row)))
+
+
+def _written(f: Frame, items: list[Value]) -> Dyn:
+    return f.bind(n.ListOf(tuple(f.atom(v) for v in items), ListT(INT), span=f.span), "ints")
+
+
+def arranged(f: Frame, flat: Any, wanted: Sequence[Any]) -> Value:
+    """The tensor of ints of this shape whose elements one after another are `flat`. An extent is an int, or a value of the
+    program."""
+    if is_unknown(flat):
+        return flat  # type: ignore[no-any-return]
+    if not wanted:
+        return f.host("list.get", [flat, Static(0)], INT, "element")
+    if sum(e != 1 for e in wanted) > 1:
+        raise Refused("a tensor of ints keeps one dimension, and others of extent 1, when its shape is changed")
+    return retyped(flat, ints_of_shape(tuple(e if isinstance(e, int) else None for e in wanted)))
+
+
+def extents_of(f: Frame, x: Any) -> list[Any]:
+    """The shape of a tensor of ints; values of the program where extents are not known."""
+    match x:
+        case Held("ids", TupleV(items)):
+            return [len(items)]
+        case Held("loose"):
+            raise Refused(HELD["loose"])
+    if not is_ragged(x):
+        return list(shape_of_ints(type_or_none(x)) or ())
+    return [extent_of(f, x, d) if e is None else e for d, e in enumerate(shape(x))]
+
+
+def reshaped(f: Frame, x: Any, wanted: Sequence[Any]) -> Value:
+    """`x.view(wanted)` of a tensor of ints; one extent may be -1, others may be known at run time only."""
+    flat = elements(f, x)
+    sizes = [known(e)[1] if known(e)[0] else e for e in wanted]
+    if -1 in sizes:
+        at, rest = sizes.index(-1), [e for e in sizes if e != -1]
+        have = [1] if isinstance(x, Held) and x.kind == "loose" else extents_of(f, x)
+        if all(isinstance(e, int) for e in (*have, *rest)):
+            sizes[at] = _product(have) // max(_product(rest), 1)
+        else:
+            count: Value = length(f, flat)
+            for e in rest:
+                count = count if e == 1 else f.host("floordiv", [count, Static(e) if isinstance(e, int) else e], INT)
+            sizes[at] = count
+    return arranged(f, flat, sizes)
+
+
+def _product(numbers: Sequence[int]) -> int:
+    out = 1
+    for e in numbers:
+        out *= e
+    return out
+
+
+def with_dimension(f: Frame, x: Any, dim: int) -> Value:
+    """`x.unsqueeze(dim)`, for a dimension that is not negative."""
+    have = extents_of(f, x)
+    return arranged(f, elements(f, x), [*have[:dim], 1, *have[dim:]])
+
+
+def whole(f: Frame, x: Any) -> Any:
+    """A tensor of ints that is written out as one of the program; any other value as it is."""
+    return Dyn(f.atom(x)) if isinstance(x, Held) and x.kind == "ids" else x
+
+
+def on_host(f: Frame, x: Any) -> Any:
+    """A tensor of ints as the host has it; for a computed one the instance waits."""
+    return arranged(f, elements(f, x), list(x.type.shape)) if is_tensor(x) else whole(f, x)
+
+
+# ---- operations that move elements: the entries of `MOVES` take the call's arguments behind the tensor
+
+
+def _view(f: Frame, x: Any, call: CallArguments) -> Value:
+    return reshaped(f, x, f.spread([*call.args[1:], *call.kwargs.values()]))
+
+
+def _flatten(f: Frame, x: Any, call: CallArguments) -> Value:
+    _, start, end = call.bind("input", "start_dim", "end_dim", start_dim=Static(0), end_dim=Static(-1))
+    if (start, end) != (Static(0), Static(-1)):
+        raise Refused("`flatten` of some dimensions of a tensor of ints is not in the language", "write view(...)")
+    return reshaped(f, x, [Static(-1)])
+
+
+def _unsqueeze(f: Frame, x: Any, call: CallArguments) -> Value:
+    _, dim = call.bind("input", "dim")
+    return with_dimension(f, x, dim_of(dim, len(extents_of(f, x)), call.name, extra=1))
+
+
+def _squeeze(f: Frame, x: Any, call: CallArguments) -> Value:
+    if isinstance(x, Held) and x.kind == "loose":
+        return x
+    _, dim = call.bind("input", "dim", dim=None)
+    have = extents_of(f, x)
+    if dim is None and any(not isinstance(e, int) for e in have) and len(have) > 1:
+        raise Refused("`squeeze()` of a tensor whose extent varies depends on that extent", "give it the dimension")
+    dropped = [d for d, e in enumerate(have) if e == 1] if dim is None else [dim_of(dim, len(have), call.name)]
+    return arranged(f, elements(f, x), [e for d, e in enumerate(have) if d not in dropped or e != 1])
+
+
+def _same(f: Frame, x: Any, call: CallArguments) -> Value:
+    return x  # type: ignore[no-any-return]
+
+
+def _item(f: Frame, x: Any, call: CallArguments) -> Value:
+    if is_ragged(x) and any(e != 1 for e in shape(x)):
+        raise Refused(f"only a tensor of one element has a value to read; this one has shape {tuple(shape(x))}")
+    return one(f, x)
+
+
+def one(f: Frame, x: Any) -> Value:
+    """The int of a tensor of one int."""
+    return f.host("list.get", [elements(f, x), Static(0)], INT, "element")
+
+
+MOVES: dict[str, Callable[[Frame, Any, CallArguments], Value]] = {
+    "view": _view,
+    "reshape": _view,
+    "flatten": _flatten,
+    "unsqueeze": _unsqueeze,
+    "squeeze": _squeeze,
+    "detach": _same,
+    "clone": _same,
+    "contiguous": _same,
+    "cpu": _same,
+    "long": _same,
+    "int": _same,
+    "item": _item,
+}
+
+
+def moved(f: Frame, name: str, call: CallArguments) -> Value | None:
+    """What an operation that moves elements, or reads one, makes of a tensor of ints; None for other operations and values."""
+    x = call.args[0] if call.args else call.kwargs.get("input")
+    if name not in MOVES or not is_ints(x) or is_unknown(x):  # type: ignore[arg-type]
+        return None
+    if not call.args:
+        call.args = [call.kwargs.pop("input")]
+    return MOVES[name](f, x, call)
+
+
+def _as_ints(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
+    """Coercion among tensors of ints: of computed ones, of ones written out, and of extents that are known in one only."""
+    if have != LOOSE and shape_of_ints(have) is None or wanted != LOOSE and shape_of_ints(wanted) is None:
+        return None
+    if wanted == LOOSE:
+        return Held("loose", one(f, value))
+    if isinstance(wanted, TensorT) or wanted != ints_of_shape(shape_of_ints(wanted) or ()):
+        return None
+    if is_ragged(value) and len(shape(value)) == 1:
+        return retyped(value, wanted)  # type: ignore[arg-type]
+    have_now = [] if have == LOOSE else extents_of(f, value) if not is_tensor(value) else list(have.shape)
+    if have != LOOSE and len(have_now) != len(shape_of_ints(wanted) or ()):
+        return None
+    made = arranged(f, elements(f, value), have_now)
+    return retyped(made, wanted) if isinstance(made, Dyn) and isinstance(wanted, ListT) else made
+
+
+COERCIONS.insert(0, _as_ints)

@@ -70,7 +70,7 @@ def sliced(f: Frame, x: Array, dim: int, start: Value | None, stop: Value | None
         assert isinstance(x, Dyn)
         flat = retyped(x, ListT(item_type(x)))
         part = f.host("list.slice", [flat, start or Static(0), stop or Static(END)], flat.type)
-        return retyped(part, replace(x.type, extent=None))
+        return retyped(part, replace(x.type, extent=None))  # type: ignore[arg-type]
     if dim != k:
         return over_rows(f, x, k, lambda row: sliced(f, row, dim - (dim > k), start, stop))
     plain = retyped(x, ListT(item_type(x)))

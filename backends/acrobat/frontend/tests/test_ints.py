@@ -1,0 +1,129 @@
+"""Tensors of ints and masks as models of sequences use them, against eager PyTorch: the programs run in the interpreter."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from backends.acrobat.errors import CompileError
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.ir.verifier import verify
+from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+
+SENTENCES = [torch.tensor(ids) for ids in ([1, 2, 3], [4, 5, 6, 7], [2, 9, 1, 1, 3, 8])]
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(10, 6)
+        self.gru = nn.GRU(6, 6)
+        self.cell = nn.GRUCell(6, 6)
+        self.out = nn.Linear(6, 10)
+        self.other = nn.Linear(6, 10)
+
+    def update(self, h, x):
+        return self.cell(self.table(x), h)
+
+
+class Tutorial(Model):
+    """The decoder of PyTorch's tutorial: the rank of its input differs from round to round."""
+
+    def forward(self, x):
+        h, token, out = torch.zeros(1, 1, 6), torch.tensor([[0]]), []
+        for i in range(x.size(0)):
+            o, h = self.gru(self.table(x[i]).view(1, 1, -1), h)
+        for _ in range(4):
+            o, h = self.gru(self.table(token).view(1, 1, -1), h)
+            _, index = self.out(o[0]).data.topk(1)
+            out.append(index.item())
+            token = index.squeeze().detach()
+        return out, h
+
+
+class Forced(Model):
+    """Carries a written-out tensor of one int, then parts of the instance: each is the input of the round after."""
+
+    def forward(self, x):
+        h, token, out = torch.zeros(1, 6), torch.LongTensor([0]), []
+        for t in range(len(x)):
+            h = self.update(h, token)
+            out.append(h)
+            token = x[t].unsqueeze(0) if t % 2 else x[t : t + 1].view(1)
+        return torch.cat(out)
+
+
+class Growing(Model):
+    """Appends what it has decoded to the ids, as transformers' `greedy_decode` does."""
+
+    def forward(self, x):
+        ids = torch.ones(1, 1, dtype=torch.long)
+        for _ in range(3):
+            best = self.out(self.table(ids).mean(1)).argmax(-1).item()
+            ids = torch.cat([ids, torch.tensor([[best]])], dim=1)
+        return ids, torch.cat([torch.tensor([0]), x, x.new_ones(1)]), torch.stack([x[0], x[1]])
+
+
+class Scored(Model):
+    """Log-probabilities of the right words, gathered in three ways."""
+
+    def forward(self, x):
+        scores = F.log_softmax(self.out(self.table(x)), -1)
+        column = x.unsqueeze(1)
+        same = torch.zeros(())
+        for row in column:
+            same = same + self.table(row).sum()
+        return scores.gather(1, column).squeeze(1), scores[torch.arange(len(x)), x], same, self.table(x.view(1, -1)), column
+
+
+class Masked(Model):
+    """A mask that a loop, a branch and a list hold."""
+
+    def forward(self, x):
+        rows = self.table(x)
+        mask, total, masks = rows > 0, rows.sum(0), []
+        for _ in range(3):
+            total = total + rows.masked_fill(mask, 0.0).sum(0)
+            mask = mask & (rows < total)
+            masks.append(x > 2)
+        chosen = rows > 1.0 if total.sum() > 0 else rows < 0.5
+        for m in masks:
+            total = total + (rows * m.float().unsqueeze(1)).sum(0)
+        return total, rows.masked_fill(chosen, 0.0)
+
+
+@pytest.mark.parametrize("model", [Tutorial, Forced, Growing, Scored, Masked])
+def test_agrees_with_eager(model):
+    torch.manual_seed(1)
+    module = model().eval()
+    program = build(module, sample=SENTENCES)
+    verify(program)
+    interpreter = Interpreter(program)
+    with torch.no_grad():
+        for i, x in enumerate(SENTENCES):
+            assert_same(as_tensors(interpreter.run(x)), module(x), f"instance {i}")
+
+
+class Replaced(Model):
+    def forward(self, x):
+        layer, total = self.out, torch.zeros(10)
+        for row in self.table(x):
+            total = total + layer(row)
+            layer = self.other
+        return total
+
+
+class Squeezed(Model):
+    def forward(self, x):
+        return (self.table(x) @ self.table(x).t()).squeeze(1)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [(Replaced, "`layer` holds something before this loop"), (Squeezed, "`squeeze` of an extent that varies")],
+)
+def test_refuses(model, message):
+    """A loop compiled with the module from before it would be wrong in all rounds but the first."""
+    with pytest.raises(CompileError, match=message):
+        build(model().eval(), sample=SENTENCES)

@@ -140,9 +140,10 @@ def _view(f: Frame, x: Any, call: CallArguments) -> Value:
 
 def _flatten(f: Frame, x: Any, call: CallArguments) -> Value:
     _, start, end = call.bind("input", "start_dim", "end_dim", start_dim=Static(0), end_dim=Static(-1))
-    if (start, end) != (Static(0), Static(-1)):
-        raise Refused("`flatten` of some dimensions of a tensor of ints is not in the language", "write view(...)")
-    return reshaped(f, x, [Static(-1)])
+    have = [1] if isinstance(x, Held) and x.kind == "loose" else extents_of(f, x) or [1]
+    first, last = (dim_of(d, len(have), call.name) for d in (start, end))
+    wider = [e for e in have[first : last + 1] if e != 1] or [1]
+    return arranged(f, elements(f, x), [*have[:first], wider[0], *have[last + 1 :]])
 
 
 def _unsqueeze(f: Frame, x: Any, call: CallArguments) -> Value:

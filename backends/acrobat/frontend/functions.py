@@ -16,6 +16,7 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import INT, DataT, ListT, TupleT, Type
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, defaults_of
+from backends.acrobat.frontend.evaluator.conditions import class_key
 from backends.acrobat.frontend.evaluator.desugar import gives_nothing, is_generator, plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.mutation import place
@@ -37,12 +38,14 @@ from backends.acrobat.frontend.values import (
     Fixed,
     Held,
     Keywords,
+    Narrowed,
     Special,
     Static,
     TupleV,
     Value,
     guess,
     is_container,
+    is_empty,
     is_list,
     is_object,
     is_placeholder,
@@ -93,6 +96,7 @@ class Functions:
         self.stored: dict[tuple[type, str], Span] = {}  # attributes of modules that the model assigns to -> where
         self.entered: list[Any] = []  # the functions that are being compiled, from `forward` on
         self.learnt: dict[Any, Any] = {}  # (function key, place in the source) -> the type of a list that is made there
+        self.passed: dict[Any, dict[Any, None]] = {}  # (function, parameter) -> the types of the lists that calls give it
         self.grown: dict[Any, Any] = {}  # (function, parameter) -> the type of the list that it changes
         symbols = self.symbols = Symbols()
         # Executables keep `messages`, which must not refer to `self`: it would keep the module alive.
@@ -213,8 +217,19 @@ class Functions:
             known_type = self.grown.get((function, names[i]))
             if known_type is not None and is_unknown(values[i]):
                 values[i] = f.coerce(values[i], known_type)
+        for i, v in enumerate(values):  # an empty list or dictionary has the type that other calls give this parameter
+            if not of_library and i not in inout and is_container(v):
+                seen = self.passed.setdefault((function, names[i]), {})
+                if not is_unknown(v):
+                    self.changed |= UNKNOWN in seen  # a call before this one could use it
+                    seen.pop(UNKNOWN, None)
+                    seen[type_of(v)] = None
+                elif is_empty(v) and len(seen) == 1 and UNKNOWN not in seen:
+                    values[i] = f.coerce(v, next(iter(seen)))
+                elif not seen:
+                    seen[UNKNOWN] = None
         unsure = [v for i, v in enumerate(values) if i not in inout and is_unknown(v)]
-        if unsure and (of_library or not all(map(is_list, unsure))):
+        if unsure and (of_library or not all(map(is_container, unsure))):
             return (
                 unknown()
             )  # of lists it is compiled as for empty ones, which is how a recursion ends: the result's type follows
@@ -466,7 +481,11 @@ class Functions:
         starred = [x for x in (written.vararg, written.kwarg) if x is not None]
         arguments = [*written.posonlyargs, *written.args, *written.kwonlyargs, *starred]
         for a, v in zip(arguments, values, strict=True):
-            f.env[a.arg] = self._parameter(f, v, a.arg, params)
+            given = self._parameter(f, v, a.arg, params)
+            if isinstance(given, Narrowed):
+                f.env[class_key(a.arg)] = Static(given.cls)
+                given = given.value
+            f.env[a.arg] = given
         owner = _owner(values)
         always = given_back(function)
         changed = changed_parameters(function, owner, self.changing)

@@ -319,6 +319,12 @@ class ProgramBuilder(Functions):
         if issubclass(cls, RecordOf):
             what = f"the type of {name!r} in {describe(DataT(self.datatypes.of_class[cls]))} cannot be found"
             return Problem(span, what, "give it a value whose type is seen: `xs: list[int] = []`, a number, a tensor")
+        places = self.datatypes.seen.get(cls, {})
+        if name in places and places[name].found().kinds == {"none"}:
+            what = f"`{cls.__name__}.{name}` is None in all instances of the sample"
+            return Problem(
+                span, what, "objects of the instance are not changed: return what is computed, or keep it in a dictionary"
+            )
         advice = f"annotate it, as in `{name}: Annotated[Tensor, 256]` or `{name}: list[Annotated[Tensor, 256]]`"
         return Problem(span, f"the shape of `{cls.__name__}.{name}` is not known", advice)
 

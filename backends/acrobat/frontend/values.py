@@ -69,6 +69,8 @@ class Special:
     __slots__ = ()
     unrolled: ClassVar[bool] = False
     """Whether a list with such a value in it is treated as a tuple: loops over it are unrolled."""
+    chosen: ClassVar[bool] = False
+    """Whether a choice of such values at run time is a value, of which the program keeps the number."""
 
     @property
     def refusal(self) -> str:
@@ -159,10 +161,58 @@ class OneOf(Special):
 
     index: Dyn
     alternatives: tuple[Value, ...]
+    about: Dyn | None = None
+    """The object whose class decides; the alternatives are in the order of `classes`."""
+    classes: tuple[type, ...] = ()
 
     @property
     def refusal(self) -> str:
         return "a module chosen at run time is called where it is chosen: `self.modules[i](x)`"
+
+    def signature(self, of: Callable[[Value], Any]) -> Any:
+        return "one of", tuple(map(of, self.alternatives))
+
+    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
+        return [*of(self.index), *(a for v in self.alternatives for a in of(v))]
+
+    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
+        index = inner(self.index)
+        assert isinstance(index, Dyn)
+        return OneOf(index, tuple(map(inner, self.alternatives)))
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed(Special):
+    """An argument that is an object of this class of its union. In the called function its name has that class."""
+
+    value: Dyn
+    cls: type
+
+    @property
+    def refusal(self) -> str:
+        return "an object of a known class is an argument of a function of the model here"
+
+    def signature(self, of: Callable[[Value], Any]) -> Any:
+        return "narrowed", self.cls, of(self.value)
+
+    def operands(self, of: Callable[[Value], list[n.Atom]]) -> list[n.Atom]:
+        return of(self.value)
+
+    def parameter(self, inner: Callable[[Value], Value], weight: Callable[[str, Type], n.Var]) -> Value:
+        value = inner(self.value)
+        assert isinstance(value, Dyn)
+        return Narrowed(value, self.cls)
+
+
+@dataclass(frozen=True, slots=True)
+class Absent(Special):
+    """A method that objects of one class of a union do not have: calling it is an error of the instance, with this text."""
+
+    text: str
+
+    @property
+    def refusal(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True, slots=True)

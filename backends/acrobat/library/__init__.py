@@ -20,6 +20,7 @@ from backends.acrobat.library import (
     elementwise,
     functional,
     images,
+    losses,
     moving,
     normalisation,
     python,
@@ -69,6 +70,14 @@ MODULES: dict[type[nn.Module], Callable[..., Any]] = {
     nn.AdaptiveMaxPool2d: images.adaptive_max_pool2d_module,
     nn.AdaptiveAvgPool2d: images.adaptive_avg_pool2d_module,
     nn.GroupNorm: normalisation.group_norm,
+    nn.CrossEntropyLoss: losses.cross_entropy_module,
+    nn.NLLLoss: losses.nll_module,
+    nn.BCELoss: losses.binary_cross_entropy_module,
+    nn.BCEWithLogitsLoss: losses.binary_cross_entropy_with_logits_module,
+    nn.MSELoss: losses.mse_module,
+    nn.L1Loss: losses.l1_module,
+    nn.SmoothL1Loss: losses.smooth_l1_module,
+    nn.KLDivLoss: losses.kl_div_module,
 }
 """Class of a PyTorch module -> the function that is compiled in place of its `forward`."""
 
@@ -147,6 +156,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "softmin": elementwise.softmin,
     "dropout": elementwise.dropout,
     "cpu": elementwise.unchanged,
+    "fill": elementwise.fill,
+    "zero": elementwise.zero,
     "type_as": elementwise.type_as,
     "roll": moving.roll,
     "cumsum": moving.cumsum,

@@ -165,6 +165,14 @@ def unchanged(input):
     return input
 
 
+def fill(input, value):
+    return torch.full_like(input, value)
+
+
+def zero(input):
+    return torch.zeros_like(input)
+
+
 def type_as(input, other):
     return input.to(other.dtype)
 

@@ -16,12 +16,12 @@ from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.calls import WRITTEN, called
-from backends.acrobat.frontend.evaluator.choice import Arm, choose
+from backends.acrobat.frontend.evaluator.choice import Arm, choose, mapped_choice
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import length_of
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of, mapped
 from backends.acrobat.frontend.evaluator.mutation import give, place
-from backends.acrobat.frontend.evaluator.objects import record_of
+from backends.acrobat.frontend.evaluator.objects import class_of, record_of
 from backends.acrobat.frontend.evaluator.operators import as_int, binary
 from backends.acrobat.frontend.evaluator.sums import extremum
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, METHODS, NUMBERS, handles
@@ -31,6 +31,7 @@ from backends.acrobat.frontend.values import (
     Dyn,
     Held,
     Method,
+    OneOf,
     Special,
     Static,
     TupleV,
@@ -115,6 +116,8 @@ def _dict(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | Non
             return containers.empty_of_kind(f, "dict")
         case [xs] if is_list(xs):
             return containers.dict_of_pairs(f, node, xs)
+        case [xs] if kind(xs) == "dict":
+            return xs if is_unknown(xs) else containers.of_kind(xs, "dict")
     return None
 
 
@@ -400,6 +403,20 @@ def _getattr(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | 
         case [owner, Static(str() as name), default]:
             found = _has_attribute(f, owner, name)
             return None if found is None else attribute(f, node, owner, name) if found else default
+        case [owner, OneOf() as names]:
+            return mapped_choice(f, node, names, lambda name: attribute(f, node, owner, str(known(name)[1])))
+    return None
+
+
+@handles(BUILTINS, "type")
+def _type(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    match args:
+        case [Static(value)]:
+            return Static(type(value))
+        case [Special() as value] if value.python_object is not None:
+            return Static(type(value.python_object))
+        case [Dyn(type=DataT()) as value]:
+            return class_of(f, node, value)
     return None
 
 

@@ -9,6 +9,7 @@ import functools
 import operator
 import types
 from collections.abc import Callable, Hashable, Sequence
+from enum import EnumType
 from functools import partial
 from typing import Any
 
@@ -16,9 +17,9 @@ from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator import constants, mutation, nested
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.attributes import attribute
-from backends.acrobat.frontend.evaluator.choice import among
+from backends.acrobat.frontend.evaluator.choice import among, fail, mapped_choice
 from backends.acrobat.frontend.evaluator.conditions import truth
-from backends.acrobat.frontend.evaluator.constants import of_constant
+from backends.acrobat.frontend.evaluator.constants import chosen, of_constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable, mapped
 from backends.acrobat.frontend.evaluator.nones import opened, opened_inside
@@ -46,11 +47,13 @@ from backends.acrobat.frontend.evaluator.tables import (
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.types import contains_unknown
 from backends.acrobat.frontend.values import (
+    Absent,
     Closure,
     Dyn,
     Held,
     Keywords,
     Method,
+    Narrowed,
     Nested,
     OneOf,
     Partial,
@@ -273,8 +276,33 @@ NO_NONE = {int, float, len, sum, max, min, abs, round, divmod, range}
 @handles(CALLS, OneOf)
 def _one_called(f: Frame, node: ast.AST, callee: OneOf, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """A call of a module that is chosen by an index known at run time only: one arm for each alternative."""
-    arms = [partial(called, f, node, each, args, kwargs) for each in callee.alternatives]
+    arms = []
+    for i, each in enumerate(callee.alternatives):
+        given = args
+        if callee.about is not None and _compiled(each):  # the object whose class decides is of that class there
+            cls = callee.classes[i]
+            given = [Narrowed(a, cls) if isinstance(a, Dyn) and a.atom == callee.about.atom else a for a in args]
+            if isinstance(each, Method) and isinstance(each.owner, Dyn) and each.owner.atom == callee.about.atom:
+                each = Partial(Static(each.function), (Narrowed(each.owner, cls),), ())
+        arms.append(partial(called, f, node, each, given, kwargs))
     return among(f, node, callee.index, arms)
+
+
+def _compiled(callee: Value) -> bool:
+    """Whether a call compiles a function of the source."""
+    function = getattr(callee, "function" if isinstance(callee, Method) else "value", None)
+    return isinstance(function, (types.FunctionType, types.MethodType))
+
+
+@handles(CALLS, Absent)
+def _missing(f: Frame, node: ast.AST, callee: Absent, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return fail(f, callee.text)
+
+
+@handles(ATTRIBUTES, OneOf)
+def _attribute_of_one(f: Frame, node: ast.AST, value: OneOf, name: str) -> Value:
+    """An attribute of a module or class that is chosen at run time: one of the attributes."""
+    return mapped_choice(f, node, value, lambda each: attribute(f, node, each, name))
 
 
 @handles(CALLS, Closure)
@@ -326,6 +354,8 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
     for find in LIBRARIES:
         if (of_library := find(value)) is not None:
             return of_library(f, node, args, kwargs, hint)
+    if isinstance(value, EnumType) and len(args) == 1 and not kwargs:
+        return _member(f, node, value, args[0])
     if isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields"):
         return instantiate(f, node, value, args, kwargs)
     if isinstance(value, types.FunctionType):
@@ -349,6 +379,30 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
         return Static(value(*(v for _, v in facts)))
     written = ast.unparse(getattr(node, "func", node))
     return f.problem(node, f"`{written}` is not in the language", "LANGUAGE.md lists the functions and operations")
+
+
+def _member(f: Frame, node: ast.AST, cls: EnumType, value: Value) -> Value:
+    """`Action(value)`: the member of an Enum that has this value. Any other value is an error of the instance."""
+    is_known, constant = known(value)
+    members: dict[Any, Any] = {member.value: member for member in cls}  # type: ignore[var-annotated]
+    if is_known:
+        return Static(members[constant]) if constant in members else f.problem(node, f"{cls.__name__} has no {constant!r}")
+    return chosen(f, node, list(members), value, lambda v: Static(members[v]))
+
+
+@handles(ATTRIBUTES, "string")
+def _of_member(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
+    """`.value` and `.name` of a member of an Enum, whose class is one of those that the function's file names; the methods of
+    strings are not among the attributes of a string that is known at run time only."""
+    named = {x.id for x in ast.walk(f.definition or ast.Pass()) if isinstance(x, ast.Name)}
+    classes = {key: c for key, c in f.namespace.items() if isinstance(c, EnumType) and name in ("value", "name")}
+    members: list[Any] = []
+    for key, c in classes.items():
+        if key in named or not named & classes.keys():
+            members += c.__members__.values()
+    if not members:
+        return f.problem(node, f"a string that is known at run time only has no `{name}` in the language")
+    return chosen(f, node, list(dict.fromkeys(members)), value, lambda m: Static(getattr(m, name)))
 
 
 # ---- the dictionary of a parameter `**kwargs`

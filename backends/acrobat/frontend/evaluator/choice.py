@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from backends.acrobat.core.messages import Message
@@ -12,6 +14,9 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.types import NEVER, contains_unknown
 from backends.acrobat.frontend.values import (
     Dyn,
+    Method,
+    OneOf,
+    Special,
     Static,
     Value,
     guess,
@@ -64,8 +69,38 @@ def one_of(
             f.builder = outer
         check = f.bind(build(INT, bodies), "check")
         return there[0] if there else retyped(check, NEVER)
+    if all(map(_choosable, values)):  # which one is decided now, what it is used for later
+        numbers, alternatives = [], list[Value]()
+        for b, v in branches:
+            outer, f.builder = f.builder, b
+            at: Value = Static(len(alternatives))
+            numbers.append(b.finish(f.atom(f.host("add", [v.index, at], INT) if isinstance(v, OneOf) else at)))
+            f.builder = outer
+            alternatives += v.alternatives if isinstance(v, OneOf) else [v]
+        return OneOf(f.bind(build(INT, numbers), "which"), tuple(alternatives))
     type, bodies = f.merge(branches, node)
     return guess(type) if contains_unknown(type) else f.bind(build(type, bodies), "choice")
+
+
+def _choosable(value: Value) -> bool:
+    """Whether a choice of such values at run time is a value of its own: modules, their methods, functions and classes."""
+    match value:
+        case Static(v):
+            return callable(v)
+        case Method(owner):
+            return isinstance(owner, Special) and owner.chosen
+        case OneOf(_, alternatives):
+            return all(map(_choosable, alternatives))
+    return isinstance(value, Special) and value.chosen
+
+
+def mapped_choice(f: Frame, node: ast.AST, value: OneOf, work: Callable[[Value], Value]) -> Value:
+    """`work` of the alternative that is chosen at run time: again a choice if all results are known at compile time."""
+    with f.trial():
+        results = [work(each) for each in value.alternatives]
+    if all(isinstance(r, Static) or _choosable(r) and not isinstance(r, OneOf) for r in results):
+        return replace(value, alternatives=tuple(results))
+    return among(f, node, value.index, [partial(work, each) for each in value.alternatives])
 
 
 def among(f: Frame, node: ast.AST, index: Value, arms: Sequence[Arm]) -> Value:

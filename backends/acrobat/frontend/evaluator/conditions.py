@@ -10,9 +10,20 @@ from typing import Any
 from backends.acrobat import library
 from backends.acrobat.core.types import BOOL, INT, DataT, ScalarT, TupleT
 from backends.acrobat.frontend.evaluator import constants
-from backends.acrobat.frontend.evaluator.choice import Arm, choose, fail, is_none, negation, one_of, open_optional, optional
+from backends.acrobat.frontend.evaluator.choice import (
+    Arm,
+    among,
+    choose,
+    fail,
+    is_none,
+    negation,
+    one_of,
+    open_optional,
+    optional,
+)
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.nones import opened
+from backends.acrobat.frontend.evaluator.objects import identity
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, tests_none
 from backends.acrobat.frontend.evaluator.tables import (
     COMPARED,
@@ -26,6 +37,7 @@ from backends.acrobat.frontend.evaluator.tables import (
 from backends.acrobat.frontend.types import SYMBOL, contains_unknown, describe
 from backends.acrobat.frontend.values import (
     Dyn,
+    OneOf,
     Static,
     TupleV,
     Value,
@@ -152,6 +164,13 @@ def decide(f: Frame, node: ast.AST, test: ast.expr, then: Arm, orelse: Arm) -> V
             value = f.borrowed(tested)
             if isinstance(value, Dyn) and isinstance(value.type, DataT):
                 return of_class(f, node, value, path_of(tested), f.borrowed(classes), then, orelse)
+        case ast.Compare(
+            ast.Call(ast.Name("type"), [tested], []), [ast.Is() | ast.IsNot() | ast.Eq() | ast.NotEq() as op], [cls]
+        ) if f.is_builtin("type"):
+            value, wanted = f.borrowed(tested), f.borrowed(cls)
+            if isinstance(value, Dyn) and isinstance(value.type, DataT) and isinstance(wanted, Static):
+                arms = (then, orelse) if isinstance(op, (ast.Is, ast.Eq)) else (orelse, then)
+                return of_class(f, node, value, path_of(tested), wanted, *arms, exactly=True)
         case ast.Compare(ast.Name() | ast.Attribute() as tested, [ast.Is() | ast.IsNot() as op], [ast.Constant(None)]):
             value = f.borrowed(tested)
             path = path_of(tested)
@@ -166,30 +185,37 @@ def decide(f: Frame, node: ast.AST, test: ast.expr, then: Arm, orelse: Arm) -> V
     return choose(f, node, truth(f, test), then, orelse)
 
 
-def of_class(f: Frame, node: ast.AST, value: Dyn, path: str | None, classes: Value, then: Arm, orelse: Arm) -> Value:
-    """`then() if isinstance(value, classes) else orelse()`. The arms know the class, also under `path`, the value's name."""
+def of_class(
+    f: Frame, node: ast.AST, value: Dyn, path: str | None, classes: Value, then: Arm, orelse: Arm, exactly: bool = False
+) -> Value:
+    """`then() if isinstance(value, classes) else orelse()`, or of `type(value) is classes` with `exactly`. The arms know the
+    class, also under `path`, the value's name."""
     whole = f.static_list(classes)
     parts = whole.items if isinstance(whole, TupleV) else (whole,)
     wanted: Any = tuple(c.value for c in parts if isinstance(c, Static) and isinstance(c.value, type))
     if len(wanted) < len(parts):
         return f.problem(node, "the classes of `isinstance` are known at compile time")
+
+    def is_wanted(cls: type) -> bool:
+        return cls in wanted if exactly else issubclass(cls, wanted)
+
     if optional(f, value) is not None:
 
         def some(inner: Value) -> Value:
             if path is not None:
                 f.env[path] = inner
             if isinstance(inner, Dyn) and isinstance(inner.type, DataT):
-                return of_class(f, node, inner, path, classes, then, orelse)
+                return of_class(f, node, inner, path, classes, then, orelse, exactly)
             return f.problem(node, f"`isinstance` takes an object here, not {describe(type_of(inner))}")
 
         return open_optional(f, node, value, some, orelse)
     assert isinstance(value.type, DataT)
     known_class = f.env.get(class_key(path)) if path is not None else None
     if isinstance(known_class, Static):
-        return (then if issubclass(known_class.value, wanted) else orelse)()
+        return (then if is_wanted(known_class.value) else orelse)()
     datatypes = f.program.datatypes
     members = datatypes.cases[value.type.name]
-    if all(issubclass(c, wanted) for c in members):
+    if all(map(is_wanted, members)):
         return then()
     heads = [(c, tuple(f.var(x, datatypes.field_type(c, x)) for x in datatypes.field_names(c))) for c in members]
 
@@ -197,9 +223,9 @@ def of_class(f: Frame, node: ast.AST, value: Dyn, path: str | None, classes: Val
         def body() -> Value:
             if path is not None:
                 f.env[class_key(path)] = Static(cls)
-                for variable, name in zip(variables, datatypes.field_names(cls), strict=True):
+                for variable, name in zip(variables, datatypes.field_names(cls), strict=False):  # more may be read meanwhile
                     f.env[f"{HIDDEN}{path.removeprefix(HIDDEN)}.{name}"] = held_in(Dyn(variable))
-            return (then if issubclass(cls, wanted) else orelse)()
+            return (then if is_wanted(cls) else orelse)()
 
         return body
 
@@ -250,14 +276,17 @@ def _chain(f: Frame, node: ast.AST, left: Value, rest: list[tuple[ast.cmpop, ast
 
 def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:
     """The value of the comparison `a op b`; a problem is noted for values that cannot be compared."""
-    if isinstance(op, (ast.Is, ast.IsNot)) and SYMBOL in (type_or_none(a), type_or_none(b)):
+    if isinstance(op, (ast.Is, ast.IsNot)) and (OneOf in (type(a), type(b)) or SYMBOL in (type_or_none(a), type_or_none(b))):
         op = ast.Eq() if isinstance(op, ast.Is) else ast.NotEq()
     if a == Static(None) and isinstance(op, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
         a, b = b, a
     if isinstance(op, (ast.Is, ast.IsNot)) or b == Static(None) and isinstance(op, (ast.Eq, ast.NotEq)):
         negate = isinstance(op, (ast.IsNot, ast.NotEq))
+        same = type_or_none(a)
+        if b != Static(None) and isinstance(same, DataT) and same == type_or_none(b) and optional(f, a) is None:
+            return f.host("ne" if negate else "eq", [identity(f, node, a), identity(f, node, b)], BOOL)
         if b != Static(None):
-            return f.problem(node, "`is` only compares with None")
+            return f.problem(node, "`is` only compares with None, and objects of the instance")
         if isinstance(a, Static):
             return Static((a.value is None) != negate)
         if isinstance(a, Dyn) and optional(f, a) is not None:
@@ -268,6 +297,10 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
         return found if isinstance(op, ast.In) or is_unknown(found) else negation(f, found)
     if type(op) not in COMPARISONS:
         return f.problem(node, "this comparison is not in the language", "compare numbers with == != < <= > >=")
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one, OneOf) and all(isinstance(v, Static) for v in (other, *one.alternatives)):
+            same = [Static((v.value == other.value) != isinstance(op, ast.NotEq)) for v in one.alternatives]  # type: ignore
+            return among(f, node, one.index, [lambda v=v: v for v in same])  # type: ignore[misc]
     name, python = COMPARISONS[type(op)]
     if isinstance(op, (ast.Eq, ast.NotEq)):
         for one, other in ((a, b), (b, a)):
@@ -307,9 +340,19 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
         return _same_tuples(f, node, op, f.components(a) or [], f.components(b) or [])
     if isinstance(type_of(a), TupleT) and isinstance(type_of(b), TupleT):
         return _tuples_in_order(f, node, op, f.components(a) or [], f.components(b) or [])
+    if isinstance(type_of(a), DataT) and type_of(a) == type_of(b) and name in ("eq", "ne") and _by_identity(f, type_of(a)):
+        return f.host(name, [identity(f, node, a), identity(f, node, b)], BOOL)
     if type_of(a) == SYMBOL and type_of(b) == SYMBOL and name in ("eq", "ne"):
         return f.host(name, [a, b], BOOL)
     return f.problem(node, f"{describe(type_of(a))} and {describe(type_of(b))} cannot be compared")
+
+
+def _by_identity(f: Frame, t: DataT) -> bool:
+    """Whether objects of a type are equal only to themselves, as those of a class without `__eq__` are."""
+    classes = f.program.datatypes.cases.get(t.name, ())
+    return bool(classes) and all(
+        c in f.program.datatypes.seen and "__eq__" not in {x for k in c.__mro__[:-1] for x in vars(k)} for c in classes
+    )
 
 
 def _same_lists(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:

@@ -28,11 +28,12 @@ from backends.acrobat.frontend.evaluator.tables import (
     METHODS,
     handles,
 )
-from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown, describe
+from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_unknown, describe
 from backends.acrobat.frontend.values import (
     Dyn,
     Method,
     Static,
+    TupleV,
     Value,
     empty,
     guess,
@@ -229,6 +230,9 @@ def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwar
         case "dict", "get", [key, default]:
             if is_unknown(key) or is_unknown(default):
                 return unknown()
+            if is_unknown(whole) and type_or_none(default) not in (None, NONE):  # nothing is in it so far
+                f.program.incomplete = True
+                return guess(type_of(default))
             found = contains(f, node, whole, key)
             return (
                 unknown()
@@ -381,10 +385,8 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
 @handles(ITEMS_PUT, "dict")
 def _put_entry(f: Frame, s: ast.AST, name: str | ChangedPlace, whole: Dyn, entries: Sequence[ast.expr], value: Value) -> None:
     """`d[key] = value`."""
-    if len(entries) != 1:
-        f.problem(s, "an entry of an entry is not changed in place in the language", "build a new value")
-        return
-    give(f, name, put(f, s, whole, f.expression(entries[0]), value))
+    keys = [f.expression(e) for e in entries]
+    give(f, name, put(f, s, whole, keys[0] if len(keys) == 1 else TupleV(tuple(keys)), value))
 
 
 DEFAULTS: dict[Any, str] = {int: "int", float: "float", list: "list", set: "set", dict: "dict"}

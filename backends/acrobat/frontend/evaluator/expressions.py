@@ -5,15 +5,16 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Sequence
+from functools import partial
 
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.attributes import attribute
-from backends.acrobat.frontend.evaluator.choice import fail, negation, open_optional
+from backends.acrobat.frontend.evaluator.choice import fail, mapped_choice, negation, open_optional
 from backends.acrobat.frontend.evaluator.conditions import class_key, path_of, truth
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import subscript
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
-from backends.acrobat.frontend.evaluator.objects import construct, of_known_class
+from backends.acrobat.frontend.evaluator.objects import Given, construct, of_known_class
 from backends.acrobat.frontend.evaluator.operators import binary, unary
 from backends.acrobat.frontend.evaluator.ownership import changeable, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
@@ -24,6 +25,7 @@ from backends.acrobat.frontend.values import (
     Closure,
     Dyn,
     Held,
+    OneOf,
     Static,
     TupleV,
     Value,
@@ -201,9 +203,20 @@ def _spread(f: Frame, node: ast.AST, elts: Sequence[ast.expr], tuple_: bool) -> 
     return result
 
 
+def _text_with(f: Frame, node: ast.JoinedStr, part: ast.FormattedValue, hint: str, value: Value) -> Value:
+    """An f-string with a value in the place of one of its parts."""
+    given = ast.FormattedValue(Given(value), -1, None)
+    return _text(f, ast.copy_location(ast.JoinedStr([given if p is part else p for p in node.values]), node), hint)
+
+
 @handles(EXPRESSIONS, ast.JoinedStr)
 def _text(f: Frame, node: ast.JoinedStr, hint: str) -> Value:
     """An f-string, all of whose parts are known at compile time."""
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue) and part.conversion == -1 and part.format_spec is None:
+            value = f.expression(part.value)
+            if isinstance(value, OneOf):  # the name of a class: one text for each
+                return mapped_choice(f, node, value, partial(_text_with, f, node, part, hint))
     parts = []
     for part in node.values:
         match part:

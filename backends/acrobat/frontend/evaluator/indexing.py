@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from enum import EnumType
 from typing import Any
 
 from backends.acrobat.core.types import INT, DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator import constants, containers, lists, objects
 from backends.acrobat.frontend.evaluator.arguments import constant
-from backends.acrobat.frontend.evaluator.choice import optional
+from backends.acrobat.frontend.evaluator.choice import mapped_choice, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import list_of, sliced
 from backends.acrobat.frontend.evaluator.mutation import give
@@ -21,6 +22,8 @@ from backends.acrobat.frontend.values import (
     Dyn,
     Keywords,
     Method,
+    OneOf,
+    Special,
     Static,
     TupleV,
     Value,
@@ -40,6 +43,12 @@ from backends.acrobat.ir import nodes as n
 def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     """`value[index]`."""
     value = opened(f, node, value)
+    if isinstance(value, (Static, Special)) and isinstance(index, (ast.Name, ast.Call, ast.Attribute, ast.JoinedStr)):
+        chosen = f.borrowed(index)  # a class, or a name made of one, that is chosen at run time
+        if isinstance(chosen, OneOf):
+            keys = [ast.copy_location(objects.Given(each), index) for each in chosen.alternatives]
+            by_class = dict(zip(chosen.alternatives, keys, strict=True))
+            return mapped_choice(f, node, chosen, lambda each: subscript(f, node, value, by_class[each]))
     if isinstance(index, (ast.Name, ast.Attribute)):
         chosen = f.borrowed(index)
         if isinstance(chosen, Dyn) and optional(f, chosen) is not None:
@@ -73,6 +82,13 @@ def _of_tuple(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     if not isinstance(i, int) or not -len(items) <= i < len(items):
         return f.problem(node, f"index {i} is out of range for a tuple of {len(items)}")
     return items[i]
+
+
+@handles(SUBSCRIPTS, OneOf)
+def _of_one(f: Frame, node: ast.AST, value: OneOf, index: ast.expr) -> Value:
+    """`self.layers[i][j]`: an item of one of several lists of modules."""
+    at = ast.copy_location(objects.Given(f.expression(index)), index)
+    return mapped_choice(f, node, value, lambda each: subscript(f, node, each, at))
 
 
 @handles(SUBSCRIPTS, Static)
@@ -182,7 +198,7 @@ def _length(f: Frame, a: Value) -> Value | None:
     match a:
         case TupleV(items):
             return Static(len(items))
-        case Static(str() | tuple() | list() | range() as value):
+        case Static(str() | tuple() | list() | range() | dict() | set() | frozenset() | EnumType() as value):
             return Static(len(value))
     match type_or_none(a):
         case ListT():

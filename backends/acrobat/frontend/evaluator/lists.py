@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from enum import EnumType
 from typing import Any, TypeAlias
 
 from backends.acrobat.core.types import INT, ListT, TupleT
@@ -98,6 +99,8 @@ def _known_items(f: Frame, value: Value) -> Value:
             return unrolled
         case Static(dict() as keys):
             return TupleV(tuple(map(Static, keys)))
+        case Static(EnumType() as members):
+            return TupleV(tuple(map(Static, members)))
         case Static(range() as r):
             return f.host("range", [Static(r.start), Static(r.stop), Static(r.step)], ListT(INT))
     raise Refused("only lists, ranges, tuples and module lists can be iterated over")

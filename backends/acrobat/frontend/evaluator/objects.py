@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
-from backends.acrobat.core.types import BOOL, IDENTITY, DataT
+from backends.acrobat.core.types import BOOL, IDENTITY, INT, DataT
 from backends.acrobat.frontend.evaluator import constants
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, defaults_of
 from backends.acrobat.frontend.evaluator.attributes import attribute
-from backends.acrobat.frontend.evaluator.choice import choose, optional
+from backends.acrobat.frontend.evaluator.choice import among, choose, fail, optional
 from backends.acrobat.frontend.evaluator.desugar import plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.nones import opened
@@ -34,12 +34,16 @@ from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.source import source_of
 from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_unknown, describe
 from backends.acrobat.frontend.values import (
+    Absent,
     Dyn,
     Method,
+    Narrowed,
+    OneOf,
     Partial,
     Static,
     Value,
     guess,
+    is_unknown,
     known,
     nothing_known,
     type_of,
@@ -288,15 +292,33 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         return Method(value, name)
     if not have and (found := class_attribute(f, node, value, classes, name)) is not None:
         return found
+    if not have and any(hasattr(c, name) for c in classes) or len(have) < len(classes) and _is_method(classes, name):
+        return of_each_class(f, node, value, name)
     if not have:
         return f.problem(node, f"{value.type.name} has no field `{name}`")
-    if len(have) < len(classes):
-        lack = next(c for c in classes if c not in have).__name__
-        return f.problem(node, f"this may be a `{lack}`, which has no field `{name}`", "take it apart with `match`")
-    t = f.common([datatypes.field_type(c, name) for c in classes])
+    return _of_classes(f, value, have, name)
+
+
+def _of_classes(f: Frame, value: Dyn, have: Sequence[type], name: str) -> Value:
+    """A field that objects of the classes `have` of a union have. As in Python, one of another class is an error of the
+    instance."""
+    assert isinstance(value.type, DataT)
+    datatypes = f.program.datatypes
+    classes = datatypes.cases[value.type.name]
+    t = f.common([datatypes.field_type(c, name) for c in have])
+    for c in have:  # such as the list of children of leaves, which was always empty
+        if c in datatypes.seen and contains_unknown(datatypes.field_type(c, name)) and not contains_unknown(t):
+            datatypes.widen(c, name, t)
     arms = []
     for c in classes:
         fields = datatypes.field_names(c)
+        if c not in have:
+            variables = tuple(f.var(x, datatypes.field_type(c, x)) for x in fields)
+            with f.branch() as b:
+                never = fail(f, f"AttributeError: a {c.__name__} has no `{name}`")
+                body = b.finish(f.atom(never if contains_unknown(t) else f.coerce(never, t)))
+            arms.append(n.Arm(c.__name__, variables, body))
+            continue
         variables = tuple(f.var(x, datatypes.field_type(c, x)) for x in fields)
         at = fields.index(name)
         if variables[at].type != t and not contains_unknown(t):
@@ -306,10 +328,66 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         f.program.incomplete = True
         return guess(t)
     found = f.bind(n.Match(value.atom, tuple(arms), t, span=f.span), name)
-    sizes = {datatypes.vector(c, name) for c in classes}
+    sizes = {datatypes.vector(c, name) for c in have}
     if len(sizes) == 1:
         f.vectors[variable_of(found)] = sizes.pop()
     return found
+
+
+def _is_method(classes: Sequence[type], name: str) -> bool:
+    """Whether one of the classes has a method or a property of that name."""
+    return any(callable(getattr(c, name, None)) or isinstance(getattr(c, name, None), property) for c in classes)
+
+
+def class_of(f: Frame, node: ast.AST, value: Dyn) -> Value:
+    """`type(value)` of an object: a class, or one of those of its union, chosen at run time."""
+    value = opened(f, node, value)  # type: ignore[assignment]
+    assert isinstance(value.type, DataT)
+    classes = f.program.datatypes.cases[value.type.name]
+    seen = [Static(dict if issubclass(c, RecordOf) else c) for c in classes]
+    return seen[0] if len(seen) == 1 else OneOf(number_of_class(f, value, classes), tuple(seen), value, tuple(classes))
+
+
+def number_of_class(f: Frame, value: Dyn, classes: Sequence[type]) -> Dyn:
+    """Which of the classes of its union an object is of, counted from 0."""
+    datatypes = f.program.datatypes
+    heads = [tuple(f.var(x, datatypes.field_type(c, x)) for x in datatypes.field_names(c)) for c in classes]
+    if any(contains_unknown(v.type) for variables in heads for v in variables):
+        f.program.incomplete = True
+        return guess(INT)
+    arms = [n.Arm(c.__name__, variables, n.Lit(i, INT)) for i, (c, variables) in enumerate(zip(classes, heads, strict=True))]
+    return f.bind(n.Match(value.atom, tuple(arms), INT, span=f.span), "class")
+
+
+def of_each_class(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
+    """A method, property or constant that the classes of a union have each in their own way, or some of them only."""
+    assert isinstance(value.type, DataT)
+    datatypes = f.program.datatypes
+    classes = datatypes.cases[value.type.name]
+
+    def arm(cls: type) -> Value:
+        if datatypes.has_field(cls, name):
+            return _of_classes(f, value, [cls], name)
+        found = class_attribute(f, node, value, (cls,), name)
+        return Absent(f"AttributeError: a {cls.__name__} has no `{name}`") if found is None else found
+
+    def got(cls: type) -> Value:
+        found = arm(cls)
+        return fail(f, found.text) if isinstance(found, Absent) else found
+
+    which = number_of_class(f, value, classes)
+    with f.trial():
+        found = [arm(c) for c in classes]
+    if all(isinstance(x, (Method, Absent)) for x in found):
+        return OneOf(which, tuple(found), value, tuple(classes))
+    fields = [
+        c for c, x in zip(classes, found, strict=True) if c in datatypes.seen and datatypes.has_field(c, name) and is_unknown(x)
+    ]
+    types = [type_of(x) for x in found if not isinstance(x, (Method, Absent))]
+    if fields and not contains_unknown(t := f.common(types)):  # lists that were always empty in the sample
+        for c in fields:
+            datatypes.widen(c, name, t)
+    return among(f, node, which, [functools.partial(got, c) for c in classes])
 
 
 # ---- dictionaries whose keys are always the same
@@ -362,8 +440,7 @@ def _method_of_record(f: Frame, node: ast.AST, method: Method, args: list[Value]
 def of_known_class(f: Frame, node: ast.AST, value: Value, cls: type, name: str) -> Value:
     """An attribute of an object of a known class. A field that was not read before is read from the next round on."""
     if isinstance(value, Dyn) and f.program.datatypes.has_field(cls, name):
-        f.program.incomplete = True
-        return guess(f.program.datatypes.field_type(cls, name))
+        return _of_classes(f, value, [cls], name)
     if isinstance(value, Dyn) and (found := class_attribute(f, node, value, (cls,), name)) is not None:
         return found
     return f.problem(node, f"a `{cls.__name__}` has no `{name}`")
@@ -376,11 +453,14 @@ def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type]
     found = [inspect.getattr_static(c, name, None) for c in classes]
     if found[0] is None or any(x is not found[0] for x in found):
         return None
+    assert isinstance(value.type, DataT)
+    alone = len(classes) == 1 < len(f.program.datatypes.cases.get(value.type.name, ()))
+    owner: Value = Narrowed(value, classes[0]) if alone else value
     match found[0]:
         case property(fget=types.FunctionType() as getter):
-            return f.program.call(f, node, getter, [value], {})
+            return f.program.call(f, node, getter, [owner], {})
         case functools.cached_property(func=types.FunctionType() as getter):
-            return f.program.call(f, node, getter, [value], {})
+            return f.program.call(f, node, getter, [owner], {})
         case types.FunctionType() as method:
             return Method(value, name, method)
         case staticmethod(__func__=types.FunctionType() as function):
@@ -396,6 +476,11 @@ def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type]
 def _identity(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """`id(x)` of an object of the instance: a number that no other object of the instance has."""
     (x,) = CallArguments("id", args, kwargs).bind("object")
+    return identity(f, node, x)
+
+
+def identity(f: Frame, node: ast.AST, x: Value) -> Value:
+    """The number of an object of the instance, which no other one has."""
     if nothing_known(x):
         return unknown()
     if not isinstance(x, Dyn) or not isinstance(x.type, DataT) or optional(f, x) is not None:

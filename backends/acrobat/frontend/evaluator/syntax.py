@@ -158,6 +158,8 @@ def tests_none(test: ast.expr) -> bool:
             return tests_none(operand)
         case ast.Compare(ast.Name() | ast.Attribute(), [ast.Is() | ast.IsNot()], [ast.Constant(None)]):
             return True
+        case ast.Compare(ast.Call(ast.Name("type"), [ast.Name() | ast.Attribute()], []), [_], [_]):
+            return True
     return False
 
 

@@ -174,6 +174,7 @@ class Datatypes:
 
     def type_at(self, place: Place, what: str) -> Any:
         """The type of what was seen at a place of a sample; `what` names the place in errors. Raises AnnotationError."""
+        place = place.found()
         if place.trouble:
             raise AnnotationError(place.trouble)
         kinds = place.kinds - {"none"}
@@ -198,6 +199,8 @@ class Datatypes:
                 assert place.item is not None
                 return ListT(self.type_at(place.item, f"an element of {what}"))
             case "tuple":
+                if len(place.sizes) > 1 and place.item is not None:
+                    return ListT(self.type_at(place.item, f"an element of {what}"))
                 return TupleT(tuple(self.type_at(p, f"element {i} of {what}") for i, p in enumerate(place.items)))
             case "dict":
                 assert place.key is not None
@@ -387,7 +390,7 @@ def _places(observer: Observer) -> list[Place]:
     out: list[Place] = []
     pending = [observer.root, *(p for fields in observer.fields.values() for p in fields.values())]
     while pending:
-        place = pending.pop()
+        place = pending.pop().found()
         out.append(place)
         inside = (place.item, place.key, place.value) if place.is_dict else (place.item,)
         pending += [*place.items, *(p for p in inside if p is not None)]

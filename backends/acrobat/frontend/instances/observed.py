@@ -32,6 +32,49 @@ class Place:
     value: Place | None = None
     trouble: str = ""  # why the place has no type, if it has none
     classes: dict[type, None] = field(default_factory=dict)
+    sizes: set[int] = field(default_factory=set)  # of tuples; those of several lengths are seen as lists
+    into: Place | None = None  # the place that this one has become a part of
+
+    def found(self) -> Place:
+        """The place that stands for this one: itself, or the one that it has become a part of."""
+        place = self
+        while place.into is not None:
+            place = place.into
+        return place
+
+    def take(self, other: Place) -> None:
+        """Make `other` a part of this place: what was seen there counts as seen here."""
+        one, other = self.found(), other.found()
+        if one is other:
+            return
+        other.into = one
+        one.kinds |= other.kinds
+        one.dtypes |= other.dtypes
+        one.lengths |= other.lengths
+        one.sizes |= other.sizes
+        one.trouble = one.trouble or other.trouble
+        one.classes |= other.classes
+        if one.shape is not None and other.shape is not None and len(one.shape) != len(other.shape):
+            one.trouble = one.trouble or "tensors of several ranks stand in one place"
+        elif one.shape is not None and other.shape is not None:
+            one.shape = [a if a == b else None for a, b in zip(one.shape, other.shape, strict=True)]
+        one.shape = other.shape if one.shape is None else one.shape
+        for name in ("item", "key", "value"):
+            mine, others = getattr(one, name), getattr(other, name)
+            if mine is not None and others is not None:
+                mine.take(others)
+            setattr(one, name, mine or others)
+        for a, b in zip(one.items, other.items, strict=False):
+            a.take(b)
+        one.items = max(one.items, other.items, key=len)
+        one.as_list()
+
+    def as_list(self) -> None:
+        """Make one place of those of a tuple's components, if tuples of several lengths were seen."""
+        if len(self.sizes) > 1:
+            self.item = self.item or Place()
+            while self.items:
+                self.item.take(self.items.pop())
 
     @property
     def vector(self) -> int:
@@ -104,6 +147,7 @@ class Observer:
 
     def _note(self, place: Place, value: Any, path: str) -> list[tuple[Place, Any, str]]:
         """Note `value` at `place`. Gives the (place, value, path) of values inside of it, which are still to be noted."""
+        place = place.found()
         match value:
             case None:
                 place.kinds.add("none")
@@ -124,11 +168,10 @@ class Observer:
                 return [(place.item, v, f"{path}[{i}]") for i, v in enumerate(value)]
             case tuple() if not hasattr(value, "_fields"):
                 place.kinds.add("tuple")
-                if place.items and len(place.items) != len(value):
-                    place.trouble = (
-                        f"{path} is a tuple of {len(value)} elements, another one there of {len(place.items)}: use a list"
-                    )
-                    return []
+                place.sizes.add(len(value))
+                place.as_list()
+                if len(place.sizes) > 1 and place.item is not None:
+                    return [(place.item, v, f"{path}[{i}]") for i, v in enumerate(value)]
                 place.items = place.items or [Place() for _ in value]
                 return [(p, v, f"{path}[{i}]") for i, (p, v) in enumerate(zip(place.items, value, strict=True))]
             case dict():

@@ -420,7 +420,8 @@ def _comparable_numbers(f: Frame, a: Value, b: Value) -> tuple[Value, Value]:
 
 # ---- what is known of a tensor's memory
 
-OWNERS |= {"zeros", "ones", "full", "zeros_like", "ones_like", "new_zeros", "new_ones", "clone", "cat", "stack"}
+OWNERS |= {"zeros", "ones", "full", "zeros_like", "ones_like", "clone", "cat", "stack"}
+OWNERS |= {"new", "new_empty", "new_zeros", "new_ones"}
 VIEWS = frozenset(
     [
         "view",

@@ -270,7 +270,7 @@ def _like_ragged(f: Frame, c: CallArguments) -> Value | None:
     return elementwise(f, c.args[:1], lambda v: op(f, "full", [], {"shape": shape(v[0]), "value": value}))
 
 
-@operation("new_zeros", of_tensor=False)
+@operation("new", "new_empty", "new_zeros", of_tensor=False)
 def _new_zeros(f: Frame, call: CallArguments) -> Value:
     return _filled(f, _new(call), 0.0)
 

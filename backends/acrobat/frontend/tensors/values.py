@@ -49,6 +49,7 @@ class Module(Special):
     tensors: tuple[tuple[str, n.Atom], ...]
     root: bool = False
     unrolled: ClassVar[bool] = True
+    chosen: ClassVar[bool] = True
 
     @property
     def refusal(self) -> str:

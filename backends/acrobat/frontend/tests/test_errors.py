@@ -395,20 +395,6 @@ model.py:28:16: the integer 10000000000000000000 does not fit into 64 bits
 """,
     ),
     (
-        "union field",
-        1,
-        """
-def forward(self, t: Leaf | Node) -> int:
-    return t.left.v
-""",
-        """
-model.py:28:16: this may be a `Leaf`, which has no field `left`
-            return t.left.v
-                   ^^^^^^
-    take it apart with `match`
-""",
-    ),
-    (
         "two shapes of a field",
         1,
         """
@@ -649,7 +635,7 @@ WRONG = {
     "~s.n": "this operator does not take an int",
     "s.n if self.forward else 0": "this has no truth value here",
     "s.n if s else 0": "In has no truth value here",
-    "s.n is 1": "`is` only compares with None",
+    "s.n is 1": "`is` only compares with None, and objects of the instance",
     "s == s": "In and In cannot be compared",
     "s.y": "In has no field `y`",
     "self.y": "M has no attribute `y`",

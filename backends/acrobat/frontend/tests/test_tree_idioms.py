@@ -3,6 +3,7 @@ tree of ordinary objects and is compared with eager PyTorch in the interpreter; 
 
 from __future__ import annotations
 
+import enum
 import random
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 import torch
 from torch import nn
 
-from backends.acrobat.errors import InstanceError
+from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.verifier import verify
@@ -127,3 +128,203 @@ def test_none_names_what_needs_a_value() -> None:
     interpreter = Interpreter(build(model, sample=[Node(3), Node(None, Node(1), Node(2))]))
     with pytest.raises(InstanceError, match=r"TypeError: `node.word` needs a value, which is None"):
         interpreter.run(Node(None))
+
+
+# ---- syntax trees, of several classes: visitors, methods of one name, tables by class; graphs with shared nodes
+
+
+class Kind(enum.Enum):
+    SUM = 2
+    PRODUCT = 3
+
+
+class Number:
+    def __init__(self, value):
+        self.value = value
+        self.children = []
+
+    symbol = "number"
+
+    def depth(self):
+        return 1
+
+
+class Operation:
+    def __init__(self, kind, left, right):
+        self.kind = kind
+        self.left = left
+        self.right = right
+
+    symbol = "operation"
+
+    def depth(self):
+        return 1 + max(self.left.depth(), self.right.depth())
+
+    @property
+    def children(self):
+        return [self.left, self.right]
+
+
+class Scope:
+    """Its `value` is an expression, where that of a number is a float."""
+
+    def __init__(self, name, value):
+        self.name = name
+        self.value = value
+
+    symbol = "scope"
+
+    def depth(self):
+        return self.value.depth()
+
+    @property
+    def children(self):
+        return [self.value]
+
+
+class Visitor(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.number = nn.Linear(1, 4)
+        self.sum = nn.Linear(8, 4)
+        self.product = nn.Sequential(nn.Linear(8, 4), nn.Tanh())
+        self.other = nn.Embedding(4, 4)
+        self.loss = nn.CrossEntropyLoss()
+        self.table = {Number: self.visit_Number, Operation: self.visit_Operation, Scope: self.visit_Scope}
+        self.cells = nn.ModuleDict({"sum": self.sum, "product": self.product})
+        self.names = {Kind.SUM: "sum", Kind.PRODUCT: "product"}
+
+    def visit_Number(self, node, scope):
+        return self.number(torch.tensor([node.value]))
+
+    def visit_Operation(self, node, scope):
+        parts = torch.cat([self.visit(node.left, scope), self.visit(node.right, scope)])
+        cell = self.sum if node.kind is Kind.SUM else self.product
+        return torch.relu(cell(parts)) * node.kind.value
+
+    def visit_Scope(self, node, scope):
+        inner = dict(scope)
+        inner[node.name] = self.visit(node.value, scope)
+        return self.visit(node.value, inner) + scope.get("x", self.other.weight[0])
+
+    def visit(self, node, scope):
+        return getattr(self, f"visit_{type(node).__name__}")(node, scope)
+
+    def by_name(self, root):
+        return self.visit(root, {})
+
+    def by_table(self, node, scope=None):
+        handler = self.table[type(node)]
+        return handler(node, {} if scope is None else scope)
+
+    def by_class(self, node):
+        if type(node) is Number:
+            return torch.tanh(self.number(torch.tensor([node.value])))
+        if type(node) is Scope:
+            return self.by_class(node.value)
+        return self.cells[self.names[node.kind]](torch.cat([self.by_class(node.left), self.by_class(node.right)]))
+
+    def methods_of_one_name(self, root):
+        return root.depth(), root.symbol, sum(c.depth() for c in root.children)
+
+    def not_of_all_classes(self, root):
+        return root.left.depth()
+
+    def memo(self, root):
+        return self._remembered(root, {})
+
+    def _remembered(self, node, seen):
+        if node in seen:
+            return seen[node]
+        if isinstance(node, Number):
+            h = self.number(torch.tensor([node.value]))
+        else:
+            h = self.other(torch.tensor(1))
+            for child in node.children:
+                h = torch.tanh(h + self._remembered(child, seen))
+        seen[node] = h
+        return h
+
+    def same_node(self, root):
+        return isinstance(root, Operation) and root.left is root.right
+
+    def chart(self, root):
+        n = root.depth()
+        table: dict[Any, Any] = {}
+        for length in range(1, n + 1):
+            for left in range(n + 1 - length):
+                x = self.other(torch.tensor(min(length, 3)))
+                if length > 1:
+                    x = x + sum(table[left, k] * table[k, left + length] for k in range(left + 1, left + length))
+                table[left, left + length] = x
+        return table[0, n], len(Kind), [k.name for k in Kind]
+
+    def module_of_a_loss(self, root):
+        logits = self.other.weight[:1] * root.depth()
+        return self.loss(logits, torch.tensor([root.depth() % 4])) + logits.new(1, 4).fill_(2.0).data.sum()
+
+
+VISITS = [name for name in vars(Visitor) if not name.startswith("_") and not name.startswith("visit")]
+
+
+@pytest.mark.parametrize("name", VISITS)
+def test_syntax_trees(name: str) -> None:
+    rng = random.Random(2)
+    torch.manual_seed(0)
+    trees = [expression(rng, i % 4) for i in range(12)]
+    model = Visitor().eval()
+    model.forward = getattr(model, name)
+    program = build(model, sample=trees)
+    verify(program)
+    interpreter = Interpreter(program)
+    with torch.no_grad():
+        for root in trees:
+            compare(interpreter, model.forward, root)
+
+
+def expression(rng: random.Random, depth: int) -> Any:
+    if depth == 0:
+        return Number(rng.uniform(-1, 1))
+    if rng.random() < 0.3:
+        return Scope(rng.choice("xy"), expression(rng, depth - 1))
+    left = expression(rng, depth - 1)
+    right = left if rng.random() < 0.5 else expression(rng, depth - 1)
+    return Operation(rng.choice([Kind.SUM, Kind.PRODUCT]), left, right)
+
+
+class Program:
+    def __init__(self, number: int, arguments: tuple[Any, ...], children: Any = None) -> None:
+        self.number, self.arguments, self.state = number, arguments, children
+
+
+def programs(rng: random.Random, depth: int) -> Program:
+    count = rng.randint(0, 3) if depth else 0
+    return Program(rng.randrange(5), tuple(programs(rng, depth - 1) for _ in range(count)))
+
+
+class Runner(nn.Module):
+    def forward(self, program):
+        parts = [self.forward(a) for a in program.arguments]
+        return float(program.number) + sum(parts) + (2.0 * parts[0] if len(program.arguments) > 1 else 0.0)
+
+
+class Writer(nn.Module):
+    def forward(self, program):
+        for a in program.arguments:
+            self.forward(a)
+        program.state = [a.state for a in program.arguments]
+        return 1.0
+
+
+def test_tuples_of_several_lengths() -> None:
+    rng = random.Random(3)
+    found = [programs(rng, 3) for _ in range(12)]
+    interpreter = Interpreter(build(Runner(), sample=found))
+    for program in found:
+        assert_same(interpreter.run(program), Runner()(program), "a program")
+
+
+def test_objects_of_the_instance_are_not_changed() -> None:
+    rng = random.Random(3)
+    with pytest.raises(CompileError, match=r"`Program.state` is None in all instances of the sample"):
+        build(Writer(), sample=[programs(rng, 3) for _ in range(12)])

@@ -19,6 +19,9 @@ from backends.acrobat.core.types import BOOL, FLOAT, IDENTITY, INT, Case, DataT,
 from backends.acrobat.frontend.instances.observed import Observer, Place, RecordOf, stand_in
 from backends.acrobat.frontend.types import SHOWN, SYMBOL, UNKNOWN, contains_unknown, describe
 
+SHORT = 4
+"""The longest extent of a tensor of ints with several dimensions that is fixed where all instances of a sample have it."""
+
 
 class AnnotationError(ValueError):
     """An annotation the language does not have; the message says what to write."""
@@ -223,6 +226,10 @@ class Datatypes:
                 units = len(shape) - 1 - wider[0]
                 one = 1 if len(shape) > 1 and shape[wider[0]] == 1 else None
                 return ListT(BOOL if dtype == torch.bool else INT, rows=wider[0], extent=one, units=units)
+            numbers: Any = BOOL if dtype == torch.bool else INT
+            for extent in reversed(shape):  # extents count as varying, but for short ones, such as those of edges (2, n)
+                numbers = ListT(numbers, rows=0, extent=extent if extent is not None and extent <= SHORT else None)
+            return numbers
         if dtype != torch.float32:
             raise AnnotationError(f"{what} is a tensor of {dtype} and shape {tuple(shape)}: give float32, or a list of ints")
         return ragged_type(shape)

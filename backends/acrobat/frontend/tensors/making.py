@@ -35,6 +35,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    guess,
     is_list,
     is_number,
     is_ragged,
@@ -321,6 +322,10 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
             return Held("ids", TupleV(tuple(items)))
         numbers = [f.coerce(v, TensorT(())) for v in items]
         return op(f, "stack", numbers, {"dim": 0})
+    if is_list(x) and isinstance(type_of(x).item, TupleT) and set(type_of(x).item.items) == {INT}:  # pairs, such as edges
+        row = ListT(INT, rows=0, extent=len(type_of(x).item.items))
+        pairs = mapped(f, [x], lambda pair: retyped(list_of(f, node, f.components(pair) or []), row))  # type: ignore[list-item,arg-type]
+        return of_rows(pairs, 0)
     if is_list(x) and isinstance(type_of(x).item, ScalarT):
         t = type_of(x).item
         if t == FLOAT:
@@ -350,4 +355,6 @@ def _tolist_ragged(f: Frame, c: CallArguments) -> Value | None:
     x: Any = c.args[0]
     if isinstance(item_type(x), ScalarT):
         return retyped(x, ListT(item_type(x)))
+    if len(shape(x)) == 2 and is_ragged(guess(item_type(x))) and item_type(x).item == INT:
+        return mapped(f, [x], lambda row: retyped(row, ListT(INT)))
     return mapped(f, [x], lambda row: item(f, row)) if len(shape(x)) == 1 else None

@@ -175,3 +175,23 @@ def test_lists_of_floats_of_one_length_and_keys_that_are_tuples() -> None:
     agrees(Vectors(), [scene(n) for n in (1, 2, 4)])
     with pytest.raises(InstanceError):
         Interpreter(build(Vectors(), sample=[scene(2), scene(3)])).run(scene(2, 5))
+
+
+class EdgeIndex(nn.Module):
+    """Edges as a tensor of ints of shape (2, n), as PyTorch Geometric has them, and as a list of pairs."""
+
+    def forward(self, g: Any) -> Any:
+        source, target = g["edges"]
+        h = torch.zeros_like(g["x"]).index_add(0, target, g["x"][source])
+        degree = torch.zeros(g["x"].size(0)).index_add(0, target, torch.ones(target.size(0)))
+        pairs = [g["x"][a] - g["x"][b] for a, b in g["edges"].t().tolist()]
+        listed = torch.tensor(g["pairs"], dtype=torch.long).t()
+        return h, degree, pairs, g["x"][listed[0]], g["edges"], g["x"][g["edges"][1]].sum(0)
+
+
+def test_edges_as_a_tensor_of_ints() -> None:
+    def instance(n: int) -> dict[str, Any]:
+        pairs = [(i, (i * i) % n) for i in range(n)] + [(0, n - 1)]
+        return {"x": torch.randn(n, 3), "edges": torch.tensor(pairs).t(), "pairs": pairs}
+
+    agrees(EdgeIndex(), [instance(n) for n in (1, 2, 4)])

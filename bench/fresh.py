@@ -27,7 +27,7 @@ LONGER = 4.0  # a larger ratio is a flag; smaller ones occur because mini-batche
 OVERWHELMING = 20.0  # a larger ratio makes the cell wrong
 LEAST_INSTANCES = 8  # smaller mini-batches differ too much from each other
 SLOW_S = 0.2  # with longer runs there is one new mini-batch with a single further pass, and one run of a timed one
-LONG_S = 0.05  # with longer runs there is a single further pass
+LONG_S = 0.05  # with longer runs there is a single further pass; in a quick check they count as slow
 FEW = 3  # the least number of new mini-batches for a system that is not slow
 WORK_S, MOST_INSTANCES = 0.1, 256  # of short ones there are more, until they take so long or have so many instances together
 COMPARED = 16  # new instances whose outputs are compared with the oracle's answers
@@ -76,7 +76,7 @@ class Plan(NamedTuple):
 def plan(run_s: float, batch_size: int, minibatches: int, thorough: bool = True) -> Plan:
     """What to run for a system that needs `run_s` seconds for one of its `minibatches` timed mini-batches. Runs of a slow one
     are as long with cold caches as with warm ones."""
-    if run_s > SLOW_S:
+    if run_s > (SLOW_S if thorough else LONG_S):
         return Plan(1, 1, 1, warm=False)
     wanted = min(math.ceil(WORK_S / max(run_s, 1e-9)), MOST_INSTANCES // batch_size)
     if not thorough:

@@ -151,6 +151,8 @@ class Acrobat:
         return self.target.device == "cuda" and CudaTarget.detect().emulated
 
     def load(self) -> None:
+        import backends.acrobat.codegen.devices
+        import backends.acrobat.compiler  # noqa: F401
         import workloads.structures  # noqa: F401
 
     def variants(self) -> Sequence[Mapping[str, Any]]:

@@ -67,6 +67,9 @@ class Cortex:
         return None
 
     def load(self) -> None:
+        import backends.cortex.executable
+        import backends.cortex.lowering
+        import backends.cortex.recursion  # noqa: F401
         import workloads.structures  # noqa: F401
 
     def variants(self) -> Sequence[Mapping[str, Any]]:

@@ -51,7 +51,11 @@ class JitBatch:
         return None
 
     def load(self) -> None:
-        import backends.jitbatch.model  # noqa: F401
+        import backends.jitbatch.cells
+        import backends.jitbatch.kinds
+        import backends.jitbatch.model
+        import backends.jitbatch.prepare
+        import backends.jitbatch.subtrees  # noqa: F401
 
     def variants(self) -> Sequence[Mapping[str, Any]]:
         return [{"granularity": each} for each in GRANULARITIES] if self.granularity == "best" else [{}]

@@ -51,6 +51,7 @@ class PyTorch:
         return None
 
     def load(self) -> None:
+        import backends.pytorch.cells
         import backends.pytorch.model  # noqa: F401
 
     def variants(self) -> Sequence[Mapping[str, Any]]:

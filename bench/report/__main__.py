@@ -3,6 +3,7 @@
     python -m bench.report                       this machine's results in results/
     python -m bench.report amd-epyc-8c-0a1b2c    another machine's
     python -m bench.report --only dynet fair     some experiments
+    python -m bench.report --given size=tiny     their cells at another size
 
 It measures nothing. What the experiments of conf/experiment want and no row has is named: on standard output, on the page and
 in `missing.md`. Exit codes: 0 written; 2 refused, for the reason it prints; 4 nothing to report, because no row can be used.
@@ -34,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Exit.CONFIG
     for why, count in results.ignored.items():
         print(f"not used: {count} rows of {folder / 'cells.jsonl'}: {why}", file=sys.stderr)
-    found = experiments.read(results, asked.measure, names)
+    found = experiments.read(results, asked.measure, names, asked.given)
     sections = [views.show(experiment) for experiment in found]
     figures.draw([figure for section in sections for figure in section.figures])
     others = [overview.support(results), overview.failures(results)] + ([paper.table(published)] if published else [])
@@ -62,6 +63,9 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--measure", default="default", help="take the rows measured under these settings (default: %(default)s)"
     )
     parser.add_argument("--only", nargs="+", metavar="EXPERIMENT", help="these experiments; all of conf/experiment by default")
+    parser.add_argument(
+        "--given", nargs="+", metavar="OPTION=VALUE", default=[], help="what `python -m bench experiment=...` was given too"
+    )
     parser.add_argument("--out", help="where to write; the folder of the machine by default")
     return parser.parse_args(arguments)
 

@@ -65,6 +65,7 @@ class Experiment:
     groups: list[Group] = field(default_factory=list)
     absent: list[str] = field(default_factory=list)  # the systems and workloads in its YAML that the project does not have
     refused: str | None = None  # why it cannot be composed
+    overrides: Sequence[str] = ()  # settings that take the place of those in its YAML, as in `size=tiny`
 
     @property
     def title(self) -> str:
@@ -72,7 +73,7 @@ class Experiment:
 
     @property
     def command(self) -> str:
-        return f"python -m bench experiment={self.name}"
+        return " ".join([f"python -m bench experiment={self.name}", *self.overrides])
 
     @property
     def order(self) -> float:
@@ -94,23 +95,26 @@ def matches(entry: Entry, where: Mapping[str, Any]) -> bool:
     return True
 
 
-def read(results: Results, measure: str = "default", names: Sequence[str] | None = None) -> list[Experiment]:
+def read(
+    results: Results, measure: str = "default", names: Sequence[str] | None = None, overrides: Sequence[str] = ()
+) -> list[Experiment]:
     """All experiments, or those in `names`, with their rows, in the order of the report. `measure`: the name of the settings
-    whose rows are used. `threads: all` means the number of threads of the machine that the results are from."""
+    whose rows are used. `overrides`: settings that take the place of those in the experiments, as in `size=tiny`.
+    `threads: all` means the number of threads of the machine that the results are from."""
     processors = results.machine.get("hardware", {}).get("usable_threads")
-    found = [_experiment(name, results, measure, processors) for name in names or registry.names("experiment")]
+    found = [_experiment(name, results, measure, processors, overrides) for name in names or registry.names("experiment")]
     return sorted(found, key=lambda each: (each.order, each.name))
 
 
-def _experiment(name: str, results: Results, measure: str, processors: int | None) -> Experiment:
-    asked = [f"experiment={name}", f"measure={measure}"]
+def _experiment(name: str, results: Results, measure: str, processors: int | None, overrides: Sequence[str] = ()) -> Experiment:
+    asked = [f"experiment={name}", f"measure={measure}", *overrides]
     try:
         composed, combinations = sweep(asked)
     except Exception as error:  # of any of Hydra's many types; the report names the reason
         text: Any = OmegaConf.to_container(OmegaConf.load(registry.CONF / "experiment" / f"{name}.yaml"))
         why = str(error).strip().splitlines()[0]
-        return Experiment(name, text.get("report") or {}, text.get("systems"), refused=why)
-    experiment = Experiment(name, composed.report or {}, composed.systems)
+        return Experiment(name, text.get("report") or {}, text.get("systems"), refused=why, overrides=overrides)
+    experiment = Experiment(name, composed.report or {}, composed.systems, overrides=overrides)
     experiment.absent = absent(composed, combinations)
     for overrides in combinations:
         try:

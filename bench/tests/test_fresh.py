@@ -74,4 +74,5 @@ def test_more_of_short_mini_batches_and_hardly_any_of_slow_ones() -> None:
     assert fresh.plan(0.04, 64, 2) == fresh.Plan(2, 3, 3)
     assert fresh.plan(0.001, 4, 5) == fresh.Plan(5, 64, 3)
     assert fresh.plan(0.001, 1024, 5) == fresh.Plan(3, 3, 3)
-    assert fresh.plan(0.09, 64, 5, thorough=False) == fresh.Plan(3, 2, 1)
+    assert fresh.plan(0.04, 64, 5, thorough=False) == fresh.Plan(3, 3, 1)
+    assert fresh.plan(0.09, 64, 5, thorough=False) == fresh.Plan(1, 1, 1, warm=False)

@@ -153,6 +153,15 @@ def test_every_experiment_of_the_project_can_be_shown() -> None:
         assert experiment.report.get("title") and experiment.report.get("text"), experiment.name
 
 
+def test_an_experiment_at_another_size() -> None:
+    empty = entries.Results(Path("made-up"), machine=synthetic.MACHINE)
+    (found,) = experiments.read(empty, names=["executors"], overrides=["size=tiny", "workload=lattice,dagrnn"])
+    assert [(group.key["workload"], group.key["size"]) for group in found.groups] == [("lattice", "tiny"), ("dagrnn", "tiny")]
+    assert found.command == "python -m bench experiment=executors size=tiny workload=lattice,dagrnn"
+    (refused,) = experiments.read(empty, names=["executors"], overrides=["sise=tiny"])
+    assert "sise" in str(refused.refused)
+
+
 def test_results_without_a_usable_row_are_said_to_be_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     synthetic.write(tmp_path / "old", [{"id": "1", "status": "ok"}])
     assert report.main(["old", "--results", str(tmp_path), "--only", "vm"]) == 4

@@ -237,7 +237,8 @@ def _append(f: Frame, s: ast.stmt, owner: ast.expr, name: ChangedPlace, xs: Valu
         joined = ListT(f.common([t.item, type_of(item)]))
     except Mismatch:
         what = f"`{ast.unparse(owner)}` holds {plural(t.item)}, this appends {describe(type_of(item))}"
-        f.problem(s, what, "a list has elements of one type")
+        shapes = isinstance(t.item, TensorT) and isinstance(type_of(item), TensorT)
+        f.problem(s, what, "a list has elements of one type" + (": write the list in one, as in `[a, b]`" if shapes else ""))
         return
     if contains_unknown(joined):
         give(f, name, empty(joined, f.span))

@@ -135,7 +135,10 @@ def _tensor_first(call: CallArguments) -> None:
         raise Refused(first.refusal)
     if not is_tensor(first) and not is_ragged(first):
         t = None if first is None else type_or_none(first)
-        raise Refused(f"`{call.name}` takes a tensor" + (f", not {describe(t)}" if t is not None else ""))
+        tensors = isinstance(t, ListT) and isinstance(t.item, TensorT)
+        advice = "`torch.stack(xs)` makes one tensor of a list `xs` of tensors, `[f(x) for x in xs]` takes each by itself"
+        what = f"`{call.name}` takes a tensor" + (f", not {describe(t)}" if t is not None else "")
+        raise Refused(what, advice if tensors else "")
 
 
 # ---- element by element

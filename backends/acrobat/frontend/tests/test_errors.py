@@ -741,6 +741,24 @@ def test_wrong_statement(tmp_path: Path, written: str) -> None:
     assert [p.message for p in error.value.problems] == [WRONG_STATEMENTS[written]]
 
 
+@pytest.mark.parametrize(
+    ("written", "advice"),
+    [
+        (
+            "torch.relu([s.x, s.x])",
+            "`torch.stack(xs)` makes one tensor of a list `xs` of tensors, `[f(x) for x in xs]` takes each",
+        ),
+        ("xs = [s.x]\nxs.append(s.x[:2])", "a list has elements of one type: write the list in one, as in `[a, b]`"),
+    ],
+)
+def test_what_to_write_instead_of_a_list(tmp_path: Path, written: str, advice: str) -> None:
+    text = HEAD + f"    def forward(self, s: In) -> int:\n{indent(written, '        ')}\n        return 1\n"
+    with pytest.raises(CompileError) as error:
+        build(load(tmp_path, text, "model").M())
+    (problem,) = error.value.problems
+    assert problem.advice.startswith(advice)
+
+
 # ---- all problems of a model at once, at the lines of the user's source and in its words
 
 TOGETHER = """

@@ -577,8 +577,9 @@ def _from_start(index: int) -> int:
     return index
 
 
-MATH = tuple("exp expm1 log log1p log2 log10 sqrt sin cos tan asin acos atan sinh cosh tanh erf erfc".split())
-"""The functions of Python's `math` that are operations of the host: from one number to a float. They raise where Python does."""
+_OF_ANGLES = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh")
+MATH = ("exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", *_OF_ANGLES, "erf", "erfc")
+"""The functions of Python's `math` that are operations of the host: from a number to a float. They raise where Python does."""
 
 _HOST: list[tuple[str, str, Callable[[Sequence[Type]], Type], Callable[..., Any]]] = [
     ("add", "ss", _number, lambda a, b: a + b),

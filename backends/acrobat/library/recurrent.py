@@ -105,8 +105,9 @@ def start_of(self, input, hx, at, time):
 
 
 def run_layers(self, sequence, h0, c0):
-    """All layers over a sequence, which may be packed, from the initial states `h0` and, of an LSTM, `c0`, or zeros for None. Returns the outputs of all time steps
-    and the last states of each layer and direction: a tuple for `h`, and one for `c`, which is empty but for an LSTM."""
+    """All layers over a sequence, which may be packed, from the initial states `h0` and, of an LSTM, `c0`, or zeros for None.
+    Returns the outputs of all time steps and the last states of each layer and direction: a tuple for `h`, and one for `c`,
+    which is empty but for an LSTM."""
     if self.dropout > 0 and self.training and self.num_layers > 1:
         refuse("dropout in training", "call .eval() on the model first")
     input = steps_of(sequence) if is_packed(sequence) else sequence

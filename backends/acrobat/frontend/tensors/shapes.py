@@ -136,8 +136,8 @@ def reshape(f: Frame, x: Array, wanted: Sequence[Any]) -> Value:
 
 
 def _regrouped(f: Frame, x: Array, wanted: Sequence[Any], j: int) -> Value:
-    """`x.view(1, steps // 2, 2 * width)` and the like: several rows of `x` become one, or a row several. `wanted[j]` is how many
-    rows there are then, which the program checks, or -1. Raises Refused."""
+    """`x.view(1, steps // 2, 2 * width)` and the like: several rows of `x` become one, or a row several. `wanted[j]` is how
+    many rows there are then, which the program checks, or -1. Raises Refused."""
     k, have = axis(x), shape(x)
     fixed = [constant(e, "the shape") for i, e in enumerate(wanted) if i != j]
     width, new = math.prod(e or 1 for e in have[k + 1 :]), math.prod(fixed[j:])

@@ -403,7 +403,16 @@ def math_of_floats(xs):
         total += math.log(x + 0.5) + math.tanh(x / 7) + math.log(x, 2) - math.log2(x) * math.sin(x) ** 2
         product *= 0.9**x + math.pow(x, 1.5)
     near = math.isclose(total, 0.0, abs_tol=1.0), math.isinf(product), math.isnan(total / product)
-    return total, math.ceil(product), math.floor(-product), math.trunc(total), near, math.sqrt(total), min(total, 3.0), round(product)
+    return (
+        total,
+        math.ceil(product),
+        math.floor(-product),
+        math.trunc(total),
+        near,
+        math.sqrt(total),
+        min(total, 3.0),
+        round(product),
+    )
 
 
 def rounding(xs):

@@ -87,7 +87,18 @@ def test_everything_is_drawn() -> None:
     elsewhere = {"argmax", "lookup", "list_softmax", "floor", "less", "less_equal", "equal", "where"}
     assert set(OPS) - elsewhere <= {k[1] for k in seen if isinstance(k, tuple) and k[0] is Op}
     # `tests.test_numbers` and the front end's tests test rounding, squares, functions of `math` and indices of embeddings.
-    elsewhere = {"float", "bool", "phase", "parallel", "float32", "square", "from_start", "fail", "math.pow", *(f"math.{name}" for name in MATH)}
+    elsewhere = {
+        "float",
+        "bool",
+        "phase",
+        "parallel",
+        "float32",
+        "square",
+        "from_start",
+        "fail",
+        "math.pow",
+        *(f"math.{name}" for name in MATH),
+    }
     assert set(HOST) - elsewhere <= {k[1] for k in seen if isinstance(k, tuple) and k[0] is Host}
     assert {TensorT, TupleT, ListT, DataT} <= set(seen)
     for kind in (("walk", "another"), ("walk", "itself"), ("countdown", "itself"), "weight as an argument"):

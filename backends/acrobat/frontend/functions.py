@@ -19,6 +19,7 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.conditions import class_key
 from backends.acrobat.frontend.evaluator.desugar import gives_nothing, is_generator, plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import as_result
 from backends.acrobat.frontend.evaluator.mutation import place
 from backends.acrobat.frontend.evaluator.nested import kept
 from backends.acrobat.frontend.evaluator.nones import needs_value, opened, takes_none
@@ -540,6 +541,7 @@ class Functions:
             if gives_nothing(definition) and not inout:
                 return Static(0)  # stands for None, which the program has no type for; callers do not use it
             try:
+                value = as_result(f, value) if key == self.names.get("forward") else value
                 if key == self.names.get("forward") and (kind := contains_held(type_of(value))):
                     raise Mismatch(HELD[kind])
                 if contains_unknown(wanted) and not (is_list(value) and is_unknown(value)):

@@ -6,15 +6,24 @@ from backends.acrobat.library.words import refuse
 
 
 def absolute(input):
+    if input.dtype == torch.int64:
+        return torch.maximum(input, -input)
     return torch.maximum(input, -input) + 0.0  # of zeros the maximum may be -0.0
 
 
 def clamp(input, min=None, max=None):
     if min is not None:
-        input = torch.maximum(input, torch.full((), min))
+        input = torch.maximum(input, bound(input, min))
     if max is not None:
-        input = torch.minimum(input, torch.full((), max))
+        input = torch.minimum(input, bound(input, max))
     return input
+
+
+def bound(input, number):
+    """A number as a tensor: one of ints if both it and the elements of `input` are ints."""
+    if input.dtype == torch.int64 and isinstance(number, int):
+        return torch.full((), number, dtype=torch.int64)
+    return torch.full((), float(number))
 
 
 def reciprocal(input):

@@ -66,10 +66,19 @@ def index_select(input, dim, index):
     return torch.stack([parts[i] for i in index], dim)
 
 
+def within(index, extent):
+    """The ints of a tensor of them; raises IndexError if one is no index of this extent, as also a negative one is not here."""
+    for i in index:
+        if i < 0 or i >= extent:
+            raise IndexError(f"index {i} is out of bounds for an extent of {extent}")
+    return index
+
+
 def index_add(input, dim, index, source, alpha=1.0):
     """The input with `alpha` times each part of `source` added to the part that `index` names for it."""
     if dim != 0:
-        refuse("`index_add` along another dimension than the first", "transpose")
+        return index_add(input.transpose(0, dim), 0, index, source.transpose(0, dim), alpha).transpose(0, dim)
+    index = within(index, input.size(0))
     total = []
     for at in range(input.size(0)):
         more = [part for i, part in zip(index, source) if i == at]
@@ -116,9 +125,69 @@ def diag(input, diagonal_=0):
 
 
 def scatter_add(input, dim, index, src):
-    if input.dim() != 1:
-        refuse("`scatter_add` of a tensor of several dimensions", "use `index_add`")
-    return index_add(input, 0, index, src)
+    return scatter_reduce(input, dim, index, src, "sum")
+
+
+def scatter_reduce(input, dim, index, src, reduce, include_self=True):
+    """`torch.scatter_reduce` of tensors of one or two dimensions. Parts whose index is one int for the whole row, as where an
+    index of shape (n, 1) was expanded, are moved as wholes."""
+    if input.dim() == 1:
+        return reduced_parts(input, index, src, reduce, include_self)
+    if input.dim() != 2:
+        refuse(f"`scatter` of a tensor of {input.dim()} dimensions", "flatten the last ones")
+    if dim in (1, -1):
+        return scatter_reduce(input.t(), 0, index.t(), src.t(), reduce, include_self).t()
+    if index.size(1) != input.size(1) or index.size(1) != src.size(1):
+        raise ValueError("an index with fewer columns than the tensor is not in the language")
+    if one_int_each(index):
+        return reduced_parts(input, index[:, 0], src, reduce, include_self)
+    return torch.stack([reduced_parts(x, i, s, reduce, include_self) for x, i, s in zip(input.t(), index.t(), src.t())], 1)
+
+
+def one_int_each(rows):
+    """Whether each row of a matrix of ints has the same int everywhere."""
+    same = True
+    for row in rows:
+        for i in row:
+            if i != row[0]:
+                same = False
+    return same
+
+
+def reduced_parts(input, index, src, reduce, include_self):
+    """The parts of `input`, each reduced with those parts of `src` for which `index` names it."""
+    index = within(index, input.size(0))
+    parts = []
+    for at in range(input.size(0)):
+        more = [part for i, part in zip(index, src) if i == at]
+        parts.append(reduced(input[at], more, reduce, include_self) if more else input[at])
+    return torch.stack(parts)
+
+
+def reduced(own, more, reduce, include_self):
+    """The sum, mean, product, maximum or minimum of the tensors in `more`, and of `own` if `include_self` is set."""
+    if reduce in ("sum", "mean"):
+        total = sum(more, own) if include_self else sum(more)
+        return total / (len(more) + int(include_self)) if reduce == "mean" else total
+    if reduce not in ("amax", "amin", "prod"):
+        refuse(f"`scatter_reduce` by {reduce}")
+    whole = torch.stack(more)
+    if reduce == "prod":
+        return whole.prod(0) * own if include_self else whole.prod(0)
+    if reduce == "amax":
+        return torch.maximum(whole.amax(0), own) if include_self else whole.amax(0)
+    return torch.minimum(whole.amin(0), own) if include_self else whole.amin(0)
+
+
+def bincount(input, weights=None, minlength=0):
+    count = minlength
+    for i in input:
+        if i < 0:
+            raise ValueError("`bincount` counts ints from 0 on")
+        count = max(count, i + 1)
+    if weights is not None:
+        return torch.zeros(count).index_add(0, input, weights)
+    return torch.tensor([len([i for i in input if i == at]) for at in range(count)])
 
 
 def scatter(input, dim, index, src=None, value=None):
@@ -146,18 +215,3 @@ def index_fill(input, dim, index, value):
     for i in index:
         parts[i] = torch.full_like(parts[i], value)
     return torch.stack(parts, dim)
-
-
-def rows_joined(rows, count, size):
-    """Each `size` rows one after another as one; there are then `count` of them, or as many as there are for None."""
-    groups = len(rows) // size if count is None else count
-    if groups * size != len(rows):
-        raise RuntimeError(f"{len(rows)} rows are viewed as {groups} of {size} each")
-    return [torch.cat([rows[size * i + k] for k in unrolled(range(size))]) for i in range(groups)]
-
-
-def rows_parted(rows, count, parts):
-    """Each row as `parts` rows; there are then `count` of them, or as many as there are for None."""
-    if count is not None and count != parts * len(rows):
-        raise RuntimeError(f"{len(rows)} rows are viewed as {count}, each being {parts} of these")
-    return [part for row in rows for part in row.chunk(parts)]

@@ -30,6 +30,16 @@ def places(flags):
     return [i for i, flag in enumerate(flags) if flag > 0.5]
 
 
+def places_of_rows(rows):
+    """For each flag that is 1 the index of its row; a flag is 0.0 or 1.0."""
+    return [i for i in range(len(rows)) for flag in rows[i] if flag > 0.5]
+
+
+def places_in_rows(rows):
+    """For each flag that is 1 its index in its row; a flag is 0.0 or 1.0."""
+    return [j for row in rows for j in range(len(row)) if row[j] > 0.5]
+
+
 def replaced(items, places, others):
     """The items with the i-th of `others` in the place that the i-th of `places` names; of equal places the last counts."""
     if len(others) != len(places):

@@ -219,6 +219,9 @@ def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwar
     whole, name = method.owner, method.name
     kind = kind_of(whole)
     if is_unknown(whole):
+        if name == "get" and len(args) == 2 and not nothing_known(args[1]) and type_or_none(args[1]) not in (None, NONE):
+            f.program.incomplete = True  # nothing is in it so far
+            return guess(type_of(args[1]))
         return unknown()
     match kind, name, list(args):
         case "dict", "items", []:
@@ -230,9 +233,6 @@ def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwar
         case "dict", "get", [key, default]:
             if is_unknown(key) or is_unknown(default):
                 return unknown()
-            if is_unknown(whole) and type_or_none(default) not in (None, NONE):  # nothing is in it so far
-                f.program.incomplete = True
-                return guess(type_of(default))
             found = contains(f, node, whole, key)
             return (
                 unknown()

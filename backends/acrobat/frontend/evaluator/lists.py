@@ -11,8 +11,8 @@ from backends.acrobat.core.types import INT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.nones import opened
-from backends.acrobat.frontend.evaluator.tables import ITERATION, handles
-from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_unknown
+from backends.acrobat.frontend.evaluator.tables import ITERATION, RESULTS, handles
+from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_held, contains_unknown
 from backends.acrobat.frontend.values import (
     END,
     Dyn,
@@ -237,3 +237,15 @@ def fold(f: Frame, xs: Value, init: Value, step: Callable[[Value, Value], Value]
         body = b.finish(f.bind(n.Tuple((result,), TupleT((t,)), span=f.span), "next").atom)
     folded = f.bind(n.Fold(item, f.atom(xs), (so_far,), (f.atom(init),), body, TupleT((t,)), span=f.span), "sum")
     return f.bind(n.Field(folded.atom, 0, t, span=f.span), "total")
+
+
+def as_result(f: Frame, value: Value) -> Value:
+    """A value that `forward` returns, with the rules for results applied to what is inside of its tuples and lists."""
+    if isinstance(value, TupleV):
+        return TupleV(tuple(as_result(f, v) for v in value.items))
+    if is_list(value) and not is_unknown(value) and contains_held(type_of(value)):
+        return mapped(f, [value], lambda x: as_result(f, x))  # type: ignore[list-item]
+    for rule in RESULTS:
+        if (made := rule(f, value)) is not None:
+            return made
+    return value

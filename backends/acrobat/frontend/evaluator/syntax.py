@@ -15,6 +15,13 @@ LIST_CHANGES = ("append", "extend", "insert", "reverse", "clear", "appendleft")
 """Methods that change a list and give nothing, and whose arguments have no names."""
 SET_CHANGES = ("add", "difference_update", "discard", "intersection_update", "remove", "update")
 """Methods that change a set or dictionary and give nothing."""
+
+
+def changes_owner(method: str) -> bool:
+    """Whether a method of this name changes its owner: a list, set or dictionary, or a tensor, as `x.index_add_(...)` does."""
+    return method in CHANGING or method.endswith("_") and not method.endswith("__")
+
+
 CHANGING = frozenset(
     (*LIST_CHANGES, *SET_CHANGES, "sort", "remove", "pop", "popleft", "appendleft", "extendleft", "setdefault", "popitem")
 )
@@ -74,7 +81,7 @@ def assigned(nodes: Sequence[ast.AST]) -> list[str]:
         match node:
             case ast.Name(name, ast.Store()) | ast.MatchAs(name=str(name)):
                 out[name] = None
-            case ast.Call(ast.Attribute(owner, method)) if method in CHANGING and root_of(owner) is not None:
+            case ast.Call(ast.Attribute(owner, method)) if changes_owner(method) and root_of(owner) is not None:
                 out[str(root_of(owner))] = None
             case ast.Call(ast.Attribute(ast.IfExp(body=ast.Name(one), orelse=ast.Name(other)), method)) if method in CHANGING:
                 out[one] = out[other] = None

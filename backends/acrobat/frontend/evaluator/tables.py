@@ -96,6 +96,8 @@ COERCIONS: list[Callable[..., Value | None]] = []
 """(frame, value, its type, wanted type) -> the value as one of that type; None where the rule does not apply."""
 COMPONENTS: list[Callable[..., Any]] = []
 """(frame, value) -> the components of a value that is a tuple with names; None for others."""
+RESULTS: list[Callable[..., Value | None]] = []
+"""(frame, value) -> the value as the model's result has it; None where the rule does not apply."""
 AFTER_CALLS: list[Callable[..., None]] = []
 """(frame, call, callee, result): what a call changes in what is known about its arguments."""
 NEED_VALUES: list[Callable[[Any], bool]] = []

@@ -19,6 +19,7 @@ from backends.acrobat.frontend.evaluator.tables import AUGMENTED, INDICES, ITEMS
 from backends.acrobat.frontend.tensors.host_tensors import element
 from backends.acrobat.frontend.tensors.ints import is_ints, whole
 from backends.acrobat.frontend.tensors.lifting import (
+    as_floats,
     as_rows,
     dtype_of,
     each_row,
@@ -30,7 +31,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     select,
     shape,
 )
-from backends.acrobat.frontend.tensors.masks import is_mask, mask, true_places
+from backends.acrobat.frontend.tensors.masks import is_mask, mask, read_flags, true_places
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parts import sliced
 from backends.acrobat.frontend.tensors.shapes import looked_up, move
@@ -62,10 +63,15 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
     """`x[...]`, by None, `...`, slices, masks, tensors of ints, and ints (LANGUAGE.md: which may be known at run time only)."""
     entries = index.elts if isinstance(index, ast.Tuple) else [index]
     extents_before, dim = shape(value), 0
-    if len(entries) > 1 and (pairs := _lists_of_places(f, entries)):
-        if len(entries) > len(extents_before):
+    first = [e for e in entries if not (isinstance(e, ast.Constant) and e.value is None)]
+    behind = len(entries) - len(first)
+    if len(first) > 1 and entries[: len(first)] == first and (pairs := _lists_of_places(f, first)):  # x[rows, columns, None]
+        if len(first) > len(extents_before):
             return f.problem(node, f"too many indices for a tensor of shape {extents_before}")
-        return _chosen_by_several(f, value, pairs)
+        value = _chosen_by_several(f, value, pairs)  # type: ignore[assignment]
+        for _ in range(behind):
+            value = move(f, value, "unsqueeze", 1)  # type: ignore[assignment]
+        return value
     for k, e in enumerate(entries):
         extents: tuple[Any, ...] = shape(value)
         if isinstance(e, ast.Constant) and e.value is Ellipsis:
@@ -94,6 +100,8 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
             dim += 1
             continue
         i = f.expression(e)
+        if is_ragged(i) and dtype_of(i) == torch.bool:
+            i = mask(as_floats(f, i))  # type: ignore[arg-type]
         if is_mask(i):
             value = _chosen_by(f, node, value, dim, i)
             if is_unknown(value):
@@ -114,9 +122,15 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
             dim += 1
             continue
         if is_list(i) or is_ragged(i):
-            if dim or dtype_of(i) not in (None, torch.int64) or is_list(i) and i.type.item != INT:  # type: ignore[union-attr]
-                return f.problem(e, "a list of ints chooses parts along the first dimension here")
-            value = _chosen_parts(f, value, i)  # type: ignore[assignment,arg-type]
+            if dtype_of(i) not in (None, torch.int64) or is_list(i) and i.type.item != INT:  # type: ignore[union-attr]
+                return f.problem(e, "a tensor is indexed with ints, tensors of ints, slices, masks, None and ... here")
+            if dim and is_ragged(i) and len(shape(i)) != 1:
+                return f.problem(e, "a tensor of ints chooses along another dimension than the first if it has one dimension")
+            if dim:
+                places = of_rows(i, 0) if is_list(i) else i
+                value = each_row(f, [places], lambda at, x=value, d=dim: select(f, x, d, at), dim, shape(places)[0])  # type: ignore[assignment,misc]
+            else:
+                value = _chosen_parts(f, value, i)  # type: ignore[assignment,arg-type]
             dim += 1
             continue
         if is_ragged(value) or isinstance(i, Dyn) and not isinstance(i.atom, n.Lit) and not f.is_weight(value.atom):
@@ -144,7 +158,7 @@ def _chosen_by(f: Frame, node: ast.AST, x: Any, dim: int, chosen: Any) -> Any:
     flags = chosen.value
     if len(shape(flags)) != 1:
         raise Refused("a mask of one dimension chooses parts of a tensor here", "use torch.where, or masked_fill")
-    numbers = call_operation(f, "tolist", CallArguments("tolist", [flags], {}))
+    numbers = read_flags(f, flags)
     rows = as_rows(f, x, dim)
     kept = f.program.call(f, ast.copy_location(ast.Pass(), node), selection.kept, [rows, numbers], {})
     return of_rows(kept, dim)
@@ -286,7 +300,7 @@ def _put_parts(f: Frame, s: ast.AST, x: Dyn, chosen: Value, value: Value) -> Val
             return call_operation(f, "where", CallArguments("where", [mask(flags), f.coerce(value, FLOAT), x], {}))
         if len(shape(flags)) != 1 or not is_ragged(x):
             raise Refused("a mask of one dimension chooses the parts of a tensor that are assigned to", "use torch.where")
-        places: Any = true_places(f, s, flags)
+        (places,) = true_places(f, s, flags)
     elif isinstance(chosen, Dyn) and is_ragged(x) and (is_list(chosen) or is_ragged(chosen)) and item_type(chosen) == INT:
         places = chosen
     else:

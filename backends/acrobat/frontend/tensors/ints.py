@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from backends.acrobat.core.types import INT, ListT, TensorT
+from backends.acrobat.core.types import INT, ListT, ScalarT, TensorT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import flattened, length, mapped
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
-from backends.acrobat.frontend.tensors.lifting import as_rows, dim_of, extent_of, is_numbers, item, op, shape
+from backends.acrobat.frontend.tensors.lifting import as_rows, axis, dim_of, elementwise, extent_of, is_numbers, item, op, shape
 from backends.acrobat.frontend.types import LOOSE, ints_of_shape, shape_of_ints
 from backends.acrobat.frontend.values import (
     HELD,
@@ -128,7 +128,31 @@ def whole(f: Frame, x: Any) -> Any:
 
 def on_host(f: Frame, x: Any) -> Any:
     """A tensor of ints as the host has it; for a computed one the instance waits."""
+    if is_ragged(x) and not is_numbers(x) and axis(x) != 0:  # several extents above 1: the first is the outermost list
+        return f.coerce(x, ints_of_shape(shape(x)))
     return arranged(f, elements(f, x), list(x.type.shape)) if is_tensor(x) else whole(f, x)
+
+
+ARITHMETIC = {"add": "add", "sub": "sub", "subtract": "sub", "mul": "mul", "multiply": "mul", "floordiv": "floordiv"}
+ARITHMETIC |= {"floor_divide": "floordiv", "mod": "mod", "remainder": "mod", "maximum": "max", "minimum": "min"}
+"""The operations of two tensors of ints that give ints -> those of the host."""
+
+
+def arithmetic(f: Frame, name: str, a: Any, b: Any) -> Value | None:
+    """`a + b` and the like of tensors of ints, or of one and an int; None for other operations and values."""
+    if name not in ARITHMETIC or any(map(is_unknown, (a, b))):
+        return None
+    if not all(is_ints(v) or isinstance(known(v)[1], int) and not isinstance(known(v)[1], bool) for v in (a, b)):
+        return None
+
+    def work(values: Sequence[Value]) -> Value:
+        return f.host(ARITHMETIC[name], list(values), INT)
+
+    sides = [one(f, v) if isinstance(v, Held) and v.kind == "index" else on_host(f, v) for v in (a, b)]
+    if any(isinstance(v, Held) for v in sides):
+        return None
+    found = elementwise(f, sides, work)
+    return found if is_ragged(found) else Held("index", found)
 
 
 # ---- operations that move elements: the entries of `MOVES` take the call's arguments behind the tensor
@@ -213,6 +237,9 @@ def _as_ints(f: Frame, value: Value, have: Any, wanted: Any) -> Value | None:
         return None
     if is_ragged(value) and len(shape(value)) == 1:
         return retyped(value, wanted)  # type: ignore[arg-type]
+    if is_ragged(value) and isinstance(wanted, ListT) and not isinstance(wanted.item, ScalarT):  # several extents above 1
+        rows = mapped(f, [as_rows(f, value, 0)], lambda row: f.coerce(row, wanted.item))  # type: ignore[arg-type]
+        return retyped(rows, wanted)
     have_now = [] if have == LOOSE else extents_of(f, value) if not is_tensor(value) else list(have.shape)
     if have != LOOSE and len(have_now) != len(shape_of_ints(wanted) or ()):
         return None

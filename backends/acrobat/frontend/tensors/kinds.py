@@ -42,7 +42,7 @@ from backends.acrobat.frontend.evaluator.tables import (
     lookup,
 )
 from backends.acrobat.frontend.tensors import host_tensors
-from backends.acrobat.frontend.tensors.ints import MOVES, arranged, elements, extents_of, is_ints, one
+from backends.acrobat.frontend.tensors.ints import MOVES, arithmetic, arranged, elements, extents_of, is_ints, one
 from backends.acrobat.frontend.tensors.lifting import (
     as_floats,
     as_rows,
@@ -56,10 +56,10 @@ from backends.acrobat.frontend.tensors.lifting import (
     shape,
     shape_of,
 )
-from backends.acrobat.frontend.tensors.masks import is_mask, of_masks, with_masks
+from backends.acrobat.frontend.tensors.masks import MASK_OPERATIONS, as_mask, is_mask, negated, of_bools, of_masks, with_masks
 from backends.acrobat.frontend.tensors.operations import call_operation, either
 from backends.acrobat.frontend.tensors.products import matmul
-from backends.acrobat.frontend.tensors.shapes import move, permute
+from backends.acrobat.frontend.tensors.shapes import permute
 from backends.acrobat.frontend.tensors.values import HostTensor, Module, of_torch
 from backends.acrobat.frontend.types import Mismatch, describe
 from backends.acrobat.frontend.values import (
@@ -75,7 +75,6 @@ from backends.acrobat.frontend.values import (
     is_tensor,
     is_unknown,
     known,
-    nothing_known,
     type_of,
     unknown,
 )
@@ -116,8 +115,6 @@ def _held_attribute(f: Frame, node: ast.AST, value: Held, name: str) -> Value:
     if is_mask(value) and name in ("shape", "ndim", "device", "T", "mT"):
         found = _tensor_attribute(f, node, value.value, name)  # type: ignore[arg-type]
         return Held("mask", found) if name in ("T", "mT") else found
-    if value.kind == "packed" and name == "data":
-        return move(f, value.value, "squeeze", 1)  # type: ignore[arg-type]
     return Method(value, name)
 
 
@@ -138,6 +135,8 @@ def _number_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
 @handles(METHODS, "tensor", "ragged")
 def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value:
     name = method.name
+    if of_bools(method.owner) and name in MASK_OPERATIONS:
+        return with_masks(f, name, CallArguments(name, [as_mask(f, method.owner), *args], kwargs))
     if any(is_mask(a) for a in (*args, *kwargs.values())) and name not in library.FUNCTIONS:
         return with_masks(f, name, CallArguments(name, [method.owner, *args], kwargs))
     if name in library.FUNCTIONS:
@@ -214,7 +213,7 @@ ADDITIONS += [torch.add]
 
 def torch_name(function: Any) -> str | None:
     """The name under which `call_operation` knows a function object of torch, or None."""
-    for module in (torch, functional, torch.Tensor, torch.nn.utils.rnn):
+    for module in (torch, functional, torch.Tensor):
         name = str(getattr(function, "__name__", ""))
         if name and getattr(module, name, None) is function:
             return name
@@ -293,26 +292,6 @@ def _in_order(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Valu
     return numbers
 
 
-@handles(FUNCTIONS, words.packed)
-def _packed(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    return unknown() if is_unknown(args[0]) else Held("packed", args[0])
-
-
-@handles(FUNCTIONS, words.is_packed)
-def _is_packed(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    return Static(isinstance(args[0], Held) and args[0].kind == "packed")
-
-
-@handles(FUNCTIONS, words.steps_of)
-def _steps_of(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    (sequence,) = args
-    if nothing_known(sequence):
-        return unknown()
-    if not isinstance(sequence, Held) or sequence.kind != "packed":
-        raise Refused("`pad_packed_sequence` takes what `pack_padded_sequence` or a recurrent module of it gives")
-    return sequence.value
-
-
 @handles(FUNCTIONS, words.refuse)
 def _refuse(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     message, *advice = (constant(a, "the message") for a in args)
@@ -324,6 +303,11 @@ def _refuse(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value]
 
 @handles(BINARY, "tensor", "ragged")
 def _binary(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value, b: Value) -> Value:
+    whole = arithmetic(f, name, a, b)
+    if whole is not None:
+        return whole
+    if of_bools(a) or of_bools(b):
+        return of_masks(f, node, operator, name, *(as_mask(f, v) if of_bools(v) else v for v in (a, b)))
     if isinstance(a, Held) or isinstance(b, Held):
         return of_masks(f, node, operator, name, a, b)
     if name == "pow":
@@ -342,8 +326,10 @@ def _binary(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value
 @handles(UNARY, "tensor", "ragged")
 def _unary(f: Frame, operator: ast.unaryop, a: Value) -> Value | None:
     match operator:
+        case ast.Invert() if of_bools(a):
+            return negated(f, as_mask(f, a))
         case ast.USub():
-            return op(f, "neg", [a])
+            return arithmetic(f, "sub", Static(0), a) or op(f, "neg", [a])
         case ast.UAdd():
             return a
     return None
@@ -500,6 +486,8 @@ def _gives_new(callee: Value) -> bool:
 
 def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value) -> None:
     """After a call whose result may share memory with an argument: the argument's name no longer owns its tensor alone."""
+    if node is f.unused_expression and isinstance(callee, Method) and callee.name.endswith("_"):
+        return  # `x.index_add_(...)` as a statement: nobody has its result
     made = result.atom if isinstance(result, Dyn) else None
     named = any(f.builder.now(v.atom) == made for v in f.env.values() if isinstance(v, Dyn))
     if named and _gives_new(callee) and not any(k.arg == "inplace" for k in node.keywords):

@@ -70,8 +70,11 @@ def operand(f: Frame, a: Any) -> n.Atom:
 
 def in_place(f: Frame, x: Value, make: Callable[[Dyn], Value]) -> Value:
     """Change `x` in place to what `make` gives, under all its names. Raises Refused where these cannot all be known."""
-    if is_unknown(x) or not is_tensor(x):
+    if is_unknown(x):
         return unknown()
+    if not is_tensor(x):
+        what = "this changes a tensor in place whose extent varies, and that may be seen under another name"
+        raise Refused(what, "leave the `_` of the method out: the result is a new tensor then")
     builder = f.builder
     before = f.atom(x)
     if not isinstance(before, n.Var) or before.name not in builder.fresh:

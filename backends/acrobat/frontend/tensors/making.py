@@ -126,13 +126,18 @@ def _ones(f: Frame, call: CallArguments) -> Value:
 
 @operation("full", of_tensor=False)
 def _full(f: Frame, call: CallArguments) -> Value:
-    if call.kwargs.get("dtype") in (Static(torch.int64), Static(torch.long)):
-        del call.kwargs["dtype"]
-        size, number = call.bind("size", "fill_value")
-        return _host_filled(f, CallArguments(call.name, [size], {"dtype": Static(torch.int64)}), number)
-    _placement(call)
-    shape, value = call.bind("size", "fill_value")
-    return full_of(f, f.static_list(shape), float(constant(value, "the value")))
+    dtype = call.kwargs.pop("dtype", Static(None))
+    call.kwargs.pop("device", None)
+    size, value = call.bind("size", "fill_value")
+    if dtype == Static(None):
+        dtype = Static({INT: torch.int64, BOOL: torch.bool}.get(type_or_none(value)))  # type: ignore[arg-type]
+    if dtype in (Static(torch.int64), Static(torch.bool)):
+        return _host_filled(f, CallArguments(call.name, [size], {"dtype": dtype}), value)
+    _placement(CallArguments(call.name, [], {"dtype": dtype}))
+    is_known, number = known(value)
+    if is_known:
+        return full_of(f, f.static_list(size), float(number))
+    return op(f, "add", [full_of(f, f.static_list(size), 0.0), f.coerce(value, FLOAT)])
 
 
 @operation("arange", of_tensor=False)
@@ -219,8 +224,13 @@ def _triangle(f: Frame, call: CallArguments) -> Value:
 def _filled_like(f: Frame, call: CallArguments) -> Value:
     _placement(call)
     x, value = call.bind("input", "fill_value")
-    number = float(constant(value, "the value"))
-    return elementwise(f, [x], lambda v: op(f, "full", [], {"shape": shape(v[0]), "value": number}))
+    is_known, number = known(value)
+    if is_ints(x):
+        return elementwise(f, [x], lambda v: f.coerce(value, INT))
+    found = elementwise(
+        f, [x], lambda v: op(f, "full", [], {"shape": shape(v[0]), "value": float(number) if is_known else 0.0})
+    )
+    return found if is_known else op(f, "add", [found, f.coerce(value, FLOAT)])
 
 
 @either("to")
@@ -320,18 +330,26 @@ def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, V
     if items is not None and items and all(is_number(v) for v in items):
         if all(type_of(v) == INT for v in items):
             return Held("ids", TupleV(tuple(items)))
-        numbers = [f.coerce(v, TensorT(())) for v in items]
-        return op(f, "stack", numbers, {"dim": 0})
+        return _stacked(f, items)
     if is_list(x) and isinstance(type_of(x).item, TupleT) and set(type_of(x).item.items) == {INT}:  # pairs, such as edges
         row = ListT(INT, rows=0, extent=len(type_of(x).item.items))
         pairs = mapped(f, [x], lambda pair: retyped(list_of(f, node, f.components(pair) or []), row))  # type: ignore[list-item,arg-type]
         return of_rows(pairs, 0)
+    if is_list(x) and isinstance(type_of(x).item, TupleT) and set(type_of(x).item.items) <= {INT, FLOAT}:  # points
+        return of_rows(mapped(f, [x], lambda p: _stacked(f, f.components(p) or [])), 0)  # type: ignore[list-item]
+    if is_list(x) and isinstance(type_of(x).item, ListT) and type_of(x).item.item in (INT, FLOAT):
+        return of_rows(mapped(f, [x], lambda row: _made_tensor(f, node, [row], {}, hint)), 0)  # type: ignore[list-item]
     if is_list(x) and isinstance(type_of(x).item, ScalarT):
         t = type_of(x).item
         if t == FLOAT:
             return of_rows(mapped(f, [x], lambda v: Dyn(operand(f, v))), 0)  # type: ignore[list-item]
         return of_rows(x, 0)
     return f.problem(node, "`torch.tensor` takes a number or a list of numbers here", "make other tensors with torch.full")
+
+
+def _stacked(f: Frame, items: list[Value]) -> Value:
+    """The tensor of these numbers."""
+    return op(f, "stack", [f.coerce(v, TensorT(())) for v in items], {"dim": 0})
 
 
 @operation("item")

@@ -13,21 +13,26 @@ from typing import Any
 
 import torch
 
-from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ScalarT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.conditions import COMPARISONS
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import item_type, mapped
-from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_AS_WHOLES, FUNCTIONS, TRUTHS, UNARY, handles
+from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_AS_WHOLES, FUNCTIONS, RESULTS, TRUTHS, UNARY, handles
+from backends.acrobat.frontend.tensors.ints import arithmetic, on_host, one
 from backends.acrobat.frontend.tensors.lifting import (
     as_floats,
     as_rows,
+    axis,
     dtype_of,
     elementwise,
+    is_numbers,
     item,
+    joined,
     of_rows,
     op,
     operand,
+    over_rows,
     select,
     shape,
 )
@@ -73,16 +78,12 @@ def ones_and_zeros(f: Frame, value: Value) -> Value:
     """A mask, or a bool of the program, as a tensor of floats. Raises Refused."""
     if isinstance(value, Held) and value.kind == "mask":
         return value.value
-    if is_ragged(value) and _of_bools(value):
+    if is_ragged(value) and of_bools(value):
         return as_floats(f, value)
     if is_number(value) and type_or_none(value) == BOOL:
         is_known, number = known(value)
         return Static(float(number)) if is_known else f.host("float", [f.host("int", [value], INT)], FLOAT)
     raise Refused("a mask is a tensor of bools, which a comparison gives")
-
-
-def _of_bools(value: Any) -> bool:
-    return isinstance(value.type, ListT) and value.type.item == BOOL
 
 
 # ---- comparisons
@@ -99,7 +100,7 @@ def compared(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
     """The mask that a comparison of tensors gives; None if no operand is a tensor of several elements."""
     if not _whole(a) and not _whole(b):
         return None
-    sides = [plain(a), plain(b)]
+    sides = [_ints_on_host(f, v) if dtype_of(v) == torch.int64 else plain(v) for v in (a, b)]
     ints = [v for v in sides if is_ragged(v) and isinstance(item_type(v), ScalarT)]
     if ints and all(v in ints or type_or_none(v) in (INT, BOOL) for v in sides):
         name = COMPARISONS[type(compare)][0]
@@ -128,6 +129,13 @@ def compared(f: Frame, compare: ast.cmpop, a: Value, b: Value) -> Value | None:
 COMPARED_AS_WHOLES.append(compared)
 
 
+def _ints_on_host(f: Frame, x: Any) -> Value:
+    """A tensor of ints as the host has it; for one that was computed, as by `argmax`, the instance waits."""
+    if is_ragged(x) and not is_numbers(x):
+        return over_rows(f, x, axis(x), lambda part: _ints_on_host(f, part))
+    return one(f, x) if isinstance(x, Held) and x.kind != "ids" or not shape(x) and not is_number(x) else on_host(f, x)  # type: ignore[no-any-return]
+
+
 def _number(f: Frame, value: Value) -> Value:
     """An operand; infinities and NaN become tensors, since the program's text has no literals for them."""
     is_known, number = known(value)
@@ -141,6 +149,22 @@ def _number(f: Frame, value: Value) -> Value:
 def negated(f: Frame, value: Any) -> Value:
     return mask(op(f, "sub", [Static(1.0), value.value]))
 
+
+def _as_result(f: Frame, value: Any) -> Value | None:
+    """A mask that is a result, or in a list that is one, as a tensor of bools. The instance waits for it."""
+    if not is_mask(value) or is_unknown(value.value) or not shape(value.value):
+        return None
+
+    def work(parts: Any) -> Value:
+        (part,) = parts
+        if shape(part):
+            return joined(f, [work([select(f, part, 0, Static(i))]) for i in range(shape(part)[0] or 0)], 0)
+        return f.host("gt", [item(f, part), Static(0.5)], BOOL)
+
+    return elementwise(f, [value.value], work)
+
+
+RESULTS.append(_as_result)
 
 # ---- operators
 
@@ -158,9 +182,17 @@ def both(f: Frame, name: str, a: Value, b: Value) -> Value:
     return mask(op(f, {"bitand": "minimum", "bitor": "maximum"}[name], [x, y]))
 
 
+def of_bools(value: Any) -> bool:
+    """Whether a value is a tensor of bools of the instance, or one that the model made."""
+    return is_ragged(value) and dtype_of(value) == torch.bool
+
+
 @handles(BINARY, Held)
 def of_masks(f: Frame, node: ast.AST, operator: ast.operator, name: str, a: Value, b: Value) -> Value:
     """`& | ^` of two masks, or `+ - *` of a mask (as ones and zeros) and a tensor or float. Raises Mismatch."""
+    whole = arithmetic(f, name, a, b)
+    if whole is not None:
+        return whole
     for v in (a, b):
         if isinstance(v, Held) and v.kind != "mask":
             raise Mismatch(v.refusal)
@@ -246,28 +278,81 @@ def _any(f: Frame, call: CallArguments) -> Value:
 
 @handles(MASK_OPERATIONS, "sum")
 def _count(f: Frame, call: CallArguments) -> Value:
-    """`sum` of a mask: the number of true elements, an int for which the instance waits."""
+    """`sum` of a mask: how many elements are true, in all or along a dimension. The instance waits for these ints."""
     if len(call.args) > 1 or call.kwargs:
-        raise Refused("the sums of a mask along a dimension are ints", "write `.float().sum(...)`")
+        return as_ints(f, call_operation(f, "sum", CallArguments("sum", [plain(call.args[0]), *call.args[1:]], call.kwargs)))
     total = call_operation(f, "sum", CallArguments("sum", [plain(call.args[0])], {}))
     return Held("index", f.host("int", [item(f, total, "value")], INT))  # type: ignore[arg-type]
 
 
-def true_places(f: Frame, node: ast.AST, flags: Any) -> Any:
-    """The indices at which a mask of one dimension is true, as a tensor of ints. The instance waits for the mask."""
-    numbers = mapped(f, [as_rows(f, flags, 0)], lambda flag: item(f, flag))
-    where = ast.copy_location(ast.Pass(), node)
-    return of_rows(f.program.call(f, where, selection.places, [numbers], {}), 0)
+def true_places(f: Frame, node: ast.AST, flags: Any) -> list[Any]:
+    """The indices at which a mask of one or two dimensions is true, as a tensor of ints for each dimension. The instance waits
+    for the mask. Raises Refused."""
+    rank, where = len(shape(flags)), ast.copy_location(ast.Pass(), node)
+    if rank not in (1, 2):
+        raise Refused(f"the places of a mask of {rank} dimensions are not in the language", "take those of each part")
+    numbers = read_flags(f, flags)
+    find = [selection.places] if rank == 1 else [selection.places_of_rows, selection.places_in_rows]
+    return [of_rows(f.program.call(f, where, g, [numbers], {}), 0) for g in find]
+
+
+def read_flags(f: Frame, flags: Any) -> Any:
+    """The ones and zeros of a mask as a list of floats, of several dimensions in lists. The instance waits for them."""
+    if not shape(flags):
+        return item(f, flags)
+    return mapped(f, [as_rows(f, flags, 0)], lambda part: read_flags(f, part))
 
 
 @handles(MASK_OPERATIONS, "nonzero")
 def _nonzero(f: Frame, call: CallArguments) -> Value:
-    """`mask.nonzero(as_tuple=True)`, and `mask.nonzero()` as a column of ints, of a mask of one dimension."""
+    """`mask.nonzero(as_tuple=True)`, and `mask.nonzero()`, which has a row of indices for each true element."""
     chosen, as_tuple = call.bind("input", "as_tuple", as_tuple=Static(False))
-    if len(shape(chosen.value)) != 1:
-        raise Refused("`nonzero` takes a mask of one dimension here", "take it of each row")
     found = true_places(f, ast.Pass(), chosen.value)
-    return TupleV((found,)) if constant(as_tuple, "as_tuple") else move(f, found, "unsqueeze", 1)
+    if constant(as_tuple, "as_tuple"):
+        return TupleV(tuple(found))
+    columns = [move(f, column, "unsqueeze", 1) for column in found]
+    return (
+        columns[0]
+        if len(columns) == 1
+        else call_operation(f, "cat", CallArguments("cat", [TupleV(tuple(columns)), Static(1)], {}))
+    )
+
+
+@either("nonzero")
+def _nonzero_of_numbers(f: Frame, call: CallArguments) -> Value:
+    return _nonzero(f, CallArguments("nonzero", [as_mask(f, call.args[0]), *call.args[1:]], call.kwargs))
+
+
+def as_mask(f: Frame, x: Any) -> Value:
+    """A tensor as the mask of its elements that are not zero."""
+    floats = as_floats(f, x) if dtype_of(x) in (torch.int64, torch.bool) else x
+    return mask(floats) if dtype_of(x) == torch.bool else negated(f, mask(op(f, "equal", [floats, Static(0.0)])))
+
+
+def as_ints(f: Frame, x: Any) -> Value:
+    """A mask, or a tensor of floats, as a tensor of ints, which are rounded towards zero. The instance waits for them."""
+
+    def work(parts: Any) -> Value:
+        (part,) = parts
+        if shape(part):
+            return joined(f, [work([select(f, part, 0, Static(i))]) for i in range(shape(part)[0] or 0)], 0)
+        return f.host("int", [item(f, part)], INT)
+
+    found = elementwise(f, [plain(x)], work)
+    return found if shape(plain(x)) else Held("index", found)
+
+
+@handles(MASK_OPERATIONS, "long", "int")
+def _long(f: Frame, call: CallArguments) -> Value:
+    return as_ints(f, call.args[0])
+
+
+@either("long", "int")
+def _long_of_floats(f: Frame, call: CallArguments) -> Value:
+    x = call.args[0]
+    if dtype_of(x) == torch.int64:
+        return on_host(f, x)  # type: ignore[no-any-return]
+    return as_ints(f, as_floats(f, x) if is_ragged(x) and of_bools(x) else x)  # type: ignore[arg-type]
 
 
 @operation("any", "all", of_tensor=False)

@@ -15,7 +15,7 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.choice import fail, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
-from backends.acrobat.frontend.tensors.ints import moved
+from backends.acrobat.frontend.tensors.ints import arithmetic, moved
 from backends.acrobat.frontend.tensors.lifting import elementwise, in_place, is_numbers, op, shape
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.types import describe
@@ -79,7 +79,7 @@ OF_NUMBERS = {
     "detach",
     "clone",
 }
-OF_NUMBERS |= {"float", "bool", "to", "size", "dim", "numel", "cat", "concat", "concatenate", "expand", "expand_as"}
+OF_NUMBERS |= {"float", "bool", "to", "size", "dim", "numel", "cat", "concat", "concatenate", "expand", "expand_as", "repeat"}
 OF_NUMBERS |= {"where", "masked_fill", "maximum", "minimum", "add", "sub", "mul", "div", "zeros_like", "ones_like", "full_like"}
 """The operations that take tensors of numbers which the host has, with dimensions of extent 1 around the varying one."""
 
@@ -154,6 +154,9 @@ def _element_wise(names: dict[str, str], arguments: Sequence[str]) -> None:
 
         @ragged(name)
         def each(f: Frame, call: CallArguments) -> Value:
+            whole = arithmetic(f, name, *call.bind(*arguments)) if len(arguments) == 2 and len(call.args) == 2 else None
+            if whole is not None:
+                return whole
             operands = call.args[:1] if len(arguments) == 1 else call.bind(*arguments)
             kwargs = call.kwargs if len(arguments) == 1 else {}
             return elementwise(f, operands, lambda v: call_operation(f, name, CallArguments(name, list(v), kwargs)))

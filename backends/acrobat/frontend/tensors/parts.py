@@ -85,16 +85,23 @@ def cat(f: Frame, parts: Sequence[Array], dim: int) -> Value:
     k = axis(ragged)
     if any(map(is_numbers, parts)):
         parts = [numbers(p, dim, len(shape(p)) - 1 - dim) if set(shape(p)) == {1} else p for p in parts]  # type: ignore[arg-type]
+        if all(is_numbers(p) and axis(p) != dim and shape(p)[dim] == 1 for p in parts):
+            return joined(f, [select(f, p, dim, Static(0)) for p in parts], dim)
         others = {tuple(e for d, e in enumerate(shape(p)) if d != dim) for p in parts}
         if not all(map(is_numbers, parts)) or any(axis(p) != dim for p in parts) or len(others) > 1:
             raise Refused("`cat` of tensors of ints joins them along the extent that varies")
-        joined = [retyped(p, ListT(item_type(p))) for p in parts]  # type: ignore[arg-type]
-        result = joined[0]
-        for other in joined[1:]:
+        lists = [retyped(p, ListT(item_type(p))) for p in parts]  # type: ignore[arg-type]
+        result = lists[0]
+        for other in lists[1:]:
             result = f.host("list.concat", [result, other], result.type)
         sizes = [shape(p)[dim] for p in parts]
         total = None if None in sizes else sum(sizes)  # type: ignore[arg-type]
         return retyped(result, replace(parts[0].type, extent=total))  # type: ignore[union-attr]
+    firsts = {shape(p)[0] for p in parts}
+    if dim and len(firsts) == 1 and None not in firsts and all(is_ints(p) and axis(p) == 0 for p in parts):  # edges (2, n)
+        rows = [as_rows(f, p, 0) for p in parts]
+        made = of_rows(mapped(f, rows, lambda *items: cat(f, items, dim - 1)), 0)
+        return retyped(made, replace(made.type, extent=firsts.pop()))  # type: ignore[union-attr,arg-type]
     if any(shape(p)[dim] is None for p in parts):
         lists = [as_rows(f, p, dim) for p in parts]
         result = lists[0]

@@ -29,7 +29,9 @@ Opcode = Enum(
     "Switch Call Return Phase Wait Fork ForkMap Next ListLike Store Launch Row Lookup Scalar ReadInt ReadFloat AddInt "
     "SubInt MulInt FloorDivInt ModInt NegInt AbsInt MinInt MaxInt AddFloat SubFloat MulFloat DivInt DivFloat "
     "FloorDivFloat ModFloat NegFloat SquareFloat AbsFloat MinFloat MaxFloat BitAnd BitOr BitXor ShiftLeft ShiftRight Not "
-    "ToInt ToFloat Float32OfInt Float32 FromStart EqInt NeInt LtInt LeInt EqFloat NeFloat LtFloat LeFloat EqMixed "
+    "ToInt ToFloat Float32OfInt Float32 MathExp MathExpm1 MathLog MathLog1p MathLog2 MathLog10 MathSqrt MathSin MathCos "
+    "MathTan MathAsin MathAcos MathAtan MathSinh MathCosh MathTanh MathErf MathErfc MathPow FromStart EqInt NeInt "
+    "LtInt LeInt EqFloat NeFloat LtFloat LeFloat EqMixed "
     "NeMixed LtMixed LeMixed GtMixed GeMixed Size Get Slice Reverse OrderInt OrderFloat Concat Append Range Fail Zip "
     "Enumerate",
 )
@@ -409,6 +411,8 @@ class _BodyPrinter:
             self.emit(Opcode.SquareFloat, to, self.as_float(args[0]))
         elif op == "float32":
             self.emit(Opcode.Float32 if floats else Opcode.Float32OfInt, to, self.atom(args[0]))
+        elif op.startswith("math."):
+            self.emit(Opcode["Math" + op.removeprefix("math.").capitalize()], to, *map(self.as_float, args))
         elif op == "bool":
             self.emit(Opcode.NeFloat if floats else Opcode.NeInt, to, self.atom(args[0]), self.constant(0))
         elif op == "int":

@@ -327,6 +327,8 @@ class FunctionWriter:
                 return f"acrobat::to_int({c[0]})" if any(floats) else f"int64_t({c[0]})"
             case "float":
                 return f"double({c[0]})"
+        if op.startswith("math."):
+            return f"acrobat::math::{op.removeprefix('math.')}({', '.join(f'double({x})' for x in c)})"
         return f"acrobat::{op.removeprefix('list.')}({', '.join(['cx.host', *c] if op in IN_ARENA else c)})"
 
     def record(self, x: s.Record) -> None:

@@ -577,6 +577,10 @@ def _from_start(index: int) -> int:
     return index
 
 
+_OF_ANGLES = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh")
+MATH = ("exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", *_OF_ANGLES, "erf", "erfc")
+"""The functions of Python's `math` that are operations of the host: from a number to a float. They raise where Python does."""
+
 _HOST: list[tuple[str, str, Callable[[Sequence[Type]], Type], Callable[..., Any]]] = [
     ("add", "ss", _number, lambda a, b: a + b),
     ("sub", "ss", _number, lambda a, b: a - b),
@@ -605,6 +609,8 @@ _HOST: list[tuple[str, str, Callable[[Sequence[Type]], Type], Callable[..., Any]
     ("float", "s", lambda t: FLOAT, float),
     ("bool", "s", lambda t: BOOL, bool),
     ("float32", "s", lambda t: FLOAT, float32),
+    *((f"math.{name}", "s", lambda t: FLOAT, getattr(math, name)) for name in MATH),
+    ("math.pow", "ss", lambda t: FLOAT, math.pow),
     ("from_start", "i", lambda t: INT, _from_start),
     ("list.len", "l", lambda t: INT, len),
     ("list.get", "li", _item, lambda xs, i: xs[i]),

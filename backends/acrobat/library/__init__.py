@@ -21,6 +21,7 @@ from backends.acrobat.library import (
     functional,
     images,
     losses,
+    mathematics,
     moving,
     normalisation,
     python,
@@ -192,9 +193,19 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "adaptive_avg_pool1d": images.adaptive_avg_pool1d,
     "adaptive_max_pool2d": images.adaptive_max_pool2d,
     "adaptive_avg_pool2d": images.adaptive_avg_pool2d,
+    "pack_padded_sequence": recurrent.pack_padded_sequence,
+    "pad_packed_sequence": recurrent.pad_packed_sequence,
+    "pack_sequence": recurrent.pack_sequence,
+    "pad_sequence": recurrent.pad_sequence,
     "scaled_dot_product_attention": attention.scaled_dot_product_attention,
 }
 """Name of a function of torch or a method of tensors -> the function that is compiled in its place."""
 
 BUILTINS: dict[str, Callable[..., Any]] = {"any": python.any_of, "all": python.all_of, "round": python.rounded}
 """Name of a Python built-in -> the function that is compiled in its place where an argument is known at run time only."""
+
+MATHEMATICS: dict[str, Callable[..., Any]] = {
+    name: getattr(mathematics, name)
+    for name in ("floor", "ceil", "trunc", "fabs", "isnan", "isinf", "isfinite", "isclose", "isqrt", "degrees", "radians")
+}
+"""Name of a function of Python's `math` that is no operation of the host -> the function that is compiled in its place."""

@@ -215,3 +215,18 @@ def index_fill(input, dim, index, value):
     for i in index:
         parts[i] = torch.full_like(parts[i], value)
     return torch.stack(parts, dim)
+
+
+def rows_joined(rows, count, size):
+    """Each `size` rows one after another as one; there are then `count` of them, or as many as there are for None."""
+    groups = len(rows) // size if count is None else count
+    if groups * size != len(rows):
+        raise RuntimeError(f"{len(rows)} rows are viewed as {groups} of {size} each")
+    return [torch.cat([rows[size * i + k] for k in unrolled(range(size))]) for i in range(groups)]
+
+
+def rows_parted(rows, count, parts):
+    """Each row as `parts` rows; there are then `count` of them, or as many as there are for None."""
+    if count is not None and count != parts * len(rows):
+        raise RuntimeError(f"{len(rows)} rows are viewed as {count}, each being {parts} of these")
+    return [part for row in rows for part in row.chunk(parts)]

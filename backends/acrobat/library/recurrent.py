@@ -7,7 +7,7 @@ batch, features), or (batch, time, features) if `batch_first` is set. The number
 import torch
 import torch.nn.functional as F
 
-from backends.acrobat.library.words import refuse, unrolled
+from backends.acrobat.library.words import is_packed, packed, refuse, steps_of, unrolled
 
 # ---- one time step; `x` is the product of the input with its weights, bias included, for all gates
 
@@ -94,21 +94,24 @@ def run_lstm(steps, h, c, w_hh, b_hh):
     return out, h, c
 
 
-def start_of(self, input, hx, at):
-    """The initial state number `at`, counted over layers and directions: that of `hx`, or zeros if `hx` is None."""
+def start_of(self, input, hx, at, time):
+    """The initial state number `at`, counted over layers and directions: that of `hx`, or zeros if `hx` is None. Dimension
+    `time` of `input` has the time steps."""
     if hx is not None:
         return hx[at]
     if input.dim() == 2:
         return torch.zeros(self.hidden_size)
-    return torch.zeros(input.size(0 if self.batch_first else 1), self.hidden_size)
+    return torch.zeros(input.size(1 - time), self.hidden_size)
 
 
-def run_layers(self, input, h0, c0):
-    """All layers, from the initial states `h0` and, of an LSTM, `c0`, or zeros for None. Returns the outputs of all time steps
-    and the last states of each layer and direction: a tuple for `h`, and one for `c`, which is empty but for an LSTM."""
+def run_layers(self, sequence, h0, c0):
+    """All layers over a sequence, which may be packed, from the initial states `h0` and, of an LSTM, `c0`, or zeros for None.
+    Returns the outputs of all time steps and the last states of each layer and direction: a tuple for `h`, and one for `c`,
+    which is empty but for an LSTM."""
     if self.dropout > 0 and self.training and self.num_layers > 1:
         refuse("dropout in training", "call .eval() on the model first")
-    time = 1 if self.batch_first and input.dim() == 3 else 0
+    input = steps_of(sequence) if is_packed(sequence) else sequence
+    time = 1 if self.batch_first and input.dim() == 3 and not is_packed(sequence) else 0
     steps = list(input.unbind(time))
     hidden = ()
     cells = ()
@@ -116,12 +119,12 @@ def run_layers(self, input, h0, c0):
         outs = ()
         for direction in unrolled(range(2 if self.bidirectional else 1)):
             w_ih, w_hh, b_ih, b_hh = weights(self, k, direction)
-            h = start_of(self, input, h0, len(hidden))
+            h = start_of(self, input, h0, len(hidden), time)
             projected = [F.linear(x, w_ih, b_ih) for x in steps]
             if direction:
                 projected = projected[::-1]
             if self.mode == "LSTM":
-                out, h, c = run_lstm(projected, h, start_of(self, input, c0, len(hidden)), w_hh, b_hh)
+                out, h, c = run_lstm(projected, h, start_of(self, input, c0, len(hidden), time), w_hh, b_hh)
                 cells = cells + (c,)
             elif self.mode == "GRU":
                 out, h = run_gru(projected, h, w_hh, b_hh)
@@ -136,7 +139,8 @@ def run_layers(self, input, h0, c0):
             steps = [torch.cat((f, b), -1) for f, b in zip(forwards, backwards)]
         else:
             (steps,) = outs
-    return torch.stack(steps, time), hidden, cells
+    output = torch.stack(steps, time)
+    return packed(output) if is_packed(sequence) else output, hidden, cells
 
 
 def simple(self, input, hx=None):
@@ -151,3 +155,38 @@ def lstm(self, input, hx=None):
     h0, c0 = (None, None) if hx is None else hx
     out, hidden, cells = run_layers(self, input, h0, c0)
     return out, (torch.stack(hidden), torch.stack(cells))
+
+
+# ---- packed sequences, of a mini-batch of one
+
+
+def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
+    steps = input.transpose(0, 1) if batch_first else input
+    if steps.size(1) != 1:
+        refuse("packing several sequences", "pack the one sequence of the instance")
+    if len(lengths) != 1:
+        raise RuntimeError(f"{len(lengths)} lengths are given for one sequence")
+    size = int(lengths[0])
+    if size <= 0 or size > len(steps):
+        raise RuntimeError(f"a sequence of length {size} is packed, and {len(steps)} steps are there")
+    return packed(steps[:size])
+
+
+def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
+    steps = steps_of(sequence)
+    size = len(steps)
+    if total_length is not None:
+        if total_length < size:
+            raise ValueError(f"total_length {total_length} is less than the {size} steps of the sequence")
+        steps = torch.cat([steps, torch.full((total_length - size, *steps.shape[1:]), float(padding_value))])
+    return steps.transpose(0, 1) if batch_first else steps, torch.tensor([size])
+
+
+def pack_sequence(sequences, enforce_sorted=True):
+    (sequence,) = sequences
+    return packed(sequence.unsqueeze(1))
+
+
+def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
+    (sequence,) = sequences
+    return sequence.unsqueeze(0 if batch_first else 1)

@@ -16,6 +16,25 @@ def in_order(keys: Sequence[float], descending: bool) -> list[int]:
     return sorted(range(len(keys)), key=lambda i: (keys[i] != keys[i], keys[i]), reverse=descending)
 
 
+class Packed:
+    """What `pack_padded_sequence` gives for a mini-batch of one sequence: its steps, of shape (steps, 1, features)."""
+
+    def __init__(self, steps: Any) -> None:
+        self.steps = steps
+
+
+def packed(steps: Any) -> Packed:
+    return Packed(steps)
+
+
+def is_packed(value: Any) -> bool:
+    return isinstance(value, Packed)
+
+
+def steps_of(sequence: Packed) -> Any:
+    return sequence.steps
+
+
 def refuse(message: str, advice: str = "") -> NoReturn:
     """The call is outside the language: raises NotImplementedError, and when compiled is a problem at the user's call."""
     raise NotImplementedError(f"{message}; {advice}" if advice else message)

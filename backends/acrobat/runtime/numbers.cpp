@@ -77,6 +77,37 @@ double square(double a) {
     return r;
 }
 
+namespace math {
+namespace {
+template <typename... Arguments>
+double checked(const char* name, double result, Arguments... a) {
+    if ((std::isnan(result) && (!std::isnan(a) && ...)) || (std::isinf(result) && (std::isfinite(a) && ...))) [[unlikely]]
+        throw InstanceError(std::string("math.") + name + " has no result for its argument, or one too large for a float");
+    return result;
+}
+}  // namespace
+
+double exp(double a) { return checked("exp", std::exp(a), a); }
+double expm1(double a) { return checked("expm1", std::expm1(a), a); }
+double log(double a) { return checked("log", std::log(a), a); }
+double log1p(double a) { return checked("log1p", std::log1p(a), a); }
+double log2(double a) { return checked("log2", std::log2(a), a); }
+double log10(double a) { return checked("log10", std::log10(a), a); }
+double sqrt(double a) { return checked("sqrt", std::sqrt(a), a); }
+double sin(double a) { return checked("sin", std::sin(a), a); }
+double cos(double a) { return checked("cos", std::cos(a), a); }
+double tan(double a) { return checked("tan", std::tan(a), a); }
+double asin(double a) { return checked("asin", std::asin(a), a); }
+double acos(double a) { return checked("acos", std::acos(a), a); }
+double atan(double a) { return checked("atan", std::atan(a), a); }
+double sinh(double a) { return checked("sinh", std::sinh(a), a); }
+double cosh(double a) { return checked("cosh", std::cosh(a), a); }
+double tanh(double a) { return checked("tanh", std::tanh(a), a); }
+double erf(double a) { return checked("erf", std::erf(a), a); }
+double erfc(double a) { return checked("erfc", std::erfc(a), a); }
+double pow(double a, double b) { return checked("pow", std::pow(a, b), a, b); }
+}  // namespace math
+
 int64_t to_int(double a) {
     if (!(a >= -0x1p63 && a < 0x1p63)) throw InstanceError("int() of " + std::to_string(a));
     return int64_t(a);

@@ -46,6 +46,31 @@ double floordiv(double a, double b);
 // `a ** 2` by `pow`, as in Python. A product, which the C++ compiler would make of it, does not always give the same.
 double square(double a);
 int64_t to_int(double a);
+
+// Python's module `math`. What raises an error there throws an InstanceError: a result that is no number, or infinite, of
+// arguments that are numbers.
+namespace math {
+double exp(double a);
+double expm1(double a);
+double log(double a);
+double log1p(double a);
+double log2(double a);
+double log10(double a);
+double sqrt(double a);
+double sin(double a);
+double cos(double a);
+double tan(double a);
+double asin(double a);
+double acos(double a);
+double atan(double a);
+double sinh(double a);
+double cosh(double a);
+double tanh(double a);
+double erf(double a);
+double erfc(double a);
+double pow(double a, double b);
+}  // namespace math
+
 // The nearest float32: a number that is compared with a tensor is rounded to it.
 inline double to_float32(double a) { return double(float(a)); }
 inline double to_float32(int64_t a) { return double(float(a)); }

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat import compile
-from backends.acrobat.core.ops import order
+from backends.acrobat.core.ops import MATH, order
 from backends.acrobat.errors import InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
@@ -39,11 +39,28 @@ class Pair:
     j: int
 
 
+def mathematics(op: int, a: float, b: float) -> float:
+    """Function number `op` of `core.ops.MATH` of `a`, or `math.pow` of `a` and `b`."""
+    if op < 6:
+        if op < 3:
+            return math.exp(a) if op == 0 else math.expm1(a) if op == 1 else math.log(a)
+        return math.log1p(a) if op == 3 else math.log2(a) if op == 4 else math.log10(a)
+    if op < 13:
+        if op < 9:
+            return math.sqrt(a) if op == 6 else math.sin(a) if op == 7 else math.cos(a)
+        return math.tan(a) if op == 9 else math.asin(a) if op == 10 else math.acos(a) if op == 11 else math.atan(a)
+    if op < 16:
+        return math.sinh(a) if op == 13 else math.cosh(a) if op == 14 else math.tanh(a)
+    return math.erf(a) if op == 16 else math.erfc(a) if op == 17 else math.pow(a, b)
+
+
 class Floats(nn.Module):
     """Operations whose result is a float."""
 
     def forward(self, s: Pair) -> float:
         op = s.operation
+        if op >= 20:
+            return mathematics(op - 20, s.a, s.b)
         if op < 4:
             return s.a // s.b if op == 0 else s.a % s.b if op == 1 else s.a / s.b if op == 2 else s.a**2
         if op < 8:
@@ -154,6 +171,8 @@ class TestPairs:
         two = itertools.product((0, 1, 2, 3, 13, 14), FLOATS, FLOATS)
         mixed = itertools.product(range(4, 12), FLOATS, INTS)
         pairs = [Pair(op, a, b, 0, 0) for op, a, b in two] + [Pair(op, a, 0.0, i, 0) for op, a, i in mixed]
+        pairs += [Pair(20 + i, a, 0.0, 0, 0) for i, a in itertools.product(range(len(MATH)), FLOATS)]
+        pairs += [Pair(20 + len(MATH), a, b, 0, 0) for a, b in itertools.product(FLOATS, FLOATS)]
         pairs += [Pair(12, 0.0, 0.0, i, j) for i, j in itertools.product(INTS, INTS)]
         if kind == "interpreter":
             pairs = pairs[::17]

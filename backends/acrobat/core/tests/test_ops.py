@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backends.acrobat.core.messages import Message, Messages
-from backends.acrobat.core.ops import HOST, LISTS, OPS, Fusion, ShapeError, evaluate, infer, infer_host, is_view
+from backends.acrobat.core.ops import HOST, LISTS, MATH, OPS, Fusion, ShapeError, evaluate, infer, infer_host, is_view
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Lit, Var, Weight
@@ -366,6 +366,9 @@ def test_only_moves_of_one_tensor_are_views() -> None:
         ("list.order", ([0.5, float("nan"), -0.0, 0.0, float("inf"), float("nan")], True), [1, 5, 4, 0, 2, 3], ListT(INT)),
         ("zip", ([4, 5], [0.5, 1.5, 2.5]), [(4, 0.5), (5, 1.5)], ListT(TupleT((INT, FLOAT)))),
         ("enumerate", ([4, 5],), [(0, 4), (1, 5)], ListT(TupleT((INT, INT)))),
+        *((f"math.{name}", (0.5,), getattr(math, name)(0.5), FLOAT) for name in MATH),
+        ("math.log", (4,), math.log(4), FLOAT),
+        ("math.pow", (9, 0.5), 3.0, FLOAT),
         ("phase", (4,), 4, INT),
         ("phase", ([4, 5],), [4, 5], ListT(INT)),
         ("parallel", (4, 0.5), (4, 0.5), TupleT((INT, FLOAT))),

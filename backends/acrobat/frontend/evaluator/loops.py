@@ -376,4 +376,6 @@ def _skip(f: Frame, s: LoopStatement, types: dict[str, Any] | None = None) -> No
     for name in assigned(_inside(s)):
         if name in f.env:
             t = (types or {}).get(name, type_or_none(f.env[name]))
+            owned = {name, deep(name)} & f.owned
             f.rebind(name, unknown() if t is None or t is NONE else guess(t))
+            f.owned |= owned  # a later round, which knows the types, finds out whether the loop ends that

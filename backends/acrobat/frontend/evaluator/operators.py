@@ -89,6 +89,8 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
         if FLOAT in (type_of(a), type_of(b)):
             return f.host("square", [as_int(f, a)], FLOAT)
         return binary(f, node, ast.Mult(), a, a)
+    if is_number(a) and is_number(b) and name == "pow" and FLOAT in (type_of(a), type_of(b)):
+        return f.host("math.pow", [as_int(f, v) for v in (a, b)], FLOAT)
     if is_number(a) and name == "pow" and known_b and isinstance(y, int) and 0 <= y <= 64 and type_or_none(a) != FLOAT:
         return f.program.call(f, ast.copy_location(ast.Pass(), node), iteration.power, [as_int(f, a), Static(y)], {})
     if known_a and isinstance(x, int) and type_or_none(b) == INT and name == "pow":

@@ -10,6 +10,7 @@ from backends.acrobat.frontend.evaluator import nested
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable, list_of
 from backends.acrobat.frontend.evaluator.mutation import place, put_attribute, put_item
+from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.ownership import calls_own_function, fresh, fresh_inside, holds_parts
 from backends.acrobat.frontend.evaluator.syntax import assigned, deep, live_after, passed_to_calls, root_of
 from backends.acrobat.frontend.evaluator.tables import OWNERS
@@ -45,6 +46,7 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
         case ast.Tuple(elts) | ast.List(elts):
             if isinstance(value, Held) and value.kind == "iterator":
                 value = value.value
+            value = opened(f, target, value)
             if any(isinstance(e, ast.Starred) for e in elts):
                 _starred(f, target, elts, value)
                 return

@@ -59,7 +59,7 @@ from backends.acrobat.frontend.tensors.lifting import (
 from backends.acrobat.frontend.tensors.masks import MASK_OPERATIONS, as_mask, is_mask, negated, of_bools, of_masks, with_masks
 from backends.acrobat.frontend.tensors.operations import call_operation, either
 from backends.acrobat.frontend.tensors.products import matmul
-from backends.acrobat.frontend.tensors.shapes import permute
+from backends.acrobat.frontend.tensors.shapes import move, permute
 from backends.acrobat.frontend.tensors.values import HostTensor, Module, of_torch
 from backends.acrobat.frontend.types import Mismatch, describe
 from backends.acrobat.frontend.values import (
@@ -75,6 +75,7 @@ from backends.acrobat.frontend.values import (
     is_tensor,
     is_unknown,
     known,
+    nothing_known,
     type_of,
     unknown,
 )
@@ -115,6 +116,8 @@ def _held_attribute(f: Frame, node: ast.AST, value: Held, name: str) -> Value:
     if is_mask(value) and name in ("shape", "ndim", "device", "T", "mT"):
         found = _tensor_attribute(f, node, value.value, name)  # type: ignore[arg-type]
         return Held("mask", found) if name in ("T", "mT") else found
+    if value.kind == "packed" and name == "data":
+        return move(f, value.value, "squeeze", 1)  # type: ignore[arg-type]
     return Method(value, name)
 
 
@@ -213,7 +216,7 @@ ADDITIONS += [torch.add]
 
 def torch_name(function: Any) -> str | None:
     """The name under which `call_operation` knows a function object of torch, or None."""
-    for module in (torch, functional, torch.Tensor):
+    for module in (torch, functional, torch.Tensor, torch.nn.utils.rnn):
         name = str(getattr(function, "__name__", ""))
         if name and getattr(module, name, None) is function:
             return name
@@ -290,6 +293,26 @@ def _in_order(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Valu
     keys, descending = args
     numbers: Value = f.host("list.order", [keys, descending], ListT(INT), "order")
     return numbers
+
+
+@handles(FUNCTIONS, words.packed)
+def _packed(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return unknown() if is_unknown(args[0]) else Held("packed", args[0])
+
+
+@handles(FUNCTIONS, words.is_packed)
+def _is_packed(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return Static(isinstance(args[0], Held) and args[0].kind == "packed")
+
+
+@handles(FUNCTIONS, words.steps_of)
+def _steps_of(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    (sequence,) = args
+    if nothing_known(sequence):
+        return unknown()
+    if not isinstance(sequence, Held) or sequence.kind != "packed":
+        raise Refused("`pad_packed_sequence` takes what `pack_padded_sequence` or a recurrent module of it gives")
+    return sequence.value
 
 
 @handles(FUNCTIONS, words.refuse)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from backends.acrobat.core.types import INT, ListT
+from backends.acrobat.core.types import INT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.constants import chosen, contains, position
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -29,6 +29,7 @@ from backends.acrobat.frontend.evaluator.tables import (
 )
 from backends.acrobat.frontend.source import stripped
 from backends.acrobat.frontend.tensors.host_tensors import host_tensor
+from backends.acrobat.frontend.tensors.ints import on_host
 from backends.acrobat.frontend.tensors.lifting import dtype_of, in_place, op, over_rows, shape
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parameters import plain_tensors
@@ -218,6 +219,8 @@ def _embedding(f: Frame, node: ast.AST, module: nn.Embedding | None, table: Valu
         return f.problem(node, "an embedding with `max_norm` changes its weight", "leave max_norm out")
     if isinstance(i, Held) and i.kind == "loose":
         return Held("row", _embedding(f, node, module, table, i.value))
+    if isinstance(i, Dyn) and isinstance(i.type, TensorT) and i.type.dtype == "int64":
+        i = on_host(f, i)  # computed, as by `topk`: the instance waits
     if isinstance(i, Held) and i.kind == "ids":
         rows = [_embedding(f, node, module, table, Held("index", v)) for v in f.components(i.value) or ()]
         return op(f, "stack", rows, {"dim": 0})

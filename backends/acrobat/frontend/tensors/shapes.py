@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -42,9 +43,12 @@ from backends.acrobat.frontend.values import (
     is_list,
     is_ragged,
     is_tensor,
+    is_unknown,
     known,
     retyped,
+    unknown,
 )
+from backends.acrobat.library import moving
 
 
 def move(f: Frame, x: Array, how: str, dim: int) -> Value:
@@ -107,7 +111,9 @@ def reshape(f: Frame, x: Array, wanted: Sequence[Any]) -> Value:
             return numbers(x, wider[0], len(wanted) - 1 - wider[0])
         raise Refused("a tensor of ints whose extent varies keeps one dimension, and others of extent 1")
     runtime = [i for i, e in enumerate(wanted) if not known(e)[0]]
-    if len(runtime) > 1 or any(not _is_length(f, wanted[i]) for i in runtime):
+    if len(runtime) == 1 and not _is_length(f, wanted[runtime[0]]):
+        return _regrouped(f, x, wanted, runtime[0])
+    if len(runtime) > 1:
         raise Refused("an extent here is neither constant nor the tensor's own varying one", "write `x.size(0)` for that")
     fixed = [known(e)[1] for e in wanted]
     if runtime:
@@ -119,12 +125,38 @@ def reshape(f: Frame, x: Array, wanted: Sequence[Any]) -> Value:
     else:
         raise Refused("this shape has no place for the extent that varies", "write -1 for it")
     left, right = math.prod(fixed[:j]), math.prod(fixed[j + 1 :])
+    if left == before == 1 and right != after and not runtime:
+        return _regrouped(f, x, wanted, j)
     if (left, right) != (before, after):
         raise Refused("`view` cannot move elements across the dimension whose extent varies")
     row = tuple(fixed[:j] + fixed[j + 1 :])
     if row == shape(guess(item_type(x))):
         return retyped(x, ListT(item_type(x), j))
     return over_rows(f, x, j, lambda part: op(f, "reshape", [part], {"shape": row}))
+
+
+def _regrouped(f: Frame, x: Array, wanted: Sequence[Any], j: int) -> Value:
+    """`x.view(1, steps // 2, 2 * width)` and the like: several rows of `x` become one, or a row several. `wanted[j]` is how
+    many rows there are then, which the program checks, or -1. Raises Refused."""
+    k, have = axis(x), shape(x)
+    fixed = [constant(e, "the shape") for i, e in enumerate(wanted) if i != j]
+    width, new = math.prod(e or 1 for e in have[k + 1 :]), math.prod(fixed[j:])
+    rest = [e for e in fixed if e == -1]
+    if math.prod(e or 1 for e in have[:k]) != 1 or math.prod(fixed[:j]) != 1 or rest or not new or not width:
+        raise Refused("`view` cannot move elements across the dimension whose extent varies")
+    if new % width and width % new:
+        raise Refused(f"`view` makes rows of {new} elements of rows of {width}", "one must be a multiple of the other")
+    rows = mapped(f, [as_rows(f, x, k)], lambda row: op(f, "reshape", [row], {"shape": (width,)}))
+    count = Static(None) if known(wanted[j]) == (True, -1) else wanted[j]
+    where = ast.Pass()
+    if new % width == 0:
+        made = f.program.call(f, where, moving.rows_joined, [rows, count, Static(new // width)], {})
+    else:
+        made = f.program.call(f, where, moving.rows_parted, [rows, count, Static(width // new)], {})
+    if is_unknown(made):
+        return unknown()
+    row_shape = tuple(fixed)
+    return over_rows(f, made, j, lambda part: op(f, "reshape", [part], {"shape": row_shape}))  # type: ignore[arg-type]
 
 
 def _is_length(f: Frame, value: Any) -> bool:

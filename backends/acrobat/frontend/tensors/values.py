@@ -20,6 +20,8 @@ from backends.acrobat.ir import nodes as n
 HELD["index"] = "a tensor of an int serves as an index, nothing else"
 HELD["ids"] = "a tensor of ints serves as the index of an embedding, nothing else"
 VARIABLES.add("index")
+HELD["packed"] = "a packed sequence is given to a recurrent module or to `pad_packed_sequence`"
+VARIABLES.add("packed")
 HELD["row"] = "the rank of this tensor differs from round to round: reshape it first, as in `view(1, 1, -1)`"
 
 

@@ -397,6 +397,24 @@ def math_functions(xs):
     )
 
 
+def math_of_floats(xs):
+    total, product = 0.0, 1.0
+    for x in xs:
+        total += math.log(x + 0.5) + math.tanh(x / 7) + math.log(x, 2) - math.log2(x) * math.sin(x) ** 2
+        product *= 0.9**x + math.pow(x, 1.5)
+    near = math.isclose(total, 0.0, abs_tol=1.0), math.isinf(product), math.isnan(total / product)
+    return (
+        total,
+        math.ceil(product),
+        math.floor(-product),
+        math.trunc(total),
+        near,
+        math.sqrt(total),
+        min(total, 3.0),
+        round(product),
+    )
+
+
 def rounding(xs):
     n = len(xs) / 3 + 0.05
     return round(n), int(n), divmod(len(xs), 3), pow(len(xs), 2), len(xs) ** 2, 2 ** len(xs), n**0.5
@@ -729,7 +747,6 @@ IDIOMS = [
 
 REFUSED = {
     "deque_with_limit": "maxlen",
-    "math_functions": "math.sqrt",
     "rounding": "a power",
     "string_work": "join",
     "tuple_building": "tuple",

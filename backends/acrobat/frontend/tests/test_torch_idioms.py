@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence, pad_sequence
 
 from backends.acrobat import compile
-from backends.acrobat.errors import CompileError, ModuleChanged
+from backends.acrobat.errors import CompileError, InstanceError, ModuleChanged
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.verifier import verify
@@ -237,6 +238,35 @@ class State(Stored):
         return self.attention + 1.0
 
 
+class PackedSequences(nn.Module):
+    """One sequence packed by a length as a list or a tensor, for stacked, bidirectional, batch-first networks."""
+
+    def __init__(self):
+        super().__init__()
+        self.gru = nn.GRU(4, 3, num_layers=2)
+        self.lstm = nn.LSTM(4, 3, bidirectional=True, batch_first=True)
+
+    def forward(self, x, lengths):
+        packed = pack_padded_sequence(x.unsqueeze(1), [x.size(0)])
+        outputs, hidden = self.gru(packed)
+        outputs, sizes = pad_packed_sequence(outputs)
+        inner = nn.utils.rnn.pack_padded_sequence(x[None], lengths.cpu(), batch_first=True, enforce_sorted=False)
+        both, (h, c) = self.lstm(inner)
+        both, n = nn.utils.rnn.pad_packed_sequence(both, batch_first=True, total_length=6, padding_value=-1.0)
+        return outputs.squeeze(1), hidden, sizes, both, h, c, n, packed.data, pad_sequence([x], batch_first=True)
+
+
+class RowsJoined(nn.Module):
+    """Pyramids: a view joins two rows to one or parts a row in two; what does not come out even is an error."""
+
+    def forward(self, x):
+        if len(x) % 2 != 0:
+            x = x[:-1]
+        t = len(x)
+        pairs = x.contiguous().view(1, t // 2, 8)
+        return pairs, x.reshape(-1, 2, 4).sum(1), x.reshape(2 * t, 2), x.view(-1, 2).tanh(), x.view(-1)
+
+
 def rows() -> list[Any]:
     return [torch.randn(n, 4) for n in LENGTHS]
 
@@ -249,6 +279,8 @@ CASES: list[tuple[type[nn.Module], Any]] = [
     (Heads, rows),
     (ListsOfLists, rows),
     (SmallThings, rows),
+    (PackedSequences, lambda: [(x, torch.tensor([max(len(x) - 1, 1)])) for x in rows()]),
+    (RowsJoined, rows),
     (BatchOfOneSentence, lambda: [torch.randint(0, 20, (1, n)) for n in LENGTHS]),
     (SentenceFirst, lambda: [torch.randint(0, 20, (n, 1)) for n in LENGTHS]),
 ]
@@ -292,3 +324,33 @@ def test_changes_of_held_objects_are_noticed() -> None:
     with torch.no_grad():
         assert_same(as_tensors(after), [module(x) for x in sample], "with the new tensor")
     assert not torch.allclose(before[0], after[0])
+
+
+def halved(x):
+    return x.view(len(x) // 2, 8)
+
+
+def halved_by_rest(x):
+    return x.view(-1, 8)
+
+
+def parted(x):
+    return x.view(len(x) + 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (halved, "5 rows are viewed as 2 of 2 each"),
+        (halved_by_rest, "5 rows are viewed as 2 of 2 each"),
+        (parted, "5 rows are viewed as 6, each being 2 of these"),
+    ],
+)
+def test_rows_that_are_not_there(function: Any, text: str) -> None:
+    module, x = nn.Module(), torch.randn(5, 4)
+    module.forward = function  # type: ignore[method-assign]
+    with pytest.raises(RuntimeError):
+        function(x)
+    program = build(module, sample=[torch.randn(n, 4) for n in (2, 4)])
+    with pytest.raises(InstanceError, match=text):
+        Interpreter(program).run(x)

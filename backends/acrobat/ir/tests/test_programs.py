@@ -9,7 +9,7 @@ from typing import Any, get_args
 import numpy as np
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from backends.acrobat.core.ops import HOST, OPS
+from backends.acrobat.core.ops import HOST, MATH, OPS
 from backends.acrobat.core.types import FLOAT, DataT, ListT, TensorT, TupleT
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.nodes import Call, Expr, Host, Item, Launch, Op, Weight
@@ -86,8 +86,19 @@ def test_everything_is_drawn() -> None:
     # operations that are not continuous, whose results depend on rounding.
     elsewhere = {"argmax", "lookup", "list_softmax", "floor", "less", "less_equal", "equal", "where"}
     assert set(OPS) - elsewhere <= {k[1] for k in seen if isinstance(k, tuple) and k[0] is Op}
-    # `tests.test_numbers` and the front end's tests test rounding, squares and indices of embeddings.
-    elsewhere = {"float", "bool", "phase", "parallel", "float32", "square", "from_start", "fail"}
+    # `tests.test_numbers` and the front end's tests test rounding, squares, functions of `math` and indices of embeddings.
+    elsewhere = {
+        "float",
+        "bool",
+        "phase",
+        "parallel",
+        "float32",
+        "square",
+        "from_start",
+        "fail",
+        "math.pow",
+        *(f"math.{name}" for name in MATH),
+    }
     assert set(HOST) - elsewhere <= {k[1] for k in seen if isinstance(k, tuple) and k[0] is Host}
     assert {TensorT, TupleT, ListT, DataT} <= set(seen)
     for kind in (("walk", "another"), ("walk", "itself"), ("countdown", "itself"), "weight as an argument"):

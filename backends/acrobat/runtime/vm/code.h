@@ -112,7 +112,11 @@ struct Register {
     X(AddInt) X(SubInt) X(MulInt) X(FloorDivInt) X(ModInt) X(NegInt) X(AbsInt) X(MinInt) X(MaxInt)             \
     X(AddFloat) X(SubFloat) X(MulFloat) X(DivInt) X(DivFloat) X(FloorDivFloat) X(ModFloat) X(NegFloat)         \
     X(SquareFloat) X(AbsFloat) X(MinFloat) X(MaxFloat) X(BitAnd) X(BitOr) X(BitXor) X(ShiftLeft)               \
-    X(ShiftRight) X(Not) X(ToInt) X(ToFloat) X(Float32OfInt) X(Float32) X(FromStart) X(EqInt) X(NeInt)         \
+    X(ShiftRight) X(Not) X(ToInt) X(ToFloat) X(Float32OfInt) X(Float32)                                       \
+    X(MathExp) X(MathExpm1) X(MathLog) X(MathLog1p) X(MathLog2) X(MathLog10)                                   \
+    X(MathSqrt) X(MathSin) X(MathCos) X(MathTan) X(MathAsin) X(MathAcos)                                       \
+    X(MathAtan) X(MathSinh) X(MathCosh) X(MathTanh) X(MathErf) X(MathErfc) X(MathPow)                       \
+    X(FromStart) X(EqInt) X(NeInt)                                                                             \
     X(LtInt) X(LeInt) X(EqFloat) X(NeFloat) X(LtFloat) X(LeFloat) X(EqMixed) X(NeMixed) X(LtMixed)             \
     X(LeMixed) X(GtMixed) X(GeMixed)                                                                           \
     /* lists */                                                                                                \

@@ -1,0 +1,62 @@
+"""Functions of Python's module `math` on numbers, made of those that are operations of the host (`core.ops.MATH`)."""
+
+import math
+
+
+def floor(x):
+    return int(x // 1)
+
+
+def ceil(x):
+    return -int(-x // 1)
+
+
+def trunc(x):
+    return int(x)
+
+
+def fabs(x):
+    return abs(float(x))
+
+
+def isnan(x):
+    return x != x
+
+
+def isinf(x):
+    return abs(x) == math.inf
+
+
+def isfinite(x):
+    return abs(x) < math.inf
+
+
+def isclose(a, b, *, rel_tol=1e-9, abs_tol=0.0):
+    if a == b:
+        return True
+    if abs(a) == math.inf or abs(b) == math.inf:
+        return False
+    return abs(a - b) <= max(rel_tol * max(abs(a), abs(b)), abs_tol)
+
+
+def isqrt(n):
+    if n < 0:
+        raise ValueError("isqrt() argument must be nonnegative")
+    root = int(math.sqrt(n))
+    while root > 0 and root > n // root:
+        root = root - 1
+    while root + 1 <= n // (root + 1):
+        root = root + 1
+    return root
+
+
+def log_to_base(x, base):
+    return math.log(x) / math.log(base)
+
+
+def degrees(x):
+    return x * (180.0 / math.pi)
+
+
+def radians(x):
+    return x * (math.pi / 180.0)

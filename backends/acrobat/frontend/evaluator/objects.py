@@ -267,7 +267,8 @@ def made(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Value]) -
         wanted = datatypes.field_type(cls, x)
         try:
             have = type_of(v)
-            if cls not in datatypes.seen and (cls in datatypes.made or contains_unknown(wanted)) and wanted != have:
+            open = cls in datatypes.made or (cls, x) in datatypes.refined or contains_unknown(wanted)
+            if cls not in datatypes.seen and open and wanted != have:
                 both = [wanted, have] if wanted != UNKNOWN else [have]
                 wanted = datatypes.widen(cls, x, NONE if both == [NONE] else f.common(both, numbers=True))
             atoms.append(unknown().atom if contains_unknown(wanted) else f.atom(f.coerce(v, wanted)))
@@ -305,7 +306,10 @@ def _of_classes(f: Frame, value: Dyn, have: Sequence[type], name: str) -> Value:
     assert isinstance(value.type, DataT)
     datatypes = f.program.datatypes
     classes = datatypes.cases[value.type.name]
-    t = f.common([datatypes.field_type(c, name) for c in have])
+    types = [datatypes.field_type(c, name) for c in have]
+    if all(t is NONE for t in types) and len(have) == len(classes):
+        return Static(None)  # no object has anything else in this field
+    t = f.common(types)
     for c in have:  # such as the list of children of leaves, which was always empty
         if c in datatypes.seen and contains_unknown(datatypes.field_type(c, name)) and not contains_unknown(t):
             datatypes.widen(c, name, t)

@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator.mutation import place, put_attribute, p
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.ownership import calls_own_function, fresh, fresh_inside, holds_parts
 from backends.acrobat.frontend.evaluator.syntax import assigned, deep, live_after, passed_to_calls, root_of
-from backends.acrobat.frontend.evaluator.tables import OWNERS
+from backends.acrobat.frontend.evaluator.tables import GIVE_NEW, OWNERS
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.types import Mismatch, describe
 from backends.acrobat.frontend.values import (
@@ -144,6 +144,16 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
         case ast.Name(name), ast.Call(ast.Attribute(attr=made) | ast.Name(made)) if made in OWNERS:
             if is_array(f.env.get(name)) and not calls_own_function(f, source):
                 f.owned.add(name)
+        case _, ast.Call() if _gives_new(f, source):
+            names = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+            f.owned |= {x.id for x in names if isinstance(x, ast.Name) and is_array(f.env.get(x.id))}
+
+
+def _gives_new(f: Frame, call: ast.Call) -> bool:
+    """Whether each tensor that a call gives shares no memory with anything else, as those of `torch.topk`."""
+    if any(k.arg in ("inplace", "out", None) for k in call.keywords):
+        return False
+    return any(rule(f.callees.get(call)) for rule in GIVE_NEW)
 
 
 def lives(f: Frame, s: ast.AST, name: str) -> bool:

@@ -102,6 +102,8 @@ AFTER_CALLS: list[Callable[..., None]] = []
 """(frame, call, callee, result): what a call changes in what is known about its arguments."""
 NEED_VALUES: list[Callable[[Any], bool]] = []
 """callee -> whether None among the arguments of its calls is an error, as it is in PyTorch's functions."""
+GIVE_NEW: list[Callable[[Any], bool]] = []
+"""callee -> whether each tensor that its calls give shares no memory with anything else."""
 OWNERS: set[str] = set()
 """Functions and methods that give a tensor which nothing else can see, by name."""
 ADDITIONS: list[Any] = []

@@ -34,6 +34,7 @@ from backends.acrobat.frontend.evaluator.tables import (
     METHODS,
     NEED_VALUES,
     NUMBERS,
+    GIVE_NEW,
     OWNERS,
     PAIRS,
     TRUTHS,
@@ -489,6 +490,26 @@ VIEWS = frozenset(
         "reshape_as",
         "movedim",
         "swapaxes",
+        "unflatten",
+        "unfold",
+        "tensor_split",
+        "broadcast_to",
+        "broadcast_tensors",
+        "meshgrid",
+        "positive",
+        "asarray",
+        "atleast_1d",
+        "atleast_2d",
+        "long",
+        "int",
+        "bool",
+        "double",
+        "half",
+        "bfloat16",
+        "dropout1d",
+        "dropout2d",
+        "alpha_dropout",
+        "feature_alpha_dropout",
     ]
 )
 """Operations whose result may share memory with the operand."""
@@ -502,7 +523,7 @@ def _gives_new(callee: Value) -> bool:
         case Static(value):
             known_as = torch_name(value)
             return known_as is not None and known_as not in VIEWS and not known_as.endswith("_")
-        case Module(module=nn.Linear() | nn.Embedding() | nn.LSTMCell() | nn.GRUCell()):
+        case Module(module=nn.Linear() | nn.LayerNorm() | nn.Softmax() | nn.Embedding() | nn.LSTMCell() | nn.GRUCell()):
             return True
     return False
 
@@ -523,3 +544,4 @@ def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value) -> N
 
 
 AFTER_CALLS.append(_forget_aliases)
+GIVE_NEW.append(_gives_new)

@@ -79,6 +79,9 @@ RIGHT = [
     "y = torch.zeros(4)\nz = F.relu(y, inplace=True)\ny += s.x\nreturn z",
     "y = torch.zeros(4)\nz = y.sub_(1.0)\ny += s.x\nreturn z",
     "ys = [torch.zeros(4)]\nys[0] = ys[0] + s.x\nreturn ys[0]",
+    "w, at = torch.topk(F.softmax(self.a(s.x), dim=-1), 2)\nw /= w.sum(-1, keepdim=True)\nreturn w",
+    "y = torch.matmul(self.table, s.x)\nif s.n > 1:\n    bias = torch.ones(3)\nelse:\n    bias = torch.zeros(3)\ny += bias\nreturn y",
+    "y = self.a(s.x)\nif s.n > 1:\n    y *= 2\ny -= 1\nreturn y",
 ]
 
 
@@ -164,6 +167,8 @@ UNSAFE = {
     "in a list of the instance's": "ys = [s.x]\nys[0] += 1\nreturn s.x",
     "in a list": "y = torch.zeros(4)\nys = [y]\nys[0] += 1\nreturn y",
     "in a dictionary": "d = {1: torch.zeros(4)}\ny = d[1]\nd[1] += 1\nreturn y",
+    "slice of a product": "y = torch.matmul(self.table, self.a.weight)\nz = y[:1]\ny += 1\nreturn z",
+    "row of the largest": "y, at = torch.topk(self.table, 2)\nz = y[0]\ny += 1\nreturn z",
     "item in a list": "ys = [torch.zeros(4)]\ny = ys[0]\nys[0][1] = 1.0\nreturn y",
 }
 

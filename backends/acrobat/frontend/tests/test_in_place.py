@@ -80,7 +80,7 @@ RIGHT = [
     "y = torch.zeros(4)\nz = y.sub_(1.0)\ny += s.x\nreturn z",
     "ys = [torch.zeros(4)]\nys[0] = ys[0] + s.x\nreturn ys[0]",
     "w, at = torch.topk(F.softmax(self.a(s.x), dim=-1), 2)\nw /= w.sum(-1, keepdim=True)\nreturn w",
-    "y = torch.matmul(self.table, s.x)\nif s.n > 1:\n    bias = torch.ones(3)\nelse:\n    bias = torch.zeros(3)\ny += bias\nreturn y",
+    "y = torch.matmul(self.table, s.x)\nif s.n > 1:\n    b = torch.ones(3)\nelse:\n    b = torch.zeros(3)\ny += b\nreturn y",
     "y = self.a(s.x)\nif s.n > 1:\n    y *= 2\ny -= 1\nreturn y",
 ]
 

@@ -40,7 +40,7 @@ class Encoder(nn.Module):
         hidden = () if output_hidden_states else None
         for layer in self.layers:
             if output_hidden_states:
-                hidden = hidden + (x,)
+                hidden = (*hidden, x)
             x = torch.tanh(layer(x))
         return Output(last=x, hidden=hidden)
 

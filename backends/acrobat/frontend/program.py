@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -35,19 +36,42 @@ ROUNDS = 12
 two or three. A type that the last round still changes is an error that names it."""
 
 
-def _parameters(definition: ast.FunctionDef, function: FunctionType, bound: bool) -> tuple[list[str], dict[str, Value]]:
-    """The parameters of `forward` that an instance gives, which are those without a default value, or else the first one; and
-    the values that the others have, in the order in which the compiled function takes them."""
+def _parameters(
+    definition: ast.FunctionDef, function: FunctionType, bound: bool, module: nn.Module, sample: Sequence[Any] | None
+) -> tuple[list[str], dict[str, Value]]:
+    """The parameters of `forward` that an instance gives, and the values that the others have, in the order in which the
+    compiled function takes them. An instance gives the parameters that have no default value, or else the first one; if the
+    instances of the sample are tuples that PyTorch takes as several arguments only, it gives so many."""
     written = definition.args
     places = [a.arg for a in (*written.posonlyargs, *written.args)][int(bound) :]
     defaults = defaults_of(definition, function)
     given = [p for p in (*places, *(a.arg for a in written.kwonlyargs)) if p not in defaults] or places[:1]
+    count = len(sample[0]) if sample and type(sample[0]) is tuple else 0
+    if len(given) < count <= len(places) and not written.kwonlyargs and _taken_apart(module, sample or (), count):
+        given = places[:count]
     others: dict[str, Value] = {
         a: fixed(defaults[a]) for a in (*places, *(a.arg for a in written.kwonlyargs)) if a not in given
     }
     others |= {written.vararg.arg: TupleV(())} if written.vararg else {}
     others |= {written.kwarg.arg: Keywords(())} if written.kwarg else {}
     return given, others
+
+
+def _taken_apart(module: nn.Module, sample: Sequence[Any], count: int) -> bool:
+    """Whether the instances of a sample, tuples of `count`, are the arguments of `module(*instance)`: eager PyTorch, tried on a
+    copy of the model, cannot take the first one whole, and can take it apart."""
+    if any(type(x) is not tuple or len(x) != count for x in sample):
+        return False
+
+    def runs(*arguments: Any) -> bool:
+        try:
+            with torch.no_grad():
+                copy.deepcopy(module)(*copy.deepcopy(arguments))
+        except Exception:  # whatever the model raises
+            return False
+        return True
+
+    return not runs(sample[0]) and runs(*sample[0])
 
 
 def _annotated(function: FunctionType, params: Sequence[str], hint: Any) -> dict[str, Any]:
@@ -153,7 +177,7 @@ class ProgramBuilder(Functions):
         self.changing[function] = ()  # `forward` is not allowed to change its instance
         definition, file = source_of(function)
         span = span_of(definition, file)
-        params, others = _parameters(definition, function, bound)
+        params, others = _parameters(definition, function, bound, self.module, sample)
         if strange := decorated(definition):
             raise CompileError([Problem(span, strange, "write what it does into the function")])
         if hooked(self.module):

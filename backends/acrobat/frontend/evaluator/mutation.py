@@ -319,9 +319,12 @@ def _put_item(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, entries: 
         if (whole := rule(f, s, xs, i, value)) is not None:
             give(f, name, whole)
             return
+    t = type_of(xs)
+    if is_unknown(xs) and isinstance(t, ListT) and t.rows is None:  # what is put in tells the type of the items
+        give(f, name, f.coerce(xs, ListT(f.common([t.item, type_of(value)]))))
+        return
     if is_unknown(i) or is_unknown(xs):
         return
-    t = type_of(xs)
     plain = retyped(xs, ListT(t.item))
     item = f.coerce(value, t.item)
     at = from_end(f, plain, i)

@@ -267,7 +267,9 @@ def made(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Value]) -
         wanted = datatypes.field_type(cls, x)
         try:
             have = type_of(v)
-            open = cls in datatypes.made or (cls, x) in datatypes.refined or contains_unknown(wanted)
+            open = cls in datatypes.made or contains_unknown(wanted)
+            if (cls, x) in datatypes.refined:  # by the model's values: beside None it may have others
+                open |= NONE in (wanted, have) or optional(f, guess(wanted)) is not None
             if cls not in datatypes.seen and open and wanted != have:
                 both = [wanted, have] if wanted != UNKNOWN else [have]
                 wanted = datatypes.widen(cls, x, NONE if both == [NONE] else f.common(both, numbers=True))

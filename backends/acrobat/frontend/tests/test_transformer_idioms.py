@@ -37,10 +37,10 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(2)])
 
     def forward(self, x, output_hidden_states=False):
-        hidden = () if output_hidden_states else None
+        hidden: Any = () if output_hidden_states else None
         for layer in self.layers:
             if output_hidden_states:
-                hidden = (*hidden, x)
+                hidden = hidden + (x,)  # noqa: RUF005 (as it is written everywhere)
             x = torch.tanh(layer(x))
         return Output(last=x, hidden=hidden)
 
@@ -68,7 +68,59 @@ class ModelOutputs(nn.Module):
         return found.pooled, extra, self.score(found.last).logits
 
 
+class OptionalMask(nn.Module):
+    """A mask that has a default value, and that the instances give."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x, mask=None, scale=2.0):
+        scores = x @ x.t()
+        if mask is not None:
+            scores = scores.masked_fill(mask == 0, -1e9)
+        return torch.softmax(scores, -1) @ self.layer(x) * scale
+
+
+class Pairs(OptionalMask):
+    """A model that takes a tuple whole, beside an argument that has a default value."""
+
+    def forward(self, pair, mask=None):
+        x, other = pair
+        return super().forward(x @ other, mask)
+
+
+class CacheOfLists(nn.Module):
+    """The keys of each layer in a list of lists that starts empty."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(10, 4)
+        self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(2)])
+
+    def forward(self, ids):
+        cache = [[] for _ in self.layers]
+        x = torch.zeros(4)
+        for word in ids:
+            x = x + self.words(torch.tensor(word))
+            for i, layer in enumerate(self.layers):
+                cache[i].append(layer(x))
+                keys = torch.stack(cache[i])
+                x = x + torch.softmax(keys @ x, -1) @ keys
+        return x, [len(keys) for keys in cache]
+
+
+def sentences() -> list[list[int]]:
+    return [[1, 2, 3], [4], [5, 1, 0, 2, 2]]
+
+
 CASES: dict[str, tuple[Any, Any]] = {
+    "a mask with a default value": (
+        OptionalMask,
+        lambda: [(torch.randn(n, 4), torch.tril(torch.ones(n, n))) for n in LENGTHS],
+    ),
+    "a pair in one argument": (Pairs, lambda: [(torch.randn(n, 4), torch.randn(4, 4)) for n in LENGTHS]),
+    "a cache of lists": (CacheOfLists, sentences),
     "fields that are None": (lambda: ModelOutputs(False), lambda: [torch.randn(n, 4) for n in LENGTHS]),
     "a tuple of hidden states": (lambda: ModelOutputs(True), lambda: [torch.randn(n, 4) for n in LENGTHS]),
 }

@@ -28,7 +28,10 @@ def picks_modules(f: Frame, target: ast.expr, body: Sequence[ast.AST]) -> bool:
                     value = f.expression(owner)
                     if isinstance(value, Special) and value.unrolled:
                         return True
-            case ast.Call(callee, args, keywords) if any(variable in _names(a) for a in (*args, *(k.value for k in keywords))):
+            case ast.Call(callee, args, keywords) if (
+                variable not in _names(callee)  # else it has no value yet; an index is found below
+                and any(variable in _names(a) for a in (*args, *(k.value for k in keywords)))
+            ):
                 with f.trial():
                     function = f.expression(callee)
                 if isinstance(function, Method):

@@ -85,7 +85,7 @@ class OptionalMask(nn.Module):
 class Pairs(OptionalMask):
     """A model that takes a tuple whole, beside an argument that has a default value."""
 
-    def forward(self, pair, mask=None):
+    def forward(self, pair, mask=None):  # type: ignore[override]
         x, other = pair
         return super().forward(x @ other, mask)
 
@@ -99,7 +99,7 @@ class CacheOfLists(nn.Module):
         self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(2)])
 
     def forward(self, ids):
-        cache = [[] for _ in self.layers]
+        cache = [[] for _ in self.layers]  # type: ignore[var-annotated]
         x = torch.zeros(4)
         for word in ids:
             x = x + self.words(torch.tensor(word))

@@ -12,7 +12,7 @@ from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import ITERATION, RESULTS, handles
-from backends.acrobat.frontend.types import UNKNOWN, Mismatch, contains_held, contains_unknown
+from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_held, contains_unknown
 from backends.acrobat.frontend.values import (
     END,
     Dyn,
@@ -51,7 +51,7 @@ def list_of(f: Frame, node: ast.AST, items: list[Value], hint: str = "") -> Valu
     if not items:
         return empty_list(f)
     try:
-        t = f.common([type_of(v) for v in items])
+        t = NONE if all(v == Static(None) for v in items) else f.common([type_of(v) for v in items])
     except Mismatch:
         if all(isinstance(v, Static) or (isinstance(v, Special) and v.unrolled) for v in items) or all(map(is_array, items)):
             return TupleV(tuple(items))

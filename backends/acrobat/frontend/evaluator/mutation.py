@@ -182,7 +182,7 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
         case "extend", [more]:
             give(f, who, binary(f, s, ast.Add(), xs, as_list(f, s, iterable(f, more))))
         case "insert", [at, item]:
-            at = from_end(f, xs, at)
+            at = f.host("max", [from_end(f, xs, at), Static(0)], INT, "index")  # what is before the start goes there
             left, right = part(f, xs, Static(0), at), part(f, xs, at, Static(END))
             one = list_of(f, s, [item])
             give(f, who, binary(f, s, ast.Add(), binary(f, s, ast.Add(), left, one), right))
@@ -219,8 +219,8 @@ def pop(f: Frame, node: ast.Call, owner: ast.expr, at: Value) -> Value:
     t = type_of(xs)
     if is_unknown(xs) or is_unknown(at) or not isinstance(t, ListT):
         return unknown()
-    at = from_end(f, xs, at)
     item = f.host("list.get", [xs, at], t.item, "popped")
+    at = from_end(f, xs, at)
     after = f.host("add", [at, Static(1)], INT, "after")
     rest = binary(f, node, ast.Add(), part(f, xs, Static(0), at), part(f, xs, after, Static(END)))
     give(f, name, rest)
@@ -325,10 +325,13 @@ def _put_item(f: Frame, s: ast.AST, name: str | ChangedPlace, xs: Dyn, entries: 
         return
     if is_unknown(i) or is_unknown(xs):
         return
+    if kind(xs) == "list" and not nothing_known(value):  # None may be there first, or come now
+        t = ListT(f.common([t.item, type_of(value)]))
+        xs = f.coerce(xs, t)  # type: ignore[assignment]
     plain = retyped(xs, ListT(t.item))
     item = f.coerce(value, t.item)
+    f.host("list.get", [plain, i], t.item, "before")  # an index outside is an error of the instance
     at = from_end(f, plain, i)
-    f.host("list.get", [plain, at], t.item, "before")
     one = list_of(f, s, [item])
     after = f.host("add", [at, Static(1)], INT, "after")
     whole = binary(f, s, ast.Add(), part(f, plain, Static(0), at), one)

@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator import mutation
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import as_index, subscript
-from backends.acrobat.frontend.evaluator.lists import item_type, mapped
+from backends.acrobat.frontend.evaluator.lists import item_type, list_of, mapped
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.tables import AUGMENTED, INDICES, ITEMS_PUT, PARTS_PUT, SUBSCRIPTS, handles
 from backends.acrobat.frontend.tensors.host_tensors import element
@@ -37,6 +37,7 @@ from backends.acrobat.frontend.tensors.parts import sliced
 from backends.acrobat.frontend.tensors.shapes import looked_up, move
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.values import (
+    END,
     Dyn,
     Held,
     Static,
@@ -317,15 +318,59 @@ def _put_parts(f: Frame, s: ast.AST, x: Dyn, chosen: Value, value: Value) -> Val
 PARTS_PUT.append(_put_parts)
 
 
+def _put_row(f: Frame, s: ast.AST, x: Dyn, i: Value, value: Value) -> Value | None:
+    """`x[i] = row` of a tensor whose extent varies, where the row has dimensions of extent 1 in front, or other extents that
+    are broadcast; None for others."""
+    if not is_ragged(x) or not is_tensor(value) or not isinstance(item_type(x), TensorT) or item_type(x) == value.type:  # type: ignore[union-attr]
+        return None
+    row = _filled(f, item_type(x).shape, value)
+    items = [as_rows(f, x, 0), list_of(f, s, [as_index(f, i)]), list_of(f, s, [row])]
+    return of_rows(f.program.call(f, ast.copy_location(ast.Pass(), s), selection.replaced, items, {}), 0)
+
+
+PARTS_PUT.append(_put_row)
+
+
+def _filled(f: Frame, extents: tuple[int, ...], value: Value) -> Dyn:
+    """A tensor of this shape for `value`, which is broadcast. As in torch it may have dimensions of extent 1 in front."""
+    filled: Any = value if is_tensor(value) else f.coerce(value, TensorT(()))
+    if is_ragged(filled):
+        raise Refused("a tensor whose extent varies cannot be put into one of fixed shape")
+    while len(shape(filled)) > len(extents) and shape(filled)[0] == 1:
+        filled = select(f, filled, 0, Static(0))
+    made = op(f, "add", [op(f, "full", [], {"shape": extents, "value": 0.0}), filled])
+    if not is_unknown(made) and shape(made) != extents:
+        raise Refused(f"a tensor of shape {shape(value)} does not fit into the place of shape {extents}")
+    return made
+
+
+LARGEST = 64
+"""The most rows of a tensor of fixed shape that an index known at run time only changes."""
+
+
+def _put_at(f: Frame, x: Any, i: Dyn, rest: Sequence[ast.expr], value: Value) -> Value:
+    """The tensor `x` of fixed shape with `value` in the part that an index known at run time only, and then `rest`, name."""
+    extent = shape(x)[0] or 0
+    if extent > LARGEST:
+        what = f"an index that is known at run time only changes tensors of at most {LARGEST} rows, not {extent}"
+        raise Refused(what, "append the rows to a list, and stack them")
+    rows = as_rows(f, x, 0)
+    at = mutation.from_end(f, rows, i)
+    new = _put(f, f.host("list.get", [rows, i], item_type(rows), "before"), rest, value)
+    if is_unknown(new):
+        return unknown()
+    after = f.host("add", [at, Static(1)], INT, "after")
+    whole = f.host("list.append", [mutation.part(f, rows, Static(0), at), new], rows.type)
+    whole = f.host("list.concat", [whole, mutation.part(f, rows, after, Static(END))], rows.type)
+    return op(f, "stack", [f.host("list.get", [whole, Static(k)], item_type(rows)) for k in range(extent)], {"dim": 0})
+
+
 def _put(f: Frame, x: Any, entries: Sequence[ast.expr], value: Value) -> Value:
-    """The tensor `x` with `value` at the place that the constant indices and slices in `entries` name. Raises Refused."""
+    """The tensor `x` with `value` at the place that the indices and constant slices in `entries` name. Raises Refused."""
     assert isinstance(x.type, TensorT)
     extents = x.type.shape
     if not entries:
-        filled = value if is_tensor(value) else f.coerce(value, TensorT(()))
-        if is_ragged(filled):
-            raise Refused("a tensor whose extent varies cannot be put into one of fixed shape")
-        return op(f, "add", [op(f, "full", [], {"shape": extents, "value": 0.0}), filled])
+        return _filled(f, extents, value)
     first, *rest = entries
     if isinstance(first, ast.Slice):
         bounds = [None if b is None else constant(f.expression(b), "a bound") for b in (first.lower, first.upper, first.step)]
@@ -340,7 +385,12 @@ def _put(f: Frame, x: Any, entries: Sequence[ast.expr], value: Value) -> Value:
             for i in range(extents[0])
         ]  # type: ignore[arg-type]
         return op(f, "stack", rows, {"dim": 0})
-    at = constant(f.expression(first), "an index that is assigned to")
+    i = as_index(f, f.expression(first))
+    if is_unknown(i):
+        return unknown()
+    if isinstance(i, Dyn) and i.type == INT and not known(i)[0]:
+        return _put_at(f, x, i, rest, value)
+    at = constant(i, "an index that is assigned to")
     if isinstance(at, bool) or not isinstance(at, int) or not -extents[0] <= at < extents[0]:
         raise Refused(f"index {at} is out of range for shape {extents}")
     at %= extents[0]

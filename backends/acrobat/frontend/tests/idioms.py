@@ -415,6 +415,14 @@ def math_of_floats(xs):
     )
 
 
+def indices_before_the_start(xs):
+    ys = list(xs)
+    ys.insert(-3, 7)
+    ys[-4] = 5
+    popped = ys.pop(-3)
+    return ys, popped
+
+
 def rounding(xs):
     n = len(xs) / 3 + 0.05
     return round(n), int(n), divmod(len(xs), 3), pow(len(xs), 2), len(xs) ** 2, 2 ** len(xs), n**0.5

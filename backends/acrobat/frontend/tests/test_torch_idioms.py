@@ -267,6 +267,39 @@ class RowsJoined(nn.Module):
         return pairs, x.reshape(-1, 2, 4).sum(1), x.reshape(2 * t, 2), x.view(-1, 2).tanh(), x.view(-1)
 
 
+class FilledInALoop(nn.Module):
+    """Rows and elements of tensors of fixed shape and of one whose extent varies, assigned to at indices of the instance; rows
+    are broadcast, from shape (1, 4) too. Lists that begin with None."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        outputs, weights, seen = torch.zeros(7, 4), torch.zeros(7, 7), torch.zeros(7)
+        states = torch.zeros(len(x), 4)
+        back, last = [None], [None] * len(x)
+        for i in range(len(x)):
+            outputs[i] += self.layer(x[i])
+            weights[i] = torch.softmax(torch.cat([outputs[i], x[i, :3]]).unsqueeze(0), dim=1).data
+            weights[:, i] -= 0.5
+            seen[i] += x[i, 0]
+            seen[-i - 1] = i
+            states[i] = self.layer(x[i : i + 1])[0].unsqueeze(0)
+            states[i] *= torch.ones(1)
+            back.append((i, None if i % 2 else x[i]))  # type: ignore[arg-type]
+            last[i] = x[i]
+        outputs[x[0].argmax(), 1] = 3.0
+        path = []
+        at = len(x)
+        while at > 0:
+            step, _ = back[at]  # type: ignore[misc, has-type]
+            path.append((step, at))  # type: ignore[has-type]
+            at = step  # type: ignore[has-type]
+        path.reverse()
+        return outputs, weights[: len(x)], seen, states, path, last[0]
+
+
 def rows() -> list[Any]:
     return [torch.randn(n, 4) for n in LENGTHS]
 
@@ -281,6 +314,7 @@ CASES: list[tuple[type[nn.Module], Any]] = [
     (SmallThings, rows),
     (PackedSequences, lambda: [(x, torch.tensor([max(len(x) - 1, 1)])) for x in rows()]),
     (RowsJoined, rows),
+    (FilledInALoop, rows),
     (BatchOfOneSentence, lambda: [torch.randint(0, 20, (1, n)) for n in LENGTHS]),
     (SentenceFirst, lambda: [torch.randint(0, 20, (n, 1)) for n in LENGTHS]),
 ]
@@ -354,3 +388,33 @@ def test_rows_that_are_not_there(function: Any, text: str) -> None:
     program = build(module, sample=[torch.randn(n, 4) for n in (2, 4)])
     with pytest.raises(InstanceError, match=text):
         Interpreter(program).run(x)
+
+
+def outside(x):
+    y = torch.zeros(4, 4)
+    y[len(x)] = 1.0
+    return y
+
+
+def too_many_rows(x):
+    y = torch.zeros(65, 4)
+    y[len(x)] = 1.0
+    return y
+
+
+def wrong_row(x):
+    y = torch.zeros(4, 4)
+    y[len(x)] = x[0, :3]
+    return y
+
+
+def test_assignments_at_run_time_that_are_errors() -> None:
+    module, sample = nn.Module(), [torch.randn(n, 4) for n in (2, 3)]
+    module.forward = outside  # type: ignore[method-assign]
+    program = build(module, sample=sample)
+    with pytest.raises(InstanceError, match="list index out of range"):
+        Interpreter(program).run(torch.randn(4, 4))
+    for function, text in ((too_many_rows, "at most 64 rows, not 65"), (wrong_row, "broadcast|does not fit")):
+        module.forward = function  # type: ignore[method-assign]
+        with pytest.raises(CompileError, match=text):
+            build(module, sample=sample)

@@ -19,6 +19,7 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.conditions import class_key
 from backends.acrobat.frontend.evaluator.desugar import gives_nothing, is_generator, plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.kept import empty_dictionary
 from backends.acrobat.frontend.evaluator.lists import as_result
 from backends.acrobat.frontend.evaluator.mutation import place
 from backends.acrobat.frontend.evaluator.nested import kept
@@ -26,10 +27,11 @@ from backends.acrobat.frontend.evaluator.nones import needs_value, opened, takes
 from backends.acrobat.frontend.evaluator.outputs import changed_parameters, given_back
 from backends.acrobat.frontend.evaluator.ownership import fresh, fresh_inside
 from backends.acrobat.frontend.evaluator.picking import naming_parameters, picked
-from backends.acrobat.frontend.evaluator.syntax import deep, root_of
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, root_of
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.instances.annotations import AnnotationError, Datatypes, hints
 from backends.acrobat.frontend.instances.boundary import Symbols
+from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.source import LIFTED, closure, decorated, source_of, span_of, stripped
 from backends.acrobat.frontend.types import NEVER, NONE, UNKNOWN, Mismatch, contains_held, contains_unknown, join_types
@@ -48,7 +50,6 @@ from backends.acrobat.frontend.values import (
     is_container,
     is_empty,
     is_list,
-    is_object,
     is_placeholder,
     is_unknown,
     known,
@@ -95,6 +96,10 @@ class Functions:
         self.gives_deep: dict[Any, bool] = {}  # function key -> the same for all that is inside of its result
         self.versions: dict[Any, set[Any]] = {}  # function that needs constants for its numbers -> the keys of its versions
         self.stored: dict[tuple[type, str], Span] = {}  # attributes of modules that the model assigns to -> where
+        self.kept: dict[str, Any] = {}  # dictionary of a field that the model writes on the instance's objects -> its type
+        self.kept_fields: set[str] = set()  # the names of these fields
+        self.kept_unions: set[str] = set()  # the unions of these objects
+        self.touched: dict[Any, dict[str, bool]] = {}  # function -> such dictionaries that it uses, and whether it changes them
         self.entered: list[Any] = []  # the functions that are being compiled, from `forward` on
         self.learnt: dict[Any, Any] = {}  # (function key, place in the source) -> the type of a list that is made there
         self.passed: dict[Any, dict[Any, None]] = {}  # (function, parameter) -> the types of the lists that calls give it
@@ -156,6 +161,33 @@ class Functions:
             raise AnnotationError(f"the annotation cannot be evaluated: {error}") from error
         return self.datatypes.resolve(value)
 
+    # ---- fields that the model writes on objects of the instance (`evaluator/kept.py`)
+
+    def keeps(self, name: str, union: str, field: str, classes: Sequence[type]) -> None:
+        """Note that the function that is compiled writes a field of objects of a union's classes."""
+        self.touches(name, True)
+        if name not in self.kept:
+            self.changed = True
+            self.kept_unions.add(union)
+            self.kept[name] = UNKNOWN
+            self.kept_fields.add(field)
+            self.datatypes.forget_none(classes, field)
+
+    def touches(self, name: str, writes: bool) -> None:
+        """Note that the function that is compiled reads the dictionary of such a field, or changes it."""
+        uses = self.touched.setdefault(self.entered[-1], {})
+        if uses.get(name) is not True and uses.get(name) is not writes:
+            uses[name] = writes
+            self.changed = True
+
+    def is_kept(self, field: str) -> bool:
+        """Whether the model writes a field of this name on objects of the instance."""
+        return field in self.kept_fields
+
+    def writes(self) -> list[str]:
+        """The dictionaries of such fields that the function that is compiled changes."""
+        return [name for name, changes in self.touched.get(self.entered[-1], {}).items() if changes]
+
     # ---- calls
 
     def call(self, f: Frame, node: ast.AST, function: Any, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
@@ -214,6 +246,8 @@ class Functions:
         inout = [names.index(name) for name in changed_parameters(function, owner, self.changing)]
         always = given_back(function)
         inout = [i for i in inout if self._can_change(values[i]) or names[i] in always]
+        self._keep_seen(f, node, implicit, names, [i for i in inout if names[i] not in always], values)
+        inout = [i for i in inout if self._can_change(values[i]) or names[i] in always]
         for i in inout:
             known_type = self.grown.get((function, names[i]))
             if known_type is not None and is_unknown(values[i]):
@@ -229,6 +263,15 @@ class Functions:
                     values[i] = f.coerce(v, next(iter(seen)))
                 elif not seen:
                     seen[UNKNOWN] = None
+        fields = {} if of_library else dict(self.touched.get(function, {}))
+        for x, changes in fields.items():
+            self.touches(x, changes)
+        if any(x not in f.env for x in fields):  # the caller has them from the next round on
+            self.incomplete = True
+            return unknown()
+        own = len(values)
+        inout += [own + i for i, changes in enumerate(fields.values()) if changes]
+        names, values = [*names, *fields], [*values, *(f.env[x] for x in fields)]
         unsure = [v for i, v in enumerate(values) if i not in inout and is_unknown(v)]
         if unsure and (of_library or not all(map(is_container, unsure))):
             return (
@@ -241,7 +284,7 @@ class Functions:
         if inout and is_generator(definition):
             what = f"the generator `{definition.name}` changes a list that it is given, or sees, while it is walked over"
             raise Refused(what, "build a list, and return it")
-        depends = () if not inout else (self._deep_for(f, node, implicit, names, inout),)
+        depends = () if not inout else (self._deep_for(f, node, implicit, names, [i for i in inout if i < own]),)
         if function in self.versions and (all_fixed := self._version(function, values, depends)) is not None:
             values = all_fixed
         key = (*self.key(function, values), *depends)
@@ -260,6 +303,8 @@ class Functions:
                         key = (*self.key(function, values), *depends)
                         self.compile(key, function, values)
                 self.asked = asked
+        for x, changes in self.touched.get(function, {}).items() if not of_library else ():
+            self.touches(x, changes)  # as the function does that calls it
         if key in self.refused:
             return f.problem(node, *self.refused[key])
         result = self.results.get(key, UNKNOWN)
@@ -273,6 +318,7 @@ class Functions:
                 names,
                 {i: guess(self.grown.get((function, names[i]), UNKNOWN)) for i in inout},
                 {names.index(x) for x in always},
+                own,
             )
             return guess(result.items[0]) if isinstance(result, TupleT) and not contains_unknown(result.items[0]) else unknown()
         if contains_unknown(result) or unsure:
@@ -290,7 +336,7 @@ class Functions:
                 f.new_lists.add(deep(getattr(first.atom, "name", "")))
         if not inout:
             return Static(None) if gives_nothing(definition) else made
-        self._give_back(f, node, implicit, names, dict(zip(inout, lists, strict=True)), {names.index(x) for x in always})
+        self._give_back(f, node, implicit, names, dict(zip(inout, lists, strict=True)), {names.index(x) for x in always}, own)
         return first
 
     def _version(self, function: Any, values: Sequence[Value], depends: tuple[Any, ...]) -> list[Value] | None:
@@ -307,7 +353,30 @@ class Functions:
 
     def _can_change(self, value: Value) -> bool:
         """Whether a value may be changed in place: a list, set or dictionary, or an object of one class."""
-        return is_container(value) or is_object(value) and value.type.name in self.datatypes.cases  # type: ignore[union-attr]
+        union = value.type.name if isinstance(value, Dyn) and isinstance(value.type, DataT) else ""
+        return is_container(value) or union in self.datatypes.cases and union not in self.kept_unions
+
+    def _keep_seen(
+        self, f: Frame, node: ast.AST, implicit: int, names: Sequence[str], inout: Sequence[int], values: Sequence[Value]
+    ) -> None:
+        """Note of arguments that a function changes those that are objects of the instance, which other objects may refer to:
+        from here on the values of their fields are kept beside them (`evaluator/kept.py`)."""
+        for i in inout:
+            t = type_or_none(values[i])
+            if isinstance(t, DataT) and self._of_sample(t.name) and not self._alone(f, node, implicit, names, i):
+                self.kept_unions.add(t.name)
+                self.changed = self.incomplete = True
+
+    def _alone(self, f: Frame, node: ast.AST, implicit: int, names: Sequence[str], i: int) -> bool:
+        """Whether nothing but the expression that a call has for parameter number `i` refers to its value."""
+        written = self._written(node, i - self._offset(node, implicit), names[i])
+        name = None if written is None else root_of(written)
+        return name in f.owned_arguments and (isinstance(written, ast.Name) or deep(str(name)) in f.owned_arguments)
+
+    def _of_sample(self, union: str) -> bool:
+        """Whether all classes of a union are ordinary ones, of the sample."""
+        classes = self.datatypes.cases.get(union, ())
+        return bool(classes) and all(c in self.datatypes.seen and not issubclass(c, (RecordOf, tuple)) for c in classes)
 
     def _written(self, node: ast.AST, at: int, name: str) -> ast.expr | None:
         """The expression that a call has for parameter `name`, argument number `at`; -1 is the object of a method's call."""
@@ -335,10 +404,15 @@ class Functions:
         return implicit if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else 0
 
     def _give_back(
-        self, f: Frame, node: ast.AST, implicit: int, names: Sequence[str], lists: dict[int, Value], always: set[int]
+        self, f: Frame, node: ast.AST, implicit: int, names: Sequence[str], lists: dict[int, Value], always: set[int], own: int
     ) -> None:
         """Give the caller's names the lists that the callee has changed, by the index of the parameter. The parameters in
-        `always` are names that the callee assigns to by `nonlocal`. Raises Refused if something else may hold the list."""
+        `always` are names that the callee assigns to by `nonlocal`; those from number `own` on are dictionaries of fields,
+        whose names are the same in all functions. Raises Refused if something else may hold the list."""
+        for i in [i for i in lists if i >= own]:
+            f.keep(names[i], lists.pop(i))
+        if not lists:
+            return
         if not isinstance(node, ast.Call):
             raise Refused("a function that changes a list it is given is called by name here")
         offset = self._offset(node, implicit)
@@ -481,18 +555,25 @@ class Functions:
         written = definition.args
         starred = [x for x in (written.vararg, written.kwarg) if x is not None]
         arguments = [*written.posonlyargs, *written.args, *written.kwonlyargs, *starred]
-        for a, v in zip(arguments, values, strict=True):
+        fields = dict(self.touched.get(function, {})) if len(values) > len(arguments) else {}
+        for a, v in zip(arguments, values, strict=False):
             given = self._parameter(f, v, a.arg, params)
             if isinstance(given, Narrowed):
                 f.env[class_key(a.arg)] = Static(given.cls)
                 given = given.value
             f.env[a.arg] = given
+        for x, v in zip(fields, values[len(arguments) :], strict=True):
+            f.env[x] = self._parameter(f, v, x.lstrip(HIDDEN), params)
+        if len(self.entered) == 1:
+            f.env |= {x: empty_dictionary(f, t) for x, t in self.kept.items()}
         owner = _owner(values)
         always = given_back(function)
         changed = changed_parameters(function, owner, self.changing)
         inout = [p for p in changed if self._can_change(f.env[p]) or p in always]
         f.owned |= {p for p in inout if self._can_change(f.env[p])}
         f.owned |= {deep(p) for p in inout if key[2:] and p in key[2]}
+        f.owned |= {y for x in fields for y in (x, deep(x))}
+        inout += [x for x, changes in fields.items() if changes]
         speculative = any(is_unknown(v) for v in f.env.values() if is_container(v))
         self.incomplete |= speculative
         try:

@@ -208,6 +208,10 @@ class ProgramBuilder(Functions):
                 break
         else:
             self._unsettled(span, results)
+        given_out = {self.datatypes.of_class[c] for c, _ in self._reached(self.results.get(key, UNKNOWN))} & self.kept_unions
+        if given_out:
+            what = f"the result has objects in it whose fields the model assigns to: {min(given_out)}"
+            self.problem(Problem(span, what, "objects of the instance stay as they are: return what was assigned"))
         for (cls, name), where in self.stored.items():
             if any(issubclass(c, cls) and x == name for c, x in self.reads.attributes):
                 advice = "keep it in a variable, and return it"

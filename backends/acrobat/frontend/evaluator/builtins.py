@@ -19,6 +19,7 @@ from backends.acrobat.frontend.evaluator.calls import WRITTEN, called
 from backends.acrobat.frontend.evaluator.choice import Arm, choose, mapped_choice
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import length_of
+from backends.acrobat.frontend.evaluator.kept import attribute_or
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of, mapped
 from backends.acrobat.frontend.evaluator.mutation import give, place
 from backends.acrobat.frontend.evaluator.objects import class_of, record_of
@@ -400,6 +401,8 @@ def _getattr(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | 
     match args:
         case [owner, Static(str() as name)]:
             return attribute(f, node, owner, name)
+        case [Dyn(type=DataT()) as owner, Static(str() as name), default] if f.program.is_kept(name):
+            return attribute_or(f, node, owner, name, default)
         case [owner, Static(str() as name), default]:
             found = _has_attribute(f, owner, name)
             return None if found is None else attribute(f, node, owner, name) if found else default
@@ -423,6 +426,9 @@ def _type(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | Non
 @handles(BUILTINS, "hasattr")
 def _hasattr(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
     match args:
+        case [Dyn(type=DataT()), Static(str() as name)] if f.program.is_kept(name):
+            what = f"`hasattr` of `{name}`, which the model assigns to, is not in the language"
+            return f.problem(node, what, "give it None in `__init__`, and ask for that")
         case [owner, Static(str() as name)]:
             found = _has_attribute(f, owner, name)
             return None if found is None else Static(found)

@@ -225,6 +225,7 @@ def _entries(f: Frame, value: Value) -> dict[str, Value]:
 
 def _unzipped(f: Frame, node: ast.AST, xs: Value) -> Value:
     """`zip(*xs)` of a list of tuples: a tuple of lists."""
+    xs = opened_inside(f, node, xs.value if isinstance(xs, Held) and xs.kind == "iterator" else xs)
     t = type_or_none(xs)
     if nothing_known(xs) or isinstance(t, ListT) and contains_unknown(t):
         return unknown()
@@ -316,11 +317,11 @@ def _lambda(f: Frame, node: ast.AST, callee: Closure, args: list[Value], kwargs:
     if callee.function is not None and callee.function is not f.function:
         with f.in_function(callee.function, callee.file, env):
             return f.expression(written.body)
-    before, f.env = f.env, env
+    before, f.env = f.env, env | f.kept_fields()
     try:
         return f.expression(written.body)
     finally:
-        f.env = before
+        f.env = before | f.kept_fields()
 
 
 @handles(CALLS, Method)

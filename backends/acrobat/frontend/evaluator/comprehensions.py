@@ -44,6 +44,13 @@ def comprehension(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str = "
         return f.problem(node, "this expression is not in the language")
     if not rest and not first.ifs and changed_in(f, [node.elt]) and _changes(f, first, node.elt):
         return _one_by_one(f, node)
+    if (rest or first.ifs) and f.program.writes():
+        before, f.mutated = f.mutated, set()
+        with f.trial():
+            _independent(f, node, hint)
+        changed, f.mutated = f.mutated & set(f.program.kept), before
+        if changed:
+            return _one_by_one(f, node)
     value = f.unchanging(node, lambda: _independent(f, node, hint))
     if holds_parts(value):
         for g in node.generators:
@@ -104,15 +111,19 @@ def _changes(f: Frame, generator: ast.comprehension, elt: ast.expr) -> bool:
 def _one_by_one(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
     """Compile a comprehension as a loop that computes and appends its elements in order."""
     append = ast.Attribute(ast.Name(KEPT, ast.Load()), "append", ast.Load())
-    first = node.generators[0]
-    body = ast.For(first.target, first.iter, [ast.Expr(ast.Call(append, [node.elt], []))], [])
-    hidden = {name: f.env.pop(name) for name in assigned([first.target]) if name in f.env}
+    body: ast.stmt = ast.Expr(ast.Call(append, [node.elt], []))
+    for g in reversed(node.generators):
+        for test in reversed(g.ifs):
+            body = ast.If(test, [body], [])
+        body = ast.For(g.target, g.iter, [body], [])
+    targets = assigned([g.target for g in node.generators])
+    hidden = {name: f.env.pop(name) for name in targets if name in f.env}
     f.env[KEPT] = empty_list(f)
     f.owned.add(KEPT)
     f.straight([placed(node, body)])
     kept = f.env.pop(KEPT)
     f.owned.discard(KEPT)
-    for name in assigned([first.target]):
+    for name in targets:
         f.env.pop(name, None)
         f.poisoned.pop(name, None)
     f.env |= hidden

@@ -16,7 +16,7 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT, 
 from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.arguments import Refused
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, leaves, root_of
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, leaves, placed, root_of
 from backends.acrobat.frontend.evaluator.tables import COERCIONS, COMPONENTS, EXPRESSIONS, LEAVING, STATEMENTS, Exits
 from backends.acrobat.frontend.instances.annotations import AnnotationError, Datatypes
 from backends.acrobat.frontend.instances.boundary import Symbols
@@ -85,7 +85,12 @@ class ProgramServices(Protocol):
     lost: Problem | None
     problems: list[Problem]
     stored: dict[tuple[type, str], Span]
+    kept: dict[str, Any]
 
+    def keeps(self, name: str, union: str, field: str, classes: Sequence[type]) -> None: ...
+    def touches(self, name: str, writes: bool) -> None: ...
+    def is_kept(self, field: str) -> bool: ...
+    def writes(self) -> list[str]: ...
     def problem(self, problem: Problem) -> None: ...
     def wrap(self, value: Any) -> Value: ...
     def annotation(self, f: Frame, node: ast.expr) -> Any: ...
@@ -149,13 +154,33 @@ class Frame:
 
     def unchanging(self, node: ast.AST, work: Callable[[], Value]) -> Value:
         """`work()`, in which changing a list is a problem: parts of `node` are compiled several times, or in a branch."""
+        if isinstance(node, ast.IfExp) and self._writes(node):
+            return self._as_statement(node)
         before, self.mutated = self.mutated, set()
         value = work()
         changed, self.mutated = self.mutated & set(self.env), before | self.mutated
         if changed:
-            what = "a list is changed in an expression of which parts are computed several times, or not at all"
-            return self.problem(node, f"{what}: `{min(changed)}`", "write it as a statement: a loop, or an `if`")
+            what = "a list or field is changed in an expression of which parts are computed several times, or not at all"
+            return self.problem(node, f"{what}: {self.shown(min(changed))}", "write it as a statement: a loop, or an `if`")
         return value
+
+    def _writes(self, node: ast.expr) -> bool:
+        """Whether computing an expression may write fields of objects of the instance (`kept`): it has a call that does."""
+        if not self.program.writes() or not any(isinstance(x, ast.Call) for x in ast.walk(node)):
+            return False
+        before, self.mutated = self.mutated, set()
+        with self.trial():
+            for part in ast.iter_child_nodes(node):
+                self.expression(part)  # type: ignore[arg-type]
+        found, self.mutated = self.mutated & set(self.program.kept), before
+        return bool(found)
+
+    def _as_statement(self, node: ast.IfExp) -> Value:
+        """The value of a conditional expression, of which one side alone is to have its effects: an `if` that assigns it."""
+        name = f"{HIDDEN}either{node.lineno}_{node.col_offset}"
+        arms = [ast.Assign([ast.Name(name, ast.Store())], side) for side in (node.body, node.orelse)]
+        self.straight([placed(node, ast.If(node.test, [arms[0]], [arms[1]]))])
+        return self.env.pop(name, unknown())
 
     def statement(self, s: ast.stmt) -> None:
         """Compile one statement that does not leave its body."""
@@ -209,12 +234,30 @@ class Frame:
     def in_function(self, function: FunctionType, file: str, env: Env) -> Iterator[None]:
         """A context for compiling a part of another function here: with its globals, closure and file, and the names `env`."""
         before = self.env, self.owned, self.poisoned, self.function, self.namespace, self.file
+        env |= self.kept_fields()
         self.env, self.owned, self.poisoned, self.function = env, set(), {}, function
         self.namespace, self.file = function.__globals__ | closure(function), file
         try:
             yield
         finally:
+            kept = self.kept_fields()
             self.env, self.owned, self.poisoned, self.function, self.namespace, self.file = before
+            self.env |= kept
+
+    def keep(self, name: str, value: Value) -> None:
+        """Give the dictionary of a field that the model writes on objects of the instance (`kept`) its new value."""
+        self.rebind(name, value)
+        self.owned |= {name, deep(name)}
+        self.mutated.add(name)
+
+    def shown(self, name: str) -> str:
+        """A name as messages write it; a field for the dictionary of what is written to it."""
+        field = name.lstrip(HIDDEN).partition("_of_")[0]
+        return f"the field `{field}`" if name in self.program.kept else f"`{name}`"
+
+    def kept_fields(self) -> Env:
+        """The dictionaries of fields that the model writes on objects of the instance (`kept`), by name, as they are now."""
+        return {name: self.env[name] for name in self.program.kept if name in self.env}
 
     # ---- problems
 

@@ -119,18 +119,44 @@ def mapped(f: Frame, lists: Sequence[Array], body: Rows, held: str = "row") -> D
     items = [item_type(xs) for xs in plain]
     together = plain[0] if len(plain) == 1 else f.host("zip", plain, ListT(TupleT(tuple(items))))
     var = f.var(held, items[0] if len(plain) == 1 else TupleT(tuple(items)))
+    earlier, f.mutated = f.mutated, set()
     with f.branch() as b:
         parts: list[Value] = [held_in(Dyn(var))] if len(plain) == 1 else f.components(Dyn(var)) or []
         result = body(*parts)
         t = type_of(result)
+        changed, f.mutated = [x for x in f.program.kept if x in f.mutated], earlier
         if contains_unknown(t):
             return unknown()
         made = b.finish(f.atom(result))
-    rows = f.bind(n.Map(var, together.atom, made, ListT(t), span=f.span), "rows")
+    if changed:
+        rows = _in_order(f, together, body if len(plain) == 1 else lambda pair: body(*(f.components(pair) or [])), t, changed)
+    else:
+        rows = f.bind(n.Map(var, together.atom, made, ListT(t), span=f.span), "rows")
     f.lengths_of[getattr(rows.atom, "name", "")] = _origin(f, plain[0])
     if any(has_items(f, xs) for xs in plain):
         f.nonempty.add(getattr(rows.atom, "name", ""))
     return rows
+
+
+def _in_order(f: Frame, xs: Array, body: Rows, t: Any, changed: Sequence[str]) -> Dyn:
+    """As `mapped`, where computing an item, of type `t`, changes the dictionaries `changed` of fields that the model writes on
+    objects of the instance (`kept`): one after the other, in a fold."""
+    start = [f.bind(n.ListOf((), ListT(t), span=f.span), "none"), *(f.env[x] for x in changed)]
+    types = [type_of(v) for v in start]
+    item = f.var("item", item_type(xs))
+    state = [f.var("rows", ListT(t)), *(f.var(x, each) for x, each in zip(changed, types[1:], strict=True))]
+    with f.branch() as b:
+        f.env |= {x: Dyn(v) for x, v in zip(changed, state[1:], strict=True)}
+        result = f.coerce(body(held_in(Dyn(item))), t)
+        rows = f.host("list.append", [Dyn(state[0]), result], ListT(t), "rows")
+        made = b.finish(f.atom(TupleV((rows, *(f.env[x] for x in changed)))))
+    whole = TupleT(tuple(types))
+    folded = f.bind(n.Fold(item, xs.atom, tuple(state), tuple(map(f.atom, start)), made, whole, span=f.span), "rows")
+    first, *after = f.components(folded) or []
+    for x, v in zip(changed, after, strict=True):
+        f.keep(x, v)
+    assert isinstance(first, Dyn)
+    return first
 
 
 def _origin(f: Frame, xs: Array) -> str:

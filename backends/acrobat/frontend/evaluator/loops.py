@@ -316,7 +316,7 @@ def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any
             else:
                 _opened(f, s, lambda ways=ways: _trial(f, s, ways), lambda: Static(0))  # type: ignore[misc]
         if missed := sorted((f.mutated - set(carried)) & set(f.env)):
-            f.problem(s, f"`{missed[0]}` is changed in a loop in a way that is not followed", "assign it in the loop")
+            f.problem(s, f"{f.shown(missed[0])} is changed in a loop in a way that is not followed", "assign it in the loop")
         f.mutated |= earlier
         f.owned &= f.owned_at_end
         before = dict(types)
@@ -371,7 +371,7 @@ def _skip(f: Frame, s: LoopStatement, types: dict[str, Any] | None = None) -> No
     f.program.incomplete = True
     unclear = [name for name, t in (types or {}).items() if contains_unknown(t)]
     if unclear and not f.trials:
-        why = Problem(f.span, f"the type of `{unclear[0]}` cannot be found", "annotate it: `xs: list[int] = []`")
+        why = Problem(f.span, f"the type of {f.shown(unclear[0])} cannot be found", "annotate it: `xs: list[int] = []`")
         f.program.lost = f.cause or why
     for name in assigned(_inside(s)):
         if name in f.env:

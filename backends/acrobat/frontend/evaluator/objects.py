@@ -25,6 +25,7 @@ from backends.acrobat.frontend.evaluator.tables import (
     ATTRIBUTES_PUT,
     COMPONENTS,
     EXPRESSIONS,
+    FIELDS_READ,
     FUNCTIONS,
     ITEMS_PUT,
     METHODS,
@@ -259,6 +260,9 @@ def put_attribute(f: Frame, s: ast.AST, where: object, whole: Dyn, name: str, va
 def made(f: Frame, node: ast.AST, cls: type, t: DataT, held: dict[str, Value]) -> Value:
     """An object of `cls`, a case of `t`, with these values in its fields. The fields' types are widened to cover the values."""
     datatypes = f.program.datatypes
+    if cls in datatypes.seen and datatypes.has_field(cls, IDENTITY) and IDENTITY not in held:
+        what = f"objects of the instance's class `{cls.__name__}` are told apart by identity, and this makes a new one"
+        return f.problem(node, what, "make objects of another class")
     atoms = []
     for x, v in held.items():
         if nothing_known(v):
@@ -288,6 +292,8 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     assert isinstance(value.type, DataT)
     if optional(f, value) is not None:
         return attribute(f, node, opened(f, node, value), name)
+    if (kept := _kept(f, node, value, name)) is not None:
+        return kept
     datatypes = f.program.datatypes
     classes = datatypes.cases[value.type.name]
     have = [c for c in classes if datatypes.has_field(c, name)]
@@ -299,10 +305,18 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         return of_each_class(f, node, value, name)
     if not have:
         return f.problem(node, f"{value.type.name} has no field `{name}`")
-    return _of_classes(f, value, have, name)
+    return field_at_first(f, value, have, name)
 
 
-def _of_classes(f: Frame, value: Dyn, have: Sequence[type], name: str) -> Value:
+def _kept(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value | None:
+    """The value of a field that the model writes on objects of the instance; None for other fields."""
+    for rule in FIELDS_READ:
+        if (found := rule(f, node, value, name)) is not None:
+            return found
+    return None
+
+
+def field_at_first(f: Frame, value: Dyn, have: Sequence[type], name: str) -> Value:
     """A field that objects of the classes `have` of a union have. As in Python, one of another class is an error of the
     instance."""
     assert isinstance(value.type, DataT)
@@ -371,9 +385,12 @@ def of_each_class(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     datatypes = f.program.datatypes
     classes = datatypes.cases[value.type.name]
 
+    if (kept := _kept(f, node, value, name)) is not None:
+        return kept
+
     def arm(cls: type) -> Value:
         if datatypes.has_field(cls, name):
-            return _of_classes(f, value, [cls], name)
+            return field_at_first(f, value, [cls], name)
         found = class_attribute(f, node, value, (cls,), name)
         return Absent(f"AttributeError: a {cls.__name__} has no `{name}`") if found is None else found
 
@@ -445,8 +462,10 @@ def _method_of_record(f: Frame, node: ast.AST, method: Method, args: list[Value]
 
 def of_known_class(f: Frame, node: ast.AST, value: Value, cls: type, name: str) -> Value:
     """An attribute of an object of a known class. A field that was not read before is read from the next round on."""
+    if isinstance(value, Dyn) and optional(f, value) is None and (kept := _kept(f, node, value, name)) is not None:
+        return kept
     if isinstance(value, Dyn) and f.program.datatypes.has_field(cls, name):
-        return _of_classes(f, value, [cls], name)
+        return field_at_first(f, value, [cls], name)
     if isinstance(value, Dyn) and (found := class_attribute(f, node, value, (cls,), name)) is not None:
         return found
     return f.problem(node, f"a `{cls.__name__}` has no `{name}`")

@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator.mutation import place, put_attribute, p
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.ownership import calls_own_function, fresh, fresh_inside, holds_parts
 from backends.acrobat.frontend.evaluator.syntax import assigned, deep, live_after, passed_to_calls, root_of
-from backends.acrobat.frontend.evaluator.tables import GIVE_NEW, OWNERS
+from backends.acrobat.frontend.evaluator.tables import FIELDS_WRITTEN, GIVE_NEW, OWNERS
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.types import Mismatch, describe
 from backends.acrobat.frontend.values import (
@@ -67,12 +67,20 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
             put_item(f, target, target, value)
         case ast.Attribute(owner, name) if stored(f, target, owner, name):
             pass
+        case ast.Attribute(owner, name) if root_of(owner) not in f.owned and _kept(f, target, owner, name, value):
+            pass
         case ast.Attribute(owner, name):
             found = place(f, target, owner, "an assignment to an attribute")
             if found is not None:
                 put_attribute(f, target, *found, name, value)
         case _:
             f.problem(target, "only names and items can be assigned to", "build a new value")
+
+
+def _kept(f: Frame, node: ast.AST, owner: ast.expr, name: str, value: Value) -> bool:
+    """Whether `owner.name = value` writes a field of an object of the instance, which then is done."""
+    whole = f.borrowed(owner)
+    return any(rule(f, node, whole, name, value) for rule in FIELDS_WRITTEN)
 
 
 def stored(f: Frame, node: ast.AST, owner: ast.expr, name: str) -> bool:
@@ -164,6 +172,8 @@ def lives(f: Frame, s: ast.AST, name: str) -> bool:
 def changed_in(f: Frame, nodes: Sequence[ast.AST]) -> list[str]:
     """The names that a body may assign, and the names of lists and objects that a call in it may change."""
     names = assigned(nodes)
+    if any(isinstance(x, (ast.Attribute, ast.Call)) for node in nodes for x in ast.walk(node)):
+        names += f.program.writes()
     for called in (x.func for node in nodes for x in ast.walk(node) if isinstance(x, ast.Call)):
         inside = f.env.get(called.id) if isinstance(called, ast.Name) else None
         if isinstance(inside, Nested) and inside.env is None:

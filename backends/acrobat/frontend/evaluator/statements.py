@@ -255,7 +255,7 @@ def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], 
     with f.trial():
         tried = branch(probe)
     if missed := sorted((f.mutated - set(names)) & set(before)):
-        f.problem(s, f"`{missed[0]}` is changed in a branch in a way that is not followed", "assign it in the branch")
+        f.problem(s, f"{f.shown(missed[0])} is changed in a branch in a way that is not followed", "assign it in the branch")
     f.mutated |= earlier
     live: list[str] = []
     fixed: dict[str, Value] = {}

@@ -56,6 +56,10 @@ PARTS_PUT: list[Callable[..., Value | None]] = []
 parts; None for other indices."""
 ATTRIBUTES_PUT: dict[Any, Callable[..., None]] = {}
 """(frame, statement, place, what stands there, name, value): place.name = value"""
+FIELDS_READ: list[Callable[..., Value | None]] = []
+"""(frame, node, object, field) -> object.field where that is not simply read from the object; None for other fields."""
+FIELDS_WRITTEN: list[Callable[..., bool]] = []
+"""(frame, node, object, field, value): object.field = value of an object of the instance; False for others."""
 ITERATION: dict[Any, Callable[..., Value]] = {}
 """(frame, value) -> what a loop over it runs over: a list of the program, or a tuple to unroll over. Raises Refused."""
 LENGTHS: dict[Any, Callable[..., Value | None]] = {}

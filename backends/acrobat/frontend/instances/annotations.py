@@ -328,6 +328,13 @@ class Datatypes:
             raise AnnotationError(f"`id` is for objects of the sample that have no slots, not for a `{cls.__name__}`")
         self.seen[cls].setdefault(IDENTITY, Place(kinds={"int"}))
 
+    def forget_none(self, classes: Sequence[type], name: str) -> None:
+        """Do not read a field that is None in the whole sample: the model keeps what it writes there elsewhere."""
+        for c in classes:
+            if name in self.asked.get(c, []) and contains_unknown(self.fields[c, name]):
+                self.asked[c].remove(name)
+                del self.fields[c, name]
+
     def has_field(self, cls: type, name: str) -> bool:
         """Whether objects of the class have that field. If the class is in the sample, the field is read from here on."""
         if cls in self.seen:

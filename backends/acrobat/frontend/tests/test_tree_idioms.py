@@ -324,7 +324,7 @@ def test_tuples_of_several_lengths() -> None:
         assert_same(interpreter.run(program), Runner()(program), "a program")
 
 
-def test_objects_of_the_instance_are_not_changed() -> None:
+def test_a_field_whose_type_has_no_end() -> None:
     rng = random.Random(3)
-    with pytest.raises(CompileError, match=r"`Program.state` is None in all instances of the sample"):
+    with pytest.raises(CompileError, match=r"the type of the field `state` cannot be found"):
         build(Writer(), sample=[programs(rng, 3) for _ in range(12)])

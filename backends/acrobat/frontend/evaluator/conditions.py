@@ -23,7 +23,7 @@ from backends.acrobat.frontend.evaluator.choice import (
 )
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.nones import opened
-from backends.acrobat.frontend.evaluator.objects import identity
+from backends.acrobat.frontend.evaluator.objects import class_attribute, identity
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, tests_none
 from backends.acrobat.frontend.evaluator.tables import (
     COMPARED,
@@ -34,9 +34,11 @@ from backends.acrobat.frontend.evaluator.tables import (
     TRUTHS,
     handles,
 )
+from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.types import SYMBOL, contains_unknown, describe
 from backends.acrobat.frontend.values import (
     Dyn,
+    Method,
     OneOf,
     Static,
     TupleV,
@@ -102,10 +104,35 @@ def _number_or_list(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
 def _optional(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
     inner = optional(f, value)
     if inner is None:
-        return None
-    if isinstance(inner, DataT):
+        return _of_object(f, value, node)
+    if _always_true(f, inner):
         return is_none(f, value, negate=True)
     return open_optional(f, node, value, lambda some: condition(f, some, node), lambda: Static(False))
+
+
+TRUTH_METHODS = ("__bool__", "__len__")
+"""The methods that Python asks for the truth of an object, the first that there is. Without one the object is true."""
+
+
+def _always_true(f: Frame, t: Any) -> bool:
+    """Whether values of a type are objects without a truth value of their own, all of which count as true."""
+    classes = f.program.datatypes.cases.get(t.name, ()) if isinstance(t, DataT) else ()
+    return bool(classes) and not any(hasattr(c, name) or issubclass(c, RecordOf) for c in classes for name in TRUTH_METHODS)
+
+
+def _of_object(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
+    """The truth of an object: what its `__bool__` gives, else whether its `__len__` is not 0."""
+    if _always_true(f, value.type):
+        return Static(True)
+    assert isinstance(value.type, DataT)
+    classes = f.program.datatypes.cases[value.type.name]
+    if len(classes) == 1 and issubclass(classes[0], (RecordOf, tuple)):
+        return Static(bool(getattr(classes[0], "keys", ()) or getattr(classes[0], "_fields", ())))
+    name = next(x for x in TRUTH_METHODS if any(hasattr(c, x) for c in classes))
+    method = class_attribute(f, node, value, classes, name)
+    if not isinstance(method, Method):
+        return None
+    return condition(f, f.program.call(f, ast.Pass(), method.function, [value], {}), node)
 
 
 def truth(f: Frame, test: ast.expr) -> Value:
@@ -141,7 +168,7 @@ def bool_value(f: Frame, node: ast.BoolOp, op: ast.boolop, values: list[ast.expr
         def others() -> Value:
             return bool_value(f, rest, op, values[1:])
 
-        if not isinstance(optional(f, first), DataT):  # objects have no truth value of their own here: being there decides
+        if not _always_true(f, optional(f, first)):
             return open_optional(f, node, first, some, others)
         return open_optional(f, node, first, lambda inner: inner, others)
     cond = condition(f, first, values[0])

@@ -13,7 +13,7 @@ from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax import raises, returns
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
 from backends.acrobat.frontend.types import is_unassigned
-from backends.acrobat.frontend.values import Dyn, TupleV, Value, is_list
+from backends.acrobat.frontend.values import Dyn, TupleV, Value, is_list, variable_of
 
 
 def opened(f: Frame, node: ast.AST, value: Value, needs: str = "") -> Value:
@@ -32,7 +32,12 @@ def opened_inside(f: Frame, node: ast.AST, value: Value) -> Value:
             return TupleV(tuple(opened_inside(f, node, v) for v in items))
         case Dyn(type=ListT(item=item)) if is_list(value) and not is_unassigned(item):
             inner = f.program.datatypes.optionals.get(getattr(item, "name", ""))
-            return value if inner is None else f.coerce(value, ListT(inner))
+            if inner is None:
+                return value
+            items, plain = f.display(value), f.coerce(value, ListT(inner))
+            if items is not None:  # of a list that is written out the elements are still known one by one
+                f.displays[variable_of(plain)] = tuple(f.coerce(v, inner) for v in items)
+            return plain
     return opened(f, node, value)
 
 

@@ -80,6 +80,10 @@ class Model(nn.Module):
         x = self.embedding.weight[node.word or 0]
         return self.cell(x, [self.helper_of_a_list(c) for c in node.children])
 
+    def ids_that_may_be_none(self, node):
+        h = self.embedding(torch.LongTensor([node.word])) if node.is_leaf else self.ids_that_may_be_none(node.left)
+        return h if h.argmax(dim=1).item() > 1 else h + 1.0
+
     def stacked_with_its_own(self, node):
         states = [self.stacked_with_its_own(c) for c in node.children]
         x = self.embedding.weight[0 if node.word is None else node.word]
@@ -328,3 +332,54 @@ def test_a_field_whose_type_has_no_end() -> None:
     rng = random.Random(3)
     with pytest.raises(CompileError, match=r"the type of the field `state` cannot be found"):
         build(Writer(), sample=[programs(rng, 3) for _ in range(12)])
+
+
+class Bag:
+    """An object that counts as true if something is in it."""
+
+    def __init__(self, items):
+        self.items = items
+
+    def __len__(self):
+        return len(self.items)
+
+
+class Flag:
+    """An object that counts as true if its number is above 2, whatever its length."""
+
+    def __init__(self, number, bag, after):
+        self.number, self.bag, self.after = number, bag, after
+
+    def __bool__(self):
+        return self.number > 2
+
+    def __len__(self):
+        return 0
+
+
+class Holder:
+    def __init__(self, flag):
+        self.flag = flag
+
+
+class Truth(nn.Module):
+    def forward(self, holder):
+        flag = holder.flag
+        found = [1 if holder else 0, 1 if flag else 0, 1 if flag.bag else 0, 1 if flag.after else 0]
+        first = flag.after or flag
+        return found, first.number, 5 if flag and flag.after else 6, 0 if not flag.bag else 1
+
+
+def test_truth_of_objects() -> None:
+    rng = random.Random(1)
+
+    def flag(depth: int) -> Flag:
+        after = flag(depth - 1) if depth and rng.random() < 0.7 else None
+        return Flag(rng.randrange(6), Bag([1] * rng.randrange(3)), after)
+
+    holders = [Holder(flag(2)) for _ in range(16)]
+    interpreter = Interpreter(build(Truth(), sample=holders))
+    results = [Truth()(holder) for holder in holders]
+    assert len({str(r[0]) for r in results}) > 4
+    for holder, expected in zip(holders, results, strict=True):
+        assert_same(interpreter.run(holder), expected, "a holder")

@@ -34,9 +34,10 @@ def opened_inside(f: Frame, node: ast.AST, value: Value) -> Value:
             inner = f.program.datatypes.optionals.get(getattr(item, "name", ""))
             if inner is None:
                 return value
-            items, plain = f.display(value), f.coerce(value, ListT(inner))
-            if items is not None:  # of a list that is written out the elements are still known one by one
-                f.displays[variable_of(plain)] = tuple(f.coerce(v, inner) for v in items)
+            known = f.display(value)
+            plain = f.coerce(value, ListT(inner))
+            if known is not None:  # of a list that is written out the elements are still known one by one
+                f.displays[variable_of(plain)] = tuple(f.coerce(v, inner) for v in known)
             return plain
     return opened(f, node, value)
 

@@ -634,7 +634,6 @@ WRONG = {
     "-'a'": "bad operand type for unary -: 'str'",
     "~s.n": "this operator does not take an int",
     "s.n if self.forward else 0": "this has no truth value here",
-    "s.n if s else 0": "In has no truth value here",
     "s.n is 1": "`is` only compares with None, and objects of the instance",
     "s == s": "In and In cannot be compared",
     "s.y": "In has no field `y`",

@@ -7,7 +7,7 @@ batch, features), or (batch, time, features) if `batch_first` is set. The number
 import torch
 import torch.nn.functional as F
 
-from backends.acrobat.library.words import is_packed, packed, refuse, steps_of, unrolled
+from backends.acrobat.library.words import is_fixed, is_packed, packed, refuse, steps_of, unrolled
 
 # ---- one time step; `x` is the product of the input with its weights, bias included, for all gates
 
@@ -139,7 +139,10 @@ def run_layers(self, sequence, h0, c0):
             steps = [torch.cat((f, b), -1) for f, b in zip(forwards, backwards)]
         else:
             (steps,) = outs
-    output = torch.stack(steps, time)
+    if is_fixed(input.size(time)) and input.size(time) == 1:  # a decoder's step, whose result has that extent too
+        output = steps[0].unsqueeze(time)
+    else:
+        output = torch.stack(steps, time)
     return packed(output) if is_packed(sequence) else output, hidden, cells
 
 

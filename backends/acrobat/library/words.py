@@ -16,6 +16,11 @@ def in_order(keys: Sequence[float], descending: bool) -> list[int]:
     return sorted(range(len(keys)), key=lambda i: (keys[i] != keys[i], keys[i]), reverse=descending)
 
 
+def is_fixed(extent: int) -> bool:
+    """Whether an extent is known at compile time, the same for all instances."""
+    return True
+
+
 class Packed:
     """What `pack_padded_sequence` gives for a mini-batch of one sequence: its steps, of shape (steps, 1, features)."""
 

@@ -296,6 +296,11 @@ def _in_order(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Valu
     return numbers
 
 
+@handles(FUNCTIONS, words.is_fixed)
+def _is_fixed(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    return Static(known(args[0])[0])
+
+
 @handles(FUNCTIONS, words.packed)
 def _packed(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     return unknown() if is_unknown(args[0]) else Held("packed", args[0])

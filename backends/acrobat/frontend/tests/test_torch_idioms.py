@@ -256,6 +256,23 @@ class PackedSequences(nn.Module):
         return outputs.squeeze(1), hidden, sizes, both, h, c, n, packed.data, pad_sequence([x], batch_first=True)
 
 
+class OneStepAtATime(nn.Module):
+    """A decoder whose network takes one step at a time: the extent of 1 is known, so that `squeeze` takes it away."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding, self.out = nn.Embedding(6, 4), nn.Linear(3, 6)
+        self.gru, self.lstm = nn.GRU(4, 3, batch_first=True), nn.LSTM(4, 3, bidirectional=True)
+
+    def forward(self, x):
+        y, h, chosen = torch.zeros(1, 1, dtype=torch.long), torch.tanh(x[0, :3]).view(1, 1, -1), []
+        for _ in range(3):
+            output, h = self.gru(self.embedding(y), h)
+            best, y = self.out(output.squeeze(1)).max(dim=-1, keepdim=True)
+            chosen.append(y.item())
+        return chosen, best, self.lstm(x[:1].sum(0).view(1, 1, 4))[0].squeeze(0)
+
+
 class RowsJoined(nn.Module):
     """Pyramids: a view joins two rows to one or parts a row in two; what does not come out even is an error."""
 
@@ -313,6 +330,7 @@ CASES: list[tuple[type[nn.Module], Any]] = [
     (ListsOfLists, rows),
     (SmallThings, rows),
     (PackedSequences, lambda: [(x, torch.tensor([max(len(x) - 1, 1)])) for x in rows()]),
+    (OneStepAtATime, rows),
     (RowsJoined, rows),
     (FilledInALoop, rows),
     (BatchOfOneSentence, lambda: [torch.randint(0, 20, (1, n)) for n in LENGTHS]),

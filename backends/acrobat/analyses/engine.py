@@ -316,7 +316,7 @@ class _Fixpoint(Generic[V]):
             case Host():
                 return self.host(expr)
             case Item(tensor):
-                return (self.lattice.item(expr, self.atom(tensor)[0]),)
+                return (self.lattice.item(expr, self.atom(tensor)[0]),) * self.layout.size(expr.type)
             case Tuple(items):
                 return tuple(leaf for item in items for leaf in self.atom(item))
             case Field(value, index):

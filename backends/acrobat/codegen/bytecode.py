@@ -26,14 +26,13 @@ from backends.acrobat.schedule import nodes as s
 Opcode = Enum(
     "Opcode",
     "Const Weight Move Fresh Start Later Padded NextSegment View Component Field Tuple ListOf Construct Jump JumpUnless "
-    "Switch Call Return Phase Wait Fork ForkMap Next ListLike Store Launch Row Lookup Scalar ReadInt ReadFloat AddInt "
-    "SubInt MulInt FloorDivInt ModInt NegInt AbsInt MinInt MaxInt AddFloat SubFloat MulFloat DivInt DivFloat "
+    "Switch Call Return Phase Wait Fork ForkMap Next ListLike Store Launch Row Lookup Scalar ReadInt ReadFloat ReadInts "
+    "ReadFloats AddInt SubInt MulInt FloorDivInt ModInt NegInt AbsInt MinInt MaxInt AddFloat SubFloat MulFloat DivInt DivFloat "
     "FloorDivFloat ModFloat NegFloat SquareFloat AbsFloat MinFloat MaxFloat BitAnd BitOr BitXor ShiftLeft ShiftRight Not "
     "ToInt ToFloat Float32OfInt Float32 MathExp MathExpm1 MathLog MathLog1p MathLog2 MathLog10 MathSqrt MathSin MathCos "
     "MathTan MathAsin MathAcos MathAtan MathSinh MathCosh MathTanh MathErf MathErfc MathPow FromStart EqInt NeInt "
-    "LtInt LeInt EqFloat NeFloat LtFloat LeFloat EqMixed "
-    "NeMixed LtMixed LeMixed GtMixed GeMixed Size Get Slice Reverse OrderInt OrderFloat Concat Append Range Fail Zip "
-    "Enumerate",
+    "LtInt LeInt EqFloat NeFloat LtFloat LeFloat EqMixed NeMixed LtMixed LeMixed GtMixed GeMixed Size "
+    "Get Slice Reverse OrderInt OrderFloat TopInt TopFloat Concat Append Range Fail Zip Enumerate",
 )
 """The opcodes in the order of `runtime/vm/code.h`, which explains them."""
 
@@ -344,6 +343,9 @@ class _BodyPrinter:
         match value:
             case n.Op(op, args):
                 self.op(op, args, to)
+            case n.Item(tensor, ListT(kind)):
+                assert isinstance(tensor.type, TensorT)
+                self.emit(Opcode.ReadInts if kind == INT else Opcode.ReadFloats, to, self.atom(tensor), tensor.type.size)
             case n.Item(tensor, kind):
                 self.emit(Opcode.ReadInt if kind == INT else Opcode.ReadFloat, to, self.atom(tensor))
             case n.Tuple(items):
@@ -427,6 +429,8 @@ class _BodyPrinter:
             self.emit(Opcode.Fail, to, len(args), 0, self.code.pool(pairs))
         elif op == "list.order":
             self.emit(Opcode.OrderFloat if args[0].type == ListT(FLOAT) else Opcode.OrderInt, to, *map(self.atom, args))
+        elif op == "list.top":
+            self.emit(Opcode.TopFloat if args[0].type == ListT(FLOAT) else Opcode.TopInt, to, *map(self.atom, args))
         elif op == "zip":
             self.collect(Opcode.Zip, to, args)
         else:

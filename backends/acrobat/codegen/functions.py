@@ -23,7 +23,7 @@ Finish = Callable[[s.Give | s.Next | s.NextOf], None]
 """A function that prints the end of a block: returns its value, assigns it to a variable, ..."""
 INFIX = {"add": "+", "sub": "-", "mul": "*", "bitand": "&", "bitor": "|", "bitxor": "^"}
 COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-IN_ARENA = frozenset(("list.reverse", "list.order", "list.concat", "list.append", "range", "zip", "enumerate"))
+IN_ARENA = frozenset(("list.reverse", "list.order", "list.top", "list.concat", "list.append", "range", "zip", "enumerate"))
 """Operations that make a list, whose functions in the runtime take the arena for it first."""
 
 
@@ -256,6 +256,10 @@ class FunctionWriter:
         match expr:
             case n.Op(op, args, attrs):
                 return self.op(op, args, dict(attrs))
+            case n.Item(tensor, ListT(type)):
+                assert isinstance(tensor.type, TensorT)
+                function = "read_ints" if type == INT else "read_floats"
+                return f"{function}(cx.host, cx.computed({self.atom(tensor)}), {tensor.type.size})"
             case n.Item(tensor, type):
                 t = self.atom(tensor)
                 return f"*reinterpret_cast<const int64_t*>(cx.computed({t}))" if type == INT else f"double(*cx.computed({t}))"

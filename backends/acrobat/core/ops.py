@@ -551,7 +551,7 @@ def _parallel_type(types: Sequence[Type]) -> Type:
 
 def _order_type(types: Sequence[Type]) -> Type:
     if not isinstance(_item(types), ScalarT):
-        raise ShapeError(f"list.order takes a list of numbers, got ({text(types)})")
+        raise ShapeError(f"list.order and list.top take a list of numbers, got ({text(types)})")
     return ListT(INT)
 
 
@@ -619,6 +619,7 @@ _HOST: list[tuple[str, str, Callable[[Sequence[Type]], Type], Callable[..., Any]
     ("list.concat", "ll", _concat_type, lambda xs, ys: [*xs, *ys]),
     ("list.append", "lx", _append_type, lambda xs, x: [*xs, x]),
     ("list.order", "li", _order_type, order),
+    ("list.top", "li", _order_type, lambda keys, count: order(keys, True)[: max(count, 0)]),
     ("range", "iii", lambda t: ListT(INT), lambda start, stop, step: list(range(start, stop, step))),
     ("zip", "l*", _zip_type, lambda *lists: list(zip(*lists, strict=False))),
     ("enumerate", "l", lambda t: ListT(TupleT((INT, _item(t)))), lambda xs: list(enumerate(xs))),

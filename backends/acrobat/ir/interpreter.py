@@ -87,7 +87,7 @@ class Interpreter:
             Weight: lambda e, env: self.weights[e.name],
             Op: self._op,
             Host: self._host,
-            Item: lambda e, env: self._atom(e.tensor, env).item(),
+            Item: self._item,
             Tuple: lambda e, env: tuple(self._atoms(e.items, env)),
             Field: lambda e, env: self._atom(e.value, env)[e.index],
             ListOf: lambda e, env: self._atoms(e.items, env),
@@ -146,6 +146,10 @@ class Interpreter:
 
     def _atoms(self, atoms: Sequence[Any], env: Env) -> list[Any]:
         return [self._atom(a, env) for a in atoms]
+
+    def _item(self, item: Item, env: Env) -> Any:
+        tensor = self._atom(item.tensor, env)
+        return tensor.tolist() if isinstance(item.type, ListT) else tensor.item()
 
     def _op(self, op: Op, env: Env) -> np.ndarray:
         assert isinstance(op.type, TensorT)

@@ -15,7 +15,7 @@ import numpy as np
 
 from backends.acrobat.core.messages import Messages
 from backends.acrobat.core.span import NOWHERE, Span
-from backends.acrobat.core.types import DataType, ScalarT, TensorT, Type
+from backends.acrobat.core.types import DataType, ListT, ScalarT, TensorT, Type
 from backends.acrobat.core.units import Block, Kernel
 
 
@@ -77,10 +77,11 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """The number in a tensor of one element: float, or int if it is int64. The instance waits until the tensor is computed."""
+    """The number in a tensor of one element, a float, or an int if it is int64; where the type is a list, all numbers of a
+    vector, read at once. The instance waits until the tensor is computed."""
 
     tensor: Atom
-    type: ScalarT
+    type: ScalarT | ListT
     span: Span = _span()
 
 

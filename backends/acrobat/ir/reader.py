@@ -425,7 +425,9 @@ class _TextReader:
             tensor = self.atom(line)
             line.expect("as")
             t = line.type()
-            return Item(tensor, t, span=span) if isinstance(t, ScalarT) else line.fail("an item is a scalar")
+            if isinstance(t, ScalarT) or isinstance(t, ListT) and isinstance(t.item, ScalarT):
+                return Item(tensor, t, span=span)
+            line.fail("an item is a scalar, or a list of scalars")
         if line.starts("call"):
             function = line.name()
             if function not in self.headers:

@@ -214,10 +214,15 @@ class _FunctionCheck:
                 return self.op(expr)
             case Host(op, args):
                 return infer_host(op, [a.type for a in args])
-            case Item(tensor):
+            case Item(tensor, t):
+                number = INT if isinstance(tensor.type, TensorT) and tensor.type.dtype == "int64" else FLOAT
+                if isinstance(t, ListT):
+                    if not isinstance(tensor.type, TensorT) or len(tensor.type.shape) != 1:
+                        raise ShapeError(f"the items of {type_text(tensor.type)}, which is no vector")
+                    return ListT(number)
                 if not isinstance(tensor.type, TensorT) or tensor.type.size != 1:
                     raise ShapeError(f"an item of {type_text(tensor.type)}, which is no tensor of one element")
-                return INT if tensor.type.dtype == "int64" else FLOAT
+                return number
             case Tuple(items):
                 return TupleT(tuple(a.type for a in items))
             case Field(value, index):

@@ -51,8 +51,9 @@ def repeat_interleave(input, repeats, dim=None):
 def sort(input, dim=-1, descending=False, stable=False):
     if input.dim() != 1:
         refuse("`sort` of several rows", "sort each row")
-    places = in_order(input.tolist(), descending)
-    return torch.stack([input[i] for i in places]), torch.tensor(places)
+    numbers = input.tolist()
+    places = in_order(numbers, descending)
+    return torch.tensor([numbers[i] for i in places]), torch.tensor(places)
 
 
 def argsort(input, dim=-1, descending=False, stable=False):

@@ -2,7 +2,7 @@
 
 import torch
 
-from backends.acrobat.library.words import in_order, refuse
+from backends.acrobat.library.words import highest, refuse
 
 
 def topk(input, k, dim=-1, largest=True, sorted=True):
@@ -16,8 +16,9 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
             refuse("topk along another than the last dimension", "transpose the tensor first")
         rows = [topk(row, k, -1, True, sorted) for row in input]
         return torch.stack([values for values, _ in rows]), torch.stack([places for _, places in rows])
-    places = in_order(input.tolist(), True)[:k]
-    return torch.stack([input[i] for i in places]), torch.tensor(places)
+    numbers = input.tolist()
+    places = highest(numbers, k)
+    return torch.tensor([numbers[i] for i in places]), torch.tensor(places)
 
 
 def kept(items, flags):

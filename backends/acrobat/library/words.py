@@ -40,6 +40,11 @@ def steps_of(sequence: Packed) -> Any:
     return sequence.steps
 
 
+def highest(keys: Sequence[float], count: int) -> list[int]:
+    """The first `count` indices of `in_order(keys, True)`, or all if there are fewer; the other keys are not sorted."""
+    return in_order(keys, True)[: max(count, 0)]
+
+
 def refuse(message: str, advice: str = "") -> NoReturn:
     """The call is outside the language: raises NotImplementedError, and when compiled is a problem at the user's call."""
     raise NotImplementedError(f"{message}; {advice}" if advice else message)

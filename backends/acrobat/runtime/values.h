@@ -91,21 +91,57 @@ List<T> reverse(Arena& arena, const List<T>& list) {
     return out;
 }
 
+// Whether one key is below another. NaN is above all numbers, as in PyTorch.
+template <class K>
+bool below(K a, K b) {
+    return a == a && (a < b || b != b);
+}
+
 // The indices of the items in the order of their keys, from the highest on if `descending`. Items with equal keys stay in
-// order, and NaN is above all numbers, as in PyTorch.
+// order.
 template <class T, class Key = std::identity>
 List<int64_t> order(Arena& arena, const List<T>& list, bool descending, Key key = {}) {
     List<int64_t> places = make_list<int64_t>(arena, list.size);
     std::iota(places.begin(), places.end(), int64_t(0));
-    const auto below = [&](int64_t i, int64_t j) {
-        const auto a = key(list.data[i]), b = key(list.data[j]);
-        return a == a && (a < b || b != b);
-    };
+    const auto below = [&](int64_t i, int64_t j) { return acrobat::below(key(list.data[i]), key(list.data[j])); };
     if (descending)
         std::stable_sort(places.begin(), places.end(), [&](int64_t i, int64_t j) { return below(j, i); });
     else
         std::stable_sort(places.begin(), places.end(), below);
     return places;
+}
+
+// The first `count` indices, or all if there are fewer, of `order(arena, list, true, key)`. The other items are not sorted.
+template <class T, class Key = std::identity>
+List<int64_t> top(Arena& arena, const List<T>& list, int64_t count, Key key = {}) {
+    const List<int64_t> places = make_list<int64_t>(arena, std::clamp(count, int64_t(0), list.size));
+    const auto before = [&](int64_t i, int64_t j) {
+        const auto a = key(list.data[i]), b = key(list.data[j]);
+        return below(b, a) || (i < j && !below(a, b));
+    };
+    if (!places.size) return places;
+    std::iota(places.begin(), places.end(), int64_t(0));
+    std::make_heap(places.begin(), places.end(), before);  // the last of the places so far is at the front
+    for (int64_t i = places.size; i < list.size; ++i) {
+        if (!below(key(list.data[*places.begin()]), key(list.data[i]))) continue;
+        std::pop_heap(places.begin(), places.end(), before);
+        places.end()[-1] = i;
+        std::push_heap(places.begin(), places.end(), before);
+    }
+    std::sort_heap(places.begin(), places.end(), before);
+    return places;
+}
+
+// The values of a vector as a list.
+inline List<double> read_floats(Arena& arena, const float* values, int64_t count) {
+    const List<double> list = make_list<double>(arena, count);
+    std::copy_n(values, count, list.begin());
+    return list;
+}
+inline List<int64_t> read_ints(Arena& arena, const float* values, int64_t count) {
+    const List<int64_t> list = make_list<int64_t>(arena, count);
+    if (count) std::memcpy(list.data, values, size_t(count) * sizeof(int64_t));
+    return list;
 }
 
 template <class T>

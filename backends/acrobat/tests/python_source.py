@@ -470,6 +470,8 @@ class _Body:
                 return self.op(value)
             case Host():
                 return self.host(value)
+            case Item(tensor=t, type=ListT()):
+                return f"{self.atom(t)}.tolist()"
             case Item(tensor=t):
                 return f"{self.atom(t)}.item()"
             case Tuple(items=items):
@@ -513,6 +515,8 @@ class _Body:
                 return self.one(f"{a[0]}[::-1]", f"list(reversed({a[0]}))")
             case "list.order":
                 return f"sorted(range(len({a[0]})), key=lambda i: {a[0]}[i], reverse={a[1]})"
+            case "list.top":
+                return f"sorted(range(len({a[0]})), key=lambda i: {a[0]}[i], reverse=True)[:{a[1]}]"
             case "list.concat":
                 return f"{a[0]} + {a[1]}"
             case "list.append":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from backends.acrobat.analyses.callgraph import CallGraph
 from backends.acrobat.analyses.waits import Waits
 from backends.acrobat.core.ops import OPS, Fusion
-from backends.acrobat.core.types import DataT
+from backends.acrobat.core.types import DataT, ListT
 from backends.acrobat.core.units import Block, Kernel, Mode
 from backends.acrobat.ir.nodes import Call, Expr, Fold, Host, If, Item, Launch, Loop, Map, Match, Program, Var, Weight
 from backends.acrobat.ir.visitor import bodies, free_vars, lets, walk
@@ -43,6 +43,10 @@ def _of_node(node: Expr) -> set[str]:
     match node:
         case Match():
             out.add("match")
+        case Item(type=ListT()):
+            out.add("vectors read")
+        case Host(op="list.top"):
+            out.add("highest items")
         case Loop() | Fold() | Map() if any(map(_works, bodies(node))):
             out.add({Loop: "work in while loops", Fold: "work in for loops", Map: "work in comprehensions"}[type(node)])
         case Launch(unit=unit, args=args):

@@ -39,6 +39,7 @@ from backends.acrobat.pipeline import optimise
 from backends.acrobat.runtime.cuda.tests.emulated import VARIABLE, Emulated, emulated, library
 from backends.acrobat.tests import gpu
 from backends.acrobat.tests.support import PAPER, assert_same, draw, eager, edges, exhaustive, tiny
+from backends.acrobat.tests.test_numbers import Reading, check_reading
 from backends.acrobat.tuning.cuda import PredictedSchedule, expanded
 from bench.verify import TOLERANCES
 from workloads.structures import map_tensors
@@ -67,6 +68,12 @@ def cuda(driver: Emulated, cache: Path) -> Any:
 
 def check(executable: Any, name: str, instances: list[Any]) -> None:
     assert_same(executable(instances), eager(tiny(name, torch.float64), instances))
+
+
+def test_whole_tensors_are_read(driver: Emulated, cache: Path) -> None:
+    driver.reset()
+    executable = compile(Reading(), device="cuda", cache_folder=cache, checked=True)
+    check_reading(lambda instance: executable([instance])[0])
 
 
 def test_a_walk_gives_eagers_answers(cuda: Any) -> None:

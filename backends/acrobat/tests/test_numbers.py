@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import pytest
 import torch
@@ -287,3 +287,58 @@ def test_sorting(kind: str, cache: Path) -> None:
         known = [x for x in s.floats if x == x]
         assert [x for x in rising if x == x] == sorted(known)
         assert [x for x in falling if x == x] == sorted(known, reverse=True)
+
+
+Read = tuple[list[float], list[float], list[float], list[int], list[int], list[int], list[int]]
+"""What `Reading` gives: lists that it has read from tensors."""
+LONG = 300
+
+
+class Reading(nn.Module):
+    """Reads whole tensors of floats and of ints, and chooses and sorts elements by their values."""
+
+    def forward(self, x: Annotated[Tensor, LONG]) -> Read:
+        x = x * 1.0
+        numbers = x.tolist()
+        values, places = x.topk(9)
+        lowest, under = torch.topk(x, 3, largest=False)
+        best = x.reshape(LONG // 3, 3).argmax(1).tolist()
+        return [*numbers, 0.5], values.tolist(), lowest.tolist(), places.tolist(), under.tolist(), best, x.argsort().tolist()
+
+
+def check_reading(run: Callable[[Any], Any]) -> None:
+    """Answers are those of the definition of `core.ops.order`, and eager's where no elements are equal."""
+    model = Reading()
+    draw = random.Random(1)
+    near = [
+        x for x in (*NEAR, *(-x for x in NEAR)) if x == x and abs(x) >= 1e-30 or x == 0
+    ]  # smaller ones may be flushed to zero
+    distinct = torch.randperm(LONG, generator=torch.Generator().manual_seed(1)).float() - 100
+    equal = torch.tensor(draw.choices([*near, math.nan], k=LONG))
+    for x in (distinct, equal, torch.full((LONG,), -math.inf)):
+        numbers, values, lowest, places, under, best, sorting = run(x)
+        assert repr(numbers) == repr([*x.tolist(), 0.5])
+        assert places == order(x.tolist(), True)[:9]
+        assert repr(values) == repr([x.tolist()[i] for i in places])
+        assert under == order((-x).tolist(), True)[:3]
+        assert repr(lowest) == repr([x.tolist()[i] for i in under])
+        assert sorting == order(x.tolist(), False)
+        assert best == x.reshape(LONG // 3, 3).argmax(1).tolist()
+    assert run(distinct) == model(distinct)
+
+
+@pytest.mark.parametrize("kind", RUNNERS)
+def test_reading_whole_tensors(kind: str, cache: Path) -> None:
+    check_reading(runner(kind, Reading(), cache))
+
+
+class Listed(nn.Module):
+    def forward(self, x: Annotated[Tensor, LONG]) -> float:
+        return sum((x * 2.0).tolist())
+
+
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+def test_a_whole_tensor_is_read_in_one_wait(codegen: Literal["aot", "vm"], cache: Path) -> None:
+    executable = compile(Listed(), cache_folder=cache, options=Options(codegen=codegen))
+    assert executable([torch.ones(LONG), torch.zeros(LONG)]) == [600.0, 0.0]
+    assert executable.counters()["waits"] == 2

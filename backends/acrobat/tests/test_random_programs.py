@@ -78,6 +78,7 @@ def test_every_feature_is_drawn_often() -> None:
         | {"shared weights": 40, "products with shared weights": 25, "products without shared weights": 5}
         | {"gathered weights": 1, "clones for weights": 1, "static blocks": 30, "fused kernels": 60}
         | {"read by the front end": 20, "a forward that calls itself": 15, "several instances": 60}
+        | {"vectors read": 8, "highest items": 1}
         | {"plain kernels": 80, "native kernels": 10, "two executors": 60}
         | dict.fromkeys(AXES, 1)
     )

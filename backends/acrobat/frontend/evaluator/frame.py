@@ -52,6 +52,7 @@ from backends.acrobat.frontend.values import (
     type_of,
     type_or_none,
     unknown,
+    variable_of,
 )
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import Names
@@ -126,6 +127,7 @@ class Frame:
         self.cases: tuple[str, ...] = ()  # the cases found so far in a `match`, the outermost value's first
         self.unmatched: tuple[ast.AST, str] | None = None  # a `match`, and a case that none of its patterns matches
         self.displays: dict[str, tuple[Value, ...]] = {}  # list variable -> its elements, if known one by one
+        self.sizes: dict[str, int] = {}  # variable of a list with the numbers of a vector -> the vector's extent
         self.lengths: set[str] = set()  # variables that hold the extent of a list or ragged tensor
         self.nonempty: set[str] = set()  # variables of lists that must have an item, such as stacked ones
         self.vectors: dict[str, int] = {}  # variable of a list of floats of the instance -> the length of all in the sample
@@ -503,6 +505,12 @@ class Frame:
             return list(value.items)
         if isinstance(value, Dyn) and isinstance(value.atom, n.Var) and value.atom.name in self.displays:
             return list(self.displays[value.atom.name])
+        if (
+            isinstance(value, Dyn)
+            and isinstance(value.type, ListT)
+            and (size := self.sizes.get(variable_of(value))) is not None
+        ):
+            return [self.host("list.get", [value, Static(i)], value.type.item, "element") for i in range(size)]
         return None
 
     def static_list(self, value: Any) -> Any:
@@ -552,6 +560,8 @@ class Frame:
     def _elements(self, xs: Dyn, count: int) -> list[Value]:
         """The `count` elements of a list. As in Python, a list of another length is an error of the instance."""
         assert isinstance(xs.type, ListT)
+        if self.sizes.get(variable_of(xs)) == count:
+            return self.display(xs) or []
         size = self.host("list.len", [xs], INT, "size")
         wrong = self.host("int", [self.host("ne", [size, Static(count)], BOOL)], INT)
         outside = self.host("mul", [wrong, Static(2**40)], INT, "outside")

@@ -35,7 +35,6 @@ from backends.acrobat.frontend.values import (
     type_of,
     type_or_none,
     unknown,
-    variable_of,
 )
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.library import iteration
@@ -243,7 +242,7 @@ def _append(f: Frame, s: ast.stmt, owner: ast.expr, name: ChangedPlace, xs: Valu
     if contains_unknown(joined):
         give(f, name, empty(joined, f.span))
         return
-    display = () if t == ListT(unknown().type) else f.displays.get(variable_of(xs))
+    display = () if t == ListT(unknown().type) else f.display(xs)
     result = f.host("list.append", [f.coerce(xs, joined), f.coerce(item, joined.item)], joined, root_of(owner) or "list")
     if display is not None and isinstance(result.atom, n.Var):
         f.displays[result.atom.name] = (*display, item)

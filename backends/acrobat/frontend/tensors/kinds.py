@@ -321,6 +321,12 @@ def _steps_of(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Valu
     return sequence.value
 
 
+@handles(FUNCTIONS, words.highest)
+def _highest(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    numbers: Value = f.host("list.top", args, ListT(INT), "highest")
+    return numbers
+
+
 @handles(FUNCTIONS, words.refuse)
 def _refuse(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     message, *advice = (constant(a, "the message") for a in args)

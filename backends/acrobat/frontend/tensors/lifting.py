@@ -103,6 +103,18 @@ def item(f: Frame, x: Dyn, kind: str = "float") -> Dyn:
     return f.bind(n.Item(x.atom, ScalarT("int" if x.type.dtype == "int64" else "float"), span=f.span), kind)
 
 
+def numbers_in(f: Frame, x: Dyn) -> Dyn:
+    """`x.tolist()` of a vector, for all of whose elements the instance waits once."""
+    if is_unknown(x):
+        return unknown()
+    assert isinstance(x.type, TensorT)
+    if not x.type.size:
+        return f.bind(n.ListOf((), ListT(INT if x.type.dtype == "int64" else FLOAT), span=f.span), "numbers")
+    found = f.bind(n.Item(x.atom, ListT(INT if x.type.dtype == "int64" else FLOAT), span=f.span), "numbers")
+    f.sizes[getattr(found.atom, "name", "")] = x.type.shape[0]
+    return found
+
+
 # ---- what a ragged tensor is made of
 
 
@@ -288,7 +300,10 @@ def as_floats(f: Frame, x: Array) -> Value:
     if not is_ragged(x):
         if not shape_of(x):
             return number(item(f, x))
-        parts = [as_floats(f, op(f, "index", [x], {"dim": 0, "i": i})) for i in range(shape_of(x)[0])]
+        if len(shape_of(x)) == 1:
+            parts = [number(i) for i in f.display(numbers_in(f, x)) or []]
+        else:
+            parts = [as_floats(f, op(f, "index", [x], {"dim": 0, "i": i})) for i in range(shape_of(x)[0])]
         return op(f, "stack", parts, {"dim": 0})
     if not is_numbers(x):
         return over_rows(f, x, axis(x), lambda part: as_floats(f, part))  # type: ignore[arg-type]

@@ -21,6 +21,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     elementwise,
     item,
     numbers,
+    numbers_in,
     of_rows,
     op,
     operand,
@@ -364,8 +365,7 @@ def _tolist(f: Frame, call: CallArguments) -> Value:
     shape = shape_of(x)
     if len(shape) != 1:
         raise Refused("`tolist` takes a tensor of one dimension here")
-    items = [item(f, op(f, "index", [x], {"dim": 0, "i": i})) for i in range(shape[0])]
-    return list_of(f, ast.Pass(), [*items])
+    return numbers_in(f, x)
 
 
 @ragged("tolist")

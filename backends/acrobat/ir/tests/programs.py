@@ -731,10 +731,15 @@ class _Maker:
         x = scope.small(self.pick(there) if there else self.make(scope, self.vector), LARGE)
         assert isinstance(x.type, TensorT)
         flat = scope.op("reshape", [x], scope.bound(x), shape=(x.type.size,))
-        whole = scope.op("mean", [flat], scope.bound(x), dim=0, keepdim=bool(self.upto(1)))
-        half = scope.op("mul", [scope.op("tanh", [whole]), Lit(0.5, FLOAT)])
-        number = scope.bind("number", Item(half, FLOAT))
+        form = self.upto(2)
+        whole = form == 2  # all elements are read at once
+        one = flat if whole else scope.op("mean", [flat], scope.bound(x), dim=0, keepdim=bool(form))
+        half = scope.op("mul", [scope.op("tanh", [one]), Lit(0.5, FLOAT)])
+        number = scope.bind("number", Item(half, ListT(FLOAT) if whole else FLOAT))
         scope.vars.pop()  # it is rounded: no other decision may depend on it
+        if whole:
+            number = scope.host("list.get", number, Lit(-1, INT))
+            scope.vars.pop()
         if self.upto(1):
             scope.op("scalar", [number])
         twice = scope.host("mul", self.make(scope, INT), Lit(2, INT))
@@ -748,8 +753,14 @@ class _Maker:
         single = np.float32(near)
         self.values[name] = np.array([single, np.nextafter(single, np.float32(2)), np.nextafter(single, np.float32(-2))])
         self.weights[name] = TensorT((3,))
-        element = scope.op("index", [Weight(name, self.weights[name])], 1.0, dim=0, i=self.upto(2))
-        number = scope.bind("number", Item(element, FLOAT))
+        at = self.upto(2)
+        if at == 0:  # the second highest of all elements
+            numbers = scope.bind("numbers", Item(Weight(name, self.weights[name]), ListT(FLOAT)))
+            second = scope.host("list.get", scope.host("list.top", numbers, Lit(2, INT)), Lit(1, INT))
+            number = scope.host("list.get", numbers, second)
+        else:
+            element = scope.op("index", [Weight(name, self.weights[name])], 1.0, dim=0, i=at)
+            number = scope.bind("number", Item(element, FLOAT))
         other: Atom = Lit(near, FLOAT)
         if self.rounds and self.upto(1):
             other = scope.host("float32", other)

@@ -208,7 +208,7 @@ def test_a_param_may_be_named_like_a_result_of_a_step() -> None:
         ("def f(x: int) -> int\n  tanh(x)", r"line 2: tanh needs tensors or numbers, got \(int\)"),
         ("def f(x: int) -> int\n  host pow(x, x)", "line 2: there is no host operation 'pow'"),
         ("def f(x: int) -> int\n  match x\n  x", "line 2: a match has no arm"),
-        ("def f(x: int) -> int\n  item x as list[int]", "line 2: an item is a scalar"),
+        ("def f(x: int) -> int\n  item x as list[list[int]]", "line 2: an item is a scalar"),
         ("def f(x: int) -> int\n  full(shape=x)", "line 2: expected a value, found 'x'"),
         ("kernel k(x: copied f32[4])", "line 1: 'copied' is no mode"),
         ("block b()\n  k()", "line 2: a step is no kernel"),

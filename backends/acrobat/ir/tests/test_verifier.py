@@ -128,6 +128,8 @@ ILL: list[tuple[str, Expr, str]] = [
     ("a host operation of another type", Host("lt", (N, N), INT), "the type of this Host is int, not bool"),
     ("an item of a host value", Item(N, FLOAT), "an item of int, which is no tensor of one element"),
     ("an item of many", Item(X, FLOAT), r"an item of f32\[4\]"),
+    ("the items of a scalar", Let(TOTAL, make_op("sum", [X], {"dim": 0}), Item(TOTAL, ListT(FLOAT))), "which is no vector"),
+    ("items of another type", Item(X, ListT(INT)), r"is list\[int\], not list\[float\]"),
     ("an item of another type", Let(TOTAL, make_op("sum", [X], {"dim": 0}), Item(TOTAL, INT)), "is int, not float"),
     ("a tuple of another type", Tuple((X, N), TupleT((V, V))), r"this Tuple is \(f32\[4\], f32\[4\]\), not \(f32\[4\], int\)"),
     ("a component that is not there", Field(WHOLE, 5, V), "has no component 5"),

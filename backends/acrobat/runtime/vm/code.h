@@ -108,6 +108,8 @@ struct Register {
     X(Scalar) /* to = a tensor of a */                                                                         \
     X(ReadInt) /* to = the value of tensor a */                                                                \
     X(ReadFloat)                                                                                               \
+    X(ReadInts) /* to = the list of the b values of tensor a */                                                \
+    X(ReadFloats)                                                                                              \
     /* numbers: to = a op b */                                                                                 \
     X(AddInt) X(SubInt) X(MulInt) X(FloorDivInt) X(ModInt) X(NegInt) X(AbsInt) X(MinInt) X(MaxInt)             \
     X(AddFloat) X(SubFloat) X(MulFloat) X(DivInt) X(DivFloat) X(FloorDivFloat) X(ModFloat) X(NegFloat)         \
@@ -126,6 +128,8 @@ struct Register {
     X(Reverse)                                                                                                 \
     X(OrderInt) /* to = where the items of a stand when they are sorted, from the highest on if b */           \
     X(OrderFloat)                                                                                              \
+    X(TopInt) /* to = where the b highest items of a stand, the highest first */                               \
+    X(TopFloat)                                                                                                \
     X(Concat) /* to = a + b */                                                                                 \
     X(Append) /* to = a + [b] */                                                                               \
     X(Range) /* to = range(a, b, c) */                                                                         \

@@ -289,6 +289,16 @@ ReadInt:
 ReadFloat:
     PUT_FLOAT(*cx.computed(A));
     NEXT();
+ReadInts:
+    PUT_LIST(read_ints(arena, cx.computed(A), i->b), 0);
+    NEXT();
+ReadFloats: {
+    const float* values = cx.computed(A);
+    const Items list = make_list<Slot>(arena, i->b);
+    for (int64_t k = 0; k < i->b; ++k) list.data[k] = slot(double(values[k]));
+    PUT_LIST(list, 0);
+    NEXT();
+}
 
     BINARY(AddInt, int64_t, acrobat::add(a, b))
     BINARY(SubInt, int64_t, acrobat::sub(a, b))
@@ -373,6 +383,12 @@ OrderInt:
     NEXT();
 OrderFloat:
     PUT_LIST(acrobat::order(arena, items(A), B, [](Slot key) { return real(key); }), 0);
+    NEXT();
+TopInt:
+    PUT_LIST(acrobat::top(arena, items(A), B), 0);
+    NEXT();
+TopFloat:
+    PUT_LIST(acrobat::top(arena, items(A), B, [](Slot key) { return real(key); }), 0);
     NEXT();
 Concat:
     PUT_LIST(concat(arena, items(A), items(B)), std::max(r[i->a].depth, r[i->b].depth));

@@ -142,7 +142,8 @@ def scatter_reduce(input, dim, index, src, reduce, include_self=True):
         raise ValueError("an index with fewer columns than the tensor is not in the language")
     if one_int_each(index):
         return reduced_parts(input, index[:, 0], src, reduce, include_self)
-    return torch.stack([reduced_parts(x, i, s, reduce, include_self) for x, i, s in zip(input.t(), index.t(), src.t())], 1)
+    columns = [reduced_parts(x, i, s, reduce, include_self) for x, i, s in zip(input.t(), index.t(), src.t())]
+    return torch.stack([columns[j] for j in unrolled(range(input.size(1)))], 1)
 
 
 def one_int_each(rows):

@@ -260,6 +260,9 @@ def put_item(f: Frame, s: ast.AST, target: ast.Subscript, value: Value) -> None:
         index = owner.slice
         entries = [*(index.elts if isinstance(index, ast.Tuple) else [index]), *entries]
         owner = owner.value
+    if _of_tensor(f, owner):
+        while len(entries) > 1 and _is_all(entries[-1]):  # `t[i, :] = value` is `t[i] = value`
+            entries.pop()
     if len(entries) > 1 and isinstance(target.value, ast.Subscript) and not _of_tensor(f, owner):
         owner, entries = target.value, [target.slice]
     found = place(f, s, owner, "an assignment to an item")
@@ -268,6 +271,11 @@ def put_item(f: Frame, s: ast.AST, target: ast.Subscript, value: Value) -> None:
     if owner is target.value and kind(found[1]) == "dict":
         entries = [target.slice]  # a tuple is one key
     put_into(f, s, *found, entries, value)
+
+
+def _is_all(index: ast.expr) -> bool:
+    """Whether an index is a `:` without bounds."""
+    return isinstance(index, ast.Slice) and index.lower is None and index.upper is None and index.step is None
 
 
 def _of_tensor(f: Frame, owner: ast.expr) -> bool:

@@ -104,6 +104,24 @@ class Bags(Model):
         return self.bag(ids, torch.tensor([0, 1, 1])), self.bag(ids.unsqueeze(0)), filled
 
 
+def normalised(scores, index, n):
+    """PyG's softmax over the edges into each node, of several heads."""
+    places = index.unsqueeze(-1).expand_as(scores)
+    highest = torch.full((n, scores.size(1)), -1e9).scatter_reduce(0, places, scores, reduce="amax")
+    out = (scores - highest[index]).exp()
+    return out / torch.zeros(n, scores.size(1)).scatter_add(0, places, out)[index]
+
+
+class Heads(Model):
+    """A function of the file that expands an index; parts of a tensor assigned to with `[places, :]`."""
+
+    def forward(self, x, edges):
+        weights = normalised(self.gate(x)[edges[0]], edges[1], x.size(0))
+        copy = torch.zeros_like(x)
+        copy[edges[0][:1], :] = self.linear(x[edges[1][:1], :])
+        return weights, copy
+
+
 class Counted(Model):
     """A dictionary that only `get` tells the type of."""
 
@@ -122,7 +140,7 @@ def graph(n, seed):
 GRAPHS = [graph(n, n) for n in (2, 3, 5)]
 
 
-@pytest.mark.parametrize("model", [Convolution, Attention, ElementWise, Arithmetic, Masks, Mixture, Bags, Counted])
+@pytest.mark.parametrize("model", [Convolution, Attention, ElementWise, Arithmetic, Masks, Mixture, Bags, Heads, Counted])
 def test_agrees_with_eager(model):
     torch.manual_seed(1)
     module = model().eval()

@@ -30,6 +30,7 @@ from backends.acrobat.frontend.values import (
     nothing_known,
     retyped,
     type_of,
+    type_or_none,
     unknown,
 )
 from backends.acrobat.ir import nodes as n
@@ -267,8 +268,8 @@ def fold(f: Frame, xs: Value, init: Value, step: Callable[[Value, Value], Value]
 
 def as_result(f: Frame, value: Value) -> Value:
     """A value that `forward` returns, with the rules for results applied to what is inside of its tuples and lists."""
-    if isinstance(value, TupleV):
-        return TupleV(tuple(as_result(f, v) for v in value.items))
+    if isinstance(value, TupleV) or isinstance(type_or_none(value), TupleT) and contains_held(type_of(value)):
+        return TupleV(tuple(as_result(f, v) for v in f.components(value) or ()))
     if is_list(value) and not is_unknown(value) and contains_held(type_of(value)):
         return mapped(f, [value], lambda x: as_result(f, x))  # type: ignore[list-item]
     for rule in RESULTS:

@@ -95,6 +95,17 @@ class Mixture(Model):
         return out
 
 
+class Inner(Model):
+    """Masks in the result of a part of the model are results, too."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = Masks()
+
+    def forward(self, x, edges):
+        return self.inner(x, edges), x > 0
+
+
 class Bags(Model):
     """Bags that begin at offsets, one of them empty; tensors filled with a number of the run."""
 
@@ -147,7 +158,9 @@ def kinds(value):
     return [k for v in value for k in kinds(v)] if isinstance(value, (tuple, list)) else [type(value)]
 
 
-@pytest.mark.parametrize("model", [Convolution, Attention, ElementWise, Arithmetic, Masks, Mixture, Bags, Heads, Counted])
+@pytest.mark.parametrize(
+    "model", [Convolution, Attention, ElementWise, Arithmetic, Masks, Mixture, Inner, Bags, Heads, Counted]
+)
 def test_agrees_with_eager(model):
     torch.manual_seed(1)
     module = model().eval()

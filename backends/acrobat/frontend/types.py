@@ -93,7 +93,8 @@ def contains_held(type: Any) -> str:
 
 def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
     """The type that holds the values of both. With `numbers` set, a number and a float32 tensor have the type of the tensor, as
-    in `total = 0` before a loop that adds tensors: the number becomes a tensor filled with it. Raises Mismatch."""
+    in `total = 0` before a loop that adds tensors: the number becomes a tensor filled with it. Two tensors that differ in one
+    extent are then one whose extent varies, as the keys that a decoder has cached so far. Raises Mismatch."""
     match a, b:
         case (UnknownT(), t) | (t, UnknownT()) | (NeverT(), t) | (t, NeverT()):
             return t
@@ -109,6 +110,8 @@ def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
             numbers
         ):
             return a if isinstance(a, TensorT) else b
+        case TensorT(x, "float32"), TensorT(y, "float32") if numbers and (k := _differing(x, y)) is not None:
+            return ListT(TensorT((*x[:k], *x[k + 1 :])), rows=k)
         case HeldT(), HeldT() if a.kind == b.kind:
             return HeldT(a.kind, join_types(a.inner, b.inner))
         case ScalarT("int"), ScalarT("float"):
@@ -129,6 +132,12 @@ def extents(type: Any) -> tuple[int | None, ...] | None:
             inner = (1,) * (k + type.units) if isinstance(item, ScalarT) else extents(item)
             return None if inner is None else (*inner[:k], type.extent, *inner[k:])
     return None
+
+
+def _differing(a: tuple[int, ...], b: tuple[int, ...]) -> int | None:
+    """The one dimension in which two shapes differ; None where they differ in rank, or in more dimensions."""
+    found = [k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y]
+    return found[0] if len(a) == len(b) and len(found) == 1 else None
 
 
 def _covers(ragged: Any, dense: Any) -> bool:

@@ -9,7 +9,7 @@ from functools import partial
 from types import FunctionType
 from typing import Any, TypeAlias
 
-from backends.acrobat.core.types import BOOL, INT, DataT, TupleT
+from backends.acrobat.core.types import BOOL, INT, DataT, ListT, TensorT, TupleT
 from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.evaluator import nested
 from backends.acrobat.frontend.evaluator.arguments import Refused
@@ -124,9 +124,11 @@ def _needs_rounds(f: Frame, s: ast.For, rounds: range) -> bool:
         f.cause, f.mutated = cause, earlier
         for x, t in before.items():
             try:
-                f.common([t, *(type_of(env[x]) for env in ways if x in env)], numbers=True)
+                joined = f.common([t, *(type_of(env[x]) for env in ways if x in env)], numbers=True)
             except Mismatch:
                 failed = True
+            else:
+                failed |= isinstance(t, TensorT) and isinstance(joined, ListT)  # its shape changes
         f.unrolled[s] = failed
     return f.unrolled[s]
 

@@ -93,10 +93,10 @@ model.py:28:16: linear: an input of shape (3,) does not fit a weight of shape (4
 def forward(self, s: In) -> Tensor:
     if s.n > 2:
         return s.x
-    return s.x[:2]
+    return s.x[None]
 """,
         """
-model.py:28:9: the branches differ in type: a tensor of shape (4,) (line 29), a tensor of shape (2,) (line 30)
+model.py:28:9: the branches differ in type: a tensor of shape (4,) (line 29), a tensor of shape (1, 4) (line 30)
             if s.n > 2:
             ^^^^^^^^^^^
     give the same type on every path
@@ -110,11 +110,11 @@ def forward(self, s: In) -> Tensor:
     if s.n > 2:
         y = s.x
     else:
-        y = s.x[:2]
+        y = s.x[None]
     return y
 """,
         """
-model.py:32:16: `y` differs in type between paths: a tensor of shape (4,) (line 29), a tensor of shape (2,) (line 31)
+model.py:32:16: `y` differs in type between paths: a tensor of shape (4,) (line 29), a tensor of shape (1, 4) (line 31)
             return y
                    ^
     give it the same type on every path
@@ -415,12 +415,12 @@ model.py:28:29: the field `x` of Box: a tensor of shape (2,) where a tensor of s
 def forward(self, s: In) -> Tensor:
     h = s.x
     for _ in range(s.n):
-        h = h[:2]
+        h = h[None]
     return h
 """,
         """
-model.py:30:17: `h` does not keep its type in the loop: a tensor of shape (4,) (line 28), a tensor of shape (2,) (line 30)
-                h = h[:2]
+model.py:30:17: `h` does not keep its type in the loop: a tensor of shape (4,) (line 28), a tensor of shape (1, 4) (line 30)
+                h = h[None]
                     ^
     give it the same type before the loop and after each round
 """,

@@ -110,6 +110,65 @@ class CacheOfLists(nn.Module):
         return x, [len(keys) for keys in cache]
 
 
+class Attention(nn.Module):
+    """One position's attention to those before, whose keys it is given; gives the keys with its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.query = nn.Linear(4, 4)
+        self.key = nn.Linear(4, 4)
+
+    def forward(self, x, past=None):
+        key, value = self.key(x), x
+        if past is not None:
+            key = torch.cat([past[0], key], dim=0)
+            value = torch.cat([past[1], value], dim=0)
+        return torch.softmax(self.query(x) @ key.t(), -1) @ value, (key, value)
+
+
+class GrowingCache(nn.Module):
+    """Keys that grow by a row in each step: None at first, then a tensor whose extent varies."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(10, 4)
+        self.layers = nn.ModuleList([Attention() for _ in range(2)])
+
+    def step(self, word, past):
+        x = self.words(torch.tensor([word]))
+        presents = []
+        for i, layer in enumerate(self.layers):
+            found, present = layer(x, past[i] if past is not None else None)
+            x = x + found
+            presents.append(present)
+        return x, presents
+
+    def forward(self, ids):
+        past = None
+        for word in ids:
+            x, past = self.step(word, past)
+        return x, past[0][0]
+
+
+class ShapesThatDiffer(nn.Module):
+    """Tensors whose shapes differ by what an instance has: on two paths, and from round to round."""
+
+    def early(self, x, n):
+        if n > 2:
+            return x
+        return x[:2]
+
+    def forward(self, x, n):
+        if n > 1:
+            y = x
+        else:
+            y = x[1:3]
+        h = x
+        for _ in range(n):
+            h = h[:2]
+        return self.early(x, n) * 2.0, y, h.sum(), h
+
+
 def sentences() -> list[list[int]]:
     return [[1, 2, 3], [4], [5, 1, 0, 2, 2]]
 
@@ -120,6 +179,8 @@ CASES: dict[str, tuple[Any, Any]] = {
         lambda: [(torch.randn(n, 4), torch.tril(torch.ones(n, n))) for n in LENGTHS],
     ),
     "a pair in one argument": (Pairs, lambda: [(torch.randn(n, 4), torch.randn(4, 4)) for n in LENGTHS]),
+    "a cache that grows": (GrowingCache, sentences),
+    "shapes that differ": (ShapesThatDiffer, lambda: [(torch.randn(4), n) for n in (0, 1, 2, 3)]),
     "a cache of lists": (CacheOfLists, sentences),
     "fields that are None": (lambda: ModelOutputs(False), lambda: [torch.randn(n, 4) for n in LENGTHS]),
     "a tuple of hidden states": (lambda: ModelOutputs(True), lambda: [torch.randn(n, 4) for n in LENGTHS]),

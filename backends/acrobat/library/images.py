@@ -4,7 +4,7 @@ dimensions each offset in the window takes one slice of the whole input: a windo
 import torch
 import torch.nn.functional as F
 
-from backends.acrobat.library.words import refuse, unrolled
+from backends.acrobat.library.words import is_fixed, refuse, unrolled
 
 ZERO, ONE, ONES = (0, (0,)), (1, (1,)), (1, (1, 1))
 """The ways in which PyTorch writes a padding of 0, a dilation or output size of 1, and an output size of 1 x 1."""
@@ -21,22 +21,40 @@ def every(input, dim, step):
     return input if step == 1 else torch.stack(input.unbind(dim)[::step], dim)
 
 
+def convolved(self, x, dilation):
+    """The convolution of a padded (channels, height, width), with strides of 1 and `dilation` along the height."""
+    (kh, kw), dw = self.kernel_size, self.dilation[1]
+    height, width = x.size(1) - dilation * (kh - 1), x.size(2) - dw * (kw - 1)
+    total = torch.zeros(self.out_channels, height * width)
+    for a in unrolled(range(kh)):
+        for b in unrolled(range(kw)):
+            part = x[:, a * dilation : a * dilation + height, b * dw : b * dw + width]
+            total = total + self.weight[:, :, a, b] @ part.reshape(self.in_channels, height * width)
+    if self.bias is not None:
+        total = total + self.bias.unsqueeze(1)
+    return total.reshape(self.out_channels, height, width)
+
+
 def conv2d(self, input):
     if self.groups != 1 or self.padding_mode != "zeros" or isinstance(self.padding, str):
         refuse("a Conv2d with groups, or padding other than a number of zeros")
     x = one_image(input)
-    (kh, kw), (sh, sw), (ph, pw), (dh, dw) = self.kernel_size, self.stride, self.padding, self.dilation
+    (kh, _), (sh, sw), (ph, pw), (dh, _) = self.kernel_size, self.stride, self.padding, self.dilation
+    if not is_fixed(x.size(2)):
+        refuse("a Conv2d over a width that varies", "transpose the image, and the kernels, so that its height varies")
+    if not is_fixed(x.size(1)):
+        rows = [F.pad(row, (pw, pw)) for row in x.unbind(1)]
+        zeros = [torch.zeros(self.in_channels, x.size(2) + 2 * pw) for _ in range(ph)]
+        rows = zeros + rows + zeros
+        windows = [
+            convolved(self, torch.stack([rows[t + a * dh] for a in unrolled(range(kh))], 1), 1).select(1, 0)
+            for t in range(0, len(rows) - dh * (kh - 1), sh)
+        ]
+        out = torch.stack([every(window, 1, sw) for window in windows], 1)
+        return out if input.dim() == 3 else out.unsqueeze(0)
     if ph > 0 or pw > 0:
         x = F.pad(x, (pw, pw, ph, ph))
-    height, width = x.size(1) - dh * (kh - 1), x.size(2) - dw * (kw - 1)
-    total = torch.zeros(self.out_channels, height * width)
-    for a in unrolled(range(kh)):
-        for b in unrolled(range(kw)):
-            part = x[:, a * dh : a * dh + height, b * dw : b * dw + width]
-            total = total + self.weight[:, :, a, b] @ part.reshape(self.in_channels, height * width)
-    if self.bias is not None:
-        total = total + self.bias.unsqueeze(1)
-    out = every(every(total.reshape(self.out_channels, height, width), 1, sh), 2, sw)
+    out = every(every(convolved(self, x, dh), 1, sh), 2, sw)
     return out if input.dim() == 3 else out.unsqueeze(0)
 
 
@@ -118,9 +136,18 @@ def windows(input, kernel_size, stride):
     return [torch.stack(columns[t : t + size], 1) for t in range(0, len(columns) - size + 1, step)]
 
 
+def whole(input, kernel_size):
+    """Check that a window whose size is known at run time only, such as `x.size(2)`, is as long as the input."""
+    if kernel_size != input.size(-1):
+        raise ValueError(f"a window of {kernel_size} over {input.size(-1)} steps: one that varies takes all steps")
+
+
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     if padding not in ZERO or dilation not in ONE or ceil_mode or return_indices:
         refuse("max pooling over time with `padding`, `dilation`, `ceil_mode` or `return_indices`")
+    if not is_fixed(kernel_size):
+        whole(input, kernel_size)
+        return input.amax(-1, True)
     out = torch.stack([window.amax(1) for window in windows(input, kernel_size, stride)], 1)
     return out if input.dim() == 2 else out.unsqueeze(0)
 
@@ -128,6 +155,9 @@ def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     if padding not in ZERO or ceil_mode:
         refuse("average pooling over time with `padding` or `ceil_mode`")
+    if not is_fixed(kernel_size):
+        whole(input, kernel_size)
+        return input.mean(-1, True)
     out = torch.stack([window.mean(1) for window in windows(input, kernel_size, stride)], 1)
     return out if input.dim() == 2 else out.unsqueeze(0)
 

@@ -453,6 +453,8 @@ def _isinstance(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value
             return Static(isinstance(value, classes))
         case [Special() as value, Static(classes)] if value.python_object is not None:
             return Static(isinstance(value.python_object, classes))
+        case [Dyn(type=ScalarT("int" | "float" | "bool" as what)), Static(classes)]:
+            return Static(isinstance({"int": 0, "float": 0.0, "bool": False}[what], classes))
     return f.problem(node, "`isinstance` is not in the language", "take the value apart with `match`")
 
 

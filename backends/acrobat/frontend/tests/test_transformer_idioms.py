@@ -169,6 +169,23 @@ class ShapesThatDiffer(nn.Module):
         return self.early(x, n) * 2.0, y, h.sum(), h
 
 
+class TextCNN(nn.Module):
+    """Convolutions of several widths over words (Kim 2014), with the largest value of each over all steps."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(10, 4)
+        self.convolutions = nn.ModuleList([nn.Conv2d(1, 3, (k, 4), padding=(k - 1, 0)) for k in (2, 3)])
+        self.wide = nn.Conv2d(1, 2, (2, 3), stride=(2, 1), padding=(1, 1), dilation=(2, 1))
+
+    def forward(self, ids):
+        image = self.words(ids).unsqueeze(0).unsqueeze(0)
+        found = [torch.relu(convolution(image)).squeeze(3) for convolution in self.convolutions]
+        largest = [nn.functional.max_pool1d(x, x.size(2)).squeeze(2) for x in found]
+        mean = nn.functional.avg_pool1d(found[0], found[0].shape[2])
+        return torch.cat(largest, 1), mean, self.wide(image)
+
+
 def sentences() -> list[list[int]]:
     return [[1, 2, 3], [4], [5, 1, 0, 2, 2]]
 
@@ -179,6 +196,7 @@ CASES: dict[str, tuple[Any, Any]] = {
         lambda: [(torch.randn(n, 4), torch.tril(torch.ones(n, n))) for n in LENGTHS],
     ),
     "a pair in one argument": (Pairs, lambda: [(torch.randn(n, 4), torch.randn(4, 4)) for n in LENGTHS]),
+    "convolutions of several widths": (TextCNN, lambda: [torch.randint(0, 10, (n,)) for n in (3, 2, 5)]),
     "a cache that grows": (GrowingCache, sentences),
     "shapes that differ": (ShapesThatDiffer, lambda: [(torch.randn(4), n) for n in (0, 1, 2, 3)]),
     "a cache of lists": (CacheOfLists, sentences),

@@ -96,6 +96,7 @@ class Functions:
         self.gives_deep: dict[Any, bool] = {}  # function key -> the same for all that is inside of its result
         self.versions: dict[Any, set[Any]] = {}  # function that needs constants for its numbers -> the keys of its versions
         self.stored: dict[tuple[type, str], Span] = {}  # attributes of modules that the model assigns to -> where
+        self.step_by_step: set[tuple[str, int, int]] = set()  # expressions that change lists, by file, line and column
         self.kept: dict[str, Any] = {}  # dictionary of a field that the model writes on the instance's objects -> its type
         self.kept_fields: set[str] = set()  # the names of these fields
         self.kept_unions: set[str] = set()  # the unions of these objects

@@ -23,7 +23,16 @@ from backends.acrobat.frontend.evaluator.constants import chosen, of_constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable, mapped
 from backends.acrobat.frontend.evaluator.nones import opened, opened_inside
-from backends.acrobat.frontend.evaluator.objects import as_dict, class_attribute, construct, field, instantiate, record_of
+from backends.acrobat.frontend.evaluator.objects import (
+    as_dict,
+    class_attribute,
+    construct,
+    field,
+    has_key,
+    instantiate,
+    record_of,
+    records_of,
+)
 from backends.acrobat.frontend.evaluator.ownership import LOOKING, calls_own_function, changeable, seen_inside
 from backends.acrobat.frontend.evaluator.sums import total
 from backends.acrobat.frontend.evaluator.syntax import deep, root_of
@@ -482,5 +491,7 @@ def _contained(f: Frame, node: ast.AST, value: Dyn, item: Value) -> Value:
         keys = list(record.keys)  # type: ignore[attr-defined]
         is_known, name = known(item)
         return Static(name in keys) if is_known else constants.contains(f, item, keys)
+    if records_of(f, value) and known(item)[0]:
+        return has_key(f, value, str(known(item)[1]))
     found = special(f, node, value, "__contains__", [item])
     return f.problem(node, "`in` of this object is not in the language") if found is None else found

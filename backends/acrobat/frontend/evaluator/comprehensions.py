@@ -34,7 +34,10 @@ from backends.acrobat.frontend.values import (
 )
 from backends.acrobat.ir import nodes as n
 
-KEPT = HIDDEN + "kept"  # the list to which the loops that stand for a comprehension append
+
+def _name_of(node: ast.ListComp | ast.GeneratorExp) -> str:
+    """The name of the list to which the loops that stand for a comprehension append. Nested ones have lists of their own."""
+    return f"{HIDDEN}kept{node.lineno}_{node.col_offset}"
 
 
 def comprehension(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str = "") -> Value:
@@ -43,6 +46,8 @@ def comprehension(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str = "
     if first.is_async:
         return f.problem(node, "this expression is not in the language")
     if not rest and not first.ifs and changed_in(f, [node.elt]) and _changes(f, first, node.elt):
+        return _one_by_one(f, node)
+    if f.is_step_by_step(node):
         return _one_by_one(f, node)
     if (rest or first.ifs) and f.program.writes():
         before, f.mutated = f.mutated, set()
@@ -110,22 +115,23 @@ def _changes(f: Frame, generator: ast.comprehension, elt: ast.expr) -> bool:
 
 def _one_by_one(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
     """Compile a comprehension as a loop that computes and appends its elements in order."""
-    append = ast.Attribute(ast.Name(KEPT, ast.Load()), "append", ast.Load())
+    name = _name_of(node)
+    append = ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load())
     body: ast.stmt = ast.Expr(ast.Call(append, [node.elt], []))
     for g in reversed(node.generators):
         for test in reversed(g.ifs):
             body = ast.If(test, [body], [])
         body = ast.For(g.target, g.iter, [body], [])
     targets = assigned([g.target for g in node.generators])
-    hidden = {name: f.env.pop(name) for name in targets if name in f.env}
-    f.env[KEPT] = empty_list(f)
-    f.owned.add(KEPT)
+    hidden = {x: f.env.pop(x) for x in targets if x in f.env}
+    f.env[name] = empty_list(f)
+    f.owned.add(name)
     f.straight([placed(node, body)])
-    kept = f.env.pop(KEPT)
-    f.owned.discard(KEPT)
-    for name in targets:
-        f.env.pop(name, None)
-        f.poisoned.pop(name, None)
+    kept = f.env.pop(name)
+    f.owned.discard(name)
+    for target in targets:
+        f.env.pop(target, None)
+        f.poisoned.pop(target, None)
     f.env |= hidden
     return kept
 
@@ -143,7 +149,8 @@ def _element(f: Frame, target: ast.expr, item: Value, elt: ast.expr) -> Value:
 def _collected(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
     """The list of the targets' values, one item for each element that the conditions keep, made by nested loops."""
     names = assigned([*(g.target for g in node.generators), *(i for g in node.generators for i in g.ifs)])
-    append = ast.Attribute(ast.Name(KEPT, ast.Load()), "append", ast.Load())
+    kept_as = _name_of(node)
+    append = ast.Attribute(ast.Name(kept_as, ast.Load()), "append", ast.Load())
     body: ast.stmt = ast.Expr(ast.Call(append, [_tuple(node, names, ast.Load())], []))
     for g in reversed(node.generators):
         for test in reversed(g.ifs):
@@ -152,10 +159,10 @@ def _collected(f: Frame, node: ast.ListComp | ast.GeneratorExp) -> Value:
     with f.branch() as b:
         for name in names:
             f.env.pop(name, None)
-        f.env[KEPT] = empty_list(f)
-        f.owned.add(KEPT)
+        f.env[kept_as] = empty_list(f)
+        f.owned.add(kept_as)
         f.straight(statements([placed(node, body)]))
-        kept = f.env[KEPT]
+        kept = f.env[kept_as]
     f.builder.bindings += b.bindings
     f.owned &= f.owned_at_end
     return kept

@@ -91,4 +91,7 @@ def of_constant(f: Frame, node: ast.AST, method: types.BuiltinMethodType, args: 
         return unknown()
     if name == "index" and len(args) == 1:
         return position(f, args[0], list(owner))
+    if name == "get" and isinstance(owner, dict) and len(args) in (1, 2):
+        default = args[1] if len(args) == 2 else Static(None)
+        return choose(f, node, contains(f, args[0], list(owner)), lambda: entry(f, node, owner, args[0]), lambda: default)
     return f.problem(node, f"`{name}` of a constant takes what is known at compile time")

@@ -211,6 +211,12 @@ def contains(f: Frame, node: ast.AST, whole: Dyn, key: Value) -> Value:
     return f.program.call(f, node, python.has_key, [items_of(whole), _key(f, whole, key)], {})
 
 
+def _as_value(f: Frame, whole: Dyn, value: Value) -> Value:
+    """A value that stands beside those of a dictionary: an empty list, set or dictionary takes their type."""
+    assert isinstance(whole.type, ListT) and isinstance(whole.type.item, TupleT)
+    return f.coerce(value, whole.type.item.items[1]) if is_empty(value) else value
+
+
 @handles(METHODS, "set", "dict")
 def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwargs: dict[str, Value]) -> Value | None:
     """A method of a set or dictionary that is called for its result."""
@@ -231,6 +237,7 @@ def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwar
         case "dict", "values", []:
             return column(f, whole, 1)
         case "dict", "get", [key, default]:
+            default = _as_value(f, whole, default)
             if is_unknown(key) or is_unknown(default):
                 return unknown()
             found = contains(f, node, whole, key)
@@ -250,7 +257,7 @@ def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwar
                 return unknown()
             held = contains(f, node, whole, key)
             value = (
-                choose(f, ast.Pass(), held, lambda: _there(f, node, whole, key), lambda: others[0])
+                choose(f, ast.Pass(), held, lambda: _there(f, node, whole, key), lambda: _as_value(f, whole, others[0]))
                 if others
                 else _there(f, node, whole, key)
             )
@@ -263,6 +270,7 @@ def _method(f: Frame, node: ast.AST, method: Method, args: Sequence[Value], kwar
             if at is None:
                 return unknown()
             held = contains(f, node, whole, key)
+            value = _as_value(f, whole, value)
             value = choose(f, ast.Pass(), held, lambda: _there(f, node, whole, key), lambda: value)
             give(f, at[0], put(f, node, whole, key, value))
             return value

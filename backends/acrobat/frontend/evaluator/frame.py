@@ -87,6 +87,7 @@ class ProgramServices(Protocol):
     problems: list[Problem]
     stored: dict[tuple[type, str], Span]
     kept: dict[str, Any]
+    step_by_step: set[tuple[str, int, int]]
 
     def keeps(self, name: str, union: str, field: str, classes: Sequence[type]) -> None: ...
     def touches(self, name: str, writes: bool) -> None: ...
@@ -155,16 +156,25 @@ class Frame:
                 return self.problem(node, str(error))
 
     def unchanging(self, node: ast.AST, work: Callable[[], Value]) -> Value:
-        """`work()`, in which changing a list is a problem: parts of `node` are compiled several times, or in a branch."""
-        if isinstance(node, ast.IfExp) and self._writes(node):
+        """`work()`, in which changing a list is a problem: parts of `node` are compiled several times, or in a branch. A
+        conditional expression or comprehension that does is compiled as statements from the next round on."""
+        if isinstance(node, ast.IfExp) and (self.is_step_by_step(node) or self._writes(node)):
             return self._as_statement(node)
         before, self.mutated = self.mutated, set()
         value = work()
         changed, self.mutated = self.mutated & set(self.env), before | self.mutated
+        if changed and isinstance(node, (ast.IfExp, ast.ListComp, ast.GeneratorExp)) and not self.is_step_by_step(node):
+            self.program.step_by_step.add((self.file, node.lineno, node.col_offset))
+            self.program.changed = self.program.incomplete = True
+            return unknown()
         if changed:
             what = "a list or field is changed in an expression of which parts are computed several times, or not at all"
             return self.problem(node, f"{what}: {self.shown(min(changed))}", "write it as a statement: a loop, or an `if`")
         return value
+
+    def is_step_by_step(self, node: ast.expr) -> bool:
+        """Whether a conditional expression or comprehension is compiled as statements, because it changes a list or field."""
+        return (self.file, node.lineno, node.col_offset) in self.program.step_by_step
 
     def _writes(self, node: ast.expr) -> bool:
         """Whether computing an expression may write fields of objects of the instance (`kept`): it has a call that does."""

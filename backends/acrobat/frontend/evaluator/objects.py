@@ -44,6 +44,7 @@ from backends.acrobat.frontend.values import (
     Static,
     Value,
     guess,
+    is_empty,
     is_unknown,
     known,
     nothing_known,
@@ -297,7 +298,7 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     datatypes = f.program.datatypes
     classes = datatypes.cases[value.type.name]
     have = [c for c in classes if datatypes.has_field(c, name)]
-    if not have and record_of(f, value) is not None and name in METHODS_OF_RECORDS:
+    if not have and records_of(f, value) and name in METHODS_OF_RECORDS:
         return Method(value, name)
     if not have and (found := class_attribute(f, node, value, classes, name)) is not None:
         return found
@@ -335,7 +336,8 @@ def field_at_first(f: Frame, value: Dyn, have: Sequence[type], name: str) -> Val
         if c not in have:
             variables = tuple(f.var(x, datatypes.field_type(c, x)) for x in fields)
             with f.branch() as b:
-                never = fail(f, f"AttributeError: a {c.__name__} has no `{name}`")
+                of_dict = f"KeyError: {name!r}"
+                never = fail(f, of_dict if issubclass(c, RecordOf) else f"AttributeError: a {c.__name__} has no `{name}`")
                 body = b.finish(f.atom(never if contains_unknown(t) else f.coerce(never, t)))
             arms.append(n.Arm(c.__name__, variables, body))
             continue
@@ -368,15 +370,16 @@ def class_of(f: Frame, node: ast.AST, value: Dyn) -> Value:
     return seen[0] if len(seen) == 1 else OneOf(number_of_class(f, value, classes), tuple(seen), value, tuple(classes))
 
 
-def number_of_class(f: Frame, value: Dyn, classes: Sequence[type]) -> Dyn:
-    """Which of the classes of its union an object is of, counted from 0."""
+def number_of_class(f: Frame, value: Dyn, classes: Sequence[type], numbers: Sequence[n.Lit] | None = None) -> Dyn:
+    """Which of the classes of its union an object is of, counted from 0; or the one of `numbers` that stands for its class."""
     datatypes = f.program.datatypes
     heads = [tuple(f.var(x, datatypes.field_type(c, x)) for x in datatypes.field_names(c)) for c in classes]
+    numbers = numbers or [n.Lit(i, INT) for i in range(len(classes))]
     if any(contains_unknown(v.type) for variables in heads for v in variables):
         f.program.incomplete = True
-        return guess(INT)
-    arms = [n.Arm(c.__name__, variables, n.Lit(i, INT)) for i, (c, variables) in enumerate(zip(classes, heads, strict=True))]
-    return f.bind(n.Match(value.atom, tuple(arms), INT, span=f.span), "class")
+        return guess(numbers[0].type)
+    arms = [n.Arm(c.__name__, variables, each) for c, variables, each in zip(classes, heads, numbers, strict=True)]
+    return f.bind(n.Match(value.atom, tuple(arms), numbers[0].type, span=f.span), "class")
 
 
 def of_each_class(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
@@ -413,7 +416,7 @@ def of_each_class(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     return among(f, node, which, [functools.partial(got, c) for c in classes])
 
 
-# ---- dictionaries whose keys are always the same
+# ---- dictionaries whose keys are names: the same always, or a few sets of them
 
 METHODS_OF_RECORDS = ("get", "items", "keys", "values")
 
@@ -426,6 +429,14 @@ def record_of(f: Frame, value: Value) -> type | None:
     return classes[0] if len(classes) == 1 and issubclass(classes[0], RecordOf) and classes[0].stands_for is None else None
 
 
+def records_of(f: Frame, value: Value) -> tuple[type, ...]:
+    """The record classes of a value that is a dictionary in Python, one for each set of keys; none for other values."""
+    if not isinstance(value, Dyn) or not isinstance(value.type, DataT):
+        return ()
+    classes = f.program.datatypes.cases.get(value.type.name, ())
+    return classes if all(issubclass(c, RecordOf) and c.stands_for is None for c in classes) else ()
+
+
 def as_dict(f: Frame, cls: type) -> Value:
     """Have dictionaries with these keys be lists of entries from the next round on, in the order that Python has them in."""
     f.program.datatypes.note_walked(cls)
@@ -436,6 +447,14 @@ def as_dict(f: Frame, cls: type) -> Value:
 @handles(METHODS, "object")
 def _method_of_record(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     cls = record_of(f, method.owner)
+    if (
+        method.name == "get"
+        and len(records_of(f, method.owner)) > 1
+        and not kwargs
+        and len(args) in (1, 2)
+        and known(args[0])[0]
+    ):
+        return _got_of_several(f, method.owner, str(known(args[0])[1]), args[1] if len(args) == 2 else Static(None))
     if cls is None or kwargs:
         return None
     keys = list(cls.keys)  # type: ignore[attr-defined]
@@ -542,3 +561,30 @@ def _replace(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value
 
 
 COMPONENTS.append(parts_of_tuple)
+
+
+def _got_of_several(f: Frame, value: Dyn, name: str, otherwise: Value) -> Value:
+    """`value.get(name, otherwise)` of a union of records, of which some may have the key."""
+    assert isinstance(value.type, DataT)
+    datatypes = f.program.datatypes
+    classes = datatypes.cases[value.type.name]
+    have = [c for c in classes if datatypes.has_field(c, name)]
+    if not have:
+        return otherwise
+    there = has_key(f, value, name)
+    if is_unknown(there):
+        return unknown()
+
+    def default() -> Value:
+        t = f.common([datatypes.field_type(c, name) for c in have])
+        return otherwise if contains_unknown(t) or not is_empty(otherwise) else f.coerce(otherwise, t)
+
+    return choose(f, ast.Pass(), there, lambda: field_at_first(f, value, have, name), default)
+
+
+def has_key(f: Frame, value: Dyn, name: str) -> Value:
+    """Whether a dictionary that is one of several records has the key `name`."""
+    assert isinstance(value.type, DataT)
+    classes = f.program.datatypes.cases[value.type.name]
+    have = [name in c.keys for c in classes]  # type: ignore[attr-defined]
+    return Static(have[0]) if len({*have}) == 1 else number_of_class(f, value, classes, [n.Lit(h, BOOL) for h in have])

@@ -84,9 +84,12 @@ class Place:
 
     @property
     def is_dict(self) -> bool:
-        """Whether the place has dictionaries whose keys differ. Those with the same names as keys each time are records."""
+        """Whether the place has dictionaries whose keys differ. Those with the same names as keys each time are records, and so
+        are those with different names whose values differ in kind: they are a union of records."""
         several = self.kinds - {"none"} == {"class"} and len(self.classes) > 1
-        return "dict" in self.kinds or several and all(issubclass(c, RecordOf) for c in self.classes)
+        kinds = self.value.found().kinds - {"none"} if self.value is not None else set()
+        alike = len(kinds) < 2 or kinds == {"int", "float"}
+        return "dict" in self.kinds or several and alike and all(issubclass(c, RecordOf) for c in self.classes)
 
 
 class RecordOf:

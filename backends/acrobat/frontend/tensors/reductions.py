@@ -174,7 +174,10 @@ def _reduced(f: Frame, how: str, x: Array, dim: Any, keep: bool) -> Value:
             return op(f, "div", [total, count])
         inner = mapped(f, [x], lambda row: _reduced_dense(f, how, row))
         return reduce(f, how, inner)
-    return along(f, how, x, dim_of(dim, len(shape(x)), how), keep)
+    result: Value = x
+    for d in _dims(f, dim, len(shape(x)), how):
+        result = along_any(f, how, result, d, keep)
+    return result
 
 
 def _reduced_dense(f: Frame, how: str, row: Value) -> Value:
@@ -195,7 +198,21 @@ def _dense(f: Frame, how: str, call: CallArguments) -> Dyn:
         x = op(f, "reshape", [x], {"shape": (math.prod(shape_of(x)),)})
         f.builder.fresh = fresh  # the model cannot see this view
         return op(f, how, [x], {"dim": 0, "keepdim": False})
-    return op(f, how, [x], {"dim": dim_of(dim, len(shape_of(x)), how), "keepdim": keep})
+    for d in _dims(f, dim, len(shape_of(x)), how):
+        x = op(f, how, [x], {"dim": d, "keepdim": keep})
+    return x
+
+
+def _dims(f: Frame, dim: Any, rank: int, how: str) -> list[int]:
+    """The dimensions that `dim`, an int or a tuple of them, names: the last first, since taking one moves those after it."""
+    dim = f.static_list(dim)
+    several = constant(dim, f"the dimension of `{how}`")
+    if not isinstance(several, (tuple, list)) or how == "argmax":
+        return [dim_of(dim, rank, how)]
+    dims = [dim_of(Static(d), rank, how) for d in several]
+    if len({*dims}) < len(dims) or not dims:
+        raise Refused(f"`{how}`: the dimensions {tuple(several)} are not different ones")
+    return sorted(dims, reverse=True)
 
 
 @operation("sum")

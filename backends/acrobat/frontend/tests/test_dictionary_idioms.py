@@ -1,0 +1,211 @@
+"""Models over dictionaries as they are read from JSON, and look-ups with defaults: in the interpreter against eager PyTorch."""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from random import Random
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from backends.acrobat.errors import CompileError, InstanceError
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.ir.verifier import verify
+from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+
+D = 4
+
+
+class TreeOfDictionaries(nn.Module):
+    """Leaves have no key `children`, and only some nodes have a weight."""
+
+    def __init__(self):
+        super().__init__()
+        self.emb = nn.Embedding(9, D)
+        self.lin = nn.Linear(D, D)
+
+    def encode(self, node):
+        h = self.emb.weight[node["word"]]
+        children = node.get("children", [])
+        if "weight" in node:
+            h = h * node["weight"]
+        if not children:
+            return h
+        return torch.tanh(self.lin(h) + sum(self.encode(c) for c in children))
+
+    def forward(self, tree):
+        return self.encode(tree)
+
+
+def tree(r: Random, depth: int = 2) -> dict[str, Any]:
+    node: dict[str, Any] = {"word": r.randrange(9)}
+    if depth and r.random() < 0.7:
+        node["children"] = [tree(r, depth - 1) for _ in range(r.randrange(1, 3))]
+    if r.random() < 0.3:
+        node["weight"] = r.random()
+    return node
+
+
+class Expressions(nn.Module):
+    """A key of each node says which others it has."""
+
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(D, D)
+
+    def value(self, e):
+        if e["op"] == "leaf":
+            return torch.tanh(e["x"])
+        if e["op"] == "neg":
+            return -self.value(e["arg"])
+        return self.lin(self.value(e["left"])) * self.value(e["right"]) * e.get("scale", 2.0)
+
+    def forward(self, e):
+        return self.value(e)
+
+
+def expression(r: Random, depth: int = 2) -> dict[str, Any]:
+    op = r.choice(["leaf", "neg", "mul"]) if depth else "leaf"
+    if op == "leaf":
+        return {"op": op, "x": torch.randn(D)}
+    if op == "neg":
+        return {"op": op, "arg": expression(r, depth - 1)}
+    found = {"op": op, "left": expression(r, depth - 1), "right": expression(r, depth - 1)}
+    return {**found, "scale": r.random()} if r.random() < 0.5 else found
+
+
+class OptionalKeys(nn.Module):
+    def forward(self, s):
+        h = s["x"]
+        y = s.get("y")
+        if y is not None:
+            h = h + y
+        return h if s.get("flag", True) else -h
+
+
+def optional_keys(r: Random) -> dict[str, Any]:
+    s: dict[str, Any] = {"x": torch.randn(D)}
+    if r.random() < 0.5:
+        s["y"] = torch.randn(D)
+    if r.random() < 0.5:
+        s["flag"] = r.random() < 0.5
+    return s
+
+
+class Neighbours(nn.Module):
+    """An empty list as the default of a look-up; words counted, and looked up in a vocabulary that the model holds."""
+
+    def __init__(self):
+        super().__init__()
+        self.emb = nn.Embedding(4, D)
+        self.vocabulary = {"the": 1, "cat": 2, "dog": 3}
+
+    def forward(self, s):
+        total = torch.zeros(D)
+        for i in range(s["x"].size(0)):
+            for j in [*s["near"].get(i, []), i]:
+                total = total + s["x"][j]
+        counts: Any = defaultdict(int)
+        for w in s["words"]:
+            counts[w] += 1
+        held = dict(s["near"])
+        found = held.pop(0, [])
+        words = [n * self.emb(torch.tensor(self.vocabulary.get(w, 0))) for w, n in counts.items()]
+        return total + torch.stack(words).sum(0), len(found), [self.vocabulary.get(w) is None for w in s["words"]]
+
+
+def neighbours(r: Random) -> dict[str, Any]:
+    n = r.randrange(1, 4)
+    near = {i: [j for j in range(n) if j != i] for i in range(n) if r.random() < 0.5}
+    words = [r.choice(["the", "cat", "dog", "bird"]) for _ in range(r.randrange(1, 5))]
+    return {"x": torch.randn(n, D), "near": {7: [0], **near}, "words": words}
+
+
+class Memo(nn.Module):
+    """A nested function with a memo, called in conditional expressions and in comprehensions with conditions."""
+
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(D, D)
+
+    def forward(self, dag):
+        memo: Any = {}
+
+        def visit(i):
+            if i in memo:
+                return memo[i]
+            before = dag["before"][i]
+            h = torch.stack([visit(p) for p in before]).mean(0) if before else dag["x"][i]
+            memo[i] = torch.tanh(self.lin(h))
+            return memo[i]
+
+        last = [visit(i) for i in range(len(dag["before"])) if i not in {p for b in dag["before"] for p in b}]
+        return torch.stack(last).sum(0), len(memo)
+
+
+def dag(r: Random) -> dict[str, Any]:
+    n = r.randrange(1, 6)
+    before = [sorted({r.randrange(i) for _ in range(2)}) if i and r.random() < 0.7 else [] for i in range(n)]
+    return {"before": before, "x": torch.randn(n, D)}
+
+
+class SeveralDimensions(nn.Module):
+    def forward(self, s):
+        x, y = s
+        dense = x.mean(dim=(1, 2)), x.sum((0, -1), keepdim=True), x.amax(dim=[0, 1]), torch.mean(x, (2,), keepdim=True)
+        ragged = y.mean(dim=(0, 1)), y.sum(dim=(0, 2), keepdim=True), y.amax(dim=(1, 2)), torch.amin(y, dim=(0, 2))
+        return dense, ragged, F.relu(y).mean((-1, -2))
+
+
+CASES: list[tuple[type[nn.Module], Any]] = [
+    (TreeOfDictionaries, tree),
+    (Expressions, expression),
+    (OptionalKeys, optional_keys),
+    (Neighbours, neighbours),
+    (Memo, dag),
+    (SeveralDimensions, lambda r: (torch.randn(2, 3, 4), torch.randn(r.randrange(1, 4), 3, 4))),
+]
+
+
+def interpreter(module: nn.Module, sample: list[Any]) -> Interpreter:
+    program = build(module, sample=sample)
+    verify(program)
+    return Interpreter(program)
+
+
+@pytest.mark.parametrize(("cls", "make"), CASES, ids=[c[0].__name__ for c in CASES])
+def test_idiom(cls: type[nn.Module], make: Any) -> None:
+    torch.manual_seed(0)
+    r = Random(0)
+    module, sample = cls().eval(), [make(r) for _ in range(20)]
+    run = interpreter(module, sample).run
+    for x in sample:
+        with torch.no_grad():
+            expected = module(copy.deepcopy(x))
+        assert_same(as_tensors(run(x)), expected, cls.__name__)
+
+
+def test_a_key_that_an_instance_lacks_is_its_error() -> None:
+    class Model(nn.Module):
+        def forward(self, s):
+            return s["x"] * s["scale"]
+
+    x = torch.ones(D)
+    run = interpreter(Model(), [{"x": x, "scale": 2.0}, {"x": x}]).run
+    assert_same(as_tensors(run({"x": x, "scale": 3.0})), x * 3.0, "the key is there")
+    with pytest.raises(InstanceError, match="KeyError: 'scale'"):
+        run({"x": x})
+
+
+def test_the_same_dimension_twice_is_refused() -> None:
+    class Model(nn.Module):
+        def forward(self, x):
+            return x.sum(dim=(0, -2))
+
+    with pytest.raises(CompileError, match=r"the dimensions \(0, -2\) are not different ones"):
+        build(Model(), sample=[torch.ones(2, 3)])

@@ -193,6 +193,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "adaptive_avg_pool1d": images.adaptive_avg_pool1d,
     "adaptive_max_pool2d": images.adaptive_max_pool2d,
     "adaptive_avg_pool2d": images.adaptive_avg_pool2d,
+    "generate_square_subsequent_mask": functional.generate_square_subsequent_mask,
     "pack_padded_sequence": recurrent.pack_padded_sequence,
     "pad_packed_sequence": recurrent.pad_packed_sequence,
     "pack_sequence": recurrent.pack_sequence,

@@ -146,3 +146,7 @@ def flatten_module(self, input):
 
 def cosine_similarity_module(self, x1, x2):
     return cosine_similarity(x1, x2, self.dim, self.eps)
+
+
+def generate_square_subsequent_mask(sz):
+    return torch.triu(torch.full((sz, sz), float("-inf")), diagonal=1)

@@ -140,6 +140,8 @@ class Boundary:
                 if sorted(value) != list(case.cls.keys):
                     continue
                 return case.cls.of_fields({f: self._in(t, value[f], f"{path}[{f!r}]") for f, t in case.fields})
+            if isinstance(value, tuple) and isinstance(value, case.cls):  # a named tuple
+                return case.cls(**{f: self._in(t, getattr(value, f), f"{path}.{f}") for f, t in case.fields})  # type: ignore[arg-type]
             if isinstance(value, case.cls):
                 if (id(value), data.name) in self._made:
                     return self._made[id(value), data.name]

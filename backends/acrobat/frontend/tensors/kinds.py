@@ -217,7 +217,7 @@ ADDITIONS += [torch.add]
 
 def torch_name(function: Any) -> str | None:
     """The name under which `call_operation` knows a function object of torch, or None."""
-    for module in (torch, functional, torch.Tensor, torch.nn.utils.rnn):
+    for module in (torch, functional, torch.Tensor, torch.nn.utils.rnn, torch.nn.Transformer):
         name = str(getattr(function, "__name__", ""))
         if name and getattr(module, name, None) is function:
             return name

@@ -1,9 +1,11 @@
-"""Models over dictionaries as they are read from JSON, and look-ups with defaults: in the interpreter against eager PyTorch."""
+"""Models over dictionaries and named tuples as they are read from files, and look-ups with defaults: each in the interpreter
+against eager PyTorch."""
 
 from __future__ import annotations
 
 import copy
-from collections import defaultdict
+from collections import defaultdict, namedtuple
+from enum import Enum
 from random import Random
 from typing import Any
 
@@ -154,6 +156,37 @@ def dag(r: Random) -> dict[str, Any]:
     return {"before": before, "x": torch.randn(n, D)}
 
 
+Operation = Enum("Operation", ["ADD", "SIN"])
+Instruction = namedtuple("Instruction", ["op", "a", "b"])
+
+
+class Machine(nn.Module):
+    """Instructions are named tuples without annotations, each with a member of an Enum in it."""
+
+    def __init__(self):
+        super().__init__()
+        self.start = nn.Parameter(torch.randn(2, D))
+
+    def forward(self, program):
+        registers = [self.start[i] for i in range(2)]
+        for i in program:
+            if i.op is Operation.ADD:
+                registers.append(registers[i.a] + registers[i.b])
+            else:
+                registers.append(torch.sin(registers[i.a]))
+        return registers[-1]
+
+
+def instructions(r: Random) -> list[Any]:
+    return [Instruction(r.choice(list(Operation)), r.randrange(2 + i), r.randrange(2 + i)) for i in range(r.randrange(4))]
+
+
+class CausalMask(nn.Module):
+    def forward(self, x):
+        mask = nn.Transformer.generate_square_subsequent_mask(len(x))
+        return F.scaled_dot_product_attention(x[None], x[None], x[None], attn_mask=mask)[0], mask
+
+
 class SeveralDimensions(nn.Module):
     def forward(self, s):
         x, y = s
@@ -168,6 +201,8 @@ CASES: list[tuple[type[nn.Module], Any]] = [
     (OptionalKeys, optional_keys),
     (Neighbours, neighbours),
     (Memo, dag),
+    (Machine, instructions),
+    (CausalMask, lambda r: torch.randn(r.randrange(1, 5), D)),
     (SeveralDimensions, lambda r: (torch.randn(2, 3, 4), torch.randn(r.randrange(1, 4), 3, 4))),
 ]
 

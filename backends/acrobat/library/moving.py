@@ -1,8 +1,9 @@
 """Moving elements, running sums and products. A tensor is taken apart along one dimension, and the parts are stacked again."""
 
 import torch
+from torch.nn import functional
 
-from backends.acrobat.library.words import in_order, refuse, unrolled
+from backends.acrobat.library.words import in_order, is_fixed, refuse, unrolled
 
 
 def roll(input, shifts, dims=None):
@@ -132,6 +133,11 @@ def scatter_add(input, dim, index, src):
 def scatter_reduce(input, dim, index, src, reduce, include_self=True):
     """`torch.scatter_reduce` of tensors of one or two dimensions. Parts whose index is one int for the whole row, as where an
     index of shape (n, 1) was expanded, are moved as wholes."""
+    if reduce == "sum" and include_self and is_fixed(input.size(-1)):
+        if input.dim() == 1:
+            return added_at(input, index, src)
+        if dim in (1, -1) and is_fixed(input.size(0)) and input.size(0) == 1:
+            return added_at(input[0], index[0], src[0]).unsqueeze(0)
     if input.dim() == 1:
         return reduced_parts(input, index, src, reduce, include_self)
     if input.dim() != 2:
@@ -144,6 +150,13 @@ def scatter_reduce(input, dim, index, src, reduce, include_self=True):
         return reduced_parts(input, index[:, 0], src, reduce, include_self)
     columns = [reduced_parts(x, i, s, reduce, include_self) for x, i, s in zip(input.t(), index.t(), src.t())]
     return torch.stack([columns[j] for j in unrolled(range(input.size(1)))], 1)
+
+
+def added_at(input, index, src):
+    """A vector of fixed length, as the probabilities of words, with each number of `src` added where `index` says."""
+    for i, part in zip(within(index, input.size(0)), src):
+        input = input + part * functional.one_hot(torch.tensor(i), input.size(0)).float()
+    return input
 
 
 def one_int_each(rows):

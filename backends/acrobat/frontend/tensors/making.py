@@ -299,9 +299,34 @@ def _new_ones(f: Frame, call: CallArguments) -> Value:
 
 
 @handles(FUNCTIONS, torch.tensor, torch.as_tensor, torch.LongTensor)
+def _of_numbers(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    """`torch.tensor`, which makes ints floats if its `dtype` says so."""
+    made = _made_tensor(f, node, args, kwargs, hint)
+    return _as_floats(f, made) if kwargs.get("dtype") == Static(torch.float32) else made
+
+
+@handles(FUNCTIONS, torch.FloatTensor)
+def _float_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    if args and is_number(args[0]):
+        return f.problem(node, "`torch.FloatTensor` of a number makes a tensor that holds anything", "write `torch.zeros(n)`")
+    return _as_floats(f, _made_tensor(f, node, args, kwargs, hint))
+
+
+def _as_floats(f: Frame, made: Value) -> Value:
+    """A tensor that `_made_tensor` has made, with floats in place of ints."""
+    match made:
+        case Held("index", number):
+            return Dyn(operand(f, f.coerce(number, FLOAT)))
+        case Held("ids", TupleV(items)):
+            return _stacked(f, [f.coerce(v, FLOAT) for v in items])
+    if is_ints(made) and not nothing_known(made):
+        return call_operation(f, "float", CallArguments("float", [made], {}))
+    return made
+
+
 def _made_tensor(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
-    """`torch.tensor`: an int, or a list of ints written out, serves as an index only; a float gives a tensor without
-    dimensions, a list written out a dense tensor, and any other list of numbers a ragged one."""
+    """What `torch.tensor` makes without regard to a dtype: an int, or a list of ints written out, serves as an index only; a
+    float gives a tensor without dimensions, a list written out a dense tensor, and any other list of numbers a ragged one."""
     kwargs = {k: v for k, v in kwargs.items() if k not in ("device", "dtype")}
     if args and nothing_known(args[0]):
         return unknown()

@@ -1,5 +1,5 @@
-"""Models over dictionaries and named tuples as they are read from files, and look-ups with defaults: each in the interpreter
-against eager PyTorch."""
+"""How models read their data: dictionaries and named tuples as they come from files, look-ups with defaults, tensors made of
+numbers, copying from the input. Each in the interpreter against eager PyTorch."""
 
 from __future__ import annotations
 
@@ -187,6 +187,43 @@ class CausalMask(nn.Module):
         return F.scaled_dot_product_attention(x[None], x[None], x[None], attn_mask=mask)[0], mask
 
 
+class Copying(nn.Module):
+    """A decoder that copies words of its input, and feeds back the word with the highest probability."""
+
+    def __init__(self):
+        super().__init__()
+        self.emb = nn.Embedding(7, D)
+        self.cell = nn.GRUCell(D, D)
+        self.out = nn.Linear(D, 7)
+
+    def forward(self, source):
+        word, h, words = torch.zeros(1, dtype=torch.long), torch.zeros(1, D), []
+        for _ in range(3):
+            h = self.cell(self.emb(word), h)
+            attention = torch.softmax(self.emb(source) @ h[0], 0)
+            p = torch.softmax(self.out(h), dim=-1).scatter_add(1, source.unsqueeze(0), 2 * attention.unsqueeze(0))
+            word = p.argmax(dim=-1)
+            words.append(word.item())
+        return words, p, torch.zeros(7).scatter_add(0, source, attention)
+
+
+class FloatsOfInts(nn.Module):
+    """Ints of the instance that become tensors of floats by `dtype`."""
+
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(4, 2)
+
+    def forward(self, s):
+        x, y = s["place"]
+        for _ in range(2):
+            x, y = (max(x - 1, 0), y) if x > y else (x, min(y + 1, 3))
+        all_of_them = torch.tensor(s["numbers"], dtype=torch.float32)
+        place = torch.tensor([x, y, 3, 4], dtype=torch.float32) / 4
+        square = torch.tensor([[x, y], [y, x]], dtype=torch.float)
+        return self.lin(place), torch.tensor(x, dtype=torch.float) * 2, torch.FloatTensor([x, 2.5]), all_of_them, square
+
+
 class SeveralDimensions(nn.Module):
     def forward(self, s):
         x, y = s
@@ -202,6 +239,11 @@ CASES: list[tuple[type[nn.Module], Any]] = [
     (Neighbours, neighbours),
     (Memo, dag),
     (Machine, instructions),
+    (Copying, lambda r: torch.tensor([r.randrange(7) for _ in range(r.randrange(1, 5))])),
+    (
+        FloatsOfInts,
+        lambda r: {"place": (r.randrange(4), r.randrange(4)), "numbers": [r.randrange(9) for _ in range(r.randrange(1, 4))]},
+    ),
     (CausalMask, lambda r: torch.randn(r.randrange(1, 5), D)),
     (SeveralDimensions, lambda r: (torch.randn(2, 3, 4), torch.randn(r.randrange(1, 4), 3, 4))),
 ]

@@ -235,9 +235,10 @@ class ProgramBuilder(Functions):
         if self.incomplete or self.functions[key] is None:
             self._explain(span)
         functions = _of_one_instance(self._reachable(), instance) if len(params) > 1 else self._reachable()
-        for v in (e for f in functions.values() for e in walk(f.body) if isinstance(e, Placeholder)):
-            message = "the type of this list's elements cannot be found"
-            self.problem(Problem(v.span, message, "annotate it: `xs: list[int] = []`"))
+        for f in functions.values():
+            for v in (e for e in walk(f.body) if isinstance(e, Placeholder)):
+                message = "the type of this list's elements cannot be found"
+                self.problem(Problem(v.span if v.span.line else f.span, message, "annotate it: `xs: list[int] = []`"))
         if self.problems:
             raise CompileError(self.problems)
         used = {w.name for f in functions.values() for w in walk(f.body) if isinstance(w, n.Weight)}

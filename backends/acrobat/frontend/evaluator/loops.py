@@ -21,7 +21,17 @@ from backends.acrobat.frontend.evaluator.lists import iterable
 from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.picking import picks_modules
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives
-from backends.acrobat.frontend.evaluator.syntax import RETURNED, assigned, deep, ends, hint_of, leaves, root_of, stored
+from backends.acrobat.frontend.evaluator.syntax import (
+    RETURNED,
+    assigned,
+    begins_anew,
+    deep,
+    ends,
+    hint_of,
+    leaves,
+    root_of,
+    stored,
+)
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.types import NONE, UNASSIGNED, Mismatch, contains_unknown, join_types
 from backends.acrobat.frontend.values import (
@@ -295,6 +305,7 @@ def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any
             why = "holds something before this loop that is known at compile time only, and the loop assigns another value"
             f.poisoned[name] = why, "give what the loop assigns a name of its own"
     carried = [x for x in changed_in(f, s.body) if x in f.env and x not in own and type_or_none(f.env[x]) is not None]
+    carried = [x for x in carried if lives(f, s, x) or not begins_anew(s, x)]
     later = [x for x in dict.fromkeys((*own, *changed_in(f, s.body))) if x not in carried and x != RETURNED and lives(f, s, x)]
     for name in later:  # read after the loop, and assigned if there was a round
         if name in f.env and type_or_none(f.env[name]) is None and name not in own | stored(s.body):

@@ -293,6 +293,8 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     assert isinstance(value.type, DataT)
     if optional(f, value) is not None:
         return attribute(f, node, opened(f, node, value), name)
+    if name == "__class__":
+        return class_of(f, node, value)
     if (kept := _kept(f, node, value, name)) is not None:
         return kept
     datatypes = f.program.datatypes

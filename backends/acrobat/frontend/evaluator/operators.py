@@ -9,6 +9,7 @@ from typing import Any
 
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
 from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.choice import mapped_choice
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import mapped
 from backends.acrobat.frontend.evaluator.nones import opened
@@ -16,6 +17,7 @@ from backends.acrobat.frontend.evaluator.tables import BINARY, EXPRESSIONS, UNAR
 from backends.acrobat.frontend.types import contains_unknown, describe
 from backends.acrobat.frontend.values import (
     Dyn,
+    OneOf,
     Static,
     TupleV,
     Value,
@@ -65,6 +67,10 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
             return Static(python(x, y))
         except Exception as error:
             return f.problem(node, str(error))
+    if isinstance(a, OneOf) and known_b:  # as in `"visit_" + type(node).__name__`
+        return mapped_choice(f, node, a, lambda each: binary(f, node, op, each, b))
+    if isinstance(b, OneOf) and known_a:
+        return mapped_choice(f, node, b, lambda each: binary(f, node, op, a, each))
     if isinstance(a, TupleV) or isinstance(b, TupleV):
         return _of_tuples(f, node, name, a, b)
     rule = BINARY.get(kind(a)) or BINARY.get(kind(b))

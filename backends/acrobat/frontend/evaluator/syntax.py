@@ -184,6 +184,13 @@ def live_after(body: Sequence[ast.stmt], s: ast.AST, name: str) -> bool:
     return False
 
 
+def begins_anew(loop: ast.For | ast.While, name: str) -> bool:
+    """Whether `name` is the target of a `for` inside of a loop, and no round of the loop reads what it was before the round."""
+    targets = [x.target for statement in loop.body for x in ast.walk(statement) if isinstance(x, ast.For)]
+    read = isinstance(loop, ast.While) and reads(loop.test, name) or _first_use(loop.body, name) is True
+    return name in assigned(targets) and not read
+
+
 def _way(body: Sequence[ast.stmt], s: ast.AST) -> list[tuple[Sequence[ast.stmt], int, ast.stmt | None]]:
     """The bodies around the statement `s`, from outside in: (body, index in it, loop whose body it is). [] if it has none."""
     for i, one in enumerate(body):

@@ -187,6 +187,66 @@ class CausalMask(nn.Module):
         return F.scaled_dot_product_attention(x[None], x[None], x[None], attn_mask=mask)[0], mask
 
 
+class Number:
+    def __init__(self, value):
+        self.value = value
+
+
+class Sum:
+    def __init__(self, terms):
+        self.terms = terms
+
+
+class Visitor(nn.Module):
+    """Methods found by the names of classes that are joined to other text."""
+
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(1, D)
+
+    def visit(self, node):
+        return getattr(self, "visit_" + type(node).__name__)(node)
+
+    def visit_Number(self, node):
+        return self.lin(torch.tensor([float(node.value)]))
+
+    def visit_Sum(self, node):
+        return torch.tanh(sum(getattr(self, "visit_" + t.__class__.__name__)(t) for t in node.terms))
+
+    def forward(self, node):
+        return self.visit(node)
+
+
+def terms(r: Random, depth: int = 2) -> Any:
+    return (
+        Sum([terms(r, depth - 1) for _ in range(r.randrange(1, 3))]) if depth and r.random() < 0.6 else Number(r.randrange(9))
+    )
+
+
+class TargetsOfLoops(nn.Module):
+    """The target of an inner loop has the name of a variable from before the outer loop, as in beam search."""
+
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(D, D)
+
+    def forward(self, n):
+        h = torch.ones(D)
+        for _ in range(n):
+            h = self.lin(h)
+        beams = [(0.0, h), (1.0, -h)]
+        for _ in range(n):
+            new = []
+            for score, h in beams:
+                new.append((score + h.sum().item(), self.lin(h)))
+            beams = sorted(new, key=lambda b: -b[0])
+        i = 5
+        for _ in range(n):
+            for i in range(2):
+                beams = beams[i:] + beams[:i]
+        return beams[0][1], i
+
+
 class Copying(nn.Module):
     """A decoder that copies words of its input, and feeds back the word with the highest probability."""
 
@@ -239,6 +299,8 @@ CASES: list[tuple[type[nn.Module], Any]] = [
     (Neighbours, neighbours),
     (Memo, dag),
     (Machine, instructions),
+    (Visitor, terms),
+    (TargetsOfLoops, lambda r: r.randrange(4)),
     (Copying, lambda r: torch.tensor([r.randrange(7) for _ in range(r.randrange(1, 5))])),
     (
         FloatsOfInts,

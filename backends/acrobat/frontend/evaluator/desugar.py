@@ -1,15 +1,16 @@
 """Rewrites a function's syntax tree, before it is compiled, into one without `else` of loops, `:=`, `yield`, `try` with
-`finally`, and `del` of items. What is rewritten keeps its position in the source."""
+`finally`, `del` of items, and `setdefault` as a statement. What is rewritten keeps its position in the source."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, TypeVar
 
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, ends, leaves, placed
 
+Node = TypeVar("Node", bound=ast.AST)
 YIELDED = HIDDEN + "yielded"
 """The list of what a generator function has given so far."""
 _cache: dict[int, tuple[ast.FunctionDef, ast.FunctionDef]] = {}
@@ -103,9 +104,33 @@ class _Statements:
                 return [placed(s, _changed(YIELDED, "append", value if value is not None else ast.Constant(None)))]
             case ast.Expr(ast.YieldFrom(value)):
                 return [placed(s, _changed(YIELDED, "extend", value))]
+            case ast.Expr(ast.Call(ast.Attribute(owner, "setdefault"), [key, default], [])):
+                return self._put_default(s, owner, key, default)
+            case ast.Expr(
+                ast.Call(ast.Attribute(ast.Call(ast.Attribute(owner, "setdefault"), [key, default], []), change), args, [])
+            ):
+                return self._put_default(s, owner, key, default, change, args)
             case ast.FunctionDef():
                 return [s]
         return self._hoisted(s)
+
+    def _put_default(
+        self, s: ast.Expr, owner: ast.expr, key: ast.expr, default: ast.expr, change: str = "", args: Sequence[ast.expr] = ()
+    ) -> list[ast.stmt]:
+        """`d.setdefault(k, default)` becomes `if k not in d: d[k] = default`; where `.append(x)` or the like stands behind it,
+        `d[k].append(x)` follows."""
+        made: list[ast.stmt] = []
+        if not isinstance(key, (ast.Name, ast.Constant)):
+            self.count += 1
+            name = f"{HIDDEN}key{self.count}"
+            made.append(placed(s, ast.Assign([ast.Name(name, ast.Store())], key)))
+            key = ast.copy_location(ast.Name(name, ast.Load()), key)
+        put = ast.Assign([ast.Subscript(_copied(owner), _copied(key), ast.Store())], default)
+        made.append(placed(s, ast.If(ast.Compare(_copied(key), [ast.NotIn()], [_copied(owner)]), [put], [])))
+        if change:
+            item = ast.Subscript(owner, key, ast.Load())
+            made.append(placed(s, ast.Expr(ast.Call(ast.Attribute(item, change, ast.Load()), list(args), []))))
+        return made
 
     def _if(self, s: ast.If) -> list[ast.stmt]:
         match s.test:
@@ -176,7 +201,7 @@ def _of_this_loop(node: ast.AST) -> Iterator[ast.AST]:
             yield from _of_this_loop(child)
 
 
-def _copied(s: ast.AST) -> ast.AST:
+def _copied(s: Node) -> Node:
     """A copy that can be rewritten without changing the source's tree."""
     made = copy(s)
     for name, value in ast.iter_fields(s):

@@ -128,6 +128,19 @@ def neighbours(r: Random) -> dict[str, Any]:
     return {"x": torch.randn(n, D), "near": {7: [0], **near}, "words": words}
 
 
+class SetDefault(nn.Module):
+    def forward(self, xs):
+        by_parity: Any = {}
+        counts: Any = {}
+        pairs: Any = {}
+        for i, x in enumerate(xs):
+            by_parity.setdefault(x % 2, []).append(i)
+            counts.setdefault(x, 0)
+            counts[x] += 1
+            pairs.setdefault((x, i % 2), []).extend([i, x])
+        return by_parity, sorted(counts.items()), len(pairs)
+
+
 class Memo(nn.Module):
     """A nested function with a memo, called in conditional expressions and in comprehensions with conditions."""
 
@@ -297,6 +310,7 @@ CASES: list[tuple[type[nn.Module], Any]] = [
     (Expressions, expression),
     (OptionalKeys, optional_keys),
     (Neighbours, neighbours),
+    (SetDefault, lambda r: [r.randrange(5) for _ in range(r.randrange(1, 6))]),
     (Memo, dag),
     (Machine, instructions),
     (Visitor, terms),

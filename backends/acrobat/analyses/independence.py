@@ -457,7 +457,7 @@ class _Dependences:
     def _carries(self, element: _Name, loop: Fold | Loop) -> tuple[str, list[str]] | None:
         """(name, steps) of a variable of the loop by which tensor work of one round enters the element of a later one, if
         any."""
-        entering = set(reached([element], lambda name: (n for n, _ in self.uses(name))))
+        entering = reached([element], lambda name: (n for n, _ in self.uses(name)))
         for var in loop.vars:
             if var.name not in entering:
                 continue

@@ -208,4 +208,4 @@ class _Flow:
 
 
 def _reachable(start: Leaf, edges: Mapping[Leaf, set[Leaf]]) -> set[Leaf]:
-    return set(reached([start], lambda leaf: edges.get(leaf, ())))
+    return reached([start], lambda leaf: edges.get(leaf, ()))

@@ -599,6 +599,7 @@ class Functions:
 
         self.gives_new[key] = True
         self.gives_deep.pop(key, None)
+        nothing = gives_nothing(definition)
 
         def returns(at: ast.AST, value: Value) -> Value:
             match at:
@@ -620,7 +621,7 @@ class Functions:
             return TupleV((value, *(f.env[p] for p in inout)))
 
         def returned(at: ast.AST, value: Value) -> Value:
-            if gives_nothing(definition) and not inout:
+            if nothing and not inout:
                 return Static(0)  # stands for None, which the program has no type for; callers do not use it
             try:
                 value = as_result(f, value) if key == self.names.get("forward") else value
@@ -633,7 +634,7 @@ class Functions:
                 return f.problem(at, f"the result of `{definition.name}`: {error}")
 
         def falls() -> Value:
-            if gives_nothing(definition) and function is not self.entered[0]:
+            if nothing and function is not self.entered[0]:
                 return returns(definition, Static(None))
             if f.unmatched is not None:
                 statement, case = f.unmatched

@@ -37,7 +37,7 @@ def remove_dead(program: Program) -> Program:
         if used == needed:
             break
         needed = used
-    called = set(reached([program.entry], lambda name: live[name].callees))
+    called = reached([program.entry], lambda name: live[name].callees)
     functions = {name: f for name, f in program.functions.items() if name in called}
     for name, f in functions.items():
         if live[name].body is not f.body or len(needed[name]) < len(f.params):

@@ -71,7 +71,8 @@ class Groups:
         if between:  # a path through single bindings; merged bindings can only add paths, which are searched below
             return False
         outside = set[int]().union(*(self._after[g] for g in merged)) - merged
-        return not any(g in merged for g in reached(outside, self.after))
+        further = reached(outside, self._after.__getitem__)
+        return merged.isdisjoint(further)
 
     def delays(self, groups: Collection[int]) -> bool:
         """Whether merging the groups would delay work. A merged group starts when all groups in it could start, so work outside
@@ -145,7 +146,7 @@ class Groups:
         return out
 
     def _reaches(self, start: int, end: int) -> bool:
-        return end in reached(self.after(start), self.after)
+        return end in reached(self._after[start], self._after.__getitem__)
 
 
 def _timing(

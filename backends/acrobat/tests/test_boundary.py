@@ -258,7 +258,7 @@ def test_modules_that_differ_in_constants_are_compiled_apart(cache: Path) -> Non
     assert got.tolist() == [12.0] * 3
 
 
-class OutOfReach(nn.Module):
+class Lookup(nn.Module):
     t: Tensor
 
     def __init__(self) -> None:
@@ -269,8 +269,11 @@ class OutOfReach(nn.Module):
         return self.t[i].item()  # type: ignore[return-value]
 
 
-def test_a_constant_is_not_indexed_at_run_time(cache: Path) -> None:
-    assert problem(OutOfReach(), cache) == "an index of `t`, an int64 tensor, must be known at compile time"
+def test_a_constant_of_ints_is_indexed_at_run_time(cache: Path) -> None:
+    executable = compile(Lookup(), cache_folder=cache)
+    assert executable([2, 0, -1]) == [2, 0, 2]
+    with pytest.raises(InstanceError, match=r"instance 1: .*index"):
+        executable([0, 3])
 
 
 # ---- the executable as a Python object

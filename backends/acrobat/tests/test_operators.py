@@ -35,6 +35,7 @@ class Model(nn.Module):
 """
 
 EXPRESSIONS = [
+    "a > 0",
     "(a > 0).float()",
     "(a > 0) * a",
     "torch.where(a > 0, a, -a)",
@@ -323,7 +324,6 @@ EXPRESSIONS = [
     "F.scaled_dot_product_attention(x, x, x, dropout_p=0.5 if self.training else 0.0)",
 ]
 REFUSED = [
-    ("a > 0", "a tensor of bools serves as a mask"),
     ("a.half()", "tensors are float32 here, not b?float16"),
     ("a.bfloat16()", "tensors are float32 here, not b?float16"),
     ("a.to(torch.float16)", "tensors are float32 here, not float16"),

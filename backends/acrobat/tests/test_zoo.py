@@ -27,7 +27,6 @@ REFUSED = {
     "stack_machine": "tuples of different lengths in one place",
     "cached_decoder": "a list of lists changed under the name of a loop",
     "char_cnn": "the letters of strings",
-    "gathered_experts": "the places where a mask of two dimensions is true",
     "knowledge_base_programs": "the letters of strings",
 }
 NATIVE = ("tree_gru", "bilstm_tagger", "character_word_tagger")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from copy import copy
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, ends, leaves, placed
@@ -29,6 +30,7 @@ def is_generator(definition: ast.FunctionDef) -> bool:
     return any(isinstance(node, (ast.Yield, ast.YieldFrom)) for s in definition.body for node in own_nodes(s))
 
 
+@lru_cache(4096)  # asked for at each call
 def gives_nothing(definition: ast.FunctionDef) -> bool:
     """Whether a function always gives None: none of its own `return`s has a value, and it is no generator."""
     returned = [x.value for s in definition.body for x in own_nodes(s) if isinstance(x, ast.Return)]

@@ -138,7 +138,9 @@ class SetDefault(nn.Module):
             counts.setdefault(x, 0)
             counts[x] += 1
             pairs.setdefault((x, i % 2), []).extend([i, x])
-        return by_parity, sorted(counts.items()), len(pairs)
+        rest = list(xs)
+        taken = [rest.pop() for x in xs if x > 1]
+        return by_parity, sorted(counts.items()), len(pairs), taken, rest
 
 
 class Memo(nn.Module):

@@ -537,7 +537,7 @@ def test_decorators_are_refused(tmp_path: Path) -> None:
         "    def forward", "    @twice\n    def forward"
     )
     with pytest.raises(CompileError, match="`forward` is decorated with `twice`, which is not in the language"):
-        build(load(tmp_path, text, "model").M())
+        build(load(tmp_path, text, "other_model").M())
 
 
 ALIASED = {

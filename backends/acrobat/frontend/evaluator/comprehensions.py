@@ -49,13 +49,6 @@ def comprehension(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str = "
         return _one_by_one(f, node)
     if f.is_step_by_step(node):
         return _one_by_one(f, node)
-    if (rest or first.ifs) and f.program.writes():
-        before, f.mutated = f.mutated, set()
-        with f.trial():
-            _independent(f, node, hint)
-        changed, f.mutated = f.mutated & set(f.program.kept), before
-        if changed:
-            return _one_by_one(f, node)
     value = f.unchanging(node, lambda: _independent(f, node, hint))
     if holds_parts(value):
         for g in node.generators:

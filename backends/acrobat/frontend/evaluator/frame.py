@@ -158,7 +158,7 @@ class Frame:
     def unchanging(self, node: ast.AST, work: Callable[[], Value]) -> Value:
         """`work()`, in which changing a list is a problem: parts of `node` are compiled several times, or in a branch. A
         conditional expression or comprehension that does is compiled as statements from the next round on."""
-        if isinstance(node, ast.IfExp) and (self.is_step_by_step(node) or self._writes(node)):
+        if isinstance(node, ast.IfExp) and self.is_step_by_step(node):
             return self._as_statement(node)
         before, self.mutated = self.mutated, set()
         value = work()
@@ -175,17 +175,6 @@ class Frame:
     def is_step_by_step(self, node: ast.expr) -> bool:
         """Whether a conditional expression or comprehension is compiled as statements, because it changes a list or field."""
         return (self.file, node.lineno, node.col_offset) in self.program.step_by_step
-
-    def _writes(self, node: ast.expr) -> bool:
-        """Whether computing an expression may write fields of objects of the instance (`kept`): it has a call that does."""
-        if not self.program.writes() or not any(isinstance(x, ast.Call) for x in ast.walk(node)):
-            return False
-        before, self.mutated = self.mutated, set()
-        with self.trial():
-            for part in ast.iter_child_nodes(node):
-                self.expression(part)  # type: ignore[arg-type]
-        found, self.mutated = self.mutated & set(self.program.kept), before
-        return bool(found)
 
     def _as_statement(self, node: ast.IfExp) -> Value:
         """The value of a conditional expression, of which one side alone is to have its effects: an `if` that assigns it."""

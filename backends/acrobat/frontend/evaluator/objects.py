@@ -425,10 +425,8 @@ METHODS_OF_RECORDS = ("get", "items", "keys", "values")
 
 def record_of(f: Frame, value: Value) -> type | None:
     """The record class of a value that is a dictionary in Python, with the same keys always; None for other values."""
-    if not isinstance(value, Dyn) or not isinstance(value.type, DataT):
-        return None
-    classes = f.program.datatypes.cases.get(value.type.name, ())
-    return classes[0] if len(classes) == 1 and issubclass(classes[0], RecordOf) and classes[0].stands_for is None else None
+    classes = records_of(f, value)
+    return classes[0] if len(classes) == 1 else None
 
 
 def records_of(f: Frame, value: Value) -> tuple[type, ...]:

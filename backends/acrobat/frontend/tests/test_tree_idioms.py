@@ -106,6 +106,11 @@ def test_as_in_eager_pytorch(name: str) -> None:
     torch.manual_seed(0)
     trees = [tree(rng, 3, i % 3 == 2) for i in range(12)]
     model = Model().eval()
+    compare_all(model, name, trees)
+
+
+def compare_all(model: Any, name: str, trees: list[Any]) -> None:
+    """Compile the model with the method `name` in place of `forward`, and compare every tree's result with eager PyTorch's."""
     model.forward = getattr(model, name)
     program = build(model, sample=trees)
     verify(program)
@@ -277,13 +282,7 @@ def test_syntax_trees(name: str) -> None:
     torch.manual_seed(0)
     trees = [expression(rng, i % 4) for i in range(12)]
     model = Visitor().eval()
-    model.forward = getattr(model, name)
-    program = build(model, sample=trees)
-    verify(program)
-    interpreter = Interpreter(program)
-    with torch.no_grad():
-        for root in trees:
-            compare(interpreter, model.forward, root)
+    compare_all(model, name, trees)
 
 
 def expression(rng: random.Random, depth: int) -> Any:

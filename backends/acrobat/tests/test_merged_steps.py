@@ -71,6 +71,27 @@ def test_equal_steps_of_one_level_are_one_launch(cache: Path, codegen: Any, thre
     assert merged.counters()["batches"] == apart.counters()["batches"]
 
 
+def test_a_merged_step_on_two_threads(cache: Path) -> None:
+    """A step of few rows is shared by all threads. What they have in common was once made by each of them, in the same room, so
+    that they read each other's tables while these were written."""
+    model = tiny("mvrnn")
+    alone, shared = (compile(model, threads=threads, cache_folder=cache) for threads in (1, 2))
+    instances = draw("mvrnn", 40)
+    want = alone(instances)
+    for _ in range(100):
+        for mine, other in zip(shared(instances), want, strict=True):
+            torch.testing.assert_close(mine, other, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["mvrnn", "drnn", "nestedrnn", "treelstm"])
+def test_kernels_are_called_with_finished_tables(built: Any, name: str) -> None:
+    """Whatever takes room from a worker stands before the step: the call itself runs on several threads."""
+    lines = built(name).source.read_text().splitlines()
+    calls = [line for line in lines if "row_begin, row_end, part_begin, part_end, " in line]
+    assert calls
+    assert not [line for line in calls if "worker." in line]
+
+
 def test_mvrnns_two_products_are_one_launch(built: Any) -> None:
     """The pair of equal products is that of the original ACRoBat: each child's matrix with its sibling's vector."""
     instances = [*draw("mvrnn", 5), *edges("mvrnn")]

@@ -96,10 +96,11 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
         else:
             rows = f"{len(call.parts)} * rows"
             each = [self._operands(code, call, part, lines) for part in call.parts]
-            args = [
-                a if isinstance(a, Param) else f"worker.joined({{{', '.join(map(str, (a, *others)))}}}, rows)"
-                for a, *others in zip(*each, strict=True)
-            ]
+            args = []
+            for i, (a, *others) in enumerate(zip(*each, strict=True)):
+                args.append(a if isinstance(a, Param) else f"together_{call.parts[0].step}_{i}")
+                if not isinstance(a, Param):
+                    lines.append(_joined(str(args[-1]), [a, *map(str, others)]))
         args += self._results(code, call, rows, lines)
         variants = self.emitted[call.request]
         weights = self.weights(code, call)
@@ -149,7 +150,10 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
             outs.append(f"out_{k}" if code.result_starts[k] else "out")
             if code.result_starts[k]:
                 lines.append(f"const int64_t* out_{k} = worker.shifted(out, {code.result_starts[k]}, rows);")
-        return [f"worker.joined({{{', '.join(outs)}}}, rows)" if others else outs[0]]
+        if not others:
+            return outs
+        lines.append(_joined(f"outs_{first}", outs))
+        return [f"outs_{first}"]
 
     def _argument(self, variant: Variant[CpuCode], arg: str | Param, weights: Mapping[str, str]) -> str:
         """The C++ expression of an argument; a `Param` becomes the weight in the variant's packing."""
@@ -190,6 +194,12 @@ class CpuUnitWriter(UnitWriter[CpuCode]):
             lines.append(f"const int64_t* {name}_per_item = worker.spread({name}, starts_{group}, rows);")
             return [f"{name}_per_item"]
         return [name]
+
+
+def _joined(name: str, tables: Sequence[str]) -> str:
+    """The statement that makes one table of several, one after the other. It stands before the step, which may run on several
+    threads: they would all take its room from the same worker."""
+    return f"const int64_t* {name} = worker.joined({{{', '.join(tables)}}}, rows);"
 
 
 def row_bytes(kernel: Kernel) -> int:

@@ -25,7 +25,7 @@ from backends.acrobat.schedule import nodes as s
 
 Opcode = Enum(
     "Opcode",
-    "Const Weight Move Fresh Start Later Padded NextSegment View Component Field Tuple ListOf Construct Jump JumpUnless "
+    "Const Weight Move Fresh Start Later Padded NextSegment View Component Field Tuple ListOf Table Construct Jump JumpUnless "
     "Switch Call Return Phase Wait Fork ForkMap Next ListLike Store Launch Row Lookup Scalar ReadInt ReadFloat ReadInts "
     "ReadFloats AddInt SubInt MulInt FloorDivInt ModInt NegInt AbsInt MinInt MaxInt AddFloat SubFloat MulFloat DivInt DivFloat "
     "FloorDivFloat ModFloat NegFloat SquareFloat AbsFloat MinFloat MaxFloat BitAnd BitOr BitXor ShiftLeft ShiftRight Not "
@@ -104,6 +104,7 @@ class Bytecode:
         self.weights = {name: i for i, name in enumerate(schedule.program.weights)}
         self.numbers = {name: i for i, name in enumerate(schedule.functions)}
         self.operands: list[int] = []
+        self.tables: list[int] = []  # the bits of constants that are elements of lists
         self.constants: dict[int, int] = {}  # the bits of a constant -> its position in the table of constants
         self.branches: list[ForkedChild] = []
         self.functions: list[BytecodeFunction] = []
@@ -124,8 +125,19 @@ class Bytecode:
         self.operands += registers
         return start
 
+    def table(self, values: Sequence[int]) -> int:
+        """Appends constants to `tables` and returns the position of the first."""
+        start = len(self.tables)
+        self.tables += values
+        return start
+
     def constant(self, bits: int) -> int:
         return self.constants.setdefault(bits, len(self.constants))
+
+
+def bits_of(a: n.Lit) -> int:
+    """The 64 bits of a constant in a register, as an int."""
+    return int(struct.unpack("<q", struct.pack("<d", a.value))[0]) if a.type == FLOAT else int(a.value)
 
 
 class _BodyPrinter:
@@ -194,8 +206,8 @@ class _BodyPrinter:
                 return self.registers[name]
             case n.Weight(name):
                 return self.once(Opcode.Weight, self.code.weights[name])
-            case n.Lit(value):
-                return self.constant(struct.unpack("<q", struct.pack("<d", value))[0] if a.type == FLOAT else int(value))
+            case n.Lit():
+                return self.constant(bits_of(a))
 
     def constant(self, bits: int) -> int:
         return self.once(Opcode.Const, self.code.constant(bits))
@@ -350,6 +362,9 @@ class _BodyPrinter:
                 self.emit(Opcode.ReadInt if kind == INT else Opcode.ReadFloat, to, self.atom(tensor))
             case n.Tuple(items):
                 self.collect(Opcode.Tuple, to, items)
+            case n.ListOf(items) if n.is_table(value):
+                values = [bits_of(a) for a in items if isinstance(a, n.Lit)]
+                self.emit(Opcode.Table, to, self.code.table(values), len(values))
             case n.ListOf(items):
                 self.collect(Opcode.ListOf, to, items)
             case n.Construct(case, args, DataT(union)):

@@ -114,12 +114,17 @@ class Descriptors:
                     full = data.case("Some")
                     row.kind, row.first, row.index = "Optional", self.of(full.fields[0][1]), data.cases.index(full)
                     return
-                row.kind, row.first, row.count = "Union", len(self.cases), len(data.cases)
+                row.kind, row.first, row.count = "Mixed" if data.mixed else "Union", len(self.cases), len(data.cases)
                 row.index = int(data.shared)
                 row.wanted = self.outside.wanted(data)
                 self.cases += [(0, 0, 0)] * len(data.cases)
                 for k, case in enumerate(data.cases):
-                    parts = self._add_parts([(IdentityT() if f == IDENTITY else t, place(case.cls, f)) for f, t in case.fields])
+                    parts = self._add_parts(
+                        [
+                            (IdentityT() if f == IDENTITY else t, "" if data.mixed else place(case.cls, f))
+                            for f, t in case.fields
+                        ]
+                    )
                     self.cases[row.first + k] = (self.classes.index((name, case.name)), parts, len(case.fields))
 
     def _add_parts(self, parts: list[tuple[Any, str]]) -> int:

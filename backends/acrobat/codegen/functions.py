@@ -25,6 +25,8 @@ INFIX = {"add": "+", "sub": "-", "mul": "*", "bitand": "&", "bitor": "|", "bitxo
 COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 IN_ARENA = frozenset(("list.reverse", "list.order", "list.top", "list.concat", "list.append", "range", "zip", "enumerate"))
 """Operations that make a list, whose functions in the runtime take the arena for it first."""
+PER_LINE = 12
+"""Constants of a table in one line of C++."""
 
 
 class FunctionWriter:
@@ -269,6 +271,14 @@ class FunctionWriter:
                 return f"std::get<{index}>({self.atom(value)})"
             case n.ListOf(items, ListT(item)):
                 name = self.local.fresh(var.name + "_list")
+                if n.is_table(expr):
+                    table = self.local.fresh(var.name + "_table")
+                    self.line(f"static constexpr {self.types.cpp(item)} {table}[] = {{")
+                    for k in range(0, len(items), PER_LINE):
+                        self.line(f"    {self.atoms(items[k : k + PER_LINE])},")
+                    self.line("};")
+                    self.line(f"const auto {name} = constant_list({table}, {len(items)});")
+                    return name
                 self.line(f"auto {name} = make_list<{self.types.cpp(item)}>(cx.host, {len(items)});")
                 for i, a in enumerate(items):
                     self.line(f"{name}.data[{i}] = {self.atom(a)};")

@@ -39,6 +39,8 @@ class Outside:
 
     def wanted(self, data: DataType) -> str:
         """The words for what was expected, in the error about a value that is none of the cases."""
+        if data.mixed:
+            return " or ".join(f"{'an' if c.name[3:4] in 'io' else 'a'} {c.name[3:]}" for c in data.cases)
         return " or ".join(f"a dict of {', '.join(c.cls.keys)}" if is_dict(c.cls) else f"a {c.name}" for c in data.cases)
 
     def holds_result(self, type: Any, within: frozenset[str] = frozenset()) -> bool:

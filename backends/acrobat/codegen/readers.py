@@ -149,10 +149,9 @@ class Readers:
         if data.shared:
             cpp = self.types.cpp(type)
             lines += [f"if (void* const before = known(s, o, {first})) return static_cast<{cpp}>(before);"]
-        lines += [
-            "const Path::Level level(s.path, s.cx, o);",
-            f"switch (case_of(s, o, {first}, {len(data.cases)}, {wanted})) {{",
-        ]
+        if not data.mixed:
+            lines += ["const Path::Level level(s.path, s.cx, o);"]
+        lines += [f"switch (case_of(s, o, {first}, {len(data.cases)}, {wanted})) {{"]
         for k, case in enumerate(data.cases):
             lines += [f"    case {k}: {{", *(f"        {line}" for line in self._case(type, case, first + k)), "    }"]
         return [*lines, "}", "__builtin_unreachable();"]
@@ -161,6 +160,12 @@ class Readers:
         """Statements that read an object of the class `index` of `Session::classes` as a case of a union."""
         lines = [f"auto* v = s.cx.host.make<{self.types.case(type, case.name)}>(1);"]
         lines += [f"v->tag = {self.types.tag(type, case.name)};"]
+        data = self.outside.datatypes[type.name]
+        if data.mixed:
+            inner = case.fields[0][1]
+            level = [] if isinstance(inner, DataT) else ["const Path::Level level(s.path, s.cx, o);"]
+            value = f"v->{self.types.field(type, case.name, 'value')} = {self.read(inner, 'o')};"
+            return [*level, *lines, value, "return v;"]
         fields = [(name, t) for name, t in case.fields if name != IDENTITY]
         if len(fields) < len(case.fields):
             lines += [f"v->{self.types.field(type, case.name, IDENTITY)} = next_object(s);"]
@@ -170,7 +175,6 @@ class Readers:
                 member, value = self.types.field(type, case.name, name), self.read(t, f"cls.field(o, {k}, s.kept)")
                 lines += [f"    at = {c_string(place(case.cls, name))};", f"    v->{member} = {value};"]
             lines += ["} catch (ReadError& e) {", "    e.within(at);", "    throw;", "}"]
-        data = self.outside.datatypes[type.name]
         if data.shared:
             lines += [f"remember(s, o, {self.classes.index((type.name, data.cases[0].name))}, v);"]
         return [*lines, "return v;"]

@@ -51,7 +51,7 @@ class VmModule:
                 *descriptors.text(),
                 "",
                 "constexpr vm::Code kCode = {",
-                "    kInstructions, kOperands, kConstants, kFunctions, kBranches, kRecord, kTypes,",
+                "    kInstructions, kOperands, kConstants, kTables, kFunctions, kBranches, kRecord, kTypes,",
                 f"    {code.entry}, {instance}, {result},",
                 "};",
                 "",
@@ -104,6 +104,7 @@ def program_tables(code: Bytecode) -> list[str]:
         *("constexpr vm::Instruction kInstructions[] = {", *instructions, "};"),
         *("constexpr int32_t kOperands[] = {", *wrapped(operands or [0]), "};"),
         *("constexpr vm::Slot kConstants[] = {", *wrapped(code.constants or [0]), "};"),
+        *("constexpr vm::Slot kTables[] = {", *wrapped(code.tables or [0]), "};"),
         *("constexpr vm::Function kFunctions[] = {", *functions, "};"),
         *("constexpr vm::Branch kBranches[] = {", *(branches or ["    {0, 0, 0, 0},"]), "};"),
     ]

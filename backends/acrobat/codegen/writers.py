@@ -139,7 +139,7 @@ class Writers:
         for case in data.cases:
             lines += [f"        case {self.types.tag(type, case.name)}: {{"]
             lines += [f"            [[maybe_unused]] auto* c = static_cast<{self.types.case(type, case.name)}*>(v);"]
-            if data.optional:
+            if data.optional or data.mixed:
                 if case.name == "None":
                     lines += ["            return build_none();"]
                 else:

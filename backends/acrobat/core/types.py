@@ -85,9 +85,14 @@ IDENTITY = "number_of_object"
 """The name of the field that represents `id(x)`: two values in an instance have equal numbers only if they are one object."""
 
 
+PYTHON_TYPES = ("bool", "int", "float", "str", "tensor", "tuple", "list", "dict", "object")
+"""The Python types among which the values of a *mixed* union are told apart, as in trees `("S", ("NP", "dogs"), "bark")`. The
+case of each is named `of_` with the type behind it, and has the single field "value"."""
+
+
 @dataclass(frozen=True, slots=True)
 class DataType:
-    """A union of dataclasses, which are its cases."""
+    """A union of dataclasses, which are its cases; or an optional, or a mixed union."""
 
     name: str
     cases: tuple[Case, ...]
@@ -98,6 +103,11 @@ class DataType:
     @property
     def optional(self) -> bool:
         return {c.name for c in self.cases} == {"Some", "None"}
+
+    @property
+    def mixed(self) -> bool:
+        """Whether the cases stand for types of Python's own (`PYTHON_TYPES`), whose values they hold."""
+        return bool(self.cases) and all(c.name.startswith("of_") and c.name[3:] in PYTHON_TYPES for c in self.cases)
 
     @property
     def shared(self) -> bool:

@@ -25,6 +25,7 @@ class Builder:
         self.names = names
         self.bindings: list[tuple[n.Var, n.Expr]] = []
         self.fresh: set[str] = set()
+        self.filled: dict[str, float] = {}  # variable of a tensor all of whose elements are one constant -> that constant
         self.instead: dict[str, n.Atom] = dict(instead or {})
 
     def bind(self, expr: n.Expr, hint: str) -> Dyn:
@@ -34,6 +35,8 @@ class Builder:
             return Dyn(expr)
         var = n.Var(self.names.fresh(hint), expr.type, span=expr.span)
         self.bindings.append((var, expr))
+        if isinstance(expr, n.Op) and expr.op == "full":
+            self.filled[var.name] = float(dict(expr.attrs)["value"])
         if isinstance(expr, n.Op) and (OPS[expr.op].fusion in NEW or expr.op in ("cat", "stack", "scalar")):
             self.fresh.add(var.name)
         elif self.fresh and not isinstance(expr, n.Item):
@@ -50,7 +53,9 @@ class Builder:
         self.instead = {k: after if v == before else v for k, v in self.instead.items()} | {before.name: after}
 
     def inner(self) -> Builder:
-        return Builder(self.names, self.instead)
+        inner = Builder(self.names, self.instead)
+        inner.filled = dict(self.filled)
+        return inner
 
     def finish(self, result: n.Expr) -> n.Expr:
         return from_lets(self.bindings, result)

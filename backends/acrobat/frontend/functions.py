@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from torch import nn
+
 from backends.acrobat import library
 from backends.acrobat.core.messages import Messages
 from backends.acrobat.core.span import Span
@@ -19,6 +21,7 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.conditions import class_key
 from backends.acrobat.frontend.evaluator.desugar import gives_nothing, is_generator, plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.indexed import by_place
 from backends.acrobat.frontend.evaluator.kept import empty_dictionary
 from backends.acrobat.frontend.evaluator.lists import as_result
 from backends.acrobat.frontend.evaluator.mutation import place
@@ -27,6 +30,8 @@ from backends.acrobat.frontend.evaluator.nones import needs_value, opened, takes
 from backends.acrobat.frontend.evaluator.outputs import changed_parameters, given_back
 from backends.acrobat.frontend.evaluator.ownership import fresh, fresh_inside
 from backends.acrobat.frontend.evaluator.picking import naming_parameters, picked
+from backends.acrobat.frontend.evaluator.sizes import LONGEST, size_of
+from backends.acrobat.frontend.evaluator.state import as_variables
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, root_of
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.instances.annotations import AnnotationError, Datatypes, hints
@@ -34,19 +39,32 @@ from backends.acrobat.frontend.instances.boundary import Symbols
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.reads import Reads
 from backends.acrobat.frontend.source import LIFTED, closure, decorated, source_of, span_of, stripped
-from backends.acrobat.frontend.types import NEVER, NONE, UNKNOWN, Mismatch, contains_held, contains_unknown, join_types
+from backends.acrobat.frontend.types import (
+    NEVER,
+    NONE,
+    UNASSIGNED,
+    UNKNOWN,
+    Mismatch,
+    contains_held,
+    contains_unknown,
+    is_unassigned,
+    join_types,
+)
 from backends.acrobat.frontend.values import (
     HELD,
+    NOTHING,
     Dyn,
     Fixed,
     Held,
     Keywords,
     Narrowed,
+    Placeholder,
     Special,
     Static,
     TupleV,
     Value,
     guess,
+    held_in,
     is_container,
     is_empty,
     is_list,
@@ -57,6 +75,7 @@ from backends.acrobat.frontend.values import (
     type_of,
     type_or_none,
     unknown,
+    variable_of,
 )
 from backends.acrobat.ir import nodes as n
 
@@ -98,10 +117,15 @@ class Functions:
         self.stored: dict[tuple[type, str], Span] = {}  # attributes of modules that the model assigns to -> where
         self.step_by_step: set[tuple[str, int, int]] = set()  # expressions that change lists, by file, line and column
         self.kept: dict[str, Any] = {}  # dictionary of a field that the model writes on the instance's objects -> its type
+        self.states: set[str] = set()  # those of `kept` that are attributes of modules, not dictionaries
         self.kept_fields: set[str] = set()  # the names of these fields
         self.kept_unions: set[str] = set()  # the unions of these objects
+        # attributes of modules that the model assigns to and reads, as (class, name)
+        self.state: set[tuple[type, str]] = set()
         self.touched: dict[Any, dict[str, bool]] = {}  # function -> such dictionaries that it uses, and whether it changes them
         self.entered: list[Any] = []  # the functions that are being compiled, from `forward` on
+        self.sizes: dict[Any, int] = {}  # function key -> how many elements the list that it returns always has, or 0
+        self.factories: dict[str, Value] = {}  # functions that make the values for missing keys of a `defaultdict`, by place
         self.learnt: dict[Any, Any] = {}  # (function key, place in the source) -> the type of a list that is made there
         self.passed: dict[Any, dict[Any, None]] = {}  # (function, parameter) -> the types of the lists that calls give it
         self.grown: dict[Any, Any] = {}  # (function, parameter) -> the type of the list that it changes
@@ -189,6 +213,52 @@ class Functions:
         """The dictionaries of such fields that the function that is compiled changes."""
         return [name for name, changes in self.touched.get(self.entered[-1], {}).items() if changes]
 
+    # ---- attributes of modules that the model assigns to and reads (`evaluator/state.py`)
+
+    def state_of(self, module: Any, name: str) -> str:
+        """The name in functions' scopes of an attribute of a module that the model assigns to and reads; "" for others."""
+        if not any((cls, name) in self.state for cls in type(module).__mro__):
+            return ""
+        path = self.path_of(module)
+        variable = f"{HIDDEN}{name}_of_{path.replace('.', '_') or 'model'}"
+        self.kept.setdefault(variable, UNKNOWN)
+        self.states.add(variable)
+        return variable
+
+    def is_state(self, variable: str) -> bool:
+        """Whether a name in functions' scopes is that of such an attribute."""
+        return variable in self.states
+
+    def path_of(self, module: Any) -> str:
+        """The name of a module in the model."""
+        raise NotImplementedError
+
+    def attributes_of(self, module: Any) -> dict[str, str]:
+        """The attributes of a module that the model assigns to and reads, with their names in functions' scopes."""
+        names = {name for cls, name in self.state if isinstance(module, cls)}
+        return {name: self.state_of(module, name) for name in sorted(names)}
+
+    def learn_state(self, f: Frame, variable: str, value: Value) -> None:
+        """Note the type of a value that is assigned to such an attribute."""
+        t = type_or_none(value)
+        if t is None or contains_unknown(t) or t in (UNASSIGNED, NEVER):
+            return
+        t = self.datatypes.optionals[t.name] if is_unassigned(t) else t
+        together = f.common([self.kept[variable], t], numbers=True)
+        if together != self.kept[variable]:
+            self.kept[variable] = together
+            self.changed = True
+
+    def handed_on(self, f: Frame, variable: str) -> Value:
+        """The value of a kept field or of such an attribute, as functions take and give it: an attribute may have none yet."""
+        value = f.env[variable]
+        if variable not in self.states:
+            return value
+        t = self.datatypes.unassigned(self.kept[variable])
+        if contains_unknown(t):
+            return value if is_container(value) else guess(t)
+        return guess(t) if is_unknown(value) and not is_empty(value) else f.coerce(value, t)
+
     # ---- calls
 
     def call(self, f: Frame, node: ast.AST, function: Any, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
@@ -237,7 +307,7 @@ class Functions:
             self.problem(Problem(span_of(definition, file), str(error)))
             return unknown()
         for i, v in enumerate(values):  # None is an error at once: then the function is compiled for what there is otherwise
-            if isinstance(v, Dyn) and needs_value(definition, names[i]):
+            if isinstance(v, Dyn) and not f.mixed(v.type) and needs_value(definition, names[i]):
                 values[i] = opened(f, node, v, f"`{names[i]}` of `{called}` needs a value")
         owner = _owner(values)
         part = picked(definition) if isinstance(values[0] if values else None, Special) else None
@@ -272,7 +342,7 @@ class Functions:
             return unknown()
         own = len(values)
         inout += [own + i for i, changes in enumerate(fields.values()) if changes]
-        names, values = [*names, *fields], [*values, *(f.env[x] for x in fields)]
+        names, values = [*names, *fields], [*values, *(self.handed_on(f, x) for x in fields)]
         unsure = [v for i, v in enumerate(values) if i not in inout and is_unknown(v)]
         if unsure and (of_library or not all(map(is_container, unsure))):
             return (
@@ -324,13 +394,16 @@ class Functions:
             return guess(result.items[0]) if isinstance(result, TupleT) and not contains_unknown(result.items[0]) else unknown()
         if contains_unknown(result) or unsure:
             self.incomplete = True
-            return unknown() if contains_unknown(result) else guess(result)
+            if contains_unknown(result):
+                return unknown()
+            return self._sized(f, key, Dyn(Placeholder(f.names.fresh("later"), result)))
         if result is NEVER:  # the function always raises an error
             atoms = [atom for v in values for atom in self._flatten(f, v)]
             return retyped(f.bind(n.Call(self._name(key), tuple(atoms), INT, span=f.span), definition.name), NEVER)
         atoms = [atom for v in values for atom in self._flatten(f, v)]
         made = f.bind(n.Call(self._name(key), tuple(atoms), result, span=f.span), definition.name)
         first, *lists = [made] if not inout else f.components(made) or []
+        self._sized(f, key, first)
         if self.gives_new.get(key) and isinstance(first, Dyn):
             f.new_lists.add(getattr(first.atom, "name", ""))
             if self.gives_deep.get(key):
@@ -338,7 +411,13 @@ class Functions:
         if not inout:
             return Static(None) if gives_nothing(definition) else made
         self._give_back(f, node, implicit, names, dict(zip(inout, lists, strict=True)), {names.index(x) for x in always}, own)
-        return first
+        return Static(None) if gives_nothing(definition) else first
+
+    def _sized(self, f: Frame, key: Any, result: Value) -> Value:
+        """The result of a call. How many elements it has is noted, if it is a list of which that is known."""
+        if isinstance(result, Dyn) and is_list(result) and 0 < self.sizes.get(key, 0) <= LONGEST:
+            f.sizes[variable_of(result)] = self.sizes[key]
+        return held_in(result) if isinstance(result, Dyn) else result
 
     def _version(self, function: Any, values: Sequence[Value], depends: tuple[Any, ...]) -> list[Value] | None:
         """The arguments with those numbers that are known at compile time as constants, for a function that cannot be compiled
@@ -486,7 +565,11 @@ class Functions:
                     return type_of(value)
                 return "static", type(v), v if isinstance(v, Hashable) else id(v)
             case Special():
-                return value.signature(self._signature)
+                key = value.signature(self._signature)
+                module = value.python_object
+                if self.state and isinstance(module, nn.Module) and any(map(self.attributes_of, module.modules())):
+                    return key, id(module)  # functions are not shared by modules with attributes of their own
+                return key
 
     def _flatten(self, f: Frame, value: Value) -> list[n.Atom]:
         """The operands that a call passes for an argument, one for each parameter that `_parameter` makes."""
@@ -549,7 +632,11 @@ class Functions:
         definition, file = source_of(function)
         span = span_of(definition, file)
         f = Frame(self, file, function.__globals__ | closure(function), definition.name)
-        f.definition = plainly(definition)
+        owner = _owner_module(values)
+        attributes = {} if owner is None else self.attributes_of(owner)
+        f.definition = by_place(plainly(definition), function, _owner(values), self.changing)
+        if attributes:
+            f.definition = as_variables(f.definition, attributes)
         f.key = key
         f.function = LIFTED[function].outer if function in LIFTED else function
         params: list[n.Var] = []
@@ -557,6 +644,9 @@ class Functions:
         starred = [x for x in (written.vararg, written.kwarg) if x is not None]
         arguments = [*written.posonlyargs, *written.args, *written.kwonlyargs, *starred]
         fields = dict(self.touched.get(function, {})) if len(values) > len(arguments) else {}
+        used = {x.id for x in ast.walk(f.definition) if isinstance(x, ast.Name)} if attributes else set()
+        for variable in used.intersection(attributes.values()):
+            self.touches(variable, True)  # from the next round on the callers hand it over
         for a, v in zip(arguments, values, strict=False):
             given = self._parameter(f, v, a.arg, params)
             if isinstance(given, Narrowed):
@@ -566,10 +656,9 @@ class Functions:
         for x, v in zip(fields, values[len(arguments) :], strict=True):
             f.env[x] = self._parameter(f, v, x.lstrip(HIDDEN), params)
         if len(self.entered) == 1:
-            f.env |= {x: empty_dictionary(f, t) for x, t in self.kept.items()}
-        owner = _owner(values)
+            f.env |= {x: NOTHING if x in self.states else empty_dictionary(f, t) for x, t in self.kept.items()}
         always = given_back(function)
-        changed = changed_parameters(function, owner, self.changing)
+        changed = changed_parameters(function, _owner(values), self.changing)
         inout = [p for p in changed if self._can_change(f.env[p]) or p in always]
         f.owned |= {p for p in inout if self._can_change(f.env[p])}
         f.owned |= {deep(p) for p in inout if key[2:] and p in key[2]}
@@ -599,6 +688,7 @@ class Functions:
 
         self.gives_new[key] = True
         self.gives_deep.pop(key, None)
+        sizes: set[int] = set()  # of the lists that are returned; 0 where that is not known
         nothing = gives_nothing(definition)
 
         def returns(at: ast.AST, value: Value) -> Value:
@@ -611,6 +701,7 @@ class Functions:
                     self.gives_new[key] = deeply = False
             self.gives_deep[key] = self.gives_deep.get(key, True) and deeply
             value = returned(at, value)
+            sizes.add((size_of(f, value) or 0) if is_list(value) else 0)
             if not inout:
                 return value
             for p in inout:
@@ -618,10 +709,10 @@ class Functions:
                 if t is not None and not contains_unknown(t) and self.grown.get((function, p)) != t:
                     self.grown[function, p] = t
                     self.changed = True
-            return TupleV((value, *(f.env[p] for p in inout)))
+            return TupleV((value, *(self.handed_on(f, p) if p in fields else f.env[p] for p in inout)))
 
         def returned(at: ast.AST, value: Value) -> Value:
-            if nothing and not inout:
+            if nothing and function is not self.entered[0]:
                 return Static(0)  # stands for None, which the program has no type for; callers do not use it
             try:
                 value = as_result(f, value) if key == self.names.get("forward") else value
@@ -646,12 +737,16 @@ class Functions:
             )
 
         try:
-            value = f.value_of(plainly(definition).body, Exits(falls, returns))
+            value = f.value_of(f.definition.body, Exits(falls, returns))
         except CompileError:
             raise
         except Exception as error:
             error.add_note(f"while compiling `{definition.name}`, {file}:{f.span.line}")
             raise
+        size = sizes.pop() if len(sizes) == 1 else 0
+        if self.sizes.setdefault(key, size) != size:  # a recursion has used another one
+            self.changed |= self.sizes[key] != 0
+            self.sizes[key] = 0
         old = self.results.get(key, UNKNOWN)
         try:
             found = type_of(value)
@@ -680,6 +775,12 @@ def fixed(value: Value) -> Value:
     if isinstance(value, TupleV) and value.items and all(isinstance(known(v)[1], (bool, int, float)) for v in value.items):
         return Static(tuple(known(v)[1] for v in value.items))
     return value
+
+
+def _owner_module(values: Sequence[Value]) -> Any:
+    """The first argument, if that is a module: the method belongs to it."""
+    owner = values[0].python_object if values and isinstance(values[0], Special) else None
+    return owner if isinstance(owner, nn.Module) else None
 
 
 def _owner(values: Sequence[Value]) -> Any:

@@ -166,6 +166,9 @@ class ProgramBuilder(Functions):
             raise Refused("a tensor that is not part of the model", "make it a parameter or a buffer of the model")
         return Static(value)
 
+    def path_of(self, module: nn.Module) -> str:
+        return next((path for path, m in self.module.named_modules() if m is module), "")
+
     # ---- the entry
 
     def build(self, hint: Any = None, sample: Sequence[Any] | None = None) -> n.Program:
@@ -204,6 +207,7 @@ class ProgramBuilder(Functions):
             self.key_names[key] = "forward"
             self.names["forward"] = key
             self.compile(key, function, values)
+            self._find_state()
             if not self.changed and not self.datatypes.changed:
                 break
         else:
@@ -213,9 +217,11 @@ class ProgramBuilder(Functions):
             what = f"the result has objects in it whose fields the model assigns to: {min(given_out)}"
             self.problem(Problem(span, what, "objects of the instance stay as they are: return what was assigned"))
         for (cls, name), where in self.stored.items():
-            if any(issubclass(c, cls) and x == name for c, x in self.reads.attributes):
-                advice = "keep it in a variable, and return it"
-                self.problem(Problem(where, f"`{name}` of the model is assigned to here, and also read", advice))
+            if (cls, name) not in self.state and any(
+                issubclass(c, cls) and x == name for c, x in (*self.reads.attributes, *self.reads.tensors)
+            ):
+                what = f"`{name}` of the model is assigned to here, and also read, and it is a parameter, a buffer or a module"
+                self.problem(Problem(where, what, "keep what is computed in a variable, or an attribute with another name"))
         fields = {f"`{c.__name__}.{x}`": t for (c, x), t in self._reached(instance).items()}
         for name, t in {"the instance": instance, **fields}.items():
             if self._has_set(t):
@@ -227,7 +233,9 @@ class ProgramBuilder(Functions):
                 if held is not None and contains_unknown(held) and (cls, name) not in self.datatypes.refined:
                     self.problem(self._unknown_field(span, cls, name))
             raise CompileError(self.problems)
-        for (_, name), where in self.stored.items():
+        for (cls, name), where in self.stored.items():
+            if (cls, name) in self.state:
+                continue
             message = (
                 f"{where.file}:{where.line}: the compiled program does not assign to `{name}` of the model, which nothing reads"
             )
@@ -249,6 +257,19 @@ class ProgramBuilder(Functions):
             values={k: v for k, v in self.values.items() if k in used},
         )
         return replace(plain(program, self.symbols, self.observed), messages=self.messages)
+
+    def _find_state(self) -> None:
+        """Have attributes of modules that are assigned to and also read be variables from the next round on."""
+        for cls, name in self.stored:
+            readers = [(c, x) for c, x in self.reads.attributes if x == name and issubclass(c, cls)]
+            own = [m for m in self.module.modules() if isinstance(m, cls)]
+            registered = any(name in part for m in own for part in (m._parameters, m._buffers, m._modules))
+            if readers and not registered:
+                if (cls, name) not in self.state:
+                    self.state.add((cls, name))
+                    self.changed = True
+                for reader in readers:  # what eager PyTorch leaves there has no effect on the program
+                    del self.reads.attributes[reader]
 
     def _instance(self, annotated: dict[str, Any], params: Sequence[str], sample: Sequence[Any] | None) -> Any:
         """The type of an instance: that of the annotations of `forward`'s parameters, or if these do not say all, that of the
@@ -308,6 +329,8 @@ class ProgramBuilder(Functions):
                     out[name] = None
                     if name in self.datatypes.optionals:
                         pending.append(self.datatypes.optionals[name])
+                    elif name in self.datatypes.mixed:
+                        pending += self.datatypes.mixed[name].values()
                     else:
                         classes = self.datatypes.cases[name]
                         pending += [self.datatypes.fields[c, x] for c in classes for x in self.datatypes.field_names(c)]
@@ -316,7 +339,7 @@ class ProgramBuilder(Functions):
     def _reached(self, instance: Any) -> dict[tuple[type, str], Any]:
         """The fields, as (class, name), of all classes whose objects may be in an instance, and their types as far as known."""
         out: dict[tuple[type, str], Any] = {}
-        pending = [instance]
+        pending, mixed = [instance], set[str]()
         while pending:
             match pending.pop():
                 case TupleT(items):
@@ -325,6 +348,9 @@ class ProgramBuilder(Functions):
                     pending.append(item)
                 case DataT(name) if name in self.datatypes.optionals:
                     pending.append(self.datatypes.optionals[name])
+                case DataT(name) if name in self.datatypes.mixed:
+                    pending += self.datatypes.mixed[name].values() if name not in mixed else ()
+                    mixed.add(name)
                 case DataT(name):
                     for c in self.datatypes.cases[name]:
                         new = [(c, x) for x in self.datatypes.field_names(c) if (c, x) not in out]

@@ -14,6 +14,8 @@ class Reads:
     def __init__(self) -> None:
         self.attributes: dict[tuple[type, str], None] = {}
         """Attributes and methods of modules, as (class, name): modules of one class may share a compiled function."""
+        self.tensors: dict[tuple[type, str], None] = {}
+        """Parameters and buffers, as (class of the module, name)."""
         self.constants: dict[tuple[type, str], None] = {}
         """Parameters and buffers whose values are constants of the program, as (class of the module, name)."""
         self.names: dict[tuple[types.FunctionType, str], Any] = {}

@@ -103,7 +103,7 @@ def join_types(a: Any, b: Any, numbers: bool = False) -> Any:
         case (TupleT(x), TupleT(y)) if len(x) == len(y):
             return TupleT(tuple(join_types(s, t, numbers) for s, t in zip(x, y, strict=True)))
         case ListT(x), ListT(y) if (a.rows, a.kind, a.units) == (b.rows, b.kind, b.units):
-            return replace(a, item=join_types(x, y), extent=a.extent if a.extent == b.extent else None)
+            return replace(a, item=join_types(x, y, numbers), extent=a.extent if a.extent == b.extent else None)
         case _ if a != b and (together := _ints_together(a, b)) is not None:
             return together
         case (ScalarT("int" | "float"), TensorT(dtype="float32")) | (TensorT(dtype="float32"), ScalarT("int" | "float")) if (

@@ -258,6 +258,19 @@ class Held(Special):
         return Held(self.kind, inner(self.value))
 
 
+@dataclass(frozen=True, slots=True)
+class SliceOf(Special):
+    """A `slice` that the source makes, for use as an index."""
+
+    start: Value
+    stop: Value
+    step: Value
+
+    @property
+    def refusal(self) -> str:
+        return "a `slice` serves as an index, and is not kept in a variable of the compiled program"
+
+
 class Nothing(Special):
     """The value of a name on a path that assigns nothing to it, where another path does."""
 

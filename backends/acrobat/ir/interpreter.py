@@ -207,6 +207,8 @@ class Interpreter:
                 args = [self._built(v, f) for v, (_, f) in zip(value.args, case.fields, strict=True)]
                 if data.optional:
                     return args[0] if args else None
+                if data.mixed:  # the boundary still has to know which type it is
+                    return Data(case.name, tuple(args))
                 if hasattr(case.cls, "of_fields"):  # represents a dictionary
                     return case.cls.of_fields(dict(zip((name for name, _ in case.fields), args, strict=True)))
                 return case.cls(*args) if case.cls else Data(case.name, tuple(args))
@@ -292,7 +294,7 @@ class _InstanceReader:
                 return Data("None", ())
             self.open.discard(id(o))  # the value inside is this same Python object
             return Data("Some", (self.read(o, data.case("Some").fields[0][1], path),))
-        for same in (lambda cls: type(o) is cls, lambda cls: isinstance(o, cls)):
+        for same in (lambda cls: type(o) is cls, lambda cls: isinstance(o, cls)) if not data.mixed else ():
             for case in data.cases:
                 if case.cls and same(case.cls):
                     return Data(case.name, tuple([self.read(getattr(o, f), t, (path, f".{f}")) for f, t in case.fields]))

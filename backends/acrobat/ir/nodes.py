@@ -109,6 +109,15 @@ class ListOf:
     span: Span = _span()
 
 
+TABLE = 8
+"""The fewest elements of a list of constants that generated code has as a table, and does not make anew each time."""
+
+
+def is_table(node: Any) -> bool:
+    """Whether a node is a list of constants, and long enough to be a table in generated code."""
+    return isinstance(node, ListOf) and len(node.items) >= TABLE and all(isinstance(a, Lit) for a in node.items)
+
+
 @dataclass(frozen=True, slots=True)
 class Construct:
     """A value of case `case` of the union `type`."""

@@ -100,6 +100,19 @@ def place(items, wanted):
     return at
 
 
+def place_in_order(items, wanted):
+    """The index of `wanted` in the sorted `items`; their number if it is not among them."""
+    first, last = 0, len(items)
+    while first < last:
+        middle = (first + last) // 2
+        if items[middle] < wanted:
+            first = middle + 1
+        else:
+            last = middle
+    there = first < len(items) and items[min(first, len(items) - 1)] == wanted
+    return first if there else len(items)
+
+
 def without_first(items, wanted):
     at = place(items, wanted)
     return items[:at] + items[at + 1 :]

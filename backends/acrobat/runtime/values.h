@@ -46,6 +46,12 @@ List<T> make_list(Arena& arena, int64_t size, int64_t capacity = 0) {
     return list;
 }
 
+// The list of the constants at `data`, which nothing writes to: lists without a storage are copied before they grow.
+template <class T>
+List<T> constant_list(const T* data, int64_t size) {
+    return {const_cast<T*>(data), size, nullptr};
+}
+
 template <class T>
 List<T> append(Arena& arena, const List<T>& list, const T& item) {
     if (list.storage && list.storage->filled == list.size && list.size < list.storage->capacity) {

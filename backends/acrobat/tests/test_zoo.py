@@ -17,15 +17,9 @@ from backends.acrobat.tests.zoo.check import check, check_program
 from backends.acrobat.tests.zoo.models import CASES
 
 REFUSED = {
-    "recursive_neural_tensor_network": "nodes that are ints or tuples",
-    "neural_modules": "tuples of different lengths in one place",
-    "expression_evaluator": "numbers, strings and tuples in one place",
     "tree_decoder": "lists that contain lists of their own type",
     "transition_parser": "None in a place that holds a tensor elsewhere, without a test",
     "soft_decision_tree": "strings put together at run time",
-    "gat": "modules chosen in a comprehension, whose results are put together along their features",
-    "stack_machine": "tuples of different lengths in one place",
-    "cached_decoder": "a list of lists changed under the name of a loop",
     "char_cnn": "the letters of strings",
     "knowledge_base_programs": "the letters of strings",
 }

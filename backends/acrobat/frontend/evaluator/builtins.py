@@ -33,6 +33,7 @@ from backends.acrobat.frontend.values import (
     Held,
     Method,
     OneOf,
+    SliceOf,
     Special,
     Static,
     TupleV,
@@ -456,6 +457,16 @@ def _isinstance(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value
         case [Dyn(type=ScalarT("int" | "float" | "bool" as what)), Static(classes)]:
             return Static(isinstance({"int": 0, "float": 0.0, "bool": False}[what], classes))
     return f.problem(node, "`isinstance` is not in the language", "take the value apart with `match`")
+
+
+@handles(BUILTINS, "slice")
+def _slice(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    match args:
+        case [stop]:
+            return SliceOf(Static(None), stop, Static(None))
+        case [start, stop, *step] if len(step) < 2:
+            return SliceOf(start, stop, *(step or [Static(None)]))
+    return None
 
 
 # ---- methods of lists

@@ -18,10 +18,11 @@ from backends.acrobat.frontend.evaluator import constants, mutation, nested
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.choice import among, fail, mapped_choice
-from backends.acrobat.frontend.evaluator.conditions import truth
-from backends.acrobat.frontend.evaluator.constants import chosen, of_constant
+from backends.acrobat.frontend.evaluator.conditions import TESTED, truth
+from backends.acrobat.frontend.evaluator.constants import chosen, method_of, of_constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable, mapped
+from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE
 from backends.acrobat.frontend.evaluator.nones import opened, opened_inside
 from backends.acrobat.frontend.evaluator.objects import (
     as_dict,
@@ -54,7 +55,7 @@ from backends.acrobat.frontend.evaluator.tables import (
     lookup,
 )
 from backends.acrobat.frontend.instances.observed import RecordOf
-from backends.acrobat.frontend.types import contains_unknown
+from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
 from backends.acrobat.frontend.values import (
     Absent,
     Closure,
@@ -94,7 +95,7 @@ def _sum(f: Frame, node: ast.Call, function: Any) -> Value | None:
 @handles(WRITTEN, isinstance)
 def _isinstance(f: Frame, node: ast.Call, function: Any) -> Value | None:
     tested = node.args[0] if len(node.args) == 2 and not node.keywords else None
-    return truth(f, node) if isinstance(tested, (ast.Name, ast.Attribute)) and is_object(f.borrowed(tested)) else None
+    return truth(f, node) if isinstance(tested, TESTED) and is_object(f.borrowed(tested)) else None
 
 
 @handles(WRITTEN, super)
@@ -179,7 +180,7 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
             [node.func.value] if isinstance(node.func, ast.Attribute) and is_object(f.env.get(root_of(node.func) or "")) else []
         )
         for a in (*receiver, *node.args, *(k.value for k in node.keywords)):
-            if isinstance(a, ast.Name):
+            if isinstance(a, ast.Name) and _may_hold(type_or_none(result), type_or_none(f.env.get(a.id, unknown()))):
                 f.owned.discard(a.id)  # the result may be, or contain, the list of this name
     _look_inside(f, node, callee, result)
     return result
@@ -256,6 +257,18 @@ def _may_hold_lists(value: Value) -> bool:
     return holds(type_or_none(value))
 
 
+def _may_hold(whole: Any, part: Any) -> bool:
+    """Whether a value of type `whole` may be, or have in it, a list, set or dictionary of type `part`."""
+    if not isinstance(part, ListT) and (part is None or contains_unknown(part)) or whole is None or whole == UNKNOWN:
+        return True
+    match whole:
+        case ListT(item, rows=None, kind=kind):
+            return not isinstance(part, ListT) or part.kind == kind or _may_hold(item, part)
+        case TupleT(items):
+            return any(_may_hold(t, part) for t in items)
+    return isinstance(whole, DataT)
+
+
 def _makes_lists(callee: Value) -> bool:
     """Whether the callee is a function or class of Python's builtins: lists that these give are new."""
     return isinstance(callee, Static) and getattr(builtins, getattr(callee.value, "__name__", ""), None) is callee.value
@@ -265,7 +278,8 @@ def called(f: Frame, node: ast.AST, callee: Value, args: Sequence[Value], kwargs
     """Compile a call of `callee` with arguments that are compiled already. Problems are reported at `node`."""
     callee = opened(f, node, callee)
     if _needs_values(callee):
-        args = [opened_inside(f, node, a) for a in args]
+        whole = len(args) == 1 and isinstance(callee, Static) and callee.value in (len, sum, max, min)
+        args = [opened_inside(f, node, a, ITERABLE if whole else COMPUTED) for a in args]
     handler = CALLS.get(kind(callee))
     if handler is None:
         return f.problem(node, "this cannot be called")
@@ -379,8 +393,7 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
     if isinstance(value, functools.partial):
         given = {k: f.program.wrap(v) for k, v in value.keywords.items()} | kwargs
         return called(f, node, f.program.wrap(value.func), [*map(f.program.wrap, value.args), *args], given)
-    call = next((vars(c)["__call__"] for c in type(value).__mro__ if "__call__" in vars(c)), None)
-    if isinstance(call, types.FunctionType):  # an object that the model holds
+    if (call := method_of(value, "__call__")) is not None:  # an object that the model holds
         return f.program.call(f, node, call, [Static(value), *args], kwargs)
     if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, (dict, tuple, list, str)) and not kwargs:
         return of_constant(f, node, value, args)

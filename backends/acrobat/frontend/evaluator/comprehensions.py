@@ -14,6 +14,7 @@ from backends.acrobat.frontend.evaluator.lists import empty_list, iterable, list
 from backends.acrobat.frontend.evaluator.ownership import holds_parts, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.picking import picks_modules
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in
+from backends.acrobat.frontend.evaluator.sizes import LONGEST, size_of
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, assigned, hint_of, placed
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.types import UNKNOWN, contains_unknown
@@ -31,6 +32,7 @@ from backends.acrobat.frontend.values import (
     type_of,
     type_or_none,
     unknown,
+    variable_of,
 )
 from backends.acrobat.ir import nodes as n
 
@@ -59,6 +61,7 @@ def comprehension(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str = "
 def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> Value:
     """Compile a comprehension as a map over a list of the program, or unrolled over a tuple."""
     first, *rest = node.generators
+    fixed: int = 0  # how many elements it has, if that is known
     kept = assigned([i for g in node.generators for i in g.ifs])
     for name in kept:  # `:=` in a condition: its last value is not available afterwards
         f.env.pop(name, None)
@@ -69,6 +72,7 @@ def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> 
         xs = _collected(f, node)
     else:
         target, whole = first.target, f.borrowed(first.iter)
+        fixed = size_of(f, whole) or 0
         if isinstance(whole, Static) and isinstance(whole.value, range) and picks_modules(f, target, [node.elt]):
             whole = TupleV(tuple(map(Static, whole.value)))
         xs = iterable(f, whole)
@@ -90,7 +94,10 @@ def _independent(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str) -> 
             return f.not_yet(ListT(t))
         body = b.finish(f.atom(value))
     f.owned &= f.owned_at_end
-    return f.bind(n.Map(var, xs.atom, body, ListT(t), span=f.span), hint or "list")
+    made = f.bind(n.Map(var, xs.atom, body, ListT(t), span=f.span), hint or "list")
+    if 0 < fixed <= LONGEST:
+        f.sizes[variable_of(made)] = fixed
+    return made
 
 
 def _changes(f: Frame, generator: ast.comprehension, elt: ast.expr) -> bool:

@@ -22,6 +22,7 @@ from backends.acrobat.frontend.evaluator.choice import (
     optional,
 )
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.mixed import COMPUTED, by_type, of_type
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.objects import class_attribute, identity
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, tests_none
@@ -66,6 +67,10 @@ COMPARISONS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
 }
 
 
+TESTED = (ast.Name, ast.Attribute, ast.Subscript)
+"""Expressions whose class `isinstance` may test: they have no effects, and may be compiled twice."""
+
+
 # ---- truth
 
 
@@ -102,6 +107,8 @@ def _number_or_list(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
 
 @handles(TRUTHS, "object")
 def _optional(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
+    if f.mixed(value.type):
+        return by_type(f, node, value, lambda _, inner: condition(f, inner, node))
     inner = optional(f, value)
     if inner is None:
         return _of_object(f, value, node)
@@ -147,7 +154,7 @@ def truth(f: Frame, test: ast.expr) -> Value:
             return decide(f, test, first, lambda: Static(True), lambda: truth(f, others))
         case ast.UnaryOp(ast.Not(), operand):
             return negation(f, truth(f, operand))
-        case ast.Call(ast.Name("isinstance"), [ast.Name() | ast.Attribute() as tested, _], []) if f.is_builtin("isinstance"):
+        case ast.Call(ast.Name("isinstance"), [tested, _], []) if f.is_builtin("isinstance") and isinstance(tested, TESTED):
             value = f.borrowed(tested)
             if isinstance(value, Dyn) and isinstance(value.type, DataT):
                 return decide(f, test, test, lambda: Static(True), lambda: Static(False))
@@ -237,6 +244,8 @@ def of_class(
 
         return open_optional(f, node, value, some, orelse)
     assert isinstance(value.type, DataT)
+    if f.mixed(value.type):
+        return _of_python_type(f, node, value, path, classes, wanted, then, orelse, exactly)
     known_class = f.env.get(class_key(path)) if path is not None else None
     if isinstance(known_class, Static):
         return (then if is_wanted(known_class.value) else orelse)()
@@ -263,6 +272,50 @@ def of_class(
     if any(contains_unknown(v.type) for _, variables in heads for v in variables):
         f.program.incomplete = True
     return one_of(f, node, [arm(c, variables) for c, variables in heads], build)
+
+
+def _of_python_type(
+    f: Frame,
+    node: ast.AST,
+    value: Dyn,
+    path: str | None,
+    classes: Value,
+    wanted: tuple[type, ...],
+    then: Arm,
+    orelse: Arm,
+    exactly: bool,
+) -> Value:
+    """`of_class` of a mixed value. In the arms its name stands for the value as one of the type that it has there. An arm that
+    several types take is compiled once, and the value stays mixed in it."""
+    assert isinstance(value.type, DataT)
+    union = value.type.name
+    seen = {word: f.program.datatypes.class_in_mixed(union, word) for word in f.mixed(value.type)}
+    takes = {word: cls in wanted if exactly else issubclass(cls, wanted) for word, cls in seen.items() if word != "object"}
+
+    def alone(word: str, inner: Value) -> Value:
+        if path is not None:
+            f.env[path] = inner
+        if word != "object":
+            return (then if takes[word] else orelse)()
+        return of_class(f, node, inner, path, classes, then, orelse, exactly)  # type: ignore[arg-type]
+
+    if "object" in seen or sum(takes.values()) < 2 and len(takes) - sum(takes.values()) < 2:
+        return by_type(f, node, value, alone)
+    if len(set(takes.values())) == 1:
+        return then() if takes[next(iter(takes))] else orelse()
+    inside = by_type(f, node, value, lambda word, _: Dyn(n.Lit(takes[word], BOOL)))
+
+    def side(arm: Arm, of_wanted: bool) -> Arm:
+        words = [word for word, there in takes.items() if there == of_wanted]
+
+        def body() -> Value:
+            if path is not None and len(words) == 1:
+                f.env[path] = of_type(f, node, value, *words)
+            return arm()
+
+        return body
+
+    return choose(f, node, inside, side(then, True), side(orelse, False))
 
 
 def class_key(path: str) -> str:
@@ -339,7 +392,10 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
                     lambda some, other=other: comparison(f, node, op, some, other),  # type: ignore[misc]
                     lambda other=other: comparison(f, node, op, Static(None), other),  # type: ignore[misc]
                 )
-    a, b = (opened(f, node, v) for v in (a, b))
+        for one, other in ((a, b), (b, a)):
+            if isinstance(one, Dyn) and f.mixed(one.type):  # values of other types are not equal to it
+                return by_type(f, node, one, lambda _, inner, other=other: _equal(f, node, op, inner, other))  # type: ignore[misc]
+    a, b = (opened(f, node, v, types=COMPUTED) for v in (a, b))
     (known_a, x), (known_b, y) = known(a), known(b)
     if known_a and known_b:
         try:
@@ -372,6 +428,17 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
     if type_of(a) == SYMBOL and type_of(b) == SYMBOL and name in ("eq", "ne"):
         return f.host(name, [a, b], BOOL)
     return f.problem(node, f"{describe(type_of(a))} and {describe(type_of(b))} cannot be compared")
+
+
+def _equal(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:
+    """`a == b` or `a != b`, where `a` is a mixed value of a certain type: values of different types are not equal."""
+    if isinstance(b, Dyn) and f.mixed(b.type):
+        return comparison(f, node, op, a, b)
+    numbers = is_number(a) and is_number(b)
+    alike = numbers or kind(a) == kind(b) or SYMBOL in (type_or_none(a), type_or_none(b)) and type_or_none(a) == type_or_none(b)
+    if not alike and not is_unknown(a) and not is_unknown(b) and type_or_none(a) != type_or_none(b):
+        return Static(isinstance(op, ast.NotEq))
+    return comparison(f, node, op, a, b)
 
 
 def _by_identity(f: Frame, t: DataT) -> bool:
@@ -427,6 +494,8 @@ def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
             if is_unknown(a):
                 return unknown()
             return constants.contains(f, a, list(whole))
+        case Static(whole) if (method := constants.method_of(whole, "__contains__")) is not None:
+            return f.program.call(f, ast.copy_location(ast.Pass(), node), method, [b, a], {})
     if kind(b) in MEMBERSHIP:
         return MEMBERSHIP[kind(b)](f, node, b, a)
     if is_unknown(a) or is_unknown(b):

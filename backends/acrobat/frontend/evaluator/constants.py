@@ -4,35 +4,55 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from functools import partial
 from typing import Any
 
+from backends.acrobat import library
 from backends.acrobat.core.types import BOOL, INT, ListT
-from backends.acrobat.frontend.evaluator.choice import among, choose
+from backends.acrobat.frontend.evaluator.choice import among, choose, fail
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.mixed import by_type, mixed, of_type
 from backends.acrobat.frontend.types import SYMBOL
-from backends.acrobat.frontend.values import Dyn, Static, Value, is_unknown, known, type_of, type_or_none, unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, is_unknown, known, retyped, type_of, type_or_none, unknown
+from backends.acrobat.ir import nodes as n
 
+FEW = 8
+"""So many keys are compared with a key of run time one after the other; of more, the place is looked up in a table."""
 LARGEST = 64
-"""Entries that are compared with the key one after the other; a larger dictionary needs another form."""
+"""The most entries whose values are compiled one by one, since they are not numbers or strings."""
+SPARSE = 4
+"""A table of ints has at most so many places for each key; where it would have more, the key is searched in sorted keys."""
 
 
 def equal(f: Frame, key: Value, constant: Any) -> Value:
     """`key == constant`, for a key that is known at run time only."""
-    if type_or_none(key) == SYMBOL and isinstance(constant, (str, Enum)) or type_or_none(key) == INT and type(constant) is int:
-        return f.host("eq", [key, Static(constant)], BOOL, "same")
-    return Static(False)
+    return f.host("eq", [key, Static(constant)], BOOL, "same") if alike(key, constant) else Static(False)
+
+
+def alike(key: Value, constant: Any) -> bool:
+    """Whether a constant is of the type of a key that is known at run time only: a string, a member of an Enum, or an int."""
+    t = type_or_none(key)
+    return t == SYMBOL and isinstance(constant, (str, Enum)) or t == INT and type(constant) is int
+
+
+def of_keys(f: Frame, node: ast.AST, key: Value, keys: Iterable[Any]) -> Value:
+    """A key, of a mixed one the value of the type that constant keys have."""
+    return of_type(f, node, key, *{"str" if isinstance(k, Enum) else type(k).__name__ for k in keys})
 
 
 def contains(f: Frame, key: Value, keys: list[Any]) -> Value:
     """`key in keys`, for a key that is known at run time only and constants."""
+    if mixed(f, key):
+        return by_type(f, ast.Pass(), key, lambda _, inner: contains(f, inner, keys))  # type: ignore[arg-type]
+    keys = [k for k in keys if alike(key, k)]
+    if len(keys) > FEW:
+        return f.host("lt", [looked_up(f, key, keys), Static(len(keys))], BOOL, "among")
     result: Value = Static(False)
     for constant in keys:
         same = equal(f, key, constant)
-        if same != Static(False):
-            result = same if result == Static(False) else f.host("bitor", [result, same], INT, "among")
+        result = same if result == Static(False) else f.host("bitor", [result, same], INT, "among")
     if result == Static(False) or type_of(result) == BOOL:
         return result
     return f.host("bool", [result], BOOL)
@@ -40,21 +60,57 @@ def contains(f: Frame, key: Value, keys: list[Any]) -> Value:
 
 def entry(f: Frame, node: ast.AST, table: dict[Any, Any], key: Value) -> Value:
     """`table[key]`. A run-time key that is missing is an error of the instance."""
+    key = of_keys(f, node, key, table)
     is_known, constant = known(key)
     if is_known:
         if constant not in table:
             return f.problem(node, f"this dict has no key {constant!r}")
         return f.program.wrap(table[constant])
+    keys = [k for k in table if alike(key, k)]
+    values = [Static(table[k]) for k in keys]
+    if len(keys) > FEW and len({type(v.value) for v in values}) == 1 and isinstance(values[0].value, (bool, int, float, str)):
+        at = looked_up(f, key, keys)
+        there = f.host("lt", [at, Static(len(keys))], BOOL, "there")
+        strings = frozenset({0} if type_of(key) == SYMBOL else ())
+        found = partial(f.host, "list.get", [constants(f, values), at], type_of(values[0]), "entry")
+        return choose(f, node, there, found, lambda: fail(f, "KeyError: {0!r}", [key], strings))
     return chosen(f, node, list(table), key, lambda k: f.program.wrap(table[k]))
+
+
+def constants(f: Frame, values: Sequence[Value]) -> Dyn:
+    """The list of these constants, all of one type."""
+    atoms = tuple(f.atom(v) for v in values)
+    return f.bind(n.ListOf(atoms, ListT(atoms[0].type), span=f.span), "table")
+
+
+def looked_up(f: Frame, key: Value, keys: Sequence[Any]) -> Dyn:
+    """The place in the constants `keys`, all of the type of the key, of a key known at run time only; their number if it is not
+    among them. Strings are numbers in the program, and those of the source are the first ones."""
+    numbers = [k if type(k) is int else f.program.symbols.number(k) for k in keys]
+    first, last = min(numbers), max(numbers)
+    if last - first > SPARSE * len(numbers) + FEW and type_of(key) == INT:
+        in_order = sorted(range(len(numbers)), key=numbers.__getitem__)
+        sorted_numbers = constants(f, [Static(numbers[i]) for i in in_order])
+        at = f.program.call(f, ast.Pass(), library.python.place_in_order, [sorted_numbers, key], {})
+        return f.host("list.get", [constants(f, list(map(Static, [*in_order, len(keys)]))), at], INT, "place")
+    places = dict(zip(numbers, range(len(keys)), strict=True))
+    table = [Static(places.get(number, len(keys))) for number in range(first - 1, last + 2)]
+    number = key if type_of(key) == INT else retyped(key, INT)  # type: ignore[arg-type]
+    inside = f.host("min", [f.host("max", [number, Static(first - 1)], INT), Static(last + 1)], INT)
+    return f.host("list.get", [constants(f, table), f.host("sub", [inside, Static(first - 1)], INT)], INT, "place")
 
 
 def position(f: Frame, key: Value, keys: list[Any]) -> Dyn:
     """The index in the constants `keys` of a key known at run time only. One that is missing is an error of the instance."""
-    at: Value = Static(len(keys))
-    for i, constant in reversed(list(enumerate(keys))):
-        same = equal(f, key, constant)
-        if same != Static(False):
-            at = choose(f, ast.Pass(), same, lambda i=i: Static(i), lambda at=at: at)  # type: ignore[misc]
+    key = of_keys(f, ast.Pass(), key, keys)
+    if len(keys) > FEW and all(alike(key, k) for k in keys):
+        at: Value = looked_up(f, key, keys)
+    else:
+        at = Static(len(keys))
+        for i, constant in reversed(list(enumerate(keys))):
+            same = equal(f, key, constant)
+            if same != Static(False):
+                at = choose(f, ast.Pass(), same, lambda i=i: Static(i), lambda at=at: at)  # type: ignore[misc]
     places = f.host("range", [Static(0), Static(len(keys)), Static(1)], ListT(INT))
     return f.host("list.get", [places, at], INT, "which")
 
@@ -63,12 +119,19 @@ def chosen(f: Frame, node: ast.AST, keys: list[Any], key: Value, make: Callable[
     """`make(k)` for the constant `k` of `keys` that is equal to a key known at run time only."""
     if is_unknown(key):
         return unknown()
-    keys = [k for k in keys if equal(f, key, k) != Static(False)]
+    key = of_keys(f, node, key, keys)
+    keys = [k for k in keys if alike(key, k)]
     if not 0 < len(keys) <= LARGEST:
         what = "no key of this kind" if not keys else f"{len(keys)} entries, and {LARGEST} are the most"
         return f.problem(node, f"this dict has {what}", "keep the values in a list, or a buffer")
 
     return among(f, node, position(f, key, keys), [partial(make, k) for k in keys])
+
+
+def method_of(value: Any, name: str) -> types.FunctionType | None:
+    """A special method, such as `__getitem__`, that the class of a constant object defines in Python; None if there is none."""
+    found = next((vars(c)[name] for c in type(value).__mro__ if name in vars(c)), None)
+    return found if isinstance(found, types.FunctionType) else None
 
 
 def of_constant(f: Frame, node: ast.AST, method: types.BuiltinMethodType, args: list[Value]) -> Value:

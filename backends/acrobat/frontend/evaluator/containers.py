@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import types
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,6 +21,7 @@ from backends.acrobat.frontend.evaluator.lists import as_list, iterable, mapped
 from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give, place
 from backends.acrobat.frontend.evaluator.tables import (
     BINARY,
+    CALLS,
     COMPARED_SETS,
     FUNCTIONS,
     ITEMS_PUT,
@@ -30,8 +32,10 @@ from backends.acrobat.frontend.evaluator.tables import (
 )
 from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_unknown, describe
 from backends.acrobat.frontend.values import (
+    Closure,
     Dyn,
     Method,
+    Special,
     Static,
     TupleV,
     Value,
@@ -40,6 +44,7 @@ from backends.acrobat.frontend.values import (
     is_container,
     is_empty,
     is_unknown,
+    kind,
     nothing_known,
     retyped,
     type_of,
@@ -67,8 +72,11 @@ def default_of(f: Frame, whole: Any) -> Value | None:
             return Static(0.0)
         case "list":
             return empty(ListT(UNKNOWN), f.span)
-        case "set" | "dict" as kind:
-            return empty_of_kind(f, kind)
+        case "set" | "dict" as which:
+            return empty_of_kind(f, which)
+        case made if made in f.program.factories:
+            factory = f.program.factories[made]
+            return CALLS[kind(factory)](f, ast.Pass(), factory, [], {}, "default")
     return None
 
 
@@ -406,7 +414,22 @@ def _default_dict(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, 
     match args:
         case [Static(factory)] if factory in DEFAULTS:
             return empty(replace(EMPTY["dict"], kind=f"dict:{DEFAULTS[factory]}"), f.span)
-    raise Refused("`defaultdict` takes int, float, list, set or dict here")
+        case [Static(types.FunctionType()) | Closure() as factory] if not _holds_values(factory):
+            name = f"made at {f.span.line}.{f.span.column} in {f.file}"
+            f.program.factories[name] = factory
+            return empty(replace(EMPTY["dict"], kind=f"dict:{name}"), f.span)
+    raise Refused("`defaultdict` takes int, float, list, set, dict, or a function without values of run time here")
+
+
+def _holds_values(factory: Value) -> bool:
+    """Whether a lambda uses values that are known at run time only, which the dictionary would have to keep."""
+
+    def atoms(v: Value) -> list[Any]:
+        if isinstance(v, TupleV):
+            return [a for x in v.items for a in atoms(x)]
+        return v.operands(atoms) if isinstance(v, Special) else [v] if isinstance(v, Dyn) else []
+
+    return bool(atoms(factory))
 
 
 @handles(FUNCTIONS, collections.OrderedDict)

@@ -9,18 +9,18 @@ from functools import partial
 
 from backends.acrobat.frontend.evaluator import containers
 from backends.acrobat.frontend.evaluator.attributes import attribute
-from backends.acrobat.frontend.evaluator.choice import fail, mapped_choice, negation, open_optional
+from backends.acrobat.frontend.evaluator.choice import mapped_choice, negation
 from backends.acrobat.frontend.evaluator.conditions import class_key, path_of, truth
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import subscript
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
-from backends.acrobat.frontend.evaluator.objects import Given, construct, of_known_class
+from backends.acrobat.frontend.evaluator.objects import Given, as_dict, construct, of_known_class, record_of
 from backends.acrobat.frontend.evaluator.operators import binary, unary
 from backends.acrobat.frontend.evaluator.ownership import changeable, seen_inside, seen_through_view
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN
+from backends.acrobat.frontend.evaluator.state import assigned, may_have_none
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, root_of
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.instances.observed import record_class
-from backends.acrobat.frontend.types import is_unassigned
 from backends.acrobat.frontend.values import (
     Closure,
     Dyn,
@@ -49,8 +49,8 @@ def _name(f: Frame, node: ast.Name, hint: str) -> Value:
     name = node.id
     if name in f.env:
         f.owned.discard(name)  # the reader may keep a reference to the list; `Frame.borrowed` undoes this
-        if is_unassigned(type_or_none(f.env[name])):
-            f.env[name] = _assigned(f, node, f.env[name])
+        if may_have_none(f, name):
+            f.env[name] = assigned(f, node, f.env[name], name)
         return f.env[name]
     if name in f.poisoned:
         why, advice = f.poisoned[name]
@@ -64,14 +64,6 @@ def _name(f: Frame, node: ast.Name, hint: str) -> Value:
     if hasattr(builtins, name):
         return Static(getattr(builtins, name))
     return f.problem(node, f"`{name}` is not defined")
-
-
-def _assigned(f: Frame, node: ast.Name, value: Value) -> Value:
-    """The value of a name that is assigned on some paths only; if it has none, that is an error of the instance."""
-    if not isinstance(value, Dyn):
-        return f.problem(node, f"`{node.id}` is not assigned here", "assign it on every path, or before")
-    text = f"UnboundLocalError: `{node.id}` has no value here"
-    return open_optional(f, node, value, lambda some: some, lambda: fail(f, text), node.id)
 
 
 @handles(EXPRESSIONS, ast.Attribute)
@@ -104,9 +96,13 @@ def _unary(f: Frame, node: ast.UnaryOp, hint: str) -> Value:
 
 @handles(EXPRESSIONS, ast.Subscript)
 def _subscript(f: Frame, node: ast.Subscript, hint: str) -> Value:
+    name = root_of(node)
+    alone = name is not None and deep(name) in f.owned and not any(isinstance(x, ast.Call) for x in ast.walk(node))
     value = subscript(f, node, f.borrowed(node.value), node.slice)
     if changeable(type_or_none(value)):
         seen_inside(f, node)
+    elif alone:
+        f.owned.add(deep(str(name)))  # `table[i][j]`: nothing refers to `table[i]` any more
     if not is_number(value) and not _copies(f, node.slice):
         seen_through_view(f, node)
     return value
@@ -167,7 +163,7 @@ def _dict(f: Frame, node: ast.Dict, hint: str) -> Value:
     if not keys:
         return containers.empty_of_kind(f, "dict")
     if None in keys:
-        return f.problem(node, "a dict with `**` in it is not in the language", "write its entries")
+        return _merged(f, node)
     names = [k.value for k in keys if isinstance(k, ast.Constant) and isinstance(k.value, str)]
     if len(names) < len(keys):
         entries = [(f.expression(k), f.expression(v)) for k, v in zip(keys, values, strict=True) if k is not None]
@@ -179,6 +175,49 @@ def _dict(f: Frame, node: ast.Dict, hint: str) -> Value:
     if f.program.datatypes.is_walked(record):
         return containers.dict_of(f, node, [(Static(k), v) for k, v in held.items()])
     return construct(f, node, record, [], held)
+
+
+def _merged(f: Frame, node: ast.Dict) -> Value:
+    """A dict display with `**d` in it. If all keys are names that the source and the dicts have written, it is a record."""
+    parts: list[tuple[Value | None, Value]] = []
+    named: dict[str, Value] | None = {}
+    for k, v in zip(node.keys, node.values, strict=True):
+        key, value = None if k is None else f.expression(k), f.expression(v)
+        if nothing_known(value) or key is not None and nothing_known(key):
+            return unknown()
+        parts.append((key, value))
+        names = _named_entries(f, node, key, value)
+        named = None if named is None or names is None else named | names
+    if named is not None and not f.program.datatypes.is_walked(record_class(list(named))):
+        return construct(f, node, record_class(list(named)), [], named)
+    result: Value | None = None
+    for key, value in parts:
+        if key is not None:
+            entry = containers.dict_of(f, node, [(key, value)])
+            result = entry if result is None else containers.put(f, node, result, key, value)
+            continue
+        if (record := record_of(f, value)) is not None:
+            return as_dict(f, record)
+        if isinstance(value, Static):
+            value = containers.dict_of(f, node, [(Static(k), f.program.wrap(v)) for k, v in value.value.items()])
+        result = value if result is None else containers.merged(f, node, result, value)
+    return result or containers.empty_of_kind(f, "dict")
+
+
+def _named_entries(f: Frame, node: ast.AST, key: Value | None, value: Value) -> dict[str, Value] | None:
+    """The entries of one part of a dict display, if their keys are names known at compile time."""
+    if key is not None:
+        name = known(key)[1]
+        return {name: value} if isinstance(name, str) and name.isidentifier() else None
+    if isinstance(value, Static) and isinstance(value.value, dict):
+        if all(isinstance(k, str) and k.isidentifier() for k in value.value):
+            return {k: f.program.wrap(v) for k, v in value.value.items()}
+        return None
+    record = record_of(f, value)
+    if record is None:
+        return None
+    assert isinstance(value, Dyn)
+    return {x: of_known_class(f, node, value, record, x) for x in f.program.datatypes.record_fields(record)}
 
 
 def _spread(f: Frame, node: ast.AST, elts: Sequence[ast.expr], tuple_: bool) -> Value:

@@ -88,11 +88,15 @@ class ProgramServices(Protocol):
     stored: dict[tuple[type, str], Span]
     kept: dict[str, Any]
     step_by_step: set[tuple[str, int, int]]
+    factories: dict[str, Value]
 
     def keeps(self, name: str, union: str, field: str, classes: Sequence[type]) -> None: ...
     def touches(self, name: str, writes: bool) -> None: ...
     def is_kept(self, field: str) -> bool: ...
     def writes(self) -> list[str]: ...
+    def state_of(self, module: Any, name: str) -> str: ...
+    def is_state(self, variable: str) -> bool: ...
+    def learn_state(self, f: Frame, variable: str, value: Value) -> None: ...
     def problem(self, problem: Problem) -> None: ...
     def wrap(self, value: Any) -> Value: ...
     def annotation(self, f: Frame, node: ast.expr) -> Any: ...
@@ -128,7 +132,8 @@ class Frame:
         self.cases: tuple[str, ...] = ()  # the cases found so far in a `match`, the outermost value's first
         self.unmatched: tuple[ast.AST, str] | None = None  # a `match`, and a case that none of its patterns matches
         self.displays: dict[str, tuple[Value, ...]] = {}  # list variable -> its elements, if known one by one
-        self.sizes: dict[str, int] = {}  # variable of a list with the numbers of a vector -> the vector's extent
+        self.sizes: dict[str, int] = {}  # variable of a list -> how many elements it has, where that is known
+        self.empties: set[str] = set()  # variables of empty lists
         self.lengths: set[str] = set()  # variables that hold the extent of a list or ragged tensor
         self.nonempty: set[str] = set()  # variables of lists that must have an item, such as stacked ones
         self.vectors: dict[str, int] = {}  # variable of a list of floats of the instance -> the length of all in the sample
@@ -254,6 +259,8 @@ class Frame:
     def shown(self, name: str) -> str:
         """A name as messages write it; a field for the dictionary of what is written to it."""
         field = name.lstrip(HIDDEN).partition("_of_")[0]
+        if self.program.is_state(name):
+            return f"the attribute `{field}`"
         return f"the field `{field}`" if name in self.program.kept else f"`{name}`"
 
     def kept_fields(self) -> Env:
@@ -321,6 +328,8 @@ class Frame:
         """From here on `name` stands for `value`; what was known about its fields and its owner is forgotten."""
         for path in [k for k in self.env if k.startswith(f"{HIDDEN}{name}.")]:
             del self.env[path]
+        if self.program.is_state(name):
+            self.program.learn_state(self, name, value)
         self.env[name] = value
         self.poisoned.pop(name, None)
         self.owned -= {name, deep(name)}
@@ -385,13 +394,39 @@ class Frame:
         if len(some) < len(types) or optional is not None:
             inner = self.common([self.program.datatypes.optionals[t.name] if t == optional else t for t in some])
             return self.program.datatypes.optional(inner)
+        if (mixed := next((t for t in some if self.mixed(t)), None)) is not None and self.fit(some, mixed):
+            return mixed
         if len(some) > 1 and all(isinstance(t, ListT) and t.rows is None and t.kind == some[0].kind for t in some):
-            return replace(some[0], item=self.common([t.item for t in some]))
+            return replace(some[0], item=self.common([t.item for t in some], numbers))
         if len(some) > 1 and all(isinstance(t, TupleT) and len(t.items) == len(some[0].items) for t in some):
             return TupleT(tuple(self.common(items, numbers) for items in zip(*(t.items for t in some), strict=True)))
         for t in some:
             joined = join_types(joined, t, numbers)
         return joined
+
+    def mixed(self, type: Any) -> dict[str, Any]:
+        """The types of a mixed union by their words; empty for other types."""
+        return self.program.datatypes.mixed.get(type.name, {}) if isinstance(type, DataT) else {}
+
+    def fit(self, types: Sequence[Any], mixed: Any) -> bool:
+        """Whether values of all types are values of a mixed union."""
+        return all(isinstance(t, UnknownT) or t == mixed or self.word_of(t, mixed) is not None for t in types)
+
+    def word_of(self, type: Any, mixed: Any) -> str | None:
+        """Which type of a mixed union covers values of a type; None if none does."""
+        for word, held in self.mixed(mixed).items():
+            if word in ("tuple", "list") and isinstance(type, TupleT) and isinstance(held, ListT):
+                if word == "tuple" and self.fit(type.items, held.item):
+                    return word
+                continue
+            if word == "tuple" and isinstance(type, ListT) and "list" in self.mixed(mixed):
+                continue
+            try:
+                if self.common([type, held]) == held:
+                    return word
+            except Mismatch:
+                continue
+        return None
 
     def coerce(self, value: Value, type: Any) -> Value:
         """`value` as one of `type`: fills in empty lists, wraps optionals, widens int to float. Raises Mismatch."""
@@ -430,7 +465,9 @@ class Frame:
                 return Dyn(FilledPlaceholder("", type, span=value.atom.span))
             if contains_unknown(type):
                 return value
-            return self.bind(n.ListOf((), type, span=self.span), "empty")
+            made = self.bind(n.ListOf((), type, span=self.span), "empty")
+            self.empties.add(variable_of(made))
+            return made
         if have == INT and type == FLOAT:
             if isinstance(value, Dyn) and not isinstance(value.atom, n.Lit):
                 return self.host("float", [value], FLOAT)

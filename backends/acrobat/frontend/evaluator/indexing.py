@@ -12,6 +12,7 @@ from backends.acrobat.frontend.evaluator.arguments import constant
 from backends.acrobat.frontend.evaluator.choice import mapped_choice, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import list_of, sliced
+from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import INDICES, LENGTHS, SUBSCRIPTS, handles
@@ -23,6 +24,7 @@ from backends.acrobat.frontend.values import (
     Keywords,
     Method,
     OneOf,
+    SliceOf,
     Special,
     Static,
     TupleV,
@@ -42,7 +44,9 @@ from backends.acrobat.ir import nodes as n
 
 def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     """`value[index]`."""
-    value = opened(f, node, value)
+    index = _written_out(f, index)
+    named = isinstance(index, ast.Constant) and isinstance(index.value, str)
+    value = opened(f, node, value, types=("object", "dict") if named else ITERABLE)
     if isinstance(value, (Static, Special)) and isinstance(index, (ast.Name, ast.Call, ast.Attribute, ast.JoinedStr)):
         chosen = f.borrowed(index)  # a class, or a name made of one, that is chosen at run time
         if isinstance(chosen, OneOf):
@@ -61,6 +65,19 @@ def subscript(f: Frame, node: ast.AST, value: Value, index: ast.expr) -> Value:
     if nothing_known(value):
         return unknown()
     return f.problem(node, "this cannot be indexed")
+
+
+def _written_out(f: Frame, index: ast.expr) -> ast.expr:
+    """An index with the bounds of a `slice`, or of one that a name stands for."""
+    if isinstance(index, ast.Tuple):
+        return ast.copy_location(ast.Tuple([_written_out(f, e) for e in index.elts], ast.Load()), index)
+    value = f.env.get(index.id) if isinstance(index, ast.Name) else None
+    if isinstance(index, ast.Call) and isinstance(index.func, ast.Name) and index.func.id == "slice" and f.is_builtin("slice"):
+        value = f.borrowed(index)
+    if not isinstance(value, SliceOf):
+        return index
+    bounds = [None if v == Static(None) else objects.Given(v) for v in (value.start, value.stop, value.step)]
+    return ast.copy_location(ast.Slice(*(b and ast.copy_location(b, index) for b in bounds)), index)
 
 
 NAMED: set[Any] = {Keywords, Static, "dict", "object"}
@@ -98,7 +115,7 @@ def _of_constant(f: Frame, node: ast.AST, value: Static, index: ast.expr) -> Val
             if key not in entries:
                 return f.problem(node, f"this dict has no key {key!r}")
             return f.program.wrap(entries[key])
-        case _, ast.Constant(str()):
+        case _, ast.Constant(str()) if constants.method_of(value.value, "__getitem__") is None:
             return f.problem(node, "this cannot be indexed with a string")
         case dict() as entries, _ if not isinstance(index, ast.Slice):
             return constants.entry(f, node, entries, f.borrowed(index))
@@ -114,6 +131,8 @@ def _of_constant(f: Frame, node: ast.AST, value: Static, index: ast.expr) -> Val
             if known(at)[0]:
                 return Static(text[constant(at, "the index")])
             return element_at(f, node, list_of(f, node, list(map(Static, text))), at)  # type: ignore[arg-type]
+    if (method := constants.method_of(value.value, "__getitem__")) is not None and not isinstance(index, ast.Slice):
+        return f.program.call(f, node, method, [value, f.expression(index)], {})
     return f.problem(node, "this cannot be indexed")
 
 
@@ -181,13 +200,14 @@ def element_at(f: Frame, index: ast.AST, value: Dyn, i: Value) -> Value:
 
 def as_index(f: Frame, i: Value) -> Value:
     """The int that a value is when it is used as an index; a value without a rule for that is given as it is."""
-    i = opened(f, ast.Pass(), i, "an index needs a value")
+    i = opened(f, ast.Pass(), i, "an index needs a value", COMPUTED)
     handler = INDICES.get(kind(i))
     return i if handler is None else handler(f, i)
 
 
 def length_of(f: Frame, node: ast.AST, a: Value) -> Value:
     """`len(a)`."""
+    a = opened(f, node, a, types=ITERABLE)
     handler = LENGTHS.get(kind(a))
     found = None if handler is None else handler(f, a)
     return f.problem(node, "this has no length") if found is None else found
@@ -200,6 +220,8 @@ def _length(f: Frame, a: Value) -> Value | None:
             return Static(len(items))
         case Static(str() | tuple() | list() | range() | dict() | set() | frozenset() | EnumType() as value):
             return Static(len(value))
+    if isinstance(a, Static) and (method := constants.method_of(a.value, "__len__")) is not None:
+        return f.program.call(f, ast.Pass(), method, [a], {})
     match type_or_none(a):
         case ListT():
             return Static(0) if is_empty(a) else lists.length(f, a)

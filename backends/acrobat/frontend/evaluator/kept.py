@@ -38,7 +38,7 @@ def written(f: Frame, node: ast.AST, owner: Value, field: str, value: Value) -> 
     """Compile `owner.field = value` of an object of the instance. False for objects of other kinds, which have other rules."""
     if not isinstance(owner, Dyn) or not isinstance(owner.type, DataT):
         return False
-    whole = opened(f, node, owner)
+    whole = opened(f, node, owner, types=("object",))
     datatypes = f.program.datatypes
     union = whole.type.name if isinstance(whole, Dyn) and isinstance(whole.type, DataT) else ""
     classes = datatypes.cases.get(union, ())
@@ -70,7 +70,7 @@ def _takes_fields(f: Frame, cls: type, field: str) -> bool:
 
 def attribute_or(f: Frame, node: ast.AST, owner: Dyn, field: str, default: Value) -> Value:
     """`getattr(owner, field, default)` of a field that the model writes."""
-    whole = opened(f, node, owner)
+    whole = opened(f, node, owner, types=("object",))
     assert isinstance(whole, Dyn)
     assert isinstance(whole.type, DataT)
     found = read(f, node, whole, field, default)

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from backends.acrobat.core.types import INT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.arguments import Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.mixed import ITERABLE
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import ITERATION, RESULTS, handles
 from backends.acrobat.frontend.types import NONE, UNKNOWN, Mismatch, contains_held, contains_unknown
@@ -79,7 +80,7 @@ def as_list(f: Frame, node: ast.AST, value: Value) -> Value:
 
 def iterable(f: Frame, value: Value) -> Value:
     """What a loop over `value` iterates: a list of the program, or a tuple to unroll the loop over. Raises Refused."""
-    value = opened(f, ast.Pass(), value, "the loop needs a list")
+    value = opened(f, ast.Pass(), value, "the loop needs a list", ITERABLE)
     handler = ITERATION.get(kind(value))
     if handler is not None:
         return handler(f, value)

@@ -76,7 +76,7 @@ def iterated(f: Frame, s: ast.For) -> Value:
     if (
         isinstance(value, Static)
         and isinstance(value.value, range)
-        and (picks_modules(f, s.target, s.body) or _needs_rounds(f, s, value.value))
+        and (picks_modules(f, s.target, s.body) or _cuts_blocks(s, value.value) or _needs_rounds(f, s, value.value))
     ):
         return TupleV(tuple(map(Static, value.value)))
     return iterable(f, value)
@@ -113,6 +113,23 @@ def _running_over(node: ast.expr) -> list[str]:
 
 UNROLLED = 64
 """The most rounds of a loop over a constant range that is unrolled because its body needs to know the round."""
+
+
+def _cuts_blocks(s: ast.For, rounds: range) -> bool:
+    """Whether the body takes a block of something by the round, as in `x[h * d : (h + 1) * d]`: blocks have fixed extents where
+    the round is known."""
+
+    def by_round(bounds: Sequence[ast.expr | None]) -> bool:
+        names = [{x.id for x in ast.walk(b) if isinstance(x, ast.Name)} if b is not None else set[str]() for b in bounds]
+        return len(bounds) == 2 and all(isinstance(s.target, ast.Name) and s.target.id in found for found in names)
+
+    slices = [
+        (x.lower, x.upper) if isinstance(x, ast.Slice) else x.args
+        for b in s.body
+        for x in ast.walk(b)
+        if isinstance(x, ast.Slice) or isinstance(x, ast.Call) and isinstance(x.func, ast.Name) and x.func.id == "slice"
+    ]
+    return 0 < len(rounds) <= UNROLLED and any(map(by_round, slices))
 
 
 def _needs_rounds(f: Frame, s: ast.For, rounds: range) -> bool:

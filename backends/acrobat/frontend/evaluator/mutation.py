@@ -16,6 +16,7 @@ from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.objects import Given
 from backends.acrobat.frontend.evaluator.operators import binary
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
+from backends.acrobat.frontend.evaluator.state import settle
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, placed, root_of
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, ITEMS_PUT, PARTS_PUT, handles
 from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe, plural
@@ -52,6 +53,7 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
     is noted, or if the value is not known yet. `what` names the change in messages."""
     match node:
         case ast.Name(name):
+            settle(f, node)
             value = f.env.get(name, unknown())
             if nothing_known(value):
                 return None

@@ -4,32 +4,37 @@ there is an error, of the instance; otherwise the program goes on with what the 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT
 from backends.acrobat.frontend.evaluator.choice import fail, open_optional, optional
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.mixed import COMPUTED, of_type
 from backends.acrobat.frontend.evaluator.syntax import raises, returns
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
 from backends.acrobat.frontend.types import is_unassigned
 from backends.acrobat.frontend.values import Dyn, TupleV, Value, is_list, variable_of
 
 
-def opened(f: Frame, node: ast.AST, value: Value, needs: str = "") -> Value:
-    """What an optional holds; other values unchanged. None is an error of the instance, which says what `needs` a value."""
+def opened(f: Frame, node: ast.AST, value: Value, needs: str = "", types: Sequence[str] = ()) -> Value:
+    """What an optional holds, and of a mixed value what has one of the `types` (see `mixed.of_type`); other values unchanged.
+    None is an error of the instance, which says what `needs` a value."""
+    if isinstance(value, Dyn) and f.mixed(value.type):
+        return of_type(f, node, value, *types)
     if not isinstance(value, Dyn) or optional(f, value) is None or is_unassigned(value.type):
         return value
     written = ast.unparse(node) if isinstance(node, ast.expr) else ""
     where = needs or (f"`{written}` needs a value" if written else "a value is needed here")
-    return open_optional(f, node, value, lambda some: some, lambda: fail(f, f"TypeError: {where}, which is None"))
+    some = open_optional(f, node, value, lambda some: some, lambda: fail(f, f"TypeError: {where}, which is None"))
+    return of_type(f, node, some, *types)
 
 
-def opened_inside(f: Frame, node: ast.AST, value: Value) -> Value:
+def opened_inside(f: Frame, node: ast.AST, value: Value, types: Sequence[str] = COMPUTED) -> Value:
     """As `opened`, also for the parts of a tuple and the elements of a list."""
     match value:
         case TupleV(items):
-            return TupleV(tuple(opened_inside(f, node, v) for v in items))
+            return TupleV(tuple(opened_inside(f, node, v, types) for v in items))
         case Dyn(type=ListT(item=item)) if is_list(value) and not is_unassigned(item):
             inner = f.program.datatypes.optionals.get(getattr(item, "name", ""))
             if inner is None:
@@ -39,7 +44,7 @@ def opened_inside(f: Frame, node: ast.AST, value: Value) -> Value:
             if known is not None:  # of a list that is written out the elements are still known one by one
                 f.displays[variable_of(plain)] = tuple(f.coerce(v, inner) for v in known)
             return plain
-    return opened(f, node, value)
+    return opened(f, node, value, types=types)
 
 
 def _held(f: Frame, value: Value, have: Any, type: Any) -> Value | None:

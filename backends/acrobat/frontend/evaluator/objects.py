@@ -18,6 +18,7 @@ from backends.acrobat.frontend.evaluator.attributes import attribute
 from backends.acrobat.frontend.evaluator.choice import among, choose, fail, optional
 from backends.acrobat.frontend.evaluator.desugar import plainly
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.mixed import by_type, with_attribute
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN
 from backends.acrobat.frontend.evaluator.tables import (
@@ -293,6 +294,8 @@ def field(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
     assert isinstance(value.type, DataT)
     if optional(f, value) is not None:
         return attribute(f, node, opened(f, node, value), name)
+    if f.mixed(value.type):
+        return attribute(f, node, with_attribute(f, node, value, name), name)
     if name == "__class__":
         return class_of(f, node, value)
     if (kept := _kept(f, node, value, name)) is not None:
@@ -367,6 +370,10 @@ def class_of(f: Frame, node: ast.AST, value: Dyn) -> Value:
     """`type(value)` of an object: a class, or one of those of its union, chosen at run time."""
     value = opened(f, node, value)  # type: ignore[assignment]
     assert isinstance(value.type, DataT)
+    if types := f.mixed(value.type):
+        its = [Static(f.program.datatypes.class_in_mixed(value.type.name, word)) for word in types]
+        which = by_type(f, node, value, lambda word, _: Dyn(n.Lit(list(types).index(word), INT)))
+        return OneOf(which, tuple(its))  # type: ignore[arg-type]
     classes = f.program.datatypes.cases[value.type.name]
     seen = [Static(dict if issubclass(c, RecordOf) else c) for c in classes]
     return seen[0] if len(seen) == 1 else OneOf(number_of_class(f, value, classes), tuple(seen), value, tuple(classes))

@@ -12,6 +12,7 @@ from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.choice import mapped_choice
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import mapped
+from backends.acrobat.frontend.evaluator.mixed import COMPUTED
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.tables import BINARY, EXPRESSIONS, UNARY, handles
 from backends.acrobat.frontend.types import contains_unknown, describe
@@ -60,7 +61,7 @@ SYMBOLS = {"mod": "%", "floordiv": "//", "pow": "**", "bitand": "&", "bitor": "|
 def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Value:
     """The value of `a op b`; a problem is noted for operands that the operator does not take."""
     name, python = OPERATORS[type(op)]
-    a, b = (opened(f, node, v) for v in (a, b))
+    a, b = (opened(f, node, v, types=COMPUTED) for v in (a, b))
     (known_a, x), (known_b, y) = known(a), known(b)
     if known_a and known_b:
         try:
@@ -138,7 +139,7 @@ def as_int(f: Frame, v: Value) -> Value:
 
 
 def unary(f: Frame, node: ast.AST, op: ast.unaryop, a: Value) -> Value:
-    a = opened(f, node, a)
+    a = opened(f, node, a, types=COMPUTED)
     is_known, x = known(a)
     if is_known:
         try:

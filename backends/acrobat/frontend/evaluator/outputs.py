@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import types
+from collections.abc import Sequence
 from typing import Any
 
 from backends.acrobat.frontend.evaluator.desugar import own_nodes, plainly
@@ -39,7 +40,18 @@ def changed_parameters(function: types.FunctionType, owner: type | None, known: 
     others = LIFTED[function].others if function in LIFTED else ()
     for other in others:
         found |= nonlocals(other)
-    for node in (x for d in (definition, *map(plainly, others)) for x in ast.walk(d)):
+    found |= changed_roots(function, owner, (definition, *map(plainly, others)), known)
+    known[function] = tuple(p for p in parameters if p in found - rebound)
+    return known[function]
+
+
+def changed_roots(
+    function: types.FunctionType, owner: type | None, nodes: Sequence[ast.AST], known: dict[Any, tuple[str, ...]]
+) -> set[str]:
+    """The names of `function` whose lists or objects, or parts of them, some of its nodes change; other parameters are those of
+    `changed_parameters`."""
+    found: set[str] = set()
+    for node in (x for d in nodes for x in ast.walk(d)):
         match node:
             case ast.Subscript() | ast.Attribute() if isinstance(node.ctx, ast.Store):
                 found.add(str(root_of(node)))
@@ -55,8 +67,7 @@ def changed_parameters(function: types.FunctionType, owner: type | None, known: 
                         names = names[1:]
                     found |= {str(root_of(a)) for a, p in zip(args, names, strict=False) if p in inner}
                     found |= {str(root_of(k.value)) for k in keywords if k.arg in inner}
-    known[function] = tuple(p for p in parameters if p in found - rebound)
-    return known[function]
+    return found
 
 
 def nonlocals(definition: ast.FunctionDef) -> set[str]:
@@ -71,14 +82,19 @@ def given_back(function: types.FunctionType) -> set[str]:
     return set().union(*map(nonlocals, (LIFTED[function].definition, *LIFTED[function].others)))
 
 
+def _first_parameter(function: types.FunctionType) -> str:
+    """The name of the first parameter, which is the object in a method."""
+    return function.__code__.co_varnames[0] if function.__code__.co_argcount else ""
+
+
 def _resolved(function: types.FunctionType, owner: type | None, callee: ast.expr) -> list[tuple[types.FunctionType, bool]]:
     """The functions that a call may mean, judged by the name, and whether each is a method: a global of the file, a method of
-    `self`, or the methods of that name of all classes among the file's globals."""
+    the same object, or the methods of that name of all classes among the file's globals."""
     found: list[tuple[Any, bool]] = []
     match callee:
         case ast.Name(name):
             found = [(function.__globals__.get(name), False)]
-        case ast.Attribute(ast.Name("self"), name) if owner is not None:
+        case ast.Attribute(ast.Name(me), name) if owner is not None and me == _first_parameter(function):
             found = [(inspect.getattr_static(owner, name, None), True)]
         case ast.Attribute(_, name):
             classes = [v for v in function.__globals__.values() if isinstance(v, type) and name in dir(v)]

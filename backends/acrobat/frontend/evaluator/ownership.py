@@ -60,8 +60,8 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
     if type is None and isinstance(source, (ast.ListComp, ast.BinOp)):
         with f.trial():
             type = type_or_none(f.expression(source))
-        if type is None or contains_unknown(type):
-            return True  # a later round knows, or the type is an error
+        if type is None or contains_unknown(type) or not changeable(type):
+            return True  # nothing in it can be changed; or a later round knows, or the type is an error
     item = type.item if isinstance(type, ListT) else None
     match source:
         case ast.Constant() | ast.Compare() | ast.JoinedStr():
@@ -78,7 +78,8 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
             return _fresh_written(elt, None)
         case ast.BinOp(left, ast.Mult(), right) if isinstance(left, ast.List) or isinstance(right, ast.List):
             whole = left if isinstance(left, ast.List) else right
-            return all(isinstance(e, (ast.Constant, ast.UnaryOp)) for e in whole.elts)  # type: ignore[attr-defined]
+            plain = item is not None and not contains_unknown(item) and not changeable(item)
+            return plain or all(isinstance(e, (ast.Constant, ast.UnaryOp)) for e in whole.elts)  # type: ignore[attr-defined]
         case ast.IfExp(body=one, orelse=other):
             return fresh_inside(f, one, type) and fresh_inside(f, other, type)
         case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):
@@ -108,7 +109,8 @@ def _fresh_written(elt: ast.expr, type: Any) -> bool:
             return _fresh_written(inner, item)
         case ast.BinOp(left, ast.Mult(), right) if isinstance(left, ast.List) or isinstance(right, ast.List):
             whole = left if isinstance(left, ast.List) else right
-            return all(isinstance(e, (ast.Constant, ast.UnaryOp)) for e in whole.elts)  # type: ignore[attr-defined]
+            plain = item is not None and not contains_unknown(item) and not changeable(item)
+            return plain or all(isinstance(e, (ast.Constant, ast.UnaryOp)) for e in whole.elts)  # type: ignore[attr-defined]
         case ast.Dict(values=values):
             return all(_fresh_written(e, None) for e in values)
         case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):

@@ -11,8 +11,10 @@ from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.choice import choose, optional
 from backends.acrobat.frontend.evaluator.conditions import comparison, condition, truth
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.mixed import NUMBERS, SEQUENCES, by_type, mixed, word_of
+from backends.acrobat.frontend.instances.annotations import TYPES
 from backends.acrobat.frontend.types import contains_unknown, describe
-from backends.acrobat.frontend.values import Dyn, Static, Value, guess, held_in, is_list, is_unknown, type_of, unknown
+from backends.acrobat.frontend.values import Dyn, Static, Value, guess, held_in, is_list, is_unknown, known, type_of, unknown
 from backends.acrobat.ir import nodes as n
 
 
@@ -73,6 +75,14 @@ def _rows(
         guard = truth(f, first.case.guard)
         return choose(f, s, guard, lambda: arm(first.case.body), lambda: _rows(f, s, rest, arm, fall))
     value, pattern = first.tests[0]
+    if mixed(f, value) and not isinstance(pattern, ast.MatchSingleton):
+
+        def of_one_type(word: str, inner: Value) -> Value:
+            return _rows(f, s, [r for row in rows for r in _given_type(f, row, value, word, inner)], arm, fall)
+
+        return by_type(f, s, value, of_one_type)  # type: ignore[arg-type]
+    if isinstance(pattern, ast.MatchClass) and (word := word_of(value)) and word != "object":
+        return _rows(f, s, [*_given_type(f, first, value, word, value), *rest], arm, fall)
     with f.at(pattern):
         match pattern:
             case ast.MatchSequence(patterns):
@@ -214,6 +224,40 @@ def _switch(
         return unknown() if contains_unknown(type) else guess(type)
     arms = tuple(n.Arm(case, variables, body) for (case, variables), body in zip(heads, bodies, strict=True))
     return f.bind(n.Match(value.atom, arms, type, span=f.span), "matched")
+
+
+def _given_type(f: Frame, row: PatternRow, value: Value, word: str, inner: Value) -> list[PatternRow]:
+    """What remains of a row if `value` is `inner`, of the type of Python's with this word; [] if it cannot match."""
+    tests: list[tuple[Value, ast.pattern]] = []
+    for v, p in row.tests:
+        if v != value:
+            tests.append((v, p))
+            continue
+        match p:
+            case ast.MatchClass() if word != "object":
+                wanted = f.expression(p.cls)
+                if not isinstance(wanted, Static) or not isinstance(wanted.value, type):
+                    return _wrong(f, p, "a class pattern names a class")
+                if not issubclass(TYPES[word][1], wanted.value):
+                    return []
+                tests += [(inner, q) for q in p.patterns]
+            case ast.MatchSequence() if word not in SEQUENCES:
+                return []
+            case ast.MatchSequence(patterns) if (parts := f.components(inner)) is not None and len(parts) != len(patterns):
+                if not any(isinstance(q, ast.MatchStar) for q in patterns):
+                    return []
+                tests.append((inner, p))
+            case ast.MatchSingleton():
+                return []
+            case ast.MatchValue(constant):
+                told, other = known(f.expression(constant))
+                if told and not isinstance(other, TYPES[word][1]) and not (word in NUMBERS and isinstance(other, (int, float))):
+                    return []
+                tests.append((inner, p))
+            case _:
+                tests.append((inner, p))
+    names = tuple((name, inner if v == value else v) for name, v in row.names)
+    return _alternatives(PatternRow(tuple(tests), names, row.case))
 
 
 def _given_optional(row: PatternRow, value: Dyn, some: Dyn | None) -> list[PatternRow]:

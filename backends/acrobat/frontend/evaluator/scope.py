@@ -6,9 +6,10 @@ import ast
 from collections.abc import Sequence
 
 from backends.acrobat.core.types import INT, TupleT
-from backends.acrobat.frontend.evaluator import nested
+from backends.acrobat.frontend.evaluator import nested, state
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import iterable, list_of
+from backends.acrobat.frontend.evaluator.mixed import SEQUENCES
 from backends.acrobat.frontend.evaluator.mutation import place, put_attribute, put_item
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.ownership import calls_own_function, fresh, fresh_inside, holds_parts
@@ -46,7 +47,7 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
         case ast.Tuple(elts) | ast.List(elts):
             if isinstance(value, Held) and value.kind == "iterator":
                 value = value.value
-            value = opened(f, target, value)
+            value = opened(f, target, value, types=SEQUENCES)
             if any(isinstance(e, ast.Starred) for e in elts):
                 _starred(f, target, elts, value)
                 return
@@ -65,7 +66,7 @@ def assign(f: Frame, target: ast.expr, value: Value) -> None:
                 assign(f, e, v)
         case ast.Subscript():
             put_item(f, target, target, value)
-        case ast.Attribute(owner, name) if stored(f, target, owner, name):
+        case ast.Attribute(owner, name) if stored(f, target, owner, name, value):
             pass
         case ast.Attribute(owner, name) if root_of(owner) not in f.owned and _kept(f, target, owner, name, value):
             pass
@@ -83,9 +84,12 @@ def _kept(f: Frame, node: ast.AST, owner: ast.expr, name: str, value: Value) -> 
     return any(rule(f, node, whole, name, value) for rule in FIELDS_WRITTEN)
 
 
-def stored(f: Frame, node: ast.AST, owner: ast.expr, name: str) -> bool:
-    """Whether `owner.name`, which is assigned to, is an attribute of the model: it is noted in `program.stored`."""
+def stored(f: Frame, node: ast.AST, owner: ast.expr, name: str, value: Value | None = None) -> bool:
+    """Whether `owner.name`, which is assigned to, is an attribute of the model. One that is also read gets the `value`; others
+    are noted in `program.stored`."""
     model = getattr(f.borrowed(owner), "python_object", None)
+    if model is not None and value is not None and state.assign(f, model, name, value):
+        return True
     if model is not None:
         f.program.stored.setdefault((type(model), name), span_of(node, f.file))
     return model is not None

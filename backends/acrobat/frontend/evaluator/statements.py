@@ -19,6 +19,8 @@ from backends.acrobat.frontend.evaluator.mutation import put_item, refuse_tensor
 from backends.acrobat.frontend.evaluator.ownership import changeable
 from backends.acrobat.frontend.evaluator.patterns import match_rows
 from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives, own, stored
+from backends.acrobat.frontend.evaluator.sizes import sizes_after
+from backends.acrobat.frontend.evaluator.state import settle
 from backends.acrobat.frontend.evaluator.syntax import (
     HIDDEN,
     LIST_CHANGES,
@@ -47,6 +49,7 @@ from backends.acrobat.frontend.values import (
     type_of,
     type_or_none,
     unknown,
+    variable_of,
 )
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.ir.visitor import walk
@@ -197,6 +200,7 @@ def _expression(f: Frame, s: ast.Expr) -> None:
 
 def _changes(f: Frame, owner: ast.expr) -> bool:
     """Whether a method with the name of one that changes lists may be that: `owner` is no module and no object of a class."""
+    settle(f, owner)
     if isinstance(owner, ast.Name) and owner.id in f.env:
         return getattr(f.env[owner.id], "python_object", None) is None and not isinstance(type_or_none(f.env[owner.id]), DataT)
     return True
@@ -230,7 +234,11 @@ def _match(f: Frame, s: ast.Match) -> None:
 def _loop(f: Frame, s: ast.For | ast.While) -> None:
     xs = _iterated(f, s)
     if not isinstance(xs, TupleV):
+        sizes = sizes_after(f, s)
         loops.loop(f, s, xs)
+        for name, size in sizes.items():
+            if variable_of(f.env.get(name)):
+                f.sizes[variable_of(f.env[name])] = size
     elif any(ends(b) or leaves(b) for b in s.body):
         _merging(f, s, lambda arm: _unrolled(f, s, xs, Exits(lambda: arm([]), lambda at, value: unknown())))
     else:

@@ -10,17 +10,47 @@ import sys
 import types
 import typing
 from collections.abc import Mapping, Sequence
+from enum import Enum
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import torch
 from torch import Tensor, nn
 
-from backends.acrobat.core.types import BOOL, FLOAT, IDENTITY, INT, Case, DataT, DataType, ListT, TensorT, TupleT, Type
+from backends.acrobat.core.types import (
+    BOOL,
+    FLOAT,
+    IDENTITY,
+    INT,
+    PYTHON_TYPES,
+    Case,
+    DataT,
+    DataType,
+    ListT,
+    TensorT,
+    TupleT,
+    Type,
+)
 from backends.acrobat.frontend.instances.observed import Observer, Place, RecordOf, stand_in
 from backends.acrobat.frontend.types import SHOWN, SYMBOL, UNKNOWN, contains_unknown, describe
 
 SHORT = 4
 """The longest extent of a tensor of ints with several dimensions that is fixed where all instances of a sample have it."""
+
+
+KINDS = {"str": "symbol", "object": "class"}
+"""The words of `PYTHON_TYPES` that places in a sample have other words for (`Place.kinds`)."""
+TYPES: dict[str, tuple[str, type]] = {
+    "bool": ("a bool", bool),
+    "int": ("an int", int),
+    "float": ("a float", float),
+    "str": ("a string", str),
+    "tensor": ("a tensor", Tensor),
+    "tuple": ("a tuple", tuple),
+    "list": ("a list", list),
+    "dict": ("a dict", dict),
+    "object": ("an object", object),
+}
+"""Of each of `PYTHON_TYPES` its words in messages, and the class."""
 
 
 class AnnotationError(ValueError):
@@ -49,6 +79,11 @@ class Datatypes:
         self.of_class: dict[type, str] = {}  # class -> union
         self.wrong: dict[type, AnnotationError] = {}  # class -> the error of each use of it
         self.optionals: dict[str, Type] = {}  # optional -> type of what it may hold
+        self.mixed: dict[str, dict[str, Any]] = {}  # mixed union -> of PYTHON_TYPES those that it has, and their types here
+        self._enums: set[str] = set()  # mixed unions whose strings are members of Enums
+        self._mixed_at: dict[Place, str] = {}  # place in the sample -> its mixed union
+        self._settled: set[str] = set()  # mixed unions whose types are those of this round of compiling
+        self._sample: tuple[Sequence[Any], Observer] | None = None
         self.fields: dict[tuple[type, str], Any] = {}  # (class, field) -> type
         self.changed = False  # whether a field's type was changed in this round of compiling
         self.refined: set[tuple[type, str]] = set()  # fields whose types come from values in the model
@@ -151,12 +186,15 @@ class Datatypes:
 
     def observe(self, instances: Sequence[Any]) -> Any:
         """The type of a sample's instances; their classes are entered with the fields seen. Raises AnnotationError."""
-        observer = Observer(instances)
+        if self._sample is None or self._sample[0] is not instances:
+            self._sample = instances, Observer(instances)
+        observer = self._sample[1]
         self.seen = observer.fields
+        self._settled.clear()
         for cls, name in [(c, x) for c, x in self.fields if c in self.seen and x not in self.asked.get(c, [])]:
             del self.fields[cls, name]  # entered for an annotation; the sample tells the type once the field is read
         together: dict[type, set[type]] = {cls: {cls} for cls in observer.fields}
-        for place in _places(observer):
+        for place in observer.places():
             for cls in place.classes:
                 joined = together[next(iter(place.classes))] | together[cls]
                 for member in joined:
@@ -180,15 +218,39 @@ class Datatypes:
         place = place.found()
         if place.trouble:
             raise AnnotationError(place.trouble)
-        kinds = place.kinds - {"none"}
+        kinds = place.types
         if place.is_dict or kinds == {"class"} and self.walked.intersection(place.classes):
             kinds = (kinds - {"class"}) | {"dict"}
         if kinds == {"int", "float"}:
             kinds = {"float"}
-        if len(kinds) > 1:
-            raise AnnotationError(f"{what} is {' or '.join(sorted(kinds))} in the sample: give it one type")
-        inner = self._plain_type_at(place, next(iter(kinds), ""), what)
+        if len(kinds) > 1 or place.recursive:
+            inner = self._mixed_type_at(place, kinds, what)
+        else:
+            inner = self._plain_type_at(place, next(iter(kinds), ""), what)
         return self.optional(inner) if "none" in place.kinds and kinds else inner
+
+    def _mixed_type_at(self, place: Place, kinds: set[str], what: str) -> Any:
+        """The type of a place that has values of several of Python's types, or has trees in tuples or lists."""
+        if place not in self._mixed_at:
+            words = [x for x in PYTHON_TYPES if KINDS.get(x, x) in kinds]
+            shown = [TYPES[x][0] for x in words]
+            name = "Mixed_" + "_".join(words)
+            while name in self.mixed:
+                name += "_"
+            self._mixed_at[place], self.mixed[name] = name, {}
+            self._enums |= {name} if place.enums else set()
+            SHOWN[name] = " or ".join(shown) if len(shown) > 1 else f"{shown[0]} with others of its kind in it"
+        name = self._mixed_at[place]
+        if name not in self._settled:
+            self._settled.add(name)  # entered before they are found: a tree's type has itself in it
+            found = {x: self._plain_type_at(place, KINDS.get(x, x), what) for x in PYTHON_TYPES if KINDS.get(x, x) in kinds}
+            self.changed = self.changed or found != self.mixed[name]
+            self.mixed[name] = found
+        return DataT(name)
+
+    def class_in_mixed(self, name: str, word: str) -> type:
+        """The class of the values of a mixed union for one of `PYTHON_TYPES`."""
+        return Enum if word == "str" and name in self._enums else TYPES[word][1]
 
     def _plain_type_at(self, place: Place, kind: str, what: str) -> Any:
         match kind:
@@ -274,6 +336,8 @@ class Datatypes:
                 return self.optional(self.resolve(inner))
             if all(isinstance(m, type) and dataclasses.is_dataclass(m) for m in members):
                 return DataT(self.union_of(members[0], members))
+            if any(m in (str, int, float, bool, tuple, list, dict, Tensor) or get_origin(m) is not None for m in members):
+                return UNKNOWN  # a mixed union, which the values tell
             raise AnnotationError(f"the union {t} is not one of dataclasses")
         if isinstance(t, type) and dataclasses.is_dataclass(t):
             return DataT(self.union_of(t))
@@ -378,7 +442,10 @@ class Datatypes:
         """The datatypes of the finished program: the unions and optionals with the names `used`."""
         out = {}
         for name in used:
-            if name in self.optionals:
+            if name in self.mixed:
+                cases = [Case(f"of_{x}", (("value", t),), self.class_in_mixed(name, x)) for x, t in self.mixed[name].items()]
+                out[name] = DataType(name, tuple(cases))
+            elif name in self.optionals:
                 out[name] = DataType(name, (Case("None", ()), Case("Some", (("value", self.optionals[name]),))))
             else:
                 out[name] = DataType(
@@ -397,18 +464,6 @@ def ragged_type(shape: Sequence[int | None]) -> Any:
         return TensorT(tuple(e for e in shape if e is not None))
     k = list(shape).index(None)
     return ListT(ragged_type([*shape[:k], *shape[k + 1 :]]), rows=k)
-
-
-def _places(observer: Observer) -> list[Place]:
-    """All places of a sample."""
-    out: list[Place] = []
-    pending = [observer.root, *(p for fields in observer.fields.values() for p in fields.values())]
-    while pending:
-        place = pending.pop().found()
-        out.append(place)
-        inside = (place.item, place.key, place.value) if place.is_dict else (place.item,)
-        pending += [*place.items, *(p for p in inside if p is not None)]
-    return out
 
 
 def _check(cls: type) -> None:

@@ -20,6 +20,7 @@ from backends.acrobat.errors import InstanceError
 from backends.acrobat.frontend.instances.observed import RecordOf
 from backends.acrobat.frontend.types import HeldT, NoneT, SymbolT, UnassignedT, extents
 from backends.acrobat.ir import nodes as n
+from backends.acrobat.ir.interpreter import Data
 from backends.acrobat.ir.visitor import map_children
 
 
@@ -81,6 +82,8 @@ class Boundary:
                 return list(items)
             case DataT(name):
                 cases = self.datatypes[name].cases
+                if self.datatypes[name].mixed:
+                    return None
                 if any(isinstance(c.cls, type) and issubclass(c.cls, RecordOf) for c in cases):
                     return None
                 if self.datatypes[name].shared:
@@ -135,6 +138,8 @@ class Boundary:
     def _object(self, data: DataType, value: Any, path: str) -> Any:
         if data.optional:
             return None if value is None else self._in(data.case("Some").fields[0][1], value, path)
+        if data.mixed:
+            return self._mixed(data, value, path)
         for case in data.cases:
             if isinstance(value, dict) and issubclass(case.cls, RecordOf):
                 if sorted(value) != list(case.cls.keys):
@@ -158,6 +163,15 @@ class Boundary:
         wanted = " or ".join(
             f"a dict of {', '.join(c.cls.keys)}" if issubclass(c.cls, RecordOf) else c.name for c in data.cases
         )
+        raise InstanceError(f"{path}: expected {wanted}, got {type(value).__name__}: add such an instance to the sample")
+
+    def _mixed(self, data: DataType, value: Any, path: str) -> Data:
+        """A value of a mixed union, as the case for its type: for the very type if there is one, else for a base of it."""
+        for same in (lambda cls: type(value) is cls, lambda cls: isinstance(value, cls)):
+            for case in data.cases:
+                if same(case.cls):
+                    return Data(case.name, (self._in(case.fields[0][1], value, path),))
+        wanted = " or ".join(c.name.removeprefix("of_") for c in data.cases)
         raise InstanceError(f"{path}: expected {wanted}, got {type(value).__name__}: add such an instance to the sample")
 
     # ---- out
@@ -194,6 +208,8 @@ class Boundary:
                 data = self.datatypes[name]
                 if data.optional:
                     return None if value is None else self._out(data.case("Some").fields[0][1], value)
+                if data.mixed:
+                    return self._out(data.case(value.case).fields[0][1], value.args[0])
                 case = next(c for c in data.cases if isinstance(value, c.cls))
                 held = {f: self._out(x, getattr(value, f)) for f, x in case.fields if f != IDENTITY}
                 if issubclass(case.cls, RecordOf):

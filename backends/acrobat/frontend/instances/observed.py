@@ -1,8 +1,11 @@
 """Types from sample instances: what stands at each place of the instances, and which extents of tensors vary.
 
 A place is one way into an instance: the field of a class, the items of a list, a component of a tuple. All values seen at one
-place are joined: several classes are a union, `None` beside something else an optional, and an extent of a tensor that was seen
-with two values is one that varies.
+place are joined: several classes are a union, `None` beside something else an optional, several types of Python's own a mixed
+union, and an extent of a tensor that was seen with two values is one that varies.
+
+Tuples and lists can be trees: `("S", ("NP", "dogs"), "bark")`, `(label, [children])`. A place inside of another one that has
+trees of the same form is then made the same place (`_fold`), so that there is one type for all levels.
 """
 
 from __future__ import annotations
@@ -34,6 +37,8 @@ class Place:
     classes: dict[type, None] = field(default_factory=dict)
     sizes: set[int] = field(default_factory=set)  # of tuples; those of several lengths are seen as lists
     into: Place | None = None  # the place that this one has become a part of
+    enums: bool = False  # whether members of Enums were seen
+    recursive: bool = False  # whether it is also inside of itself
 
     def found(self) -> Place:
         """The place that stands for this one: itself, or the one that it has become a part of."""
@@ -53,6 +58,8 @@ class Place:
         one.lengths |= other.lengths
         one.sizes |= other.sizes
         one.trouble = one.trouble or other.trouble
+        one.enums = one.enums or other.enums
+        one.recursive = one.recursive or other.recursive
         one.classes |= other.classes
         if one.shape is not None and other.shape is not None and len(one.shape) != len(other.shape):
             one.trouble = one.trouble or "tensors of several ranks stand in one place"
@@ -77,6 +84,17 @@ class Place:
                 self.item.take(self.items.pop())
 
     @property
+    def types(self) -> set[str]:
+        """What was seen beside None."""
+        return self.kinds - {"none"}
+
+    @property
+    def inside(self) -> list[Place]:
+        """The places of the items, components, keys and values, not those of fields."""
+        parts = (self.item, self.key, self.value) if self.is_dict else (self.item,)
+        return [p.found() for p in (*self.items, *parts) if p is not None]
+
+    @property
     def vector(self) -> int:
         """The length of the lists of floats that are at the place and nothing else, if it is the same of all; else 0."""
         of_floats = self.kinds == {"list"} and self.item is not None and {"float"} <= self.item.kinds <= {"float", "int"}
@@ -90,6 +108,45 @@ class Place:
         kinds = self.value.found().kinds - {"none"} if self.value is not None else set()
         alike = len(kinds) < 2 or kinds == {"int", "float"}
         return "dict" in self.kinds or several and alike and all(issubclass(c, RecordOf) for c in self.classes)
+
+
+CONTAINERS = {"tuple", "list"}
+"""The types whose values can be trees by containing values of their own type."""
+
+
+def _same_form(outer: Place, inner: Place, deep: int) -> bool:
+    """Whether a place and one that is `deep` containers inside of it have trees of the same form, as far as was seen: where
+    leaves are mixed with trees, such as strings with tuples, or where the parts of both are alike on all levels."""
+    if not outer.types & inner.types & CONTAINERS:
+        return False
+    if len(outer.types) > 1:
+        return True
+    if len(inner.types) > 1:
+        return _parts_alike(outer, inner)
+    if "tuple" in outer.types:
+        return outer.sizes == inner.sizes and _alike(outer, inner, set())
+    below = inner.item.found() if inner.item is not None else Place()
+    return "list" in below.types and _alike(outer, inner, set())  # lists of lists of lists, of different depths
+
+
+def _parts_alike(outer: Place, inner: Place) -> bool:
+    """Whether everything that was seen in the parts of `outer` was also seen in the parts of `inner`."""
+    pairs = [(outer.item, inner.item), *zip(outer.items, inner.items, strict=False)]
+    return outer.types <= inner.types and all(
+        a is None or b is not None and a.found().types <= b.found().types for a, b in pairs
+    )
+
+
+def _alike(a: Place, b: Place, assumed: set[tuple[Place, Place]]) -> bool:
+    """Whether the values of two places have the same types on all levels, where both were seen. `assumed`: pairs that are being
+    compared, so that comparing places that are inside of themselves ends."""
+    a, b = a.found(), b.found()
+    if a is b or (a, b) in assumed or not a.types or not b.types:
+        return True
+    if a.types != b.types or a.classes.keys() != b.classes.keys():
+        return False
+    assumed.add((a, b))
+    return len(a.inside) == len(b.inside) and all(_alike(x, y, assumed) for x, y in zip(a.inside, b.inside, strict=True))
 
 
 class RecordOf:
@@ -147,6 +204,36 @@ class Observer:
         pending: list[tuple[Place, Any, str]] = [(self.root, x, f"instance {i}") for i, x in enumerate(instances)]
         while pending:
             pending += self._note(*pending.pop())
+        while self._fold():
+            pass
+
+    def places(self) -> list[Place]:
+        """All places of the sample, those of the instances and of fields first."""
+        out: dict[Place, None] = {}
+        pending = [self.root.found(), *(p.found() for fields in self.fields.values() for p in fields.values())]
+        for place in pending:
+            if place not in out:
+                out[place] = None
+                pending += place.inside
+        return list(out)
+
+    def _fold(self) -> bool:
+        """Make one place of two of which one is inside of the other and both have trees of the same form; False if there are
+        no such places."""
+        for outer in self.places():
+            if not outer.types & CONTAINERS:
+                continue
+            met, level, deep = {outer}, [outer], 0
+            while level:
+                deep += 1
+                level = list(dict.fromkeys(p for place in level for p in place.inside if p not in met))
+                for inner in level:
+                    if _same_form(outer, inner, deep):
+                        outer.take(inner)
+                        outer.recursive = True
+                        return True
+                met.update(level)
+        return False
 
     def _note(self, place: Place, value: Any, path: str) -> list[tuple[Place, Any, str]]:
         """Note `value` at `place`. Gives the (place, value, path) of values inside of it, which are still to be noted."""
@@ -158,6 +245,7 @@ class Observer:
                 place.kinds.add("bool")
             case Enum() | str():
                 place.kinds.add("symbol")
+                place.enums = place.enums or isinstance(value, Enum)
             case int() | np.integer():
                 place.kinds.add("int")
             case float() | np.floating():

@@ -13,7 +13,7 @@ from torch import nn
 
 from backends.acrobat import library
 from backends.acrobat.core.ops import float32
-from backends.acrobat.core.types import FLOAT, INT, ListT, TensorT
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.conditions import comparison, condition
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -70,6 +70,7 @@ from backends.acrobat.frontend.values import (
     Static,
     TupleV,
     Value,
+    guess,
     is_array,
     is_number,
     is_ragged,
@@ -133,6 +134,8 @@ def _number_attribute(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
         return Method(value, name)
     if name == "data" and value.type == INT:
         return value
+    if name in ("any", "all", "item") and value.type == BOOL:  # what a comparison of tensors of one element gives
+        return Method(value, name)
     return f.problem(node, f"{describe(value.type)} has no attribute `{name}`")
 
 
@@ -143,8 +146,17 @@ def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: 
         return with_masks(f, name, CallArguments(name, [as_mask(f, method.owner), *args], kwargs))
     if any(is_mask(a) for a in (*args, *kwargs.values())) and name not in library.FUNCTIONS:
         return with_masks(f, name, CallArguments(name, [method.owner, *args], kwargs))
-    if name in library.FUNCTIONS:
+    if name in library.FUNCTIONS and not (name == "type_as" and len(args) == 1):
         return f.program.call(f, node, library.FUNCTIONS[name], [method.owner, *args], kwargs)
+    if name == "type_as":  # not by the library: a constant stays one
+        return call_operation(f, "to", CallArguments("to", [method.owner, *args], kwargs))
+    if name in ("fill_", "zero_") and is_tensor(method.owner):
+        return call_operation(f, name, CallArguments(name, [method.owner, *args], kwargs))
+    if name in ("fill_", "zero_") and is_ints(method.owner) and isinstance(node, ast.Call) and _made_for(f, node):
+        if any(map(is_unknown, args)):  # the type of the result is known all the same, which ends a loop's search for types
+            f.program.incomplete = True
+            return guess(method.owner.type)
+        return call_operation(f, "full_like", CallArguments("full_like", [method.owner, *(args or [Static(0)])], kwargs))
     if name.endswith("_") and name[:-1] in library.FUNCTIONS and isinstance(node, ast.Call):
         return _changed_by_library(f, node, method.owner, name, args, kwargs)
     return call_operation(f, name, CallArguments(name, [method.owner, *args], kwargs))
@@ -158,9 +170,23 @@ def _changed_by_library(f: Frame, node: ast.Call, owner: Dyn, name: str, args: l
         case ast.Name(who) if who in f.owned:
             give(f, who, changed)
             return changed
-        case ast.Call(ast.Attribute(attr=made) | ast.Name(made)) as call if made in OWNERS and not calls_own_function(f, call):
-            return changed
-    return in_place(f, owner, lambda x: changed)
+    return changed if _made_for(f, node) else in_place(f, owner, lambda x: changed)
+
+
+def _made_for(f: Frame, node: ast.Call) -> bool:
+    """Whether a method's tensor is made for the call: `torch.ones(1, 1).type_as(x).fill_(2)`."""
+    assert isinstance(node.func, ast.Attribute)
+    made = node.func.value
+    while isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute) and made.func.attr in CONVERSIONS:
+        made = made.func.value
+    match made:
+        case ast.Call(ast.Attribute(attr=name) | ast.Name(name)) as call:
+            return name in OWNERS and not calls_own_function(f, call)
+    return False
+
+
+CONVERSIONS = ("type", "type_as", "to", "long", "int", "float")
+"""Methods that give a tensor of another dtype."""
 
 
 @handles(METHODS, Held)
@@ -205,7 +231,7 @@ def _host_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwa
 @handles(METHODS, "number")
 def _number_method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
     """A conversion of an element of a tensor of ints: the program already has the value, so nothing is done."""
-    if method.name in ("item", "long", "int") and not args:
+    if method.name in ("item", "long", "int", "any", "all") and not args:
         return method.owner
     return _of_ints(f, method.name, CallArguments(method.name, [method.owner, *args], kwargs))
 

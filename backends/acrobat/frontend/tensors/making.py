@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from backends.acrobat.frontend.evaluator.choice import choose
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import item_type, list_of, mapped
 from backends.acrobat.frontend.evaluator.tables import FUNCTIONS, handles
-from backends.acrobat.frontend.tensors.ints import arranged, is_ints, with_dimension
+from backends.acrobat.frontend.tensors.ints import arranged, elements, extents_of, is_ints, with_dimension
 from backends.acrobat.frontend.tensors.lifting import (
     as_rows,
     axis,
@@ -227,6 +228,9 @@ def _filled_like(f: Frame, call: CallArguments) -> Value:
     x, value = call.bind("input", "fill_value")
     is_known, number = known(value)
     if is_ints(x):
+        have = extents_of(f, x)
+        if all(isinstance(e, int) for e in have):
+            return arranged(f, elements(f, Held("ids", TupleV((f.coerce(value, INT),) * math.prod(have)))), have)
         return elementwise(f, [x], lambda v: f.coerce(value, INT))
     found = elementwise(
         f, [x], lambda v: op(f, "full", [], {"shape": shape(v[0]), "value": float(number) if is_known else 0.0})
@@ -234,15 +238,20 @@ def _filled_like(f: Frame, call: CallArguments) -> Value:
     return found if is_known else op(f, "add", [found, f.coerce(value, FLOAT)])
 
 
-@either("to")
+@either("to", "type")
 def _to(f: Frame, call: CallArguments) -> Value:
-    """`x.to(...)`: a device is ignored, a tensor stands for its dtype. Ints become floats, any other conversion is refused."""
+    """`x.to(...)` and `x.type(...)`: a device is ignored, a tensor stands for its dtype. For ints made of computed floats the
+    instance waits; conversions to other floats are refused."""
     x: Any = call.args[0]
     for v in (*call.args[1:], *call.kwargs.values()):
         is_known, wanted = known(v)
         if not is_known:
             wanted = dtype_of(v)
+        wanted = TENSOR_TYPES.get(wanted, wanted)
         if not isinstance(wanted, torch.dtype) or wanted == dtype_of(x):
+            continue
+        if wanted in (torch.int64, torch.int32):
+            x = call_operation(f, "long", CallArguments("long", [x], {}))
             continue
         if wanted != torch.float32:
             raise Refused(f"tensors are float32 here, not {str(wanted).removeprefix('torch.')}", "leave the conversion out")
@@ -250,6 +259,9 @@ def _to(f: Frame, call: CallArguments) -> Value:
     return x  # type: ignore[no-any-return]
 
 
+TENSOR_TYPES: dict[Any, torch.dtype] = {torch.LongTensor: torch.int64, torch.FloatTensor: torch.float32}
+TENSOR_TYPES |= {"torch.LongTensor": torch.int64, "torch.FloatTensor": torch.float32}
+"""The types of tensors of older models, and their names, with the dtypes behind them."""
 OTHER_FLOATS = {"half": "float16", "bfloat16": "bfloat16", "double": "float64"}
 
 

@@ -19,7 +19,7 @@ from backends.acrobat.frontend.evaluator.conditions import COMPARISONS
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import item_type, mapped
 from backends.acrobat.frontend.evaluator.tables import BINARY, COMPARED_AS_WHOLES, FUNCTIONS, RESULTS, TRUTHS, UNARY, handles
-from backends.acrobat.frontend.tensors.ints import arithmetic, on_host, one
+from backends.acrobat.frontend.tensors.ints import arithmetic, arranged, elements, on_host, one
 from backends.acrobat.frontend.tensors.lifting import (
     as_floats,
     as_rows,
@@ -29,6 +29,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     is_numbers,
     item,
     joined,
+    numbers_in,
     of_rows,
     op,
     operand,
@@ -53,6 +54,7 @@ from backends.acrobat.frontend.values import (
     is_unknown,
     known,
     type_or_none,
+    variable_of,
 )
 from backends.acrobat.library import selection
 
@@ -330,7 +332,13 @@ def as_mask(f: Frame, x: Any) -> Value:
 
 
 def as_ints(f: Frame, x: Any) -> Value:
-    """A mask, or a tensor of floats, as a tensor of ints, which are rounded towards zero. The instance waits for them."""
+    """A mask, or a tensor of floats, as a tensor of ints, which are rounded towards zero. The instance waits for them, unless
+    the tensor was made of a constant."""
+    if is_tensor(x) and (value := f.builder.filled.get(variable_of(x))) is not None:
+        return arranged(f, elements(f, Held("ids", TupleV((Static(int(value)),) * x.type.size))), list(shape(x)))
+    if is_tensor(x) and x.type.size and len(x.type.shape) >= 1 and sum(e != 1 for e in x.type.shape) <= 1:
+        floats = numbers_in(f, op(f, "reshape", [x], {"shape": (x.type.size,)}))
+        return arranged(f, mapped(f, [floats], lambda v: f.host("int", [v], INT)), list(x.type.shape))
 
     def work(parts: Any) -> Value:
         (part,) = parts

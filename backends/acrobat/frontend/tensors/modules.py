@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat.core.types import INT, ListT, TensorT
+from backends.acrobat.frontend.evaluator import state
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.constants import chosen, contains, position
 from backends.acrobat.frontend.evaluator.frame import Frame
@@ -60,8 +61,11 @@ NEW = (nn.Conv1d, nn.Conv2d, nn.BatchNorm1d, nn.BatchNorm2d, nn.GroupNorm, nn.RM
 
 @handles(ATTRIBUTES, Module)
 def attribute(f: Frame, node: ast.AST, owner: Module, name: str) -> Value:
+    if (assigned := state.attribute(f, node, owner.module, name)) is not None:
+        return assigned
     tensor = tensor_of(f, owner, name)
     if tensor is not None:
+        f.program.reads.tensors[type(owner.module), name] = None
         return tensor
     f.program.reads.attribute(owner.module, name)
     try:

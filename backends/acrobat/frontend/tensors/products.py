@@ -14,6 +14,9 @@ from backends.acrobat.frontend.tensors.reductions import reduce
 from backends.acrobat.frontend.tensors.shapes import move, permute
 from backends.acrobat.frontend.values import Dyn, Static, Value, is_ragged, is_tensor
 
+LONGEST = 64
+"""The longest fixed dimension that is summed over together with one that varies."""
+
 
 def matmul(f: Frame, a: Array, b: Array) -> Value:
     """`a @ b`, where each operand may be ragged. Raises Refused."""
@@ -37,6 +40,8 @@ def matmul(f: Frame, a: Array, b: Array) -> Value:
     if is_ragged(b) and (len(sb) == 1 or axis(b) == len(sb) - 2):
         if is_ragged(a) or sa[-1] is not None:  # the product sums over the varying dimension
             return _contracted(f, a, b)
+    if is_ragged(a) and not is_ragged(b) and len(sb) <= 2 and (sb[0] or 0) <= LONGEST:
+        return _contracted(f, a, b)  # other extents than the fixed one are an error of the instance
     if is_ragged(b) and axis(b) == len(sb) - 1:
         k = len(sa) - 1 if len(sa) > 1 else 0
         k = max(k, len(sb) - 2) if len(sb) > 2 else k
@@ -110,7 +115,8 @@ def _linear_ragged(f: Frame, c: CallArguments) -> Value | None:
 
 @either("einsum", of_tensor=False)
 def _einsum(f: Frame, call: CallArguments) -> Value:
-    """`torch.einsum` of one or two tensors and an equation known at compile time, without `...` and repeated letters."""
+    """`torch.einsum` of an equation known at compile time, without `...` and repeated letters in a term. Of several tensors the
+    first two are contracted first."""
     equation, *operands = call.args
     text = str(constant(equation, "the equation")).replace(" ", "")
     if len(operands) == 1 and not is_tensor(operands[0]) and not is_ragged(operands[0]):
@@ -120,10 +126,8 @@ def _einsum(f: Frame, call: CallArguments) -> Value:
     if not arrow:
         letters = sorted(inputs.replace(",", ""))
         wanted = "".join(c for c in letters if letters.count(c) == 1)
-    if len(terms) != len(operands) or len(operands) > 2 or any(len(set(t)) != len(t) for t in (*terms, wanted)):
-        raise Refused(
-            "`einsum` takes one or two tensors whose dimensions have a letter each here", "write the product with @ and sum"
-        )
+    if len(terms) != len(operands) or any(len(set(t)) != len(t) for t in (*terms, wanted)):
+        raise Refused("`einsum` takes tensors whose dimensions have a letter each here", "write the product with @ and sum")
     for term, x in zip(terms, operands, strict=True):
         if not term.isalpha() or len(term) != len(shape(x)):
             raise Refused(f"`einsum`: {term!r} does not name the dimensions of a tensor of rank {len(shape(x))}")
@@ -135,6 +139,11 @@ def _einsum(f: Frame, call: CallArguments) -> Value:
             terms[k] = terms[k].replace(letter, "")
     if len(terms) == 1:
         return permute(f, operands[0], [terms[0].index(c) for c in wanted])
+    while len(terms) > 2:
+        first, second, *others = terms
+        inner = "".join(c for c in dict.fromkeys(first + second) if c in wanted or any(c in t for t in others))
+        operands = [_einsum_of_two(f, [first, second], inner, operands[:2]), *operands[2:]]
+        terms = [inner, *others]
     return _einsum_of_two(f, terms, wanted, operands)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
-from backends.acrobat.core.types import INT, ListT, TensorT
+from backends.acrobat.core.types import BOOL, INT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
+from backends.acrobat.frontend.evaluator.choice import choose, fail
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, item_type, length, mapped
 from backends.acrobat.frontend.tensors.lifting import (
@@ -67,13 +69,20 @@ def move(f: Frame, x: Array, how: str, dim: int) -> Value:
             return without_unit(x, dim)
     if how == "unsqueeze":
         return over_rows(f, x, k + (dim <= k), lambda row: move(f, row, how, dim if dim <= k else dim - 1))
-    if dim == k:
-        raise Refused("`squeeze` of an extent that varies between instances", "index it: `x[0]`")
     if shape(x)[dim] is None:
-        raise Refused("`squeeze` of an extent that varies between instances", "index it: `x[:, 0]`")
+        return _only_part(f, as_rows(f, x, dim), extent_of(f, x, dim))
     if shape(x)[dim] != 1:
         return x
     return over_rows(f, x, k - (dim < k), lambda row: move(f, row, how, dim if dim < k else dim - 1))
+
+
+def _only_part(f: Frame, rows: Dyn, size: Value) -> Value:
+    """`squeeze` of an extent `size` that varies: the only one of the parts along it. In PyTorch the rank depends on the extent;
+    here another one than 1 is an error of the instance."""
+    one = f.host("eq", [size, Static(1)], BOOL, "one")
+    text = "ValueError: `squeeze` of a dimension whose extent is {0}, not 1"
+    part = partial(f.host, "list.get", [retyped(rows, ListT(item_type(rows))), Static(0)], item_type(rows), "part")
+    return choose(f, ast.Pass(), one, part, lambda: fail(f, text, [size]))
 
 
 def permute(f: Frame, x: Array, dims: Sequence[int]) -> Value:

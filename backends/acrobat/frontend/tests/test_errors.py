@@ -725,7 +725,6 @@ WRONG_STATEMENTS = {
     "match s.n:\n    case [a, b]:\n        pass": "a pattern of 2 elements needs a tuple of as many",
     "match s:\n    case In(a, b, c):\n        pass": "In has 2 fields, the pattern 3",
     "match s:\n    case In(z=a):\n        pass": "In has no field `z`",
-    "match s.n:\n    case Leaf():\n        pass": "an int cannot be matched with classes",
     "match s.n, 1:\n    case {1: a}, _:\n        pass": "this pattern is not in the language",
     "k: bytes = 1": "`bytes` is not a type of the language: use Tensor, int, bool, float, list, tuple or dataclasses",
     "k: Missing = 1": "the annotation cannot be evaluated: name 'Missing' is not defined",

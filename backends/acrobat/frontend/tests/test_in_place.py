@@ -153,7 +153,6 @@ VIEWS = {  # of `y = torch.zeros(2, 4)`, as `z`
     "moveaxis": "z = y.moveaxis(0, 1)",
     "swapdims": "z = y.swapdims(0, 1)",
     "diagonal": "z = y.diagonal()",
-    "type_as": "z = y.type_as(s.x)",
     "cpu": "z = y.cpu()",
     "dropout": "z = F.dropout(y, 0.5, self.training)",
     "einsum": "z = torch.einsum('ij->ji', y)",

@@ -35,16 +35,17 @@ enum class Kind : int32_t {
     Symbol, Nothing, Identity,  // a number for a string; the value None; the number of an object
     Rows, Ints, Bools, Floats,  // lists of parts of a tensor whose extents vary
     Dict, Set,
+    Mixed,  // a union whose cases are types of Python's own, such as str and tuple; a case has the value as its one part
 };
 
 struct Type {
     Kind kind;
     bool tensors;        // whether values of the type contain tensors
-    int32_t first;       // tensor: its first extent; list, set, optional: the item's type; tuple, dict: its first part; union:
-                         // its first case; where extents vary: its `Varying`
+    int32_t first;       // tensor: its first extent; list, set, optional: the item's type; tuple, dict: its first part; union,
+                         // mixed: its first case; where extents vary: its `Varying`
     int32_t count;       // how many of these there are; where extents vary: how many do
     int32_t index;       // tensors: their `Outgoing`; optional: the full case's number; union: 1 if `id` tells objects apart
-    const char* wanted;  // union: what messages say was expected
+    const char* wanted;  // union, mixed: what messages say was expected
 };
 struct Part {
     int32_t type;
@@ -85,6 +86,7 @@ struct Register {
     /* construction, from a operands at c */                                                                   \
     X(Tuple)                                                                                                   \
     X(ListOf)                                                                                                  \
+    X(Table) /* the list of the b constants of `Code::tables` from a on */                                     \
     X(Construct) /* of case b */                                                                               \
     /* control */                                                                                              \
     X(Jump) /* by d */                                                                                         \
@@ -169,6 +171,7 @@ struct Code {
     const Instruction* instructions;
     const int32_t* operands;
     const Slot* constants;
+    const Slot* tables;  // constants that are elements of lists
     const Function* functions;
     const Branch* branches;
     const Record* record;  // of each unit

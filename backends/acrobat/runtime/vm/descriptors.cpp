@@ -71,6 +71,20 @@ Slot read_union(Session& s, const Types& t, const Type& type, PyObject* o) {
     return value;
 }
 
+Slot read_mixed(Session& s, const Types& t, const Type& type, PyObject* o) {
+    const int number = case_of(s, o, t.cases[type.first].cls, type.count, type.wanted);
+    const int32_t inner = t.parts[t.cases[type.first + number].first].type;
+    Slot* value = s.cx.host.make<Slot>(2);
+    value[0] = number;
+    if (t.types[inner].kind == Kind::Union) {  // notes itself that it reads this object
+        value[1] = read(s, t, inner, o);
+    } else {
+        const Path::Level level(s.path, s.cx, o);
+        value[1] = read(s, t, inner, o);
+    }
+    return slot(value);
+}
+
 Slot read_pairs(Session& s, const Types& t, const Type& type, PyObject* o) {
     const auto [pairs, size] = read_dict(s, o);
     const Items list = make_list<Slot>(s.cx.host, size);
@@ -130,6 +144,7 @@ Slot read(Session& s, const Types& t, int32_t number, PyObject* o) {
         case Kind::Tuple: return read_parts(s, t, type, o);
         case Kind::Optional: return read_optional(s, t, type, o);
         case Kind::Union: return read_union(s, t, type, o);
+        case Kind::Mixed: return read_mixed(s, t, type, o);
         case Kind::Symbol: return read_symbol(s, o);
         case Kind::Rows: return varying(s, read_rows(s, o, t.varying[type.first]), type);
         case Kind::Ints: return varying(s, read_numbers(s, o, t.varying[type.first], 'i'), type);
@@ -175,6 +190,7 @@ void collect(Session& s, std::vector<Outgoing>& out, const Types& t, int32_t num
         case Kind::Optional:
             if (slots(v)[0] == type.index) collect(s, out, t, type.first, slots(v)[1]);
             break;
+        case Kind::Mixed:
         case Kind::Union: {
             s.cx.guard("the result");
             const Case& c = t.cases[type.first + slots(v)[0]];
@@ -210,6 +226,9 @@ PyObject* build(Session& s, std::vector<Outgoing>& out, const Types& t, int32_t 
             if (slots(v)[0] != type.index) return build_none();
             return build(s, out, t, type.first, slots(v)[1]);
         }
+        case Kind::Mixed:
+            s.cx.guard("the result");
+            return build(s, out, t, t.parts[t.cases[type.first + slots(v)[0]].first].type, slots(v)[1]);
         case Kind::Union: {
             s.cx.guard("the result");
             const Case& c = t.cases[type.first + slots(v)[0]];

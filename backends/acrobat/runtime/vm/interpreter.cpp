@@ -187,6 +187,9 @@ ListOf: {
     PUT_LIST(list, join(args, i->a));
     NEXT();
 }
+Table:
+    PUT_LIST(constant_list(code.tables + i->a, i->b), 0);
+    NEXT();
 Construct: {
     const int32_t* args = operands + i->c;
     Slot* value = arena.make<Slot>(size_t(1 + i->a));

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import is_dataclass
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from backends.acrobat import compile
 from backends.acrobat.frontend import build
@@ -30,13 +32,21 @@ def check_program(case: Case) -> Program:
     """The program of `case`, whose results in the interpreter are those of eager PyTorch.
 
     Raises CompileError where the compiler refuses the model, AssertionError where a result differs."""
-    program = build(case.module(), sample=case.instances(SAMPLE, seed=99))
+    return agrees(case.module(), case.instances(SAMPLE, seed=99), case.instances(8, seed=1))
+
+
+def agrees(model: nn.Module, sample: Sequence[Any], instances: Sequence[Any] | None = None) -> Program:
+    """The program of a model, whose results in the interpreter are those of eager PyTorch, for `instances` or else the sample.
+
+    Raises CompileError where the compiler refuses the model, AssertionError where a result differs."""
+    model.eval()
+    program = build(model, sample=sample)
     verify(program)
     interpreter = Interpreter(program)
     with torch.no_grad():
-        eager = case.module()
-        for number, (mine, theirs) in enumerate(zip(case.instances(8, seed=1), case.instances(8, seed=1), strict=True)):
-            assert_same(as_tensors(interpreter.run(mine)), eager(theirs), f"instance {number}")
+        for number, instance in enumerate(sample if instances is None else instances):
+            mine, theirs = copy.deepcopy(instance), copy.deepcopy(instance)  # a model may change its instance
+            assert_same(as_tensors(interpreter.run(mine)), model(theirs), f"instance {number}")
     return program
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from backends.acrobat.tests.zoo import decoders, exits, graphs, memories, mixtures, parsers, sequences, trees
+from backends.acrobat.tests.zoo import decoders, exits, graphs, memories, mixtures, parsers, sequences, trees, tutorials
 from backends.acrobat.tests.zoo.case import CASES
 
-FAMILIES = (trees, sequences, decoders, graphs, memories, parsers, exits, mixtures)
+FAMILIES = (trees, sequences, decoders, graphs, memories, parsers, exits, mixtures, tutorials)
 
 __all__ = ["CASES", "FAMILIES"]

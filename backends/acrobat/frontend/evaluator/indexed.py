@@ -1,0 +1,95 @@
+"""Loops that change the items of a list under the name of the loop: `for c in clusters: c.append(i)`.
+
+A list in a list has no names of its own in the program: it is changed at its place. So such a loop becomes one over the places,
+`for k in range(len(clusters)): clusters[k].append(i)`. This holds for lists that the function has made itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from copy import deepcopy
+from typing import Any
+
+from backends.acrobat.frontend.evaluator.outputs import changed_roots
+from backends.acrobat.frontend.evaluator.syntax import CHANGING, HIDDEN, assigned, placed
+
+
+def by_place(
+    definition: ast.FunctionDef, function: types.FunctionType, owner: type | None, known: dict[Any, tuple[str, ...]]
+) -> ast.FunctionDef:
+    """A function with its loops that change items as loops over their places; the others stay as they are. `owner` and `known`
+    are as in `changed_parameters`."""
+    made = {
+        target.id
+        for s in ast.walk(definition)
+        if isinstance(s, ast.Assign) and isinstance(s.value, (ast.List, ast.ListComp, ast.BinOp))
+        for target in s.targets
+        if isinstance(target, ast.Name)
+    }
+    loops = [s for s in ast.walk(definition) if isinstance(s, ast.For) and _walked(s)[1] in made]
+    found = [s for s in loops if _changes_items(s, function, owner, known) and not _read_elsewhere(definition, s)]
+    if not found:
+        return definition
+    wanted = {(s.lineno, s.col_offset) for s in found}
+
+    class Replace(ast.NodeTransformer):
+        def visit_For(self, s: ast.For) -> ast.AST:
+            self.generic_visit(s)
+            return placed(s, _over_places(s)) if (s.lineno, s.col_offset) in wanted else s
+
+    changed: ast.FunctionDef = Replace().visit(deepcopy(definition))
+    return changed
+
+
+def _walked(s: ast.For) -> tuple[str, str, str]:
+    """Of `for c in xs` and `for i, c in enumerate(xs)` the names of the item, of the list and of the index ("" without one)."""
+    match s.target, s.iter:
+        case (ast.Name(item), ast.Name(whole)) if not s.orelse:
+            return item, whole, ""
+        case ast.Tuple([ast.Name(at), ast.Name(item)]), ast.Call(ast.Name("enumerate"), [ast.Name(whole)], []) if not s.orelse:
+            return item, whole, at
+    return "", "", ""
+
+
+def _changes_items(s: ast.For, function: types.FunctionType, owner: type | None, known: dict[Any, tuple[str, ...]]) -> bool:
+    """Whether the body changes the list that the loop's variable is, and neither that name nor the walked list otherwise."""
+    item, whole, at = _walked(s)
+    stored = {x.id for b in s.body for x in ast.walk(b) if isinstance(x, ast.Name) and isinstance(x.ctx, ast.Store)}
+    if {item, whole, at} & stored or whole in assigned(s.body):
+        return False
+    for x in (x for b in s.body for x in ast.walk(b)):
+        match x:
+            case ast.Call(ast.Attribute(ast.Name(name), method)) if name == item and method in CHANGING:
+                return True
+            case ast.Subscript(ast.Name(name), ctx=ast.Store()) if name == item:
+                return True
+    passed = [x for b in s.body for x in ast.walk(b) if isinstance(x, ast.Call)]
+    return any(item in changed_roots(function, owner, [x], known) for x in passed)
+
+
+def _read_elsewhere(definition: ast.FunctionDef, s: ast.For) -> bool:
+    """Whether the loop's variable is read outside of loops and comprehensions that have a variable of that name."""
+    item, _, _ = _walked(s)
+    inside: set[int] = set()
+    for x in ast.walk(definition):
+        targets = [x.target] if isinstance(x, ast.For) else [g.target for g in getattr(x, "generators", [])]
+        if any(isinstance(y, ast.Name) and y.id == item for target in targets for y in ast.walk(target)):
+            inside |= {id(y) for y in ast.walk(x)}
+    return any(isinstance(x, ast.Name) and x.id == item and id(x) not in inside for x in ast.walk(definition))
+
+
+def _over_places(s: ast.For) -> ast.For:
+    item, whole, at = _walked(s)
+    at = at or f"{HIDDEN}at{s.lineno}_{s.col_offset}"
+
+    class Place(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            if node.id != item:
+                return node
+            read = ast.Subscript(ast.Name(whole, ast.Load()), ast.Name(at, ast.Load()), node.ctx)
+            return ast.copy_location(read, node)
+
+    count = ast.Call(ast.Name("len", ast.Load()), [ast.Name(whole, ast.Load())], [])
+    body = [Place().visit(b) for b in s.body]
+    return ast.For(ast.Name(at, ast.Store()), ast.Call(ast.Name("range", ast.Load()), [count], []), body, [])

@@ -1,0 +1,127 @@
+"""Values that are of one of several types of Python's own, such as the nodes of a tree `("S", ("NP", "dogs"), "bark")`: strings
+or tuples. `isinstance` narrows them (`conditions`). Where a value of a certain type is needed, the program goes on with it; as
+in Python, a value of another type is an error, of the instance."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Any
+
+from backends.acrobat.core.types import DataT, ListT, ScalarT, TensorT, TupleT
+from backends.acrobat.frontend.evaluator.choice import fail, one_of
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.tables import COERCIONS
+from backends.acrobat.frontend.types import Mismatch, SymbolT, contains_unknown, describe
+from backends.acrobat.frontend.values import Dyn, Value, held_in, type_or_none
+from backends.acrobat.ir import nodes as n
+
+NUMBERS = ("bool", "int", "float")
+SEQUENCES = ("tuple", "list")
+ITERABLE = (*SEQUENCES, "dict", "tensor")
+COMPUTED = (*NUMBERS, "tensor")
+
+
+def mixed(f: Frame, value: Any) -> dict[str, Any]:
+    """The types of a mixed value, by their words in `PYTHON_TYPES`; empty for other values."""
+    return f.mixed(value.type) if isinstance(value, Dyn) else {}
+
+
+def by_type(f: Frame, node: ast.AST, value: Dyn, arm: Callable[[str, Value], Value]) -> Value:
+    """`arm(word, inner)` for the type that a mixed value has at run time: its word, and the value as one of that type."""
+    types = mixed(f, value)
+    variables = {word: f.var(word, t) for word, t in types.items()}
+    if any(map(contains_unknown, types.values())):
+        f.program.incomplete = True
+
+    def build(type: Any, bodies: list[n.Expr]) -> n.Expr:
+        arms = [n.Arm(f"of_{word}", (var,), body) for (word, var), body in zip(variables.items(), bodies, strict=True)]
+        return n.Match(value.atom, tuple(arms), type, span=f.span)
+
+    return one_of(f, node, [partial(arm, word, held_in(Dyn(var))) for word, var in variables.items()], build)
+
+
+def of_type(f: Frame, node: ast.AST, value: Value, *wanted: str) -> Value:
+    """A mixed value as one of the types `wanted`, or of its only type; other values unchanged, and those that have none of the
+    types. A value of another type is an error of the instance."""
+    types = mixed(f, value)
+    there = [word for word in types if word in wanted] if len(types) > 1 else list(types)
+    if not there:
+        return value
+    assert isinstance(value, Dyn)
+    written = f"`{ast.unparse(node)}`" if isinstance(node, ast.expr) else "this"
+
+    def arm(word: str, inner: Value) -> Value:
+        return inner if word in there else fail(f, f"TypeError: {written} does not take a {word}")
+
+    return by_type(f, node, value, arm)
+
+
+def with_attribute(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
+    """A mixed value as one of the type that has the attribute `name`: an object, else the first type of Python's with it."""
+    types = mixed(f, value)
+    if (held := types.get("object")) is not None:
+        classes = f.program.datatypes.cases.get(getattr(held, "name", ""), ())
+        if any(f.program.datatypes.has_field(c, name) or hasattr(c, name) for c in classes):
+            return of_type(f, node, value, "object")
+    assert not types or isinstance(value, Dyn) and isinstance(value.type, DataT)
+    of_python = (w for w in types if hasattr(f.program.datatypes.class_in_mixed(value.type.name, w), name))  # type: ignore[union-attr]
+    return of_type(f, node, value, next(of_python, "object"))
+
+
+def wrapped(f: Frame, value: Value, have: Any, type: Any) -> Value | None:
+    """A value as one of a mixed union, and a mixed value as one of a plain type; None where neither is wanted."""
+    if f.mixed(type):
+        word = None if f.mixed(have) else f.word_of(have, type)
+        if word is None:
+            if not f.mixed(have):
+                return None
+            return by_type(f, ast.Pass(), value, lambda _, inner: f.coerce(inner, type))  # type: ignore[arg-type]
+        held = f.mixed(type)[word]
+        if isinstance(held, ListT) and isinstance(have, TupleT):
+            items = [f.atom(f.coerce(v, held.item)) for v in f.components(value) or []]
+            inner: Value = f.bind(n.ListOf(tuple(items), held, span=f.span), word)
+        else:
+            inner = f.coerce(value, held)
+        return f.bind(n.Construct(f"of_{word}", (f.atom(inner),), type, span=f.span), word)
+    types = f.mixed(have)
+    if not types:
+        return None
+    there = fitting(f, types, type)
+    if not there:
+        raise Mismatch(f"{describe(have)} where {describe(type)} is needed")
+    return f.coerce(of_type(f, ast.Pass(), value, *there), type)
+
+
+def fitting(f: Frame, types: dict[str, Any], wanted: Any) -> Collection[str]:
+    """The words of those types whose values can become values of the type `wanted`."""
+    out = []
+    for word, t in types.items():
+        try:
+            if f.common([t, wanted], numbers=True) == wanted:
+                out.append(word)
+        except Mismatch:
+            continue
+    return out
+
+
+def word_of(value: Value) -> str:
+    """The word in `PYTHON_TYPES` for the type of a value of which it is known; "" for values without one."""
+    match type_or_none(value):
+        case ScalarT(kind):
+            return kind
+        case SymbolT():
+            return "str"
+        case TupleT():
+            return "tuple"
+        case ListT(rows=None, kind=kind):
+            return kind.partition(":")[0] if kind != "set" else ""
+        case TensorT() | ListT():
+            return "tensor"
+        case DataT():
+            return "object"
+    return ""
+
+
+COERCIONS.insert(0, wrapped)

@@ -1,0 +1,49 @@
+"""Lists whose number of elements is known: those that loops of a known number of rounds append to, once in each round."""
+
+from __future__ import annotations
+
+import ast
+
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.syntax import assigned
+from backends.acrobat.frontend.values import Static, Value, is_empty, variable_of
+
+LONGEST = 32
+"""Of a list with so many elements at most their number is known, so that `torch.stack` of it has a fixed shape."""
+
+
+def size_of(f: Frame, value: Value | None) -> int | None:
+    """The number of elements of a list, tuple or range, if it is known."""
+    if value is None:
+        return None
+    if is_empty(value) or variable_of(value) in f.empties:
+        return 0
+    if isinstance(value, Static):
+        return len(value.value) if isinstance(value.value, (range, list, tuple)) else None
+    items = f.display(value)
+    return None if items is None else len(items)
+
+
+def sizes_after(f: Frame, s: ast.For | ast.While) -> dict[str, int]:
+    """The names of lists to which each round of a loop appends one element, and how many elements they have after it."""
+    if not isinstance(s, ast.For) or any(isinstance(x, (ast.Break, ast.Continue, ast.Return)) for x in ast.walk(s)):
+        return {}
+    appends = [(b, name) for b in s.body if (name := _appended_to(b))]
+    before = {}
+    for append, name in appends:
+        size = size_of(f, f.env.get(name))
+        if size is not None and name not in assigned([b for b in s.body if b is not append]):
+            before[name] = size
+    if not before:
+        return {}
+    with f.trial():
+        rounds = size_of(f, f.borrowed(s.iter))
+    return {} if not rounds else {name: size + rounds for name, size in before.items() if size + rounds <= LONGEST}
+
+
+def _appended_to(s: ast.stmt) -> str:
+    """The name of the list that a statement `xs.append(x)` changes; "" for other statements."""
+    match s:
+        case ast.Expr(ast.Call(ast.Attribute(ast.Name(name), "append"), [_])):
+            return name
+    return ""

@@ -1,0 +1,216 @@
+"""Trees in tuples and lists, and values of several of Python's types, such as strings beside tuples."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat import compile
+from backends.acrobat.errors import InstanceError
+from backends.acrobat.options import Options
+from backends.acrobat.tests.zoo.check import agrees
+
+WORDS = {"the": 0, "dog": 1, "barks": 2, "cat": 3}
+D = 8
+
+
+class Base(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.embed = nn.Embedding(4, D)
+        self.join = nn.Linear(2 * D, D)
+        self.up = nn.Linear(D, D)
+
+
+class Nested(Base):
+    """A parse tree as nested tuples: the label, then children, of which the last ones are words."""
+
+    def encode(self, tree):
+        if isinstance(tree, str):
+            return self.embed(torch.tensor(WORDS[tree]))
+        total = torch.zeros(D)
+        for child in tree[1:]:
+            total = total + torch.tanh(self.up(self.encode(child)))
+        if tree[0] == "NP":
+            total = total * 2.0
+        return total
+
+    def forward(self, tree):
+        return self.encode(tree)
+
+
+NESTED = [
+    ("S", ("NP", "the", "dog"), ("VP", "barks")),
+    ("NP", "cat"),
+    ("S", ("S", ("NP", "the"), ("VP", "barks", ("NP", "the", "cat"))), "dog"),
+]
+
+
+class Binary(Base):
+    """Binary trees as pairs, with words as leaves; `forward` calls itself."""
+
+    def forward(self, tree):
+        if not isinstance(tree, tuple):
+            return self.embed.weight[WORDS[tree]]
+        left, right = tree
+        return torch.tanh(self.join(torch.cat([self(left), self(right)])))
+
+
+BINARY = ["dog", ("the", "dog"), (("the", "dog"), ("barks", ("the", "cat")))]
+
+
+class Labelled(Base):
+    """A tree as (label, [children])."""
+
+    def encode(self, node):
+        label, children = node
+        h = self.embed(torch.tensor(label))
+        for child in children:
+            h = h + self.up(self.encode(child))
+        return torch.tanh(h)
+
+    def forward(self, node):
+        return self.encode(node).sum()
+
+
+LABELLED = [(1, []), (2, [(0, []), (3, [(1, [])])]), (0, [(1, [(2, [(3, []), (3, [])])])])]
+
+
+class Lists(Base):
+    """Nested lists of ids."""
+
+    def encode(self, x):
+        if type(x) is list:
+            return torch.stack([self.up(self.encode(y)) for y in x]).sum(0)
+        return self.embed(torch.tensor(x))
+
+    def forward(self, x):
+        return self.encode(x)
+
+
+LISTS = [[1, [2, 3]], [[0], [[1, 2], 3]], [2]]
+
+
+class Programs(Base):
+    """Programs `(op, argument, ...)` matched by their form; numbers, names and calls as arguments."""
+
+    def run(self, e):
+        match e:
+            case int(n):
+                return self.embed.weight[n]
+            case str():
+                return self.embed.weight[WORDS[e]]
+            case ("not", x):
+                return -self.run(x)
+            case ("and", x, y):
+                return torch.minimum(self.run(x), self.run(y))
+            case (_, *rest):
+                total = torch.zeros(D)
+                for r in rest:
+                    total = total + self.run(r)
+                return total
+            case _:
+                raise ValueError("this is not a program")
+
+    def forward(self, e):
+        return self.run(e)
+
+
+PROGRAMS = [("not", "dog"), ("and", 3, ("not", ("sum", 1, 2, "cat"))), 2, ("sum", "the")]
+
+
+class Node:
+    def __init__(self, word, children):
+        self.word = word
+        self.children = children
+
+
+class Children(Base):
+    """Objects whose children are objects or words."""
+
+    def forward(self, node):
+        h = self.embed.weight[WORDS[node.word]]
+        for c in node.children:
+            h = h + (self.embed.weight[WORDS[c]] if isinstance(c, str) else self.up(self(c)))
+        return h
+
+
+CHILDREN = [Node("dog", []), Node("the", ["cat", Node("dog", ["the", "the"])])]
+
+
+class Unnarrowed(Base):
+    """A value is used without a test of its type: another type is an error of the instance."""
+
+    def forward(self, pair):
+        kind, value = pair
+        if kind == "word":
+            return self.embed.weight[WORDS[value]]
+        if kind == "number":
+            return self.embed.weight[0] * (value + 1)
+        return self.embed.weight[len(value)]
+
+
+UNNARROWED = [("word", "dog"), ("number", 3), ("list", [1, 2])]
+
+
+@pytest.mark.parametrize(
+    ("cls", "instances"),
+    [
+        (Nested, NESTED),
+        (Binary, BINARY),
+        (Labelled, LABELLED),
+        (Lists, LISTS),
+        (Programs, PROGRAMS),
+        (Children, CHILDREN),
+        (Unnarrowed, UNNARROWED),
+    ],
+)
+def test_mixed(cls, instances):
+    agrees(cls(), instances)
+
+
+def test_other_types_are_errors_of_the_instance(tmp_path) -> None:
+    model = Unnarrowed().eval()
+    executable = compile(model, sample=UNNARROWED, cache_folder=tmp_path)
+    with torch.no_grad():
+        for mine, theirs in zip(executable(UNNARROWED), map(model, UNNARROWED), strict=True):
+            assert torch.allclose(mine, theirs, atol=1e-6)
+    with pytest.raises(InstanceError, match=r"TypeError: .* does not take a list"):
+        executable([("number", [1, 2])])
+    with pytest.raises(InstanceError, match="expected an int or a str or a list, got a value of type float"):
+        executable([("number", 1.5)])
+
+
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+@pytest.mark.parametrize(
+    ("cls", "instances"), [(Nested, NESTED), (Programs, PROGRAMS), (Labelled, LABELLED), (Children, CHILDREN)]
+)
+def test_natively(cls, instances, codegen, tmp_path) -> None:
+    model = cls().eval()
+    executable = compile(model, sample=instances, options=Options(codegen=codegen), checked=True, cache_folder=tmp_path)
+    with torch.no_grad():
+        for mine, theirs in zip(executable(instances), map(model, instances), strict=True):
+            assert torch.allclose(mine, theirs, atol=1e-5)
+
+
+class Given(Base):
+    """Trees as results: each node becomes a tuple of its sum and its children's."""
+
+    def mapped(self, tree):
+        if isinstance(tree, str):
+            return tree
+        return [self.mapped(t) for t in tree[1:]]
+
+    def forward(self, tree):
+        return self.mapped(tree)
+
+
+def test_a_list_that_contains_itself(tmp_path) -> None:
+    model = Lists().eval()
+    executable = compile(model, sample=LISTS, cache_folder=tmp_path)
+    endless: list = [1]
+    endless.append(endless)
+    with pytest.raises(InstanceError, match="contains itself"):
+        executable([endless])

@@ -1,0 +1,181 @@
+# mypy: ignore-errors
+"""Attributes of modules that a model assigns to and reads while it runs an instance."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat.errors import CompileError, InstanceError
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.tests.zoo.check import agrees
+
+D = 5
+
+
+def sentences():
+    torch.manual_seed(0)
+    return [[torch.randn(D) for _ in range(n)] for n in (1, 4, 2)]
+
+
+class Cell(nn.Module):
+    """A cell that keeps its own state, which its user resets."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(2 * D, D)
+
+    def reset(self):
+        self.h = torch.zeros(D)
+        self.count = 0
+
+    def forward(self, x):
+        self.h = torch.tanh(self.inner(torch.cat([x, self.h])))
+        self.count += 1
+        return self.h
+
+
+class Layers(nn.Module):
+    """Two cells of one class, with states of their own; the outer module reads them."""
+
+    def __init__(self):
+        super().__init__()
+        self.cells = nn.ModuleList([Cell() for _ in range(2)])
+
+    def forward(self, xs):
+        for cell in self.cells:
+            cell.reset()
+        for x in xs:
+            for cell in self.cells:
+                x = cell(x)
+        return x, self.cells[0].h, self.cells[0].count + self.cells[1].count
+
+
+class Tutorial(nn.Module):
+    """As PyTorch's tutorials write it: the hidden state is an attribute that a method makes anew."""
+
+    def __init__(self):
+        super().__init__()
+        self.hidden = None
+        self.lstm = nn.LSTM(D, D)
+
+    def init_hidden(self):
+        self.hidden = (torch.zeros(1, 1, D), torch.zeros(1, 1, D))
+
+    def forward(self, xs):
+        self.init_hidden()
+        for x in xs:
+            out, self.hidden = self.lstm(x.view(1, 1, -1), self.hidden)
+        return out.view(-1), self.hidden[1].view(-1)
+
+
+class Stack(nn.Module):
+    """A list that methods push to and pop from."""
+
+    def __init__(self):
+        super().__init__()
+        self.join = nn.Linear(2 * D, D)
+
+    def push(self, x):
+        self.stack.append(x)
+
+    def reduce(self):
+        b = self.stack.pop()
+        a = self.stack.pop()
+        self.push(torch.tanh(self.join(torch.cat([a, b]))))
+
+    def forward(self, xs):
+        self.stack = []
+        for x in xs:
+            self.push(x)
+            if len(self.stack) > 2:
+                self.reduce()
+        while len(self.stack) > 1:
+            self.reduce()
+        return self.stack[0]
+
+
+class Sometimes(nn.Module):
+    """Assigned on some paths only."""
+
+    def forward(self, xs):
+        if len(xs) > 1:
+            self.found = xs[0] + xs[1]
+        if len(xs) > 1:
+            return self.found
+        return xs[0]
+
+
+class Depth(nn.Module):
+    """State that a recursion changes."""
+
+    def __init__(self):
+        super().__init__()
+        self.leaf = nn.Linear(D, D)
+
+    def walk(self, xs):
+        self.calls = self.calls + 1
+        if len(xs) == 1:
+            self.last = self.leaf(xs[0])
+            return self.last
+        return self.walk(xs[:1]) + self.walk(xs[1:])
+
+    def forward(self, xs):
+        self.calls = 0
+        total = self.walk(xs)
+        return total * self.calls + self.last
+
+
+@pytest.mark.parametrize("cls", [Layers, Tutorial, Stack, Sometimes, Depth])
+def test_state(cls):
+    torch.manual_seed(1)
+    agrees(cls(), sentences())
+
+
+class Across(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.before = None
+
+    def forward(self, xs):
+        if len(xs) > 3:
+            self.before = xs[0]
+        return self.before + xs[0]
+
+
+def test_state_of_the_instance_before_is_an_error():
+    model = Across()
+    program = build(model, sample=sentences())
+    long, short = sentences()[1], sentences()[0]
+    assert Interpreter(program).run(long).shape == (D,)
+    with pytest.raises(InstanceError, match="`before` is read before this instance assigns it"):
+        Interpreter(program).run(short)
+
+
+class Never(nn.Module):
+    def forward(self, xs):
+        total = self.total
+        self.total = xs[0]
+        return total + xs[0]
+
+
+def test_state_that_is_read_first():
+    with pytest.raises(CompileError, match="the attribute `total` is not assigned here"):
+        build(Never(), sample=sentences())
+
+
+class Changed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.zeros(D))
+
+    def forward(self, xs):
+        self.b = self.b + xs[0]
+        return self.b
+
+
+def test_buffers_are_not_state():
+    with pytest.raises(CompileError, match="it is a parameter, a buffer or a module"):
+        build(Changed(), sample=sentences())

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from backends.acrobat.core.types import FLOAT, INT, ListT, TensorT
-from backends.acrobat.frontend.evaluator import mutation
+from backends.acrobat.frontend.evaluator import lists, mutation
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant, is_constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.indexing import as_index, subscript
@@ -25,6 +25,7 @@ from backends.acrobat.frontend.tensors.lifting import (
     each_row,
     in_place,
     item,
+    joined,
     numbers,
     of_rows,
     op,
@@ -84,9 +85,16 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
             continue
         if dim >= len(extents):
             return f.problem(node, f"too many indices for a tensor of shape {extents_before}")
-        if isinstance(e, ast.Slice) and (is_ragged(value) or not _constant_bounds(f, e)):
-            if e.step is not None:
-                return f.problem(e, "a slice of a tensor has step 1 here")
+        if isinstance(e, ast.Slice) and extents[dim] is None and e.step is not None:
+            lower, upper, by = (f.expression(b) if b else Static(None) for b in (e.lower, e.upper, e.step))
+            if not isinstance(known(by)[1], int) or known(by)[1] < 1:
+                return f.problem(e, "the step of a slice of a tensor is an int above 0, known at compile time")
+            rows = as_rows(f, value, dim)
+            rows = retyped(rows, ListT(item_type(rows)))
+            value = of_rows(lists.sliced(f, e, rows, lower, upper, by), dim)  # type: ignore[arg-type,assignment]
+            dim += 1
+            continue
+        if isinstance(e, ast.Slice) and e.step is None and (is_ragged(value) or not _constant_bounds(f, e)):
             lower, upper = (f.expression(b) if b else None for b in (e.lower, e.upper))
             value = sliced(f, value, dim, lower, upper)  # type: ignore[assignment]
             dim += 1
@@ -94,9 +102,12 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
         if isinstance(e, ast.Slice):
             bounds = [constant(f.expression(b), "a bound of a tensor slice") if b else None for b in (e.lower, e.upper, e.step)]
             start, stop, step = slice(*bounds).indices(extents[dim])
+            places = range(start, stop, step)
+            if step != 1 and not (step > 0 and 0 < len(places) <= LARGEST):
+                return f.problem(e, f"a slice with a step takes 1 to {LARGEST} parts of a fixed dimension, in their order")
             if step != 1:
-                return f.problem(e, "a slice of a tensor has step 1 here")
-            if (start, stop) != (0, extents[dim]):
+                value = joined(f, [select(f, value, dim, Static(i)) for i in places], dim)  # type: ignore[assignment]
+            elif (start, stop) != (0, extents[dim]):
                 value = op(f, "slice", [value], {"dim": dim, "start": start, "stop": max(start, stop)})
             dim += 1
             continue

@@ -646,7 +646,7 @@ WRONG = {
     "[s.n][0.5]": "the index of a list is an int, not a float",
     "s.n[0]": "this cannot be indexed",
     "s.x[0, 0]": "too many indices for a tensor of shape (4,)",
-    "s.x[::2]": "a slice of a tensor has step 1 here",
+    "s.x[::-1]": "a slice with a step takes 1 to 64 parts of a fixed dimension, in their order",
     "s.x[True]": "a tensor is indexed with ints, slices, None and ... here",
     "self.cells[3](s.x)": "index 3 is out of range for 3 modules",
     "sum()": "`sum` takes a list and a start here",

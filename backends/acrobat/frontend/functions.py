@@ -124,6 +124,7 @@ class Functions:
         self.state: set[tuple[type, str]] = set()
         self.touched: dict[Any, dict[str, bool]] = {}  # function -> such dictionaries that it uses, and whether it changes them
         self.entered: list[Any] = []  # the functions that are being compiled, from `forward` on
+        self.definitions: dict[Any, ast.FunctionDef] = {}  # (function, class, attributes that are variables) -> syntax tree
         self.sizes: dict[Any, int] = {}  # function key -> how many elements the list that it returns always has, or 0
         self.factories: dict[str, Value] = {}  # functions that make the values for missing keys of a `defaultdict`, by place
         self.learnt: dict[Any, Any] = {}  # (function key, place in the source) -> the type of a list that is made there
@@ -419,6 +420,16 @@ class Functions:
             f.sizes[variable_of(result)] = self.sizes[key]
         return held_in(result) if isinstance(result, Dyn) else result
 
+    def _as_compiled(
+        self, function: types.FunctionType, definition: ast.FunctionDef, owner: type | None, attributes: dict[str, str]
+    ) -> ast.FunctionDef:
+        """The syntax tree that is compiled for a function, the same in all rounds: lambdas in it are parts of keys."""
+        key = (function, owner, tuple(attributes.items()))
+        if key not in self.definitions:
+            made = by_place(plainly(definition), function, owner, self.changing)
+            self.definitions[key] = as_variables(made, attributes) if attributes else made
+        return self.definitions[key]
+
     def _version(self, function: Any, values: Sequence[Value], depends: tuple[Any, ...]) -> list[Value] | None:
         """The arguments with those numbers that are known at compile time as constants, for a function that cannot be compiled
         for numbers known at run time only. None if there are none, or if the function has `VERSIONS` versions already."""
@@ -634,9 +645,7 @@ class Functions:
         f = Frame(self, file, function.__globals__ | closure(function), definition.name)
         owner = _owner_module(values)
         attributes = {} if owner is None else self.attributes_of(owner)
-        f.definition = by_place(plainly(definition), function, _owner(values), self.changing)
-        if attributes:
-            f.definition = as_variables(f.definition, attributes)
+        f.definition = self._as_compiled(function, definition, _owner(values), attributes)
         f.key = key
         f.function = LIFTED[function].outer if function in LIFTED else function
         params: list[n.Var] = []

@@ -33,12 +33,12 @@ def by_place(
         return definition
     wanted = {(s.lineno, s.col_offset) for s in found}
 
-    class Replace(ast.NodeTransformer):
+    class LoopsOverPlaces(ast.NodeTransformer):
         def visit_For(self, s: ast.For) -> ast.AST:
             self.generic_visit(s)
             return placed(s, _over_places(s)) if (s.lineno, s.col_offset) in wanted else s
 
-    changed: ast.FunctionDef = Replace().visit(deepcopy(definition))
+    changed: ast.FunctionDef = LoopsOverPlaces().visit(deepcopy(definition))
     return changed
 
 
@@ -83,7 +83,7 @@ def _over_places(s: ast.For) -> ast.For:
     item, whole, at = _walked(s)
     at = at or f"{HIDDEN}at{s.lineno}_{s.col_offset}"
 
-    class Place(ast.NodeTransformer):
+    class ItemByPlace(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.AST:
             if node.id != item:
                 return node
@@ -91,5 +91,5 @@ def _over_places(s: ast.For) -> ast.For:
             return ast.copy_location(read, node)
 
     count = ast.Call(ast.Name("len", ast.Load()), [ast.Name(whole, ast.Load())], [])
-    body = [Place().visit(b) for b in s.body]
+    body = [ItemByPlace().visit(b) for b in s.body]
     return ast.For(ast.Name(at, ast.Store()), ast.Call(ast.Name("range", ast.Load()), [count], []), body, [])

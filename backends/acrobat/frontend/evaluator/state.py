@@ -23,14 +23,14 @@ def as_variables(definition: ast.FunctionDef, attributes: Mapping[str, str]) -> 
     """A method with variables in place of attributes of its object; `attributes` has the variables' names."""
     me = definition.args.args[0].arg if definition.args.args else ""
 
-    class Replace(ast.NodeTransformer):
+    class AttributesAsVariables(ast.NodeTransformer):
         def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
             self.generic_visit(node)
             if isinstance(node.value, ast.Name) and node.value.id == me and node.attr in attributes:
                 return ast.copy_location(ast.Name(attributes[node.attr], node.ctx), node)
             return node
 
-    changed: ast.FunctionDef = Replace().visit(deepcopy(definition))
+    changed: ast.FunctionDef = AttributesAsVariables().visit(deepcopy(definition))
     return changed
 
 

@@ -179,3 +179,24 @@ class Changed(nn.Module):
 def test_buffers_are_not_state():
     with pytest.raises(CompileError, match="it is a parameter, a buffer or a module"):
         build(Changed(), sample=sentences())
+
+
+class WithLambda(nn.Module):
+    """A lambda, which is a part of the key of the function that gets it, in a method whose attributes are variables."""
+
+    def each(self, f, xs):
+        return [f(x) for x in xs]
+
+    def forward(self, xs):
+        self.scale = 2.0
+        self.seen = []
+        for x in self.each(lambda x: x * self.scale, xs):
+            self.seen.append(x)
+        rows = [[x] for x in self.seen]
+        for row in rows:
+            row.append(row[0] + 1.0)
+        return torch.stack([torch.cat(row) for row in rows]), max(self.seen, key=lambda x: x.sum().item())
+
+
+def test_lambdas_in_methods_with_state():
+    agrees(WithLambda(), sentences())

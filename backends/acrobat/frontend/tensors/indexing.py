@@ -102,11 +102,11 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
         if isinstance(e, ast.Slice):
             bounds = [constant(f.expression(b), "a bound of a tensor slice") if b else None for b in (e.lower, e.upper, e.step)]
             start, stop, step = slice(*bounds).indices(extents[dim])
-            places = range(start, stop, step)
-            if step != 1 and not (step > 0 and 0 < len(places) <= LARGEST):
+            taken = range(start, stop, step)
+            if step != 1 and not (step > 0 and 0 < len(taken) <= LARGEST):
                 return f.problem(e, f"a slice with a step takes 1 to {LARGEST} parts of a fixed dimension, in their order")
             if step != 1:
-                value = joined(f, [select(f, value, dim, Static(i)) for i in places], dim)  # type: ignore[assignment]
+                value = joined(f, [select(f, value, dim, Static(i)) for i in taken], dim)  # type: ignore[assignment]
             elif (start, stop) != (0, extents[dim]):
                 value = op(f, "slice", [value], {"dim": dim, "start": start, "stop": max(start, stop)})
             dim += 1

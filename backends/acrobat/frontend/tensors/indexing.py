@@ -86,12 +86,12 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
         if dim >= len(extents):
             return f.problem(node, f"too many indices for a tensor of shape {extents_before}")
         if isinstance(e, ast.Slice) and extents[dim] is None and e.step is not None:
-            lower, upper, by = (f.expression(b) if b else Static(None) for b in (e.lower, e.upper, e.step))
+            begin, end, by = (f.expression(b) if b else Static(None) for b in (e.lower, e.upper, e.step))
             if not isinstance(known(by)[1], int) or known(by)[1] < 1:
                 return f.problem(e, "the step of a slice of a tensor is an int above 0, known at compile time")
             rows = as_rows(f, value, dim)
             rows = retyped(rows, ListT(item_type(rows)))
-            value = of_rows(lists.sliced(f, e, rows, lower, upper, by), dim)  # type: ignore[arg-type,assignment]
+            value = of_rows(lists.sliced(f, e, rows, begin, end, by), dim)  # type: ignore[arg-type,assignment]
             dim += 1
             continue
         if isinstance(e, ast.Slice) and e.step is None and (is_ragged(value) or not _constant_bounds(f, e)):

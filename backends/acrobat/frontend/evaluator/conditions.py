@@ -22,7 +22,7 @@ from backends.acrobat.frontend.evaluator.choice import (
     optional,
 )
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.mixed import COMPUTED, by_type, of_type
+from backends.acrobat.frontend.evaluator.mixed import COMPUTED, by_type, of_type, word_of
 from backends.acrobat.frontend.evaluator.nones import opened
 from backends.acrobat.frontend.evaluator.objects import class_attribute, identity
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, tests_none
@@ -434,9 +434,8 @@ def _equal(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Value:
     """`a == b` or `a != b`, where `a` is a mixed value of a certain type: values of different types are not equal."""
     if isinstance(b, Dyn) and f.mixed(b.type):
         return comparison(f, node, op, a, b)
-    numbers = is_number(a) and is_number(b)
-    alike = numbers or kind(a) == kind(b) or SYMBOL in (type_or_none(a), type_or_none(b)) and type_or_none(a) == type_or_none(b)
-    if not alike and not is_unknown(a) and not is_unknown(b) and type_or_none(a) != type_or_none(b):
+    one, other = word_of(a), word_of(b)
+    if one and other and one != other and not {one, other} <= {*COMPUTED}:
         return Static(isinstance(op, ast.NotEq))
     return comparison(f, node, op, a, b)
 

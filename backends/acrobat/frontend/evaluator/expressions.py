@@ -193,8 +193,7 @@ def _merged(f: Frame, node: ast.Dict) -> Value:
     result: Value | None = None
     for key, value in parts:
         if key is not None:
-            entry = containers.dict_of(f, node, [(key, value)])
-            result = entry if result is None else containers.put(f, node, result, key, value)
+            result = containers.put(f, node, result or containers.empty_of_kind(f, "dict"), key, value)
             continue
         if (record := record_of(f, value)) is not None:
             return as_dict(f, record)

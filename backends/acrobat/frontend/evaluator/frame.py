@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import replace
 from enum import Enum
 from types import FunctionType
@@ -71,6 +72,10 @@ ADVICE = {
     ast.FunctionDef: "make it a method of the model, or a function of the file",
 }
 """What to write in their place."""
+
+
+FACTS = ("displays", "sizes", "empties", "lengths", "nonempty", "vectors", "lengths_of", "new_lists")
+"""What a frame knows of variables, by their names."""
 
 
 class ProgramServices(Protocol):
@@ -281,7 +286,8 @@ class Frame:
     @contextmanager
     def trial(self) -> Iterator[None]:
         """A context for finding types only: of what is compiled in it only the facts about called functions are kept."""
-        taken, displays, incomplete = set(self.names.taken), dict(self.displays), self.program.incomplete
+        taken, incomplete = set(self.names.taken), self.program.incomplete
+        facts = {name: copy(getattr(self, name)) for name in FACTS}
         self.trials += 1
         if self.trials == 1:
             self.cause = None
@@ -290,7 +296,9 @@ class Frame:
                 yield
         finally:
             self.trials -= 1
-            self.names.taken, self.displays, self.program.incomplete = taken, displays, incomplete
+            self.names.taken, self.program.incomplete = taken, incomplete
+            for name, known in facts.items():  # other values may get the names that were free before
+                setattr(self, name, known)
 
     @contextmanager
     def at(self, node: ast.AST) -> Iterator[None]:

@@ -77,9 +77,7 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
         case ast.DictComp(value=elt):
             return _fresh_written(elt, None)
         case ast.BinOp(left, ast.Mult(), right) if isinstance(left, ast.List) or isinstance(right, ast.List):
-            whole = left if isinstance(left, ast.List) else right
-            plain = item is not None and not contains_unknown(item) and not changeable(item)
-            return plain or all(isinstance(e, (ast.Constant, ast.UnaryOp)) for e in whole.elts)  # type: ignore[attr-defined]
+            return _unchangeable_inside(left if isinstance(left, ast.List) else right, item)  # type: ignore[arg-type]
         case ast.IfExp(body=one, orelse=other):
             return fresh_inside(f, one, type) and fresh_inside(f, other, type)
         case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):
@@ -95,6 +93,12 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
         return found is None or contains_unknown(found) or fresh_inside(f, source, found)
 
 
+def _unchangeable_inside(repeated: ast.List, item: Any) -> bool:
+    """Whether the list that `[x] * n` repeats has nothing in it that can be changed; `item` is the type of `x`, if known."""
+    plain = item is not None and not contains_unknown(item) and not changeable(item)
+    return plain or all(isinstance(e, (ast.Constant, ast.UnaryOp)) for e in repeated.elts)
+
+
 def _fresh_written(elt: ast.expr, type: Any) -> bool:
     """As `fresh_inside`, for an element of a comprehension: its variables have no values here, so only its form counts."""
     if type is not None and not contains_unknown(type) and not changeable(type):
@@ -108,9 +112,7 @@ def _fresh_written(elt: ast.expr, type: Any) -> bool:
         case ast.ListComp(inner) | ast.DictComp(value=inner):
             return _fresh_written(inner, item)
         case ast.BinOp(left, ast.Mult(), right) if isinstance(left, ast.List) or isinstance(right, ast.List):
-            whole = left if isinstance(left, ast.List) else right
-            plain = item is not None and not contains_unknown(item) and not changeable(item)
-            return plain or all(isinstance(e, (ast.Constant, ast.UnaryOp)) for e in whole.elts)  # type: ignore[attr-defined]
+            return _unchangeable_inside(left if isinstance(left, ast.List) else right, item)  # type: ignore[arg-type]
         case ast.Dict(values=values):
             return all(_fresh_written(e, None) for e in values)
         case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Sequence
 
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.syntax import assigned
 from backends.acrobat.frontend.values import Static, Value, is_empty, variable_of
 
 LONGEST = 32
@@ -24,15 +24,18 @@ def size_of(f: Frame, value: Value | None) -> int | None:
     return None if items is None else len(items)
 
 
-def sizes_after(f: Frame, s: ast.For | ast.While) -> dict[str, int]:
-    """The names of lists to which each round of a loop appends one element, and how many elements they have after it."""
+def sizes_after(
+    f: Frame, s: ast.For | ast.While, changed: Callable[[Frame, Sequence[ast.AST]], Sequence[str]]
+) -> dict[str, int]:
+    """The names of lists to which each round of a loop appends one element, and how many elements they have after it. `changed`
+    gives the names that statements may assign or change, also by a call (`scope.changed_in`)."""
     if not isinstance(s, ast.For) or any(isinstance(x, (ast.Break, ast.Continue, ast.Return)) for x in ast.walk(s)):
         return {}
-    appends = [(b, name) for b in s.body if (name := _appended_to(b))]
+    appends = [(b, found) for b in s.body if (found := _appended(b)) is not None]
     before = {}
-    for append, name in appends:
+    for append, (name, item) in appends:
         size = size_of(f, f.env.get(name))
-        if size is not None and name not in assigned([b for b in s.body if b is not append]):
+        if size is not None and name not in changed(f, [item, *(b for b in s.body if b is not append)]):
             before[name] = size
     if not before:
         return {}
@@ -41,9 +44,9 @@ def sizes_after(f: Frame, s: ast.For | ast.While) -> dict[str, int]:
     return {} if not rounds else {name: size + rounds for name, size in before.items() if size + rounds <= LONGEST}
 
 
-def _appended_to(s: ast.stmt) -> str:
-    """The name of the list that a statement `xs.append(x)` changes; "" for other statements."""
+def _appended(s: ast.stmt) -> tuple[str, ast.expr] | None:
+    """The name of the list and the item of a statement `xs.append(x)`; None for other statements."""
     match s:
-        case ast.Expr(ast.Call(ast.Attribute(ast.Name(name), "append"), [_])):
-            return name
-    return ""
+        case ast.Expr(ast.Call(ast.Attribute(ast.Name(name), "append"), [item])):
+            return name, item
+    return None

@@ -234,7 +234,7 @@ def _match(f: Frame, s: ast.Match) -> None:
 def _loop(f: Frame, s: ast.For | ast.While) -> None:
     xs = _iterated(f, s)
     if not isinstance(xs, TupleV):
-        sizes = sizes_after(f, s)
+        sizes = sizes_after(f, s, changed_in)
         loops.loop(f, s, xs)
         for name, size in sizes.items():
             if variable_of(f.env.get(name)):

@@ -243,11 +243,15 @@ def _to(f: Frame, call: CallArguments) -> Value:
     """`x.to(...)` and `x.type(...)`: a device is ignored, a tensor stands for its dtype. For ints made of computed floats the
     instance waits; conversions to other floats are refused."""
     x: Any = call.args[0]
+    if call.name == "type" and not call.args[1:]:
+        raise Refused("`type` of a tensor without an argument is not in the language", "ask for `x.dtype`")
     for v in (*call.args[1:], *call.kwargs.values()):
         is_known, wanted = known(v)
         if not is_known:
             wanted = dtype_of(v)
         wanted = TENSOR_TYPES.get(wanted, wanted)
+        if call.name == "type" and not isinstance(wanted, torch.dtype):
+            raise Refused(f"`type` takes a dtype here, not {wanted!r}", "write `x.to(dtype)`")
         if not isinstance(wanted, torch.dtype) or wanted == dtype_of(x):
             continue
         if wanted in (torch.int64, torch.int32):

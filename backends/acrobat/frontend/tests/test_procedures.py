@@ -183,3 +183,49 @@ class Copied(nn.Module):
 
 def test_type_as_is_the_tensor_itself():
     agrees(Copied(), [[torch.ones(2)]])
+
+
+class Passed(nn.Module):
+    """A loop that appends once itself, and again by a method: the number of elements is not that of the rounds."""
+
+    def put(self, found, x):
+        found.append(x)
+
+    def forward(self, xs):
+        found = []
+        for i in range(2):
+            found.append(xs[0] + float(i))
+            self.put(found, xs[0])
+        return torch.stack(found).sum(0), len(found)
+
+
+def test_a_list_that_a_call_changes_too_has_no_known_length():
+    agrees(Passed(), [[torch.arange(3.0)]])
+
+
+class Beside(nn.Module):
+    """A tensor or a string in one place, compared with a number before its type is asked for."""
+
+    def forward(self, pair):
+        x, count = pair
+        return count if x == 1.0 else -count
+
+
+def test_comparison_of_a_tensor_beside_strings():
+    agrees(Beside(), [(torch.tensor(1.0), 3), ("a", 2), (torch.tensor(2.5), 1)])
+
+
+class Kind(nn.Module):
+    def forward(self, x):
+        return x.type(torch.DoubleTensor)
+
+
+class Name(nn.Module):
+    def forward(self, x):
+        return x.type()
+
+
+@pytest.mark.parametrize(("cls", "message"), [(Kind, "`type` takes a dtype here"), (Name, "without an argument")])
+def test_other_types_of_tensors_are_refused(cls, message):
+    with pytest.raises(CompileError, match=message):
+        build(cls(), sample=[torch.ones(2)])

@@ -19,9 +19,10 @@ the ACRoBat paper (Fegade et al., MLSys 2024), which compares with a DyNet that 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from backends.dynet.engine import Expression, Parameters
+from backends.dynet.engine import Expression, Graph, Parameters
 
 
 class Layer:
@@ -34,3 +35,11 @@ class Layer:
     def __call__(self, x: Expression) -> Expression:
         product = self.weight.expr(True) * x
         return product if self.bias is None else product + self.bias.expr(True)
+
+
+class OneAfterAnother:
+    """Before a program's class among the bases: each instance of a mini-batch is run as a mini-batch of its own."""
+
+    def run(self, minibatch: Sequence[Any], graph: Graph) -> list[Any]:
+        run = super().run  # type: ignore[misc]
+        return [output for instance in minibatch for output in run([instance], graph)]

@@ -3,12 +3,9 @@ nothing is batched across sentences."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from backends.dynet import crf
-from backends.dynet.engine import Graph
+from backends.dynet.naive import OneAfterAnother
 
 
-class Program(crf.Program):
-    def run(self, minibatch: Sequence[list[int]], graph: Graph) -> list[list[int]]:
-        return [tags for sentence in minibatch for tags in super(Program, self).run([sentence], graph)]
+class Program(OneAfterAnother, crf.Program):
+    pass

@@ -3,14 +3,9 @@ nothing is batched across instances."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from backends.dynet import nestedrnn
-from backends.dynet.engine import Graph
-from workloads.nestedrnn.model import Sample
+from backends.dynet.naive import OneAfterAnother
 
 
-class Program(nestedrnn.Program):
-    def run(self, minibatch: Sequence[Sample], graph: Graph) -> list[Any]:
-        return [output for instance in minibatch for output in super(Program, self).run([instance], graph)]
+class Program(OneAfterAnother, nestedrnn.Program):
+    pass

@@ -3,14 +3,9 @@ nothing is batched across instances."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from backends.dynet import stackrnn
-from backends.dynet.engine import Graph
-from workloads.stackrnn.model import Sentence
+from backends.dynet.naive import OneAfterAnother
 
 
-class Program(stackrnn.Program):
-    def run(self, minibatch: Sequence[Sentence], graph: Graph) -> list[Any]:
-        return [output for instance in minibatch for output in super(Program, self).run([instance], graph)]
+class Program(OneAfterAnother, stackrnn.Program):
+    pass

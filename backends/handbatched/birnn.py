@@ -15,6 +15,7 @@ from torch import Tensor
 from backends.handbatched.products import accumulation, product
 from backends.handbatched.sequences import pack
 from backends.handbatched.setting import Setting
+from backends.handbatched.words import WordProducts
 from backends.pytorch.batched import Counts
 from workloads.birnn.model import BiRNN
 
@@ -24,17 +25,13 @@ class Direction:
 
     def __init__(self, cell: torch.nn.Linear, start: Tensor, words: Tensor, setting: Setting) -> None:
         of_word, of_state = cell.weight.chunk(2, dim=1)
-        inputs = product(setting.library, of_word, cell.bias)
-        self.words = inputs(words) if setting.tables else words
-        self.inputs = None if setting.tables else inputs
+        self.inputs = WordProducts(setting, words, of_word, cell.bias)
         self.first = of_state @ start  # every sentence begins in the same state
         self.add_share_of = accumulation(setting.library, of_state)
 
     def states(self, words: Tensor, steps: Sequence[int]) -> Tensor:
         """The states [words, hidden] of words that are in the order of steps."""
-        found = self.words.index_select(0, words)
-        if self.inputs:
-            found = self.inputs(found)
+        found = self.inputs(words)
         state = None
         for share in found.split(list(steps)):
             if state is None:

@@ -13,6 +13,7 @@ from torch import Tensor
 from backends.handbatched.products import accumulation, product
 from backends.handbatched.sequences import Packed, pack
 from backends.handbatched.setting import Setting
+from backends.handbatched.words import WordProducts
 from backends.pytorch.batched import Counts
 from workloads.crf.model import CRF, LSTM
 
@@ -24,16 +25,12 @@ class Direction:
         self.hidden = words.shape[1]
         gates = (cell.input, cell.forget, cell.output, cell.candidate)
         of_word, of_state = torch.cat([gate.weight for gate in gates]).chunk(2, dim=1)
-        inputs = product(setting.library, of_word, torch.cat([gate.bias for gate in gates]))
-        self.words = inputs(words) if setting.tables else words
-        self.inputs = None if setting.tables else inputs
+        self.inputs = WordProducts(setting, words, of_word, torch.cat([gate.bias for gate in gates]))
         self.add_share_of = accumulation(setting.library, of_state)
 
     def states(self, words: Tensor, steps: Sequence[int], start: Tensor) -> Tensor:
         """The states [words, hidden] of words that are in the order of steps."""
-        shares = self.words.index_select(0, words)
-        if self.inputs:
-            shares = self.inputs(shares)
+        shares = self.inputs(words)
         found = shares.new_empty(len(shares), self.hidden)
         h = start.expand(steps[0], -1)
         c = shares.new_zeros(steps[0], self.hidden)

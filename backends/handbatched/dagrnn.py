@@ -16,6 +16,7 @@ from torch import Tensor
 from backends.handbatched.products import accumulation, product
 from backends.handbatched.setting import Setting
 from backends.handbatched.trees import Level
+from backends.handbatched.words import WordProducts
 from backends.pytorch.batched import Counts
 from workloads.dagrnn.model import DAGRNN
 
@@ -60,10 +61,7 @@ def diagonals(grids: Sequence[Grid], device: str) -> Diagonals:
 class Program:
     def __init__(self, model: DAGRNN, setting: Setting) -> None:
         self.device = setting.device
-        inputs = product(setting.library, model.U.weight, model.U.bias)
-        words = model.embedding.weight
-        self.words = inputs(words) if setting.tables else words
-        self.inputs = None if setting.tables else inputs
+        self.inputs = WordProducts(setting, model.embedding.weight, model.U.weight, model.U.bias)
         self.add_share_of = accumulation(setting.library, model.W.weight)
         self.classifier = product(setting.library, model.classifier.weight, model.classifier.bias)
         self.has_tables = setting.tables
@@ -72,9 +70,7 @@ class Program:
         """The scores of every grid, each of shape [rows, columns, classes]."""
         with counts.ingesting():
             found = diagonals(minibatch, self.device)
-        states = self.words.index_select(0, found.words)
-        if self.inputs:
-            states = self.inputs(states)
+        states = self.inputs(found.words)
         corners = found.inner[0].first if found.inner else len(states)
         counts.batches, counts.nodes = len(found.inner) + 2, 2 * len(states)  # the classifier after the cells
         states[:corners].tanh_()

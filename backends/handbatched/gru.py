@@ -10,6 +10,7 @@ from torch import Tensor
 
 from backends.handbatched.products import product
 from backends.handbatched.setting import Setting
+from backends.handbatched.words import WordProducts
 from workloads.seq2seq.model import GRU
 
 
@@ -22,16 +23,13 @@ class Steps:
             gate.weight.chunk(2, dim=1) for gate in (cell.update, cell.reset, cell.candidate)
         )
         bias = torch.cat((cell.update.bias, cell.reset.bias, cell.candidate.bias))
-        inputs = product(setting.library, torch.cat((z_in, r_in, c_in)), bias)
-        self.words = inputs(words) if setting.tables else words
-        self.inputs = None if setting.tables else inputs
+        self.inputs = WordProducts(setting, words, torch.cat((z_in, r_in, c_in)), bias)
         self.gates = product(setting.library, torch.cat((z_state, r_state)))
         self.candidate = product(setting.library, c_state)
 
     def shares(self, words: Tensor) -> Tensor:
         """The words' products with the weights of the three gates, biases included: [words, 3 hidden]."""
-        found = self.words.index_select(0, words)
-        return self.inputs(found) if self.inputs else found
+        return self.inputs(words)
 
     def step(self, share: Tensor, state: Tensor) -> Tensor:
         """The next states, from the rows of `shares` and the states [n, hidden]."""

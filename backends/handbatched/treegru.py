@@ -10,6 +10,7 @@ from torch import Tensor
 from backends.handbatched.products import product
 from backends.handbatched.setting import Setting
 from backends.handbatched.trees import levels
+from backends.handbatched.words import WordProducts
 from backends.pytorch.batched import Counts
 from workloads.treegru.model import Leaf, Node, Tree, TreeGRU
 
@@ -19,10 +20,7 @@ class Program:
         self.hidden = model.embedding.embedding_dim
         self.device = setting.device
         of_words = torch.cat((model.W_z.weight, model.W_h.weight)), torch.cat((model.W_z.bias, model.W_h.bias))
-        inputs = product(setting.library, *of_words)
-        words = model.embedding.weight
-        self.words = inputs(words) if setting.tables else words
-        self.inputs = None if setting.tables else inputs
+        self.inputs = WordProducts(setting, model.embedding.weight, *of_words)
         gates = torch.cat((model.U_z.weight, model.U_r.weight)), torch.cat((model.W_z.bias, model.U_r.bias))
         self.gates = product(setting.library, *gates)
         self.candidate = product(setting.library, model.U_h.weight, model.W_h.bias)
@@ -34,10 +32,8 @@ class Program:
             found = levels(minibatch, Leaf, children, self.device)
         counts.batches, counts.nodes = found.batches, found.nodes
         hidden = self.hidden
-        states = self.words.new_empty(found.nodes, hidden)
-        leaves = self.words.index_select(0, found.words)
-        if self.inputs:
-            leaves = self.inputs(leaves)
+        leaves = self.inputs(found.words)
+        states = leaves.new_empty(found.nodes, hidden)
         torch.mul(1 - leaves[:, :hidden].sigmoid_(), leaves[:, hidden:].tanh_(), out=states[: found.leaves])
         for level in found.inner:
             sums = torch.embedding_bag(states, level.children, level.starts)[0]

@@ -17,6 +17,7 @@ from torch import Tensor
 from backends.handbatched.products import product
 from backends.handbatched.setting import Setting
 from backends.handbatched.trees import levels
+from backends.handbatched.words import WordProducts
 from backends.pytorch.batched import Counts
 from workloads.treelstm.model import Leaf, Tree, TreeLSTM
 
@@ -25,11 +26,9 @@ class Program:
     def __init__(self, model: TreeLSTM, setting: Setting) -> None:
         self.hidden = model.embedding.embedding_dim
         self.device = setting.device
-        bias = torch.cat([gate.bias for gate in (model.W_i, model.W_o, model.W_u)])
-        inputs = product(setting.library, torch.cat([gate.weight for gate in (model.W_i, model.W_o, model.W_u)]), bias)
-        words = model.embedding.weight
-        self.words = inputs(words) if setting.tables else words
-        self.inputs = None if setting.tables else inputs
+        of_words = (model.W_i, model.W_o, model.W_u)
+        weight, bias = torch.cat([gate.weight for gate in of_words]), torch.cat([gate.bias for gate in of_words])
+        self.inputs = WordProducts(setting, model.embedding.weight, weight, bias)
         self.gates = product(setting.library, torch.cat([gate.weight for gate in (model.U_i, model.U_o, model.U_u)]), bias)
         self.forget = product(setting.library, model.U_f.weight, model.U_f.bias)
         self.classifier = product(setting.library, model.classifier.weight, model.classifier.bias)
@@ -44,9 +43,9 @@ class Program:
             found = levels(trees, Leaf, children, self.device)
         counts.batches, counts.nodes = found.batches, found.nodes
         hidden = self.hidden
-        states = self.words.new_empty(found.nodes, 2 * hidden)
-        leaves = self.words.index_select(0, found.words)
-        self.cells(self.inputs(leaves) if self.inputs else leaves, None, states[: len(leaves)])
+        leaves = self.inputs(found.words)
+        states = leaves.new_empty(found.nodes, 2 * hidden)
+        self.cells(leaves, None, states[: len(leaves)])
         for level in found.inner:
             sums = torch.embedding_bag(states, level.children, level.starts)[0]
             self.cells(self.gates(sums[:, :hidden]), sums[:, hidden:], states[level.first : level.first + level.size])

@@ -10,6 +10,7 @@ from torch import Tensor
 from backends.handbatched.products import accumulation, product
 from backends.handbatched.setting import Setting
 from backends.handbatched.trees import levels
+from backends.handbatched.words import WordProducts
 from backends.pytorch.batched import Counts
 from workloads.treernn.model import Leaf, Node, Tree, TreeRNN
 
@@ -17,10 +18,7 @@ from workloads.treernn.model import Leaf, Node, Tree, TreeRNN
 class Program:
     def __init__(self, model: TreeRNN, setting: Setting) -> None:
         self.device = setting.device
-        inputs = product(setting.library, model.W.weight, model.W.bias)
-        words = model.embedding.weight
-        self.words = inputs(words) if setting.tables else words
-        self.inputs = None if setting.tables else inputs
+        self.inputs = WordProducts(setting, model.embedding.weight, model.W.weight, model.W.bias)
         self.add_share_of = accumulation(setting.library, model.U.weight)
         self.classifier = product(setting.library, model.classifier.weight, model.classifier.bias)
         self.has_tables = setting.tables
@@ -29,9 +27,7 @@ class Program:
         with counts.ingesting():
             found = levels(minibatch, Leaf, children, self.device, heads=True)
         counts.batches, counts.nodes = found.batches, found.nodes
-        states = self.words.index_select(0, found.words)
-        if self.inputs:
-            states = self.inputs(states)
+        states = self.inputs(found.words)
         states[: found.leaves].tanh_()
         for level in found.inner:
             rows = states[level.first : level.first + level.size]

@@ -174,7 +174,7 @@ def test_what_nobody_wrote() -> None:
 
 
 def test_tables_are_the_products_of_all_words() -> None:
-    program = compiled("treelstm", tables=True).program
-    model = compiled("treelstm").program
-    np.testing.assert_allclose(program.words, model.inputs(model.words), rtol=1e-6)
-    assert program.inputs is None
+    table = compiled("treelstm", tables=True).program.inputs
+    inputs = compiled("treelstm").program.inputs
+    np.testing.assert_allclose(table.rows, inputs(torch.arange(len(inputs.rows))), rtol=1e-6)
+    assert table.multiply is None

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from backends.jitbatch.kinds import CannotDefer, Input, Kind, NeedsNumber
 from backends.jitbatch.lazy import Lazy, Recording, Shared, Sort
+from backends.jitbatch.operators import mapped
 from backends.jitbatch.recorder import Hole, Recorder, signature
 
 MOST_SIGNATURES = 64
@@ -144,16 +145,11 @@ def _signature(value: Any, operands: list[int]) -> Any:
 
 def _placeholders(value: Any, inner: Recorder) -> Any:
     """The arguments with new deferred tensors, which belong to the trace, in place of deferred ones."""
-    if type(value) is Lazy:
-        lazy = Lazy(inner.count, value.sort)
-        inner.count += 1
-        inner.results.append(lazy)
-        return lazy
-    if isinstance(value, tuple | list):
-        return type(value)(_placeholders(item, inner) for item in value)
-    if isinstance(value, dict):
-        return {key: _placeholders(item, inner) for key, item in value.items()}
-    return value
+
+    def leaf(value: Any) -> Any:
+        return inner.result(value.sort) if type(value) is Lazy else value
+
+    return mapped(value, leaf)
 
 
 def numbered(result: Any, kept: list[int]) -> Any:

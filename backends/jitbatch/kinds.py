@@ -14,7 +14,7 @@ from torch import Tensor
 
 from backends.jitbatch.lazy import Lazy, Shared, Sort
 from backends.jitbatch.meter import Meter
-from backends.jitbatch.operators import Call, Slot, batched
+from backends.jitbatch.operators import Call, Slot, batched, mapped
 
 
 class CannotDefer(Exception):
@@ -145,14 +145,15 @@ class Kinds:
 
 def template(value: Any, slot: Callable[[Lazy], Slot]) -> Any:
     """Arguments with slots in place of deferred tensors, and with the tensors themselves in place of shared ones."""
-    if type(value) is Lazy:
-        return slot(value)
-    if type(value) is Shared:
-        return value.tensor
-    if isinstance(value, torch.Size):
-        return tuple(value)
-    if isinstance(value, tuple | list):
-        return type(value)(template(item, slot) for item in value)
-    if isinstance(value, dict):
-        return {key: template(item, slot) for key, item in value.items()}
-    return value
+
+    def leaf(value: Any) -> Any:
+        if type(value) is Lazy:
+            return slot(value)
+        return tuple(value) if isinstance(value, torch.Size) else plain(value)
+
+    return mapped(value, leaf)
+
+
+def plain(value: Any) -> Any:
+    """The tensor itself in place of a shared one; any other value as it is."""
+    return value.tensor if type(value) is Shared else value

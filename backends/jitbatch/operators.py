@@ -50,8 +50,17 @@ class Call:
         return self.function(*filled(self.args, operands), **filled(self.kwargs, operands))
 
 
+def mapped(value: Any, leaf: Callable[[Any], Any]) -> Any:
+    """The arguments or results of a call with `leaf` applied to all in them that is no tuple, list or dictionary."""
+    if isinstance(value, tuple | list) and not isinstance(value, torch.Size):
+        return type(value)([mapped(item, leaf) for item in value])
+    if isinstance(value, dict):
+        return {key: mapped(item, leaf) for key, item in value.items()}
+    return leaf(value)
+
+
 def filled(template: Any, operands: Sequence[Any]) -> Any:
-    """The arguments with operands in place of slots."""
+    """The arguments with operands in place of slots: `mapped` without a call for each leaf, since this runs for each batch."""
     if type(template) is Slot:
         return operands[template.position]
     if isinstance(template, tuple | list):

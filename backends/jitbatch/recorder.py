@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from backends.jitbatch.kinds import CannotDefer, Kind, Kinds, NeedsNumber
+from backends.jitbatch.kinds import CannotDefer, Kind, Kinds, NeedsNumber, plain
 from backends.jitbatch.lazy import Lazy, Shared, Sort
+from backends.jitbatch.operators import mapped
 
 
 class Hole:
@@ -89,7 +90,7 @@ class Recorder:
         return structured(kind.result, lazies)
 
     def result(self, sort: Sort) -> Lazy:
-        """The result of a call with one result, which is in the code already."""
+        """A new deferred tensor: the result of a call that is in the code already, or an operand of this record."""
         lazy = Lazy(self.count, sort)
         self.count += 1
         self.results.append(lazy)
@@ -161,8 +162,8 @@ class Recorder:
     def constant(self, function: Callable[..., Any], args: Any, kwargs: Any, key: Any) -> Any:
         """The result of a call on shared tensors alone. It is shared too, and computed once."""
         if key not in self.constants:
-            result = function(*plain(args), **plain(kwargs))
-            self.constants[key] = shared(result)
+            result = function(*mapped(args, plain), **mapped(kwargs, plain))
+            self.constants[key] = mapped(result, lambda part: Shared(part) if isinstance(part, Tensor) else part)
         return self.constants[key]
 
 
@@ -191,23 +192,3 @@ def structured(structure: Any, lazies: list[Lazy]) -> Any:
     if isinstance(structure, tuple | list):
         return type(structure)([structured(item, lazies) for item in structure])
     return structure
-
-
-def plain(value: Any) -> Any:
-    """The structure with plain tensors in place of shared ones."""
-    if type(value) is Shared:
-        return value.tensor
-    if isinstance(value, tuple | list) and not isinstance(value, torch.Size):
-        return type(value)(plain(item) for item in value)
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in value.items()}
-    return value
-
-
-def shared(value: Any) -> Any:
-    """The structure with shared tensors in place of plain ones."""
-    if isinstance(value, Tensor):
-        return Shared(value)
-    if isinstance(value, tuple | list):
-        return type(value)(shared(item) for item in value)
-    return value

@@ -9,8 +9,7 @@ that changes of the device's clock rate affect all of them.
 from __future__ import annotations
 
 import ctypes
-import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from backends.acrobat.kernels.cuda.schedule import CudaSchedule
 from backends.acrobat.kernels.cuda.target import CudaTarget, Driver
 from backends.acrobat.kernels.interface import CudaCode, Emitted, Request, Schedules
 from backends.acrobat.kernels.packing import pack
-from backends.acrobat.tuning.measure import ITEMS, ROUNDS, ScheduleWrong
+from backends.acrobat.tuning.comparison import ITEMS, check_results, in_turns, random_weight
 from backends.acrobat.tuning.search import Timing
 
 THREADS = 256
@@ -189,9 +188,7 @@ class CudaBench:
         found = {}
         for p in self.request.kernel.params:
             if p.mode is Mode.SHARED:
-                w = rng.standard_normal(p.type.shape).astype(np.float32)
-                w /= np.float32(max(p.type.shape[-1:], default=1) ** 0.5)
-                found[p.name] = walker.upload(pack(emitted.packs[p.name], w))
+                found[p.name] = walker.upload(pack(emitted.packs[p.name], random_weight(rng, p.type.shape)))
         return found
 
     def _check(
@@ -203,18 +200,15 @@ class CudaBench:
             walker.write(operands.base, operands.empty)
             walker.milliseconds(walker.steps(emitted, arguments, operands.rows, 1), 1)
             answers.append(walker.download(operands.base, operands.size))
-        if not all(np.allclose(a, answers[0], rtol=1e-4, atol=1e-4, equal_nan=True) for a in answers):
-            name, rows = self.request.kernel.name, operands.rows
-            raise ScheduleWrong(f"{name}: {schedule} gives other results than the default one for {rows} rows")
+        check_results(self.request.kernel.name, schedule, operands.rows, answers[-1], answers[0])
 
     def _turns(self, walker: Walker, rows: int, runs: Sequence[tuple[Any, int]]) -> Timing:
         """Times the runs in turns, in the other order in every second round."""
         once = walker.milliseconds(walker.steps(*runs[0], rows, 1), 1)
         count = max(1, min(MOST_STEPS, int(TURN_MS / max(once, 1e-6))))
-        steps = [walker.steps(emitted, arguments, rows, count) for emitted, arguments in runs]
-        each: list[list[float]] = [[] for _ in runs]
-        for turn in range(ROUNDS):
-            for i in range(len(runs)) if turn % 2 else reversed(range(len(runs))):
-                each[i].append(walker.milliseconds(steps[i], count) / count / 1e3)
-        ratio = statistics.median(own / usual for own, usual in zip(each[-1], each[0], strict=True))
-        return Timing(statistics.median(each[0]), ratio)
+
+        def timed(emitted: Any, arguments: int) -> Callable[[], float]:
+            steps = walker.steps(emitted, arguments, rows, count)
+            return lambda: walker.milliseconds(steps, count) / count / 1e3
+
+        return in_turns([timed(*run) for run in runs])

@@ -25,6 +25,7 @@ from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
 from backends.acrobat.kernels.interface import CpuCode, Emitted
 from backends.acrobat.kernels.packing import Packing, aligned, pack
+from backends.acrobat.tuning.comparison import ITEMS, ROUNDS, check_results, in_turns, random_weight
 from backends.acrobat.tuning.search import Timing
 
 ARGUMENTS = 32
@@ -38,16 +39,9 @@ TURN_S = 3e-4
 LONGEST_TURN_S = 3e-3
 """A turn may take up to this many seconds to use each copy of the weights once. If calls are so long that some copies are left
 out, reading the weights is a small part of their time."""
-ROUNDS = 9
 MORE_ROUNDS = 41
 PROMISING = 0.97
 """A ratio of times below this is measured again, with more rounds."""
-ITEMS = 2
-"""Items of a list operand in each row."""
-
-
-class ScheduleWrong(RuntimeError):
-    """A schedule gives other results than the default one: a mistake in its template."""
 
 
 def shared_object(source: Path, target: Path) -> ctypes.CDLL:
@@ -89,8 +83,7 @@ class Weights:
         packed = {}
         for p in kernel.params:
             if p.mode is Mode.SHARED:
-                w = rng.standard_normal(p.type.shape).astype(np.float32)
-                packed[p.name] = pack(packs[p.name], w / np.float32(max(p.type.shape[-1:], default=1) ** 0.5))
+                packed[p.name] = pack(packs[p.name], random_weight(rng, p.type.shape))
         size = sum(w.nbytes for w in packed.values())
         self.copies = max(1, min(MAX_COPIES, -(-bytes_wanted // size))) if size else 1
         self.arrays = {name: [w, *(aligned(w) for _ in range(self.copies - 1))] for name, w in packed.items()}
@@ -192,8 +185,7 @@ class Bench:
         own = Loaded(emit(self.kernel, self.out_mode, self.target, schedule))
         assert own.packs == self.default.packs, schedule
         for rows, o in self.operands.items():
-            if not np.allclose(o.answers(own), self.expected[rows], rtol=1e-4, atol=1e-4, equal_nan=True):
-                raise ScheduleWrong(f"{self.kernel.name}: {schedule} gives other results than the default one for {rows} rows")
+            check_results(self.kernel.name, schedule, rows, o.answers(own), self.expected[rows])
         timings = {rows: self._turns(own, rows, ROUNDS) for rows in self.operands}
         # A gain is measured again with more rounds: of many schedules, the one that seems fastest is partly just lucky.
         for rows, timing in timings.items():
@@ -202,11 +194,5 @@ class Bench:
         return timings
 
     def _turns(self, own: Loaded, rows: int, rounds: int) -> Timing:
-        """Times both schedules in turns, in the other order in every second round."""
         operands, calls = self.operands[rows], self.calls[rows]
-        seconds: dict[Loaded, list[float]] = {self.default: [], own: []}
-        for turn in range(rounds):
-            for each in (self.default, own) if turn % 2 else (own, self.default):
-                seconds[each].append(operands.seconds(each, calls))
-        ratios = [mine / usual for mine, usual in zip(seconds[own], seconds[self.default], strict=True)]
-        return Timing(statistics.median(seconds[self.default]), statistics.median(ratios))
+        return in_turns([lambda: operands.seconds(self.default, calls), lambda: operands.seconds(own, calls)], rounds)

@@ -23,7 +23,8 @@ from backends.acrobat.kernels.cpu.tests.test_gemm import plain
 from backends.acrobat.kernels.interface import Emitted, Variant
 from backends.acrobat.options import Options
 from backends.acrobat.tuning import measure, tune
-from backends.acrobat.tuning.measure import Bench, ScheduleWrong, calls_of
+from backends.acrobat.tuning.comparison import ScheduleWrong
+from backends.acrobat.tuning.measure import Bench, calls_of
 from backends.acrobat.tuning.search import Timing
 
 compile = partial(compiler.compile, options=Options(tables=False))

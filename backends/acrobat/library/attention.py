@@ -5,6 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
+from backends.acrobat.library.elementwise import refuse_dropout
 from backends.acrobat.library.words import refuse, unrolled
 
 
@@ -38,8 +39,7 @@ def masked(scores, mask):
 
 def attended(self, query, key, value, attn_mask, key_padding_mask=None):
     """For query, key and value of shape (positions, features): the result, and the weights averaged over the heads."""
-    if self.dropout > 0 and self.training:
-        refuse("dropout in training", "call .eval() on the model first")
+    refuse_dropout(self)
     w_in, b_in = self.in_proj_weight, self.in_proj_bias
     e = self.embed_dim
     q = F.linear(query, w_in[:e], None if b_in is None else b_in[:e])

@@ -155,6 +155,12 @@ def softmin(input, dim):
     return torch.softmax(-input, dim)
 
 
+def refuse_dropout(module):
+    """Refuses a module that would drop elements between its parts."""
+    if module.dropout > 0 and module.training:
+        refuse("dropout in training", "call .eval() on the model first")
+
+
 def dropout(input, p=0.5, training=True, inplace=False):
     if training and p > 0:
         refuse("dropout in training", "pass `training=self.training` and compile the module in evaluation mode")

@@ -142,36 +142,28 @@ def whole(input, kernel_size):
         raise ValueError(f"a window of {kernel_size} over {input.size(-1)} steps: one that varies takes all steps")
 
 
+def pooled_over_time(input, kernel_size, stride, largest):
+    if not is_fixed(kernel_size):
+        whole(input, kernel_size)
+        return input.amax(-1, True) if largest else input.mean(-1, True)
+    out = torch.stack([w.amax(1) if largest else w.mean(1) for w in windows(input, kernel_size, stride)], 1)
+    return out if input.dim() == 2 else out.unsqueeze(0)
+
+
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     if padding not in ZERO or dilation not in ONE or ceil_mode or return_indices:
         refuse("max pooling over time with `padding`, `dilation`, `ceil_mode` or `return_indices`")
-    if not is_fixed(kernel_size):
-        whole(input, kernel_size)
-        return input.amax(-1, True)
-    out = torch.stack([window.amax(1) for window in windows(input, kernel_size, stride)], 1)
-    return out if input.dim() == 2 else out.unsqueeze(0)
+    return pooled_over_time(input, kernel_size, stride, True)
 
 
 def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     if padding not in ZERO or ceil_mode:
         refuse("average pooling over time with `padding` or `ceil_mode`")
-    if not is_fixed(kernel_size):
-        whole(input, kernel_size)
-        return input.mean(-1, True)
-    out = torch.stack([window.mean(1) for window in windows(input, kernel_size, stride)], 1)
-    return out if input.dim() == 2 else out.unsqueeze(0)
+    return pooled_over_time(input, kernel_size, stride, False)
 
 
 def max_pool1d_module(self, input):
-    return max_pool1d(
-        input,
-        self.kernel_size,
-        self.stride,
-        self.padding,
-        self.dilation,
-        self.ceil_mode,
-        self.return_indices,
-    )
+    return max_pool1d(input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices)
 
 
 def avg_pool1d_module(self, input):

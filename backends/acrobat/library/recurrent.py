@@ -7,6 +7,7 @@ batch, features), or (batch, time, features) if `batch_first` is set. The number
 import torch
 import torch.nn.functional as F
 
+from backends.acrobat.library.elementwise import refuse_dropout
 from backends.acrobat.library.words import is_fixed, is_packed, packed, refuse, steps_of, unrolled
 
 # ---- one time step; `x` is the product of the input with its weights, bias included, for all gates
@@ -108,8 +109,8 @@ def run_layers(self, sequence, h0, c0):
     """All layers over a sequence, which may be packed, from the initial states `h0` and, of an LSTM, `c0`, or zeros for None.
     Returns the outputs of all time steps and the last states of each layer and direction: a tuple for `h`, and one for `c`,
     which is empty but for an LSTM."""
-    if self.dropout > 0 and self.training and self.num_layers > 1:
-        refuse("dropout in training", "call .eval() on the model first")
+    if self.num_layers > 1:
+        refuse_dropout(self)
     input = steps_of(sequence) if is_packed(sequence) else sequence
     time = 1 if self.batch_first and input.dim() == 3 and not is_packed(sequence) else 0
     steps = list(input.unbind(time))

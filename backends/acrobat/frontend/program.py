@@ -18,7 +18,8 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import DataT, ListT, TensorT, TupleT
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.evaluator.arguments import Refused, defaults_of
-from backends.acrobat.frontend.functions import Functions, fixed
+from backends.acrobat.frontend.functions.signatures import fixed
+from backends.acrobat.frontend.functions.table import Functions
 from backends.acrobat.frontend.instances.annotations import AnnotationError, Datatypes, hints
 from backends.acrobat.frontend.instances.boundary import plain
 from backends.acrobat.frontend.instances.observed import RecordOf
@@ -169,6 +170,9 @@ class ProgramBuilder(Functions):
     def path_of(self, module: nn.Module) -> str:
         return next((path for path, m in self.module.named_modules() if m is module), "")
 
+    def has_state(self, owner: Any) -> bool:
+        return isinstance(owner, nn.Module) and any(map(self.carried.attributes_of, owner.modules()))
+
     # ---- the entry
 
     def build(self, hint: Any = None, sample: Sequence[Any] | None = None) -> n.Program:
@@ -212,12 +216,12 @@ class ProgramBuilder(Functions):
                 break
         else:
             self._unsettled(span, results)
-        given_out = {self.datatypes.of_class[c] for c, _ in self._reached(self.results.get(key, UNKNOWN))} & self.kept_unions
+        given_out = {self.datatypes.of_class[c] for c, _ in self._reached(self.results.get(key, UNKNOWN))} & self.carried.unions
         if given_out:
             what = f"the result has objects in it whose fields the model assigns to: {min(given_out)}"
             self.problem(Problem(span, what, "objects of the instance stay as they are: return what was assigned"))
         for (cls, name), where in self.stored.items():
-            if (cls, name) not in self.state and any(
+            if (cls, name) not in self.carried.state and any(
                 issubclass(c, cls) and x == name for c, x in (*self.reads.attributes, *self.reads.tensors)
             ):
                 what = f"`{name}` of the model is assigned to here, and also read, and it is a parameter, a buffer or a module"
@@ -234,7 +238,7 @@ class ProgramBuilder(Functions):
                     self.problem(self._unknown_field(span, cls, name))
             raise CompileError(self.problems)
         for (cls, name), where in self.stored.items():
-            if (cls, name) in self.state:
+            if (cls, name) in self.carried.state:
                 continue
             message = (
                 f"{where.file}:{where.line}: the compiled program does not assign to `{name}` of the model, which nothing reads"
@@ -265,8 +269,8 @@ class ProgramBuilder(Functions):
             own = [m for m in self.module.modules() if isinstance(m, cls)]
             registered = any(name in part for m in own for part in (m._parameters, m._buffers, m._modules))
             if readers and not registered:
-                if (cls, name) not in self.state:
-                    self.state.add((cls, name))
+                if (cls, name) not in self.carried.state:
+                    self.carried.state.add((cls, name))
                     self.changed = True
                 for reader in readers:  # what eager PyTorch leaves there has no effect on the program
                     del self.reads.attributes[reader]

@@ -402,7 +402,7 @@ def _getattr(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | 
     match args:
         case [owner, Static(str() as name)]:
             return attribute(f, node, owner, name)
-        case [Dyn(type=DataT()) as owner, Static(str() as name), default] if f.program.is_kept(name):
+        case [Dyn(type=DataT()) as owner, Static(str() as name), default] if f.program.carried.is_field(name):
             return attribute_or(f, node, owner, name, default)
         case [owner, Static(str() as name), default]:
             found = _has_attribute(f, owner, name)
@@ -427,7 +427,7 @@ def _type(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | Non
 @handles(BUILTINS, "hasattr")
 def _hasattr(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
     match args:
-        case [Dyn(type=DataT()), Static(str() as name)] if f.program.is_kept(name):
+        case [Dyn(type=DataT()), Static(str() as name)] if f.program.carried.is_field(name):
             what = f"`hasattr` of `{name}`, which the model assigns to, is not in the language"
             return f.problem(node, what, "give it None in `__init__`, and ask for that")
         case [owner, Static(str() as name)]:

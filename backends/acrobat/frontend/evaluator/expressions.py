@@ -69,7 +69,7 @@ def _name(f: Frame, node: ast.Name, hint: str) -> Value:
 @handles(EXPRESSIONS, ast.Attribute)
 def _attribute(f: Frame, node: ast.Attribute, hint: str) -> Value:
     opened = f.env.get(path_of(node) or "")
-    if opened is not None and not f.program.is_kept(node.attr):
+    if opened is not None and not f.program.carried.is_field(node.attr):
         return opened
     value = _attribute_of(f, node)
     if changeable(type_or_none(value)):
@@ -121,7 +121,7 @@ def _lambda(f: Frame, node: ast.Lambda, hint: str) -> Value:
         return f.problem(node, what, "write a method or a function")
     parameters = {a.arg for a in (*node.args.args, *node.args.kwonlyargs)}
     seen = {x.id for x in ast.walk(node.body) if isinstance(x, ast.Name)} - parameters
-    env = {k: v for k, v in f.env.items() if k in seen or k.startswith(HIDDEN) and k not in f.program.kept}
+    env = {k: v for k, v in f.env.items() if k in seen or k.startswith(HIDDEN) and k not in f.program.carried.types}
     return Closure(node, env, f.function, f.file)
 
 

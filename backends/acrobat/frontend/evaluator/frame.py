@@ -9,19 +9,17 @@ from copy import copy
 from dataclasses import replace
 from enum import Enum
 from types import FunctionType
-from typing import Any, Protocol
+from typing import Any
 
-from backends.acrobat.core.messages import Messages
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT, Type
 from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.services import ProgramServices
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, leaves, placed, root_of
 from backends.acrobat.frontend.evaluator.tables import COERCIONS, COMPONENTS, EXPRESSIONS, LEAVING, STATEMENTS, Exits
-from backends.acrobat.frontend.instances.annotations import AnnotationError, Datatypes
-from backends.acrobat.frontend.instances.boundary import Symbols
-from backends.acrobat.frontend.reads import Reads
+from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.source import closure, span_of
 from backends.acrobat.frontend.types import (
     NEVER,
@@ -76,37 +74,6 @@ ADVICE = {
 
 FACTS = ("displays", "sizes", "empties", "lengths", "nonempty", "vectors", "lengths_of", "new_lists")
 """What a frame knows of variables, by their names."""
-
-
-class ProgramServices(Protocol):
-    """What a frame needs of the compiler of the whole program, `ProgramBuilder`."""
-
-    datatypes: Datatypes
-    symbols: Symbols
-    messages: Messages
-    reads: Reads
-    learnt: dict[Any, Any]
-    changed: bool
-    incomplete: bool
-    lost: Problem | None
-    problems: list[Problem]
-    stored: dict[tuple[type, str], Span]
-    kept: dict[str, Any]
-    step_by_step: set[tuple[str, int, int]]
-    factories: dict[str, Value]
-
-    def keeps(self, name: str, union: str, field: str, classes: Sequence[type]) -> None: ...
-    def touches(self, name: str, writes: bool) -> None: ...
-    def is_kept(self, field: str) -> bool: ...
-    def writes(self) -> list[str]: ...
-    def state_of(self, module: Any, name: str) -> str: ...
-    def is_state(self, variable: str) -> bool: ...
-    def learn_state(self, f: Frame, variable: str, value: Value) -> None: ...
-    def problem(self, problem: Problem) -> None: ...
-    def wrap(self, value: Any) -> Value: ...
-    def annotation(self, f: Frame, node: ast.expr) -> Any: ...
-    def tensor_name(self, t: Any, name: str) -> str: ...
-    def call(self, f: Frame, node: ast.AST, function: Any, args: Sequence[Value], kwargs: dict[str, Value]) -> Value: ...
 
 
 class Frame:
@@ -264,13 +231,13 @@ class Frame:
     def shown(self, name: str) -> str:
         """A name as messages write it; a field for the dictionary of what is written to it."""
         field = name.lstrip(HIDDEN).partition("_of_")[0]
-        if self.program.is_state(name):
+        if self.program.carried.is_state(name):
             return f"the attribute `{field}`"
-        return f"the field `{field}`" if name in self.program.kept else f"`{name}`"
+        return f"the field `{field}`" if name in self.program.carried.types else f"`{name}`"
 
     def kept_fields(self) -> Env:
         """The dictionaries of fields that the model writes on objects of the instance (`kept`), by name, as they are now."""
-        return {name: self.env[name] for name in self.program.kept if name in self.env}
+        return {name: self.env[name] for name in self.program.carried.types if name in self.env}
 
     # ---- problems
 
@@ -336,8 +303,8 @@ class Frame:
         """From here on `name` stands for `value`; what was known about its fields and its owner is forgotten."""
         for path in [k for k in self.env if k.startswith(f"{HIDDEN}{name}.")]:
             del self.env[path]
-        if self.program.is_state(name):
-            self.program.learn_state(self, name, value)
+        if self.program.carried.is_state(name):
+            self.program.carried.learn_state(self, name, value)
         self.env[name] = value
         self.poisoned.pop(name, None)
         self.owned -= {name, deep(name)}

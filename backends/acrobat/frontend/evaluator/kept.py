@@ -3,7 +3,7 @@
 The program is pure, and objects of the instance stay as they are. For each such field the program has a dictionary, from the
 number of an object (its identity) to the value that was written. It is empty when an instance begins. A function that reads the
 field, or calls one that does, has the dictionary as a further parameter; one that writes it has the new dictionary as a further
-result (`functions.Functions.call`). A field that was not written holds what the instance's object has.
+result (`functions`). A field that was not written holds what the instance's object has.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ def written(f: Frame, node: ast.AST, owner: Value, field: str, value: Value) -> 
     if not classes or not all(_takes_fields(f, c, field) for c in classes):
         return False
     name = _name(union, field)
-    f.program.keeps(name, union, field, classes)
+    f.program.carried.writes_field(name, union, field, classes)
     before = f.env.get(name)
     if before is None or nothing_known(value):  # a later round knows more
         f.program.incomplete = True
         return True
     try:
-        f.program.kept[name] = f.common([f.program.kept[name], type_of(value)])
+        f.program.carried.types[name] = f.common([f.program.carried.types[name], type_of(value)])
         after = put(f, node, before, identity(f, node, whole), value)
     except Mismatch as error:
         f.problem(node, f"the field `{field}`: {error}", "a field has one type, and one shape, everywhere")
@@ -82,9 +82,9 @@ def read(f: Frame, node: ast.AST, owner: Dyn, field: str, default: Value | None 
     not written, and the instance's objects do not have it."""
     assert isinstance(owner.type, DataT)
     name = _name(owner.type.name, field)
-    if name not in f.program.kept:
+    if name not in f.program.carried.types:
         return None
-    f.program.touches(name, False)
+    f.program.carried.touches(name, False)
     whole = f.env.get(name)
     if whole is None or is_unknown(whole):
         f.program.incomplete = True

@@ -126,7 +126,7 @@ def mapped(f: Frame, lists: Sequence[Array], body: Rows, held: str = "row") -> D
         parts: list[Value] = [held_in(Dyn(var))] if len(plain) == 1 else f.components(Dyn(var)) or []
         result = body(*parts)
         t = type_of(result)
-        changed, f.mutated = [x for x in f.program.kept if x in f.mutated], earlier
+        changed, f.mutated = [x for x in f.program.carried.types if x in f.mutated], earlier
         if contains_unknown(t):
             return unknown()
         made = b.finish(f.atom(result))

@@ -304,7 +304,7 @@ def _given_case(f: Frame, row: PatternRow, value: Dyn, cls: type, variables: tup
             return _wrong(f, p, f"{cls.__name__} has {len(positions)} fields, the pattern {len(p.patterns)}")
         tests += [(held_in(Dyn(variables[fields.index(name)])), q) for name, q in zip(positions, p.patterns, strict=False)]
         for name in (*positions[: len(p.patterns)], *p.kwd_attrs):
-            if f.program.is_kept(name):
+            if f.program.carried.is_field(name):
                 return _wrong(f, p, f"the model assigns to `{name}` of objects of the instance", "read it as an attribute")
         for name, q in zip(p.kwd_attrs, p.kwd_patterns, strict=True):
             if name not in fields:

@@ -177,7 +177,7 @@ def changed_in(f: Frame, nodes: Sequence[ast.AST]) -> list[str]:
     """The names that a body may assign, and the names of lists and objects that a call in it may change."""
     names = assigned(nodes)
     if any(isinstance(x, (ast.Attribute, ast.Call)) for node in nodes for x in ast.walk(node)):
-        names += f.program.writes()
+        names += f.program.carried.changed_here()
     for called in (x.func for node in nodes for x in ast.walk(node) if isinstance(x, ast.Call)):
         inside = f.env.get(called.id) if isinstance(called, ast.Name) else None
         if isinstance(inside, Nested) and inside.env is None:

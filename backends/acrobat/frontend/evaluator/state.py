@@ -37,12 +37,12 @@ def as_variables(definition: ast.FunctionDef, attributes: Mapping[str, str]) -> 
 def may_have_none(f: Frame, name: str) -> bool:
     """Whether a name of the scope has no value on some paths, or on none."""
     value = f.env[name]
-    return is_unassigned(type_or_none(value)) or value is NOTHING and f.program.is_state(name)
+    return is_unassigned(type_or_none(value)) or value is NOTHING and f.program.carried.is_state(name)
 
 
 def assigned(f: Frame, node: ast.AST, value: Value, name: str) -> Value:
     """The value of a name that is assigned on some paths only; if it has none, that is an error of the instance."""
-    if f.program.is_state(name):
+    if f.program.carried.is_state(name):
         text = f"AttributeError: {f.shown(name)} is read before this instance assigns it"
     else:
         text = f"UnboundLocalError: `{name}` has no value here"
@@ -59,10 +59,10 @@ def settle(f: Frame, node: ast.expr) -> None:
 
 def attribute(f: Frame, node: ast.AST, module: Any, name: str) -> Value | None:
     """The value of such an attribute, read from outside of the module; None for other attributes."""
-    variable = f.program.state_of(module, name)
+    variable = f.program.carried.state_of(module, name)
     if not variable:
         return None
-    f.program.touches(variable, False)
+    f.program.carried.touches(variable, False)
     if variable not in f.env:
         f.program.incomplete = True
         return unknown()
@@ -73,9 +73,9 @@ def attribute(f: Frame, node: ast.AST, module: Any, name: str) -> Value | None:
 
 def assign(f: Frame, module: Any, name: str, value: Value) -> bool:
     """Assign to such an attribute from outside of the module; False for other attributes."""
-    variable = f.program.state_of(module, name)
+    variable = f.program.carried.state_of(module, name)
     if not variable:
         return False
-    f.program.touches(variable, True)
+    f.program.carried.touches(variable, True)
     f.keep(variable, value)
     return True

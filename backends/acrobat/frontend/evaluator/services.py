@@ -1,0 +1,54 @@
+"""What the evaluator asks of the compiler of the whole program."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from backends.acrobat.core.messages import Messages
+from backends.acrobat.core.span import Span
+from backends.acrobat.errors import Problem
+from backends.acrobat.frontend.instances.annotations import Datatypes
+from backends.acrobat.frontend.instances.boundary import Symbols
+from backends.acrobat.frontend.reads import Reads
+from backends.acrobat.frontend.values import Value
+
+
+class CarriedServices(Protocol):
+    """What is known of the values that functions take and give beside their parameters (`functions/carried.py`)."""
+
+    types: dict[str, Any]
+
+    def writes_field(self, name: str, union: str, field: str, classes: Sequence[type]) -> None: ...
+    def touches(self, name: str, writes: bool) -> None: ...
+    def is_field(self, field: str) -> bool: ...
+    def changed_here(self) -> list[str]: ...
+    def state_of(self, module: Any, name: str) -> str: ...
+    def is_state(self, variable: str) -> bool: ...
+    def learn_state(self, f: Any, variable: str, value: Value) -> None: ...
+
+
+class ProgramServices(Protocol):
+    """What a frame needs of the compiler of the whole program, `ProgramBuilder`. `f` is the frame that asks."""
+
+    datatypes: Datatypes
+    symbols: Symbols
+    messages: Messages
+    reads: Reads
+    learnt: dict[Any, Any]
+    changed: bool
+    incomplete: bool
+    lost: Problem | None
+    problems: list[Problem]
+    stored: dict[tuple[type, str], Span]
+    step_by_step: set[tuple[str, int, int]]
+    factories: dict[str, Value]
+
+    @property
+    def carried(self) -> CarriedServices: ...
+    def problem(self, problem: Problem) -> None: ...
+    def wrap(self, value: Any) -> Value: ...
+    def annotation(self, f: Any, node: ast.expr) -> Any: ...
+    def tensor_name(self, t: Any, name: str) -> str: ...
+    def call(self, f: Any, node: ast.AST, function: Any, args: Sequence[Value], kwargs: dict[str, Value]) -> Value: ...

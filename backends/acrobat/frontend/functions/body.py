@@ -1,0 +1,243 @@
+"""The compilation of one function for one set of arguments."""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from backends.acrobat.core.types import INT, TupleT
+from backends.acrobat.errors import CompileError, Problem
+from backends.acrobat.frontend.evaluator.conditions import class_key
+from backends.acrobat.frontend.evaluator.desugar import gives_nothing, plainly
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.indexed import by_place
+from backends.acrobat.frontend.evaluator.lists import as_result
+from backends.acrobat.frontend.evaluator.outputs import changed_parameters, given_back
+from backends.acrobat.frontend.evaluator.ownership import fresh, fresh_inside
+from backends.acrobat.frontend.evaluator.sizes import size_of
+from backends.acrobat.frontend.evaluator.state import as_variables
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep
+from backends.acrobat.frontend.evaluator.tables import Exits
+from backends.acrobat.frontend.functions.signatures import class_of, owner_of, parameter
+from backends.acrobat.frontend.instances.annotations import AnnotationError, hints
+from backends.acrobat.frontend.source import LIFTED, closure, source_of, span_of
+from backends.acrobat.frontend.types import NEVER, NONE, UNKNOWN, Mismatch, contains_held, contains_unknown, join_types
+from backends.acrobat.frontend.values import (
+    HELD,
+    Narrowed,
+    Static,
+    TupleV,
+    Value,
+    is_container,
+    is_list,
+    is_placeholder,
+    is_unknown,
+    type_of,
+    type_or_none,
+)
+from backends.acrobat.ir import nodes as n
+
+if TYPE_CHECKING:
+    from backends.acrobat.frontend.functions.table import Functions
+
+
+class FunctionBody:
+    """One function that is compiled for these arguments: enters its code in `functions` and the type of its result in `results`
+    of the table. `gives_back` are the names whose values at the end are given beside the result."""
+
+    def __init__(self, program: Functions, key: Any, function: types.FunctionType, values: Sequence[Value]) -> None:
+        self.program, self.key, self.function = program, key, function
+        self.definition, file = source_of(function)
+        self.span = span_of(self.definition, file)
+        self.owner = owner_of(values)
+        self.attributes = {} if self.owner is None else program.carried.attributes_of(self.owner)
+        f = self.f = Frame(program, file, function.__globals__ | closure(function), self.definition.name)
+        f.definition = self._tree()
+        f.key = key
+        f.function = LIFTED[function].outer if function in LIFTED else function
+        self.is_forward = key == program.names.get("forward")
+        self.params: list[n.Var] = []
+        # The model's own `forward` always gives something.
+        self.gives_nothing = gives_nothing(self.definition) and function is not program.entered[0]
+        self.sizes: set[int] = set()  # of the lists that are returned; 0 where that is not known
+        self.carried: dict[str, bool] = {}
+        self.gives_back: list[str] = []
+        self.wanted: Any = UNKNOWN
+        self._bind(values)
+        self._own()
+        # Compiled to find types only: the type of an argument is not known yet.
+        self.speculative = any(is_unknown(v) for v in f.env.values() if is_container(v))
+
+    def compile(self) -> None:
+        """Compile the body, and note the type of what it gives."""
+        program, f = self.program, self.f
+        program.functions[self.key] = None
+        program.incomplete |= self.speculative
+        self._find_wanted()
+        program.gives_new[self.key] = True
+        program.gives_deep.pop(self.key, None)
+        assert f.definition is not None
+        try:
+            value = f.value_of(f.definition.body, Exits(self._falls, self._returns))
+        except CompileError:
+            raise
+        except Exception as error:
+            error.add_note(f"while compiling `{self.definition.name}`, {f.file}:{f.span.line}")
+            raise
+        self._note_size()
+        if not self._note_result(value) or self.speculative:
+            return
+        result = program.results.get(self.key, UNKNOWN)
+        if contains_unknown(result) or is_placeholder(value):
+            program.incomplete = True
+            return
+        body = f.builder.finish(f.try_atom(f.coerce(value, result), self.definition))
+        type = INT if result is NEVER else result
+        program.functions[self.key] = n.Function(program.name_of(self.key), tuple(self.params), type, body, span=self.span)
+
+    # ---- before
+
+    def _tree(self) -> ast.FunctionDef:
+        """The syntax tree that is compiled, the same in all rounds: lambdas in it are parts of keys."""
+        program = self.program
+        owner = class_of(self.owner)
+        key = (self.function, owner, tuple(self.attributes.items()))
+        if key not in program.definitions:
+            made = by_place(plainly(self.definition), self.function, owner, program.changing)
+            program.definitions[key] = as_variables(made, self.attributes) if self.attributes else made
+        return program.definitions[key]
+
+    def _bind(self, values: Sequence[Value]) -> None:
+        """Give the parameters their values, and the names of what the function takes besides."""
+        f, carried = self.f, self.program.carried
+        written = self.definition.args
+        starred = [x for x in (written.vararg, written.kwarg) if x is not None]
+        arguments = [*written.posonlyargs, *written.args, *written.kwonlyargs, *starred]
+        if len(values) > len(arguments):
+            self.carried = carried.used_by(self.function)
+        if self.attributes:
+            assert f.definition is not None
+            used = {x.id for x in ast.walk(f.definition) if isinstance(x, ast.Name)}
+            for variable in used.intersection(self.attributes.values()):
+                carried.touches(variable, True)  # from the next round on the callers hand it over
+        for a, v in zip(arguments, values, strict=False):
+            given = parameter(f, v, a.arg, self.params)
+            if isinstance(given, Narrowed):
+                f.env[class_key(a.arg)] = Static(given.cls)
+                given = given.value
+            f.env[a.arg] = given
+        for x, v in zip(self.carried, values[len(arguments) :], strict=True):
+            f.env[x] = parameter(f, v, x.lstrip(HIDDEN), self.params)
+        if len(self.program.entered) == 1:  # no other function calls this one
+            f.env |= carried.at_first(f)
+
+    def _own(self) -> None:
+        """Find which parameters' values are given back, and which lists and objects the function alone refers to."""
+        f, program = self.f, self.program
+        always = given_back(self.function)
+        changed = changed_parameters(self.function, class_of(self.owner), program.changing)
+        changeable = {p for p in changed if program.can_change(f.env[p])}
+        self.gives_back = [p for p in changed if p in changeable or p in always]
+        alone_inside = self.key[2] if self.key[2:] else ()
+        f.owned |= changeable | {deep(p) for p in self.gives_back if p in alone_inside}
+        f.owned |= {y for x in self.carried for y in (x, deep(x))}
+        self.gives_back += [x for x, changes in self.carried.items() if changes]
+
+    def _find_wanted(self) -> None:
+        """Find the type of the result, as far as the annotation and the rounds before say."""
+        try:
+            annotation = hints(self.function).get("return", type(None))
+            if annotation is not type(None):
+                self.wanted = self.program.datatypes.resolve(annotation)
+        except AnnotationError as error:
+            if not self.program.datatypes.seen:
+                self.program.problem(Problem(self.span, str(error)))
+        before = self.program.results.get(self.key, UNKNOWN)
+        if self.gives_back and isinstance(before, TupleT):
+            before = before.items[0]
+        try:
+            self.f.result = join_types(self.wanted, before)
+        except Mismatch:
+            self.f.result = self.wanted
+
+    # ---- ends of the body
+
+    def _returns(self, at: ast.AST, value: Value) -> Value:
+        """What the compiled function gives where the source returns `value`."""
+        f, program = self.f, self.program
+        self._note_ownership(at, value)
+        value = self._returned(at, value)
+        self.sizes.add((size_of(f, value) or 0) if is_list(value) else 0)
+        if not self.gives_back:
+            return value
+        for p in self.gives_back:
+            t = type_or_none(f.env[p])
+            if t is not None and not contains_unknown(t) and program.grown.get((self.function, p)) != t:
+                program.grown[self.function, p] = t
+                program.changed = True
+        after = (program.carried.handed_on(f, p) if p in self.carried else f.env[p] for p in self.gives_back)
+        return TupleV((value, *after))
+
+    def _note_ownership(self, at: ast.AST, value: Value) -> None:
+        """Note whether a list or object that is returned is new, so that the caller alone refers to it."""
+        f, program = self.f, self.program
+        match at:
+            case ast.Return(ast.List() | ast.ListComp() | ast.BinOp() | ast.Call() as made) if fresh(f, made, value):
+                deeply = fresh_inside(f, made, type_or_none(value))
+            case ast.Return(ast.Name(name)) if name in f.owned and name not in self.gives_back:
+                deeply = deep(name) in f.owned
+            case _:
+                program.gives_new[self.key] = deeply = False
+        program.gives_deep[self.key] = program.gives_deep.get(self.key, True) and deeply
+
+    def _returned(self, at: ast.AST, value: Value) -> Value:
+        """A value that is returned, as one of the type that the annotation says."""
+        if self.gives_nothing:
+            return Static(0)  # stands for None, which the program has no type for; callers do not use it
+        try:
+            value = as_result(self.f, value) if self.is_forward else value
+            if self.is_forward and (kind := contains_held(type_of(value))):
+                raise Mismatch(HELD[kind])
+            if contains_unknown(self.wanted) and not (is_list(value) and is_unknown(value)):
+                return value
+            return self.f.coerce(value, self.wanted)
+        except Mismatch as error:
+            return self.f.problem(at, f"the result of `{self.definition.name}`: {error}")
+
+    def _falls(self) -> Value:
+        """What the compiled function gives where the source ends without `return`."""
+        f = self.f
+        if self.gives_nothing:
+            return self._returns(self.definition, Static(None))
+        if f.unmatched is not None:
+            statement, case = f.unmatched
+            return f.problem(statement, f"this `match` has no case for {case}", "add one, or `case _:`")
+        last = span_of(self.definition.body[-1], f.file)
+        return f.problem(last, f"`{self.definition.name}` can end here without `return`", "return a value on every path")
+
+    # ---- after
+
+    def _note_size(self) -> None:
+        """Note how many elements the returned list has, if all returns agree."""
+        program = self.program
+        size = self.sizes.pop() if len(self.sizes) == 1 else 0
+        if program.sizes.setdefault(self.key, size) != size:  # a recursion has used another one
+            program.changed |= program.sizes[self.key] != 0
+            program.sizes[self.key] = 0
+
+    def _note_result(self, value: Value) -> bool:
+        """Note the type of the result; False if it does not agree with what was found before, which is a problem."""
+        program = self.program
+        old = program.results.get(self.key, UNKNOWN)
+        found = type_of(value)
+        try:
+            result = join_types(old, UNKNOWN if found is NONE else found, numbers=True)
+        except Mismatch as error:
+            program.problem(Problem(self.span, f"the result of `{self.definition.name}`: {error}"))
+            return False
+        if result != old:
+            program.results[self.key] = result
+            program.changed = True
+        return True

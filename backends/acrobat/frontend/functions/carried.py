@@ -1,0 +1,116 @@
+"""Values that functions take and give beside their parameters, because the compiled program is pure.
+
+Two kinds: dictionaries of fields that the model writes on objects of the instance (`evaluator/kept.py`), and attributes of
+modules that the model assigns to and reads (`evaluator/state.py`). Each has a name that is the same in all functions' scopes.
+A function that uses such a value, or calls one that does, takes it; one that changes it also gives the new value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.kept import empty_dictionary
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN
+from backends.acrobat.frontend.instances.annotations import Datatypes
+from backends.acrobat.frontend.types import NEVER, UNASSIGNED, UNKNOWN, contains_unknown, is_unassigned
+from backends.acrobat.frontend.values import NOTHING, Value, guess, is_container, is_empty, is_unknown, type_or_none
+
+
+class CompilingProgram(Protocol):
+    """What is asked of the program that is compiled: the function on whose behalf a value is used, and a place to note news."""
+
+    datatypes: Datatypes
+    changed: bool
+    entered: list[Any]
+
+
+class CarriedValues:
+    """The values that functions take and give beside their parameters, by name, as far as the rounds so far have found them."""
+
+    def __init__(self, program: CompilingProgram, path_of: Callable[[Any], str]) -> None:
+        self._program = program
+        self._path_of = path_of  # gives the name of a module in the model
+        self.types: dict[str, Any] = {}  # name -> the type of the field, or of the attribute, as far as it is known
+        self.unions: set[str] = set()  # the unions of objects on which the model writes fields
+        self.state: set[tuple[type, str]] = set()  # attributes of modules that are assigned to and read, as (class, name)
+        self._fields: set[str] = set()  # the names of fields that the model writes
+        self._attributes: set[str] = set()  # those of `types` that are attributes of modules
+        self._uses: dict[Any, dict[str, bool]] = {}  # function -> the names that it uses, and whether it changes their value
+
+    def used_by(self, function: Any) -> dict[str, bool]:
+        """The values that a function uses, by name, with whether it changes them."""
+        return dict(self._uses.get(function, {}))
+
+    def touches(self, name: str, writes: bool) -> None:
+        """Note that the function that is compiled reads such a value, or changes it."""
+        uses = self._uses.setdefault(self._program.entered[-1], {})
+        if uses.get(name) is not True and uses.get(name) is not writes:
+            uses[name] = writes
+            self._program.changed = True
+
+    def changed_here(self) -> list[str]:
+        """The names of the values that the function that is compiled changes."""
+        return [name for name, changes in self.used_by(self._program.entered[-1]).items() if changes]
+
+    def at_first(self, f: Frame) -> dict[str, Value]:
+        """All values as they are when an instance begins: dictionaries are empty, attributes of modules have no value."""
+        return {x: NOTHING if x in self._attributes else empty_dictionary(f, t) for x, t in self.types.items()}
+
+    def handed_on(self, f: Frame, name: str) -> Value:
+        """The value that a frame has under a name, as functions take and give it: an attribute may have none yet."""
+        value = f.env[name]
+        if name not in self._attributes:
+            return value
+        t = self._program.datatypes.unassigned(self.types[name])
+        if contains_unknown(t):
+            return value if is_container(value) else guess(t)
+        return guess(t) if is_unknown(value) and not is_empty(value) else f.coerce(value, t)
+
+    # ---- fields that the model writes on objects of the instance
+
+    def writes_field(self, name: str, union: str, field: str, classes: Sequence[type]) -> None:
+        """Note that the function that is compiled writes a field of objects of a union; `name` is its dictionary's."""
+        self.touches(name, True)
+        if name not in self.types:
+            self._program.changed = True
+            self.unions.add(union)
+            self.types[name] = UNKNOWN
+            self._fields.add(field)
+            self._program.datatypes.forget_none(classes, field)
+
+    def is_field(self, field: str) -> bool:
+        """Whether the model writes a field of this name on objects of the instance."""
+        return field in self._fields
+
+    # ---- attributes of modules that the model assigns to and reads
+
+    def state_of(self, module: Any, name: str) -> str:
+        """The name in functions' scopes of an attribute of a module that the model assigns to and reads; "" for others."""
+        if not any((cls, name) in self.state for cls in type(module).__mro__):
+            return ""
+        variable = f"{HIDDEN}{name}_of_{self._path_of(module).replace('.', '_') or 'model'}"
+        self.types.setdefault(variable, UNKNOWN)
+        self._attributes.add(variable)
+        return variable
+
+    def is_state(self, variable: str) -> bool:
+        """Whether a name in functions' scopes is that of such an attribute."""
+        return variable in self._attributes
+
+    def attributes_of(self, module: Any) -> dict[str, str]:
+        """The attributes of a module that the model assigns to and reads, with their names in functions' scopes."""
+        names = {name for cls, name in self.state if isinstance(module, cls)}
+        return {name: self.state_of(module, name) for name in sorted(names)}
+
+    def learn_state(self, f: Frame, variable: str, value: Value) -> None:
+        """Note the type of a value that is assigned to such an attribute."""
+        t = type_or_none(value)
+        if t is None or contains_unknown(t) or t in (UNASSIGNED, NEVER):
+            return
+        t = self._program.datatypes.optionals[t.name] if is_unassigned(t) else t
+        together = f.common([self.types[variable], t], numbers=True)
+        if together != self.types[variable]:
+            self.types[variable] = together
+            self._program.changed = True

@@ -1,0 +1,186 @@
+"""The functions of the model that are compiled, and what the rounds of compiling have found out about them."""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from backends.acrobat import library
+from backends.acrobat.core.messages import Messages
+from backends.acrobat.core.span import Span
+from backends.acrobat.core.types import DataT
+from backends.acrobat.errors import Problem
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.functions.body import FunctionBody
+from backends.acrobat.frontend.functions.call import FunctionCall
+from backends.acrobat.frontend.functions.carried import CarriedValues
+from backends.acrobat.frontend.functions.signatures import fixed, signature
+from backends.acrobat.frontend.instances.annotations import AnnotationError, Datatypes
+from backends.acrobat.frontend.instances.boundary import Symbols
+from backends.acrobat.frontend.reads import Reads
+from backends.acrobat.frontend.source import decorated, source_of, stripped
+from backends.acrobat.frontend.values import Dyn, Fixed, Value, is_container
+from backends.acrobat.ir import nodes as n
+
+LIBRARY = str(Path(library.__file__ or "").parent)
+
+
+VERSIONS = 64
+"""The most versions of a function that are compiled for different constants: a recursion that counts up would have no end."""
+
+
+@dataclass(slots=True)
+class Asked:
+    """A user's call for which a library function is compiled; `first` is the first problem found there: (message, advice)."""
+
+    first: tuple[str, str] | None = None
+
+
+class Functions:
+    """The functions compiled so far. Each round uses the types of results and fields that the one before has found."""
+
+    def __init__(self, datatypes: Datatypes) -> None:
+        self.datatypes = datatypes
+        self.results: dict[Any, Any] = {}  # function key -> result type found so far
+        self.problems: list[Problem] = []
+        self.asked: Asked | None = None  # the user's call that the library is compiled for
+        self.reads = Reads()
+        self.changing: dict[Any, tuple[str, ...]] = {}  # function -> the parameters whose lists it changes
+        self.gives_new: dict[Any, bool] = {}  # function key -> whether nothing else holds the list that it returns
+        self.gives_deep: dict[Any, bool] = {}  # function key -> the same for all that is inside of its result
+        self.versions: dict[Any, set[Any]] = {}  # function that needs constants for its numbers -> the keys of its versions
+        self.stored: dict[tuple[type, str], Span] = {}  # attributes of modules that the model assigns to -> where
+        self.step_by_step: set[tuple[str, int, int]] = set()  # expressions that change lists, by file, line and column
+        self.carried = CarriedValues(self, self.path_of)
+        self.entered: list[Any] = []  # the functions that are being compiled, from `forward` on
+        self.definitions: dict[Any, ast.FunctionDef] = {}  # (function, class, attributes that are variables) -> syntax tree
+        self.sizes: dict[Any, int] = {}  # function key -> how many elements the list that it returns always has, or 0
+        self.factories: dict[str, Value] = {}  # functions that make the values for missing keys of a `defaultdict`, by place
+        self.learnt: dict[Any, Any] = {}  # (function key, place in the source) -> the type of a list that is made there
+        self.passed: dict[Any, dict[Any, None]] = {}  # (function, parameter) -> the types of the lists that calls give it
+        self.grown: dict[Any, Any] = {}  # (function, parameter) -> the type of the list that it changes
+        symbols = self.symbols = Symbols()
+        # Executables keep `messages`, which must not refer to `self`: it would keep the module alive.
+        self.messages = Messages(lambda number: symbols.values[number])
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin a round. Problems of the round before are dropped: they may come from types that were not complete then."""
+        self.problems = []
+        self.functions: dict[Any, n.Function | None] = {}
+        self.refused: dict[Any, tuple[str, str]] = {}  # key of a library function -> the problem of its calls
+        self.names: dict[str, Any] = {}
+        self.key_names: dict[Any, str] = {}
+        self.partial: set[Any] = set()  # keys of functions that lack types in this round
+        self.incomplete = False  # whether the function that is compiled now lacks types
+        self.lost: Problem | None = None  # a loop that could not be compiled in this round
+        self.changed = False
+        self.datatypes.changed = False
+
+    def problem(self, problem: Problem) -> None:
+        """Note a problem. Of those found in the library the first is reported, at the user's call; others follow from it."""
+        asked = self.asked
+        if asked is not None and problem.span.file.startswith(LIBRARY):
+            asked.first = asked.first or (problem.message, problem.advice)
+            return
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    def on_behalf(self, name: str, key: Any, work: Callable[[], None]) -> None:
+        """Run `work`, which compiles the library function with this key for a call in the user's source. A problem found there
+        is kept in `refused`, for this call and each other call with the same key; its text names the function as `name`."""
+        if self.asked is not None:
+            work()
+            return
+        self.asked = asked = Asked()
+        try:
+            work()
+        finally:
+            self.asked = None
+        if asked.first is not None:
+            message, advice = asked.first
+            self.refused[key] = (message if name in message else f"`{name}`: {message}", advice)
+
+    def wrap(self, value: Any) -> Value:
+        """The value of a global or closure variable of the source."""
+        raise NotImplementedError
+
+    def path_of(self, module: Any) -> str:
+        """The name of a module in the model."""
+        raise NotImplementedError
+
+    def has_state(self, owner: Any) -> bool:
+        """Whether an object that an argument stands for shares its functions with no other one of its class: a module, if the
+        model assigns to attributes of it or of its parts, and reads them."""
+        raise NotImplementedError
+
+    def tensor_name(self, t: Any, name: str) -> str:
+        """The first name of a parameter or buffer in the model; `name` for a tensor that is not part of the model."""
+        raise NotImplementedError
+
+    def annotation(self, f: Frame, node: ast.expr) -> Any:
+        try:
+            value = eval(compile(ast.Expression(node), f.file, "eval"), dict(f.namespace))
+        except Exception as error:
+            raise AnnotationError(f"the annotation cannot be evaluated: {error}") from error
+        return self.datatypes.resolve(value)
+
+    # ---- calls
+
+    def call(self, f: Frame, node: ast.AST, function: Any, args: Sequence[Value], kwargs: dict[str, Value]) -> Value:
+        """The value of a call of a Python function, which is compiled first where it was not yet. Raises Refused."""
+        function = stripped(function)
+        if not isinstance(function, types.FunctionType):
+            return f.problem(node, f"a {type(function).__name__} cannot be compiled", "write a method or a function")
+        if strange := decorated(source_of(function)[0]):
+            return f.problem(node, strange, "write what it does into the function")
+        return FunctionCall(self, f, node, function).value(args, kwargs)
+
+    def version(self, function: Any, values: Sequence[Value], depends: tuple[Any, ...]) -> list[Value] | None:
+        """The arguments with those numbers that are known at compile time as constants, for a function that cannot be compiled
+        for numbers known at run time only. None if there are none, or if the function has `VERSIONS` versions already."""
+        constants = [fixed(v) for v in values]
+        if not any(isinstance(v, Fixed) for v in constants):
+            return None
+        key, versions = (*self.key(function, constants), *depends), self.versions[function]
+        if key not in versions and len(versions) == VERSIONS:
+            return None
+        versions.add(key)
+        return constants
+
+    def can_change(self, value: Value) -> bool:
+        """Whether a value may be changed in place: a list, set or dictionary, or an object of one class."""
+        union = value.type.name if isinstance(value, Dyn) and isinstance(value.type, DataT) else ""
+        return is_container(value) or union in self.datatypes.cases and union not in self.carried.unions
+
+    def key(self, function: Any, values: Sequence[Value]) -> Any:
+        """The key of a function for these arguments. Raises Mismatch."""
+        return (function, tuple(signature(v, self.has_state) for v in values))
+
+    def name_of(self, key: Any) -> str:
+        """The name in the program of the function with this key."""
+        if key not in self.key_names:
+            base = key[0].__qualname__.split("<locals>.")[-1]
+            name, k = base, 1
+            while name in self.names:
+                k += 1
+                name = f"{base}_{k}"
+            self.names[name] = key
+            self.key_names[key] = name
+        return self.key_names[key]
+
+    # ---- functions
+
+    def compile(self, key: Any, function: types.FunctionType, values: Sequence[Value]) -> None:
+        """Compile a function for these arguments: enters its code in `functions` and the type of its result in `results`."""
+        outer, self.incomplete = self.incomplete, False
+        self.entered.append(function)
+        FunctionBody(self, key, function, values).compile()
+        self.entered.pop()
+        if self.incomplete:
+            self.partial.add(key)
+        self.incomplete |= outer

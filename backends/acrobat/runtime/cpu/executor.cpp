@@ -11,7 +11,11 @@ namespace acrobat {
 namespace {
 
 constexpr int64_t kLeastTiles = 8;
+#if defined(__SANITIZE_THREAD__)
+constexpr double kSmallWork = 0;  // where races are looked for, threads share all work
+#else
 constexpr double kSmallWork = 5e4;  // flops under which waking other threads costs more than it saves
+#endif
 constexpr int kPartColumns = 16;
 
 // Copies rows between the places in two tables, and counts the time since `began` as copying.

@@ -14,7 +14,7 @@ import pytest
 from backends.acrobat.codegen.build import RUNTIME
 from backends.acrobat.core.toolchain import compiler
 from backends.acrobat.runtime.cuda.tests import emulated
-from backends.acrobat.tests import sanitize
+from backends.acrobat.tests.sanitizers import ADDRESS
 
 HERE = Path(__file__).parent
 CASES = ("plain", "explicit", "checked", "waits", "behind", "streams", "errors", "opening")
@@ -116,9 +116,9 @@ def test_a_mistake_is_found(parts: Parts, mistake: str) -> None:
     assert (result.returncode == 1 and seen) or result.returncode == -signal.SIGSEGV, result
 
 
-@pytest.mark.skipif(sanitize.unavailable() is not None, reason=str(sanitize.unavailable()))
+@pytest.mark.skipif(ADDRESS.unavailable() is not None, reason=str(ADDRESS.unavailable()))
 def test_the_sanitizers_find_nothing(tmp_path: Path) -> None:
-    options = [o for o in sanitize.FLAGS if o.startswith("-f")]
+    options = [o for o in ADDRESS.flags if o.startswith("-f")]
     sources = "".join(f'#include "{name}.cpp"\n' for name in SHARED) + "".join(f'#include "cuda/{name}.cpp"\n' for name in CUDA)
     text = sources + f'#include "{HERE / "host.cpp"}"\n'
     program = linked(tmp_path, "sanitized", [built(tmp_path, text, RUNTIME, *options)], *options)

@@ -4,8 +4,9 @@ names of workloads; without names, all workloads that have a target.
 The launches of a mini-batch are taken from a run on the processor, which records and batches alike. Each is looked up as the
 CUDA kernel that would run it, with its tiles. The times follow from `Constants`, which are assumptions, and from the same rough
 prediction of a tile's cycles that chooses the tiles (`kernels/cuda/schedule.py`). All tiles of other kernels, those of products
-of two row operands among them, count as equal. So this is a model of the time that shows what dominates it; it is no
-measurement. `--registers` also compiles the kernels with NVRTC and prints what the walker needs.
+of two row operands among them, count as equal. So this is a model of the device's time that shows what dominates it; it is no
+measurement. The host's times are measured on this machine (`cuda_host.py`). `--registers` also compiles the kernels with NVRTC
+and prints what the walker needs.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from math import ceil
 
 import torch
 
+from backends.acrobat.benchmarks.cuda_host import HostWork, measured
 from backends.acrobat.codegen.cuda.units import chains
 from backends.acrobat.codegen.devices import DEVICES
 from backends.acrobat.codegen.module import collect_units
@@ -71,8 +73,17 @@ class DeviceWork:
     by_kernel: dict[str, float] = field(default_factory=dict)
     """The microseconds of tiles between two barriers, by the name of the slowest kernel there."""
 
-    def total_ms(self, c: Constants) -> float:
-        return (self.barrier_us + self.tile_us + c.start_us + (self.executions - 1) * c.round_trip_us) / 1e3
+    @property
+    def device_ms(self) -> float:
+        return (self.barrier_us + self.tile_us) / 1e3
+
+    def trips_ms(self, c: Constants) -> float:
+        return (c.start_us + (self.executions - 1) * c.round_trip_us) / 1e3
+
+    def total_ms(self, c: Constants, host: HostWork) -> float:
+        """End to end. The host makes the results while the device runs the last execution, and else one of the two waits."""
+        last = self.device_ms / self.executions
+        return host.before_ms + self.trips_ms(c) + self.device_ms - last + max(last, host.results_ms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,28 +154,31 @@ def registers(known: dict[str, KernelOnDevice]) -> str:
 
 
 HEAD = (
-    *("workload", "executions", "steps", "barriers", "tiles a step", "GFLOP", "weights read, MB"),
-    *("barriers, ms", "tiles, ms", "trips, ms", "estimate, ms", "target, ms", "most of the tiles' time"),
+    *("workload", "executions", "steps", "barriers", "tiles a step", "GFLOP", "weights read, MB", "uploaded, KB"),
+    *("host: read, ms", "record, ms", "plan, ms", "results, ms"),
+    *("device: barriers, ms", "tiles, ms", "trips, ms", "estimate, ms", "target, ms", "most of the tiles' time"),
 )
 
 
 def row(name: str, batch_size: int, c: Constants) -> tuple[list[str], dict[str, KernelOnDevice]]:
     workload = importlib.import_module(f"workloads.{name}.spec").Spec()
     module = loaded(workload, "small", 0)
+    instances = workload.instances("small", 0, batch_size)
     known = kernels_of(module)
     executable = compile(module, options=Options(wave=0))
     with torch.inference_mode():
-        launches = executable._launches(workload.instances("small", 0, batch_size))
+        launches = executable._launches(instances)
     work = work_of(launches, known, c)
     work.executions = int(executable.counters()["executions"])
     executable.close()
-    trips = (c.start_us + (work.executions - 1) * c.round_trip_us) / 1e3
+    host = measured(module, instances, H200)
     most = max(work.by_kernel, key=work.by_kernel.__getitem__)
     cells = [
         name,
         *map(str, (work.executions, work.steps, work.barriers, round(work.tiles / work.steps))),
-        *(f"{work.flops / 1e9:.2f}", f"{work.weights / 1e6:.0f}"),
-        *(f"{x:.2f}" for x in (work.barrier_us / 1e3, work.tile_us / 1e3, trips, work.total_ms(c))),
+        *(f"{work.flops / 1e9:.2f}", f"{work.weights / 1e6:.0f}", f"{host.uploaded / 1e3:.0f}"),
+        *(f"{x:.2f}" for x in (host.read_ms, host.record_ms, host.plan_ms, host.results_ms)),
+        *(f"{x:.2f}" for x in (work.barrier_us / 1e3, work.tile_us / 1e3, work.trips_ms(c), work.total_ms(c, host))),
         *(f"{TARGETS[name]:g}" if name in TARGETS else "", f"{most} ({work.by_kernel[most] / work.tile_us:.0%})"),
     ]
     return cells, known

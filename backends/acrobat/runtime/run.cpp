@@ -45,6 +45,21 @@ class Values {
     char* at_;
 };
 
+// While it lives, Python does not look for cycles of garbage. Results are many new objects and none of them is garbage, so Python
+// would look through all of them again and again while they are made.
+class NoCollection {
+   public:
+    NoCollection() = default;
+    NoCollection(const NoCollection&) = delete;
+    NoCollection& operator=(const NoCollection&) = delete;
+    ~NoCollection() {
+        if (enabled_) PyGC_Enable();
+    }
+
+   private:
+    const bool enabled_ = PyGC_Disable() != 0;
+};
+
 class Wave {
    public:
     Wave(Session& s, PyObject* instances, Py_ssize_t first, PyObject* output, PyObject* allocate)
@@ -165,6 +180,7 @@ class Wave {
     void fetch_results() {
         const auto ran = Clock::now();
         const double blocked = cx_.counters.blocked_ms;
+        const NoCollection results_only;
         std::vector<Outgoing> outgoing;
         for (size_t i = 0; i < size_t(s_.model.outgoing_count); ++i) outgoing.emplace_back(s_.model.outgoing[i], i);
         for (size_t i = 0; i < results_.size(); ++i) {

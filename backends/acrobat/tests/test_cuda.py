@@ -8,6 +8,7 @@ the plans of units, builds, weights, results and errors. Answers are compared wi
 from __future__ import annotations
 
 import copy
+import gc
 import json
 import linecache
 import os
@@ -310,6 +311,42 @@ def test_the_prediction_stands_where_no_tile_is_faster() -> None:
     assert expanded(((0, predicted),)) == predicted.variants
     assert expanded(((0, "x"), (16, predicted))) == ((0, "x"), (16, "b"), (64, "c"))
     assert expanded(((0, predicted), (40, "b"))) == ((0, "a"), (8, "b"))
+
+
+def test_tensors_of_results_are_made_when_the_device_has_its_work(cuda: Any, driver: Emulated) -> None:
+    executable = cuda("treelstm")
+    allocate = executable._results.allocate
+    launches: list[int] = []
+
+    def observed(*arguments: Any) -> Any:
+        address, make = allocate(*arguments)
+        before = driver.calls("cuLaunchCooperativeKernel")
+
+        def make_observed() -> Any:
+            launches.append(driver.calls("cuLaunchCooperativeKernel") - before)
+            return make()
+
+        return address, make_observed
+
+    executable._results.allocate = observed
+    check(executable, "treelstm", draw("treelstm", 3))
+    assert launches == [1]
+
+
+def test_no_garbage_is_looked_for_while_results_are_made(cuda: Any) -> None:
+    executable, instances = cuda("drnn"), draw("drnn", 5)
+    executable(instances)
+    collections: list[str] = []
+    thresholds = gc.get_threshold()
+    gc.callbacks.append(lambda phase, information: collections.append(phase))
+    gc.set_threshold(1)
+    try:
+        executable(instances)
+        assert gc.isenabled()
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.pop()
+    assert len(collections) < 20, len(collections)
 
 
 class TestErrors:

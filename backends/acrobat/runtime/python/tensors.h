@@ -105,8 +105,9 @@ class TensorReader {
     void* version_closure_ = nullptr;
 };
 
-// Makes the Python tensors of all results: for each type calls `allocate(type index, counts) -> (address, sequence of tensors)`
-// and copies the values. `counts` is the number of tensors or, where extents vary, the list of how many parts each has.
+// Makes the Python tensors of all results: for each type calls `allocate(type index, counts) -> (address, make)`, requests the copies
+// of the values to that address, and when all are requested calls `make() -> sequence of tensors`. `counts` is the number of tensors
+// or, where extents vary, the list of how many parts each has.
 void fetch(Device& device, PyObject* allocate, std::vector<Outgoing>& types);
 
 }  // namespace acrobat

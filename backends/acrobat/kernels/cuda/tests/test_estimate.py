@@ -28,4 +28,4 @@ def test_calls_of_a_level_share_a_barrier_unless_they_wait_for_each_other() -> N
     once = work_of(launches[-1:], known, Constants())
     assert 0 < once.tile_us < work.tile_us and set(work.by_kernel) == {"step"}
     once.executions = 3
-    assert once.total_ms(Constants(barrier_us=0, round_trip_us=500)) > 1
+    assert once.trips_ms(Constants(start_us=10, round_trip_us=500)) == 1.01

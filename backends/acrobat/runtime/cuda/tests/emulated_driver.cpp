@@ -80,6 +80,7 @@ std::map<int, int> attributes = kAttributes;
 std::vector<std::unique_ptr<Kernel>> kernels;
 size_t memory = kMemory;
 int version = kVersion;
+bool open_to_host = false;  // whether the host may touch the device's memory
 int sticky = kSuccess;  // the error of all later calls, after a launch has failed
 thread_local int contexts = 0;
 
@@ -104,6 +105,7 @@ bool pending() {
 }
 
 void protect(int how) {
+    if (open_to_host) return;
     for (const auto& [at, region] : device) mprotect(reinterpret_cast<void*>(at), region.bytes, how);
 }
 
@@ -182,6 +184,11 @@ void emulated_fail(const char* name, int after, int code) { failures[name] = {af
 void emulated_attribute(int attribute, int value) { attributes[attribute] = value; }
 void emulated_version(int value) { version = value; }
 void emulated_memory(uint64_t bytes) { memory = bytes; }
+// Leaves memory of the device open to the host from here on: closing and opening it takes longer than a small launch.
+void emulated_leave_open() {
+    protect(PROT_READ | PROT_WRITE);
+    open_to_host = true;
+}
 int64_t emulated_calls(const char* name) { return calls[name]; }
 // Resets everything but allocations.
 void emulated_reset() {
@@ -191,6 +198,10 @@ void emulated_reset() {
     version = kVersion;
     memory = kMemory;
     sticky = kSuccess;
+    if (open_to_host) {
+        open_to_host = false;
+        protect(PROT_NONE);
+    }
 }
 
 // ---- the driver
@@ -289,7 +300,7 @@ int cuMemAlloc_v2(uint64_t* at, size_t bytes) {
     bytes = (bytes + kPage - 1) / kPage * kPage;
     if (!bytes) return kInvalidValue;
     if (used() + bytes > memory) return kOutOfMemory;
-    void* p = pages(bytes, PROT_NONE);
+    void* p = pages(bytes, open_to_host ? PROT_READ | PROT_WRITE : PROT_NONE);
     if (!p) return kOutOfMemory;
     *at = reinterpret_cast<uint64_t>(p);
     device[*at] = {bytes, true};

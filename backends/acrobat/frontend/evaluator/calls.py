@@ -277,8 +277,10 @@ def _makes_lists(callee: Value) -> bool:
 def called(f: Frame, node: ast.AST, callee: Value, args: Sequence[Value], kwargs: dict[str, Value], hint: str = "") -> Value:
     """Compile a call of `callee` with arguments that are compiled already. Problems are reported at `node`."""
     callee = opened(f, node, callee)
-    if _needs_values(callee):
-        whole = len(args) == 1 and isinstance(callee, Static) and callee.value in (len, sum, max, min)
+    if callee == Static(len):  # what is inside may well be None
+        args = [opened(f, node, a, types=ITERABLE) for a in args]
+    elif _needs_values(callee):
+        whole = len(args) == 1 and isinstance(callee, Static) and callee.value in (sum, max, min)
         args = [opened_inside(f, node, a, ITERABLE if whole else COMPUTED) for a in args]
     handler = CALLS.get(kind(callee))
     if handler is None:
@@ -293,7 +295,7 @@ def _needs_values(callee: Value) -> bool:
     return any(rule(callee) for rule in NEED_VALUES)
 
 
-NO_NONE = {int, float, len, sum, max, min, abs, round, divmod, range}
+NO_NONE = {int, float, sum, max, min, abs, round, divmod, range}
 """Functions and classes of Python's that take no None, nor a list with one."""
 
 

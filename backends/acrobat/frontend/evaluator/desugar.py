@@ -1,5 +1,6 @@
 """Rewrites a function's syntax tree, before it is compiled, into one without `else` of loops, `:=`, `yield`, `try` with
-`finally`, `del` of items, and `setdefault` as a statement. What is rewritten keeps its position in the source."""
+`finally`, `del` of items, `setdefault` as a statement, and names for methods. What is rewritten keeps its position in the
+source."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from copy import copy
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from backends.acrobat.frontend.evaluator.aliases import by_method
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, ends, leaves, placed
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -53,7 +55,7 @@ def _names_inside(node: ast.AST) -> bool:
 
 def _function(definition: ast.FunctionDef) -> ast.FunctionDef:
     made = copy(definition)
-    made.body = _Statements().body(definition.body)
+    made.body = _Statements().body(by_method(definition.body))
     if is_generator(definition):
         start = ast.Assign([ast.Name(YIELDED, ast.Store())], ast.List([], ast.Load()))
         end = ast.Return(ast.Name(YIELDED, ast.Load()))

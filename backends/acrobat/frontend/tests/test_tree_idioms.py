@@ -16,7 +16,7 @@ from backends.acrobat.errors import CompileError, InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.verifier import verify
-from backends.acrobat.tests.zoo.check import as_tensors, assert_same
+from backends.acrobat.tests.zoo.check import agrees, as_tensors, assert_same
 
 
 class Node:
@@ -137,6 +137,21 @@ def test_none_names_what_needs_a_value() -> None:
     interpreter = Interpreter(build(model, sample=[Node(3), Node(None, Node(1), Node(2))]))
     with pytest.raises(InstanceError, match=r"TypeError: `node.word` needs a value, which is None"):
         interpreter.run(Node(None))
+
+
+class Slots(nn.Module):
+    """The length of a list tells nothing of what is inside."""
+
+    def forward(self, slots):
+        total = torch.zeros(4)
+        for slot in slots:
+            if slot is not None:
+                total = total + slot / len(slots)
+        return total
+
+
+def test_the_length_of_a_list_with_none_in_it() -> None:
+    agrees(Slots(), [[torch.ones(4), None], [None, None, torch.zeros(4)], []])
 
 
 # ---- syntax trees, of several classes: visitors, methods of one name, tables by class; graphs with shared nodes

@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.choice import among, fail, mapped_choic
 from backends.acrobat.frontend.evaluator.conditions import TESTED, truth
 from backends.acrobat.frontend.evaluator.constants import chosen, method_of, of_constant
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lending import taken_in
 from backends.acrobat.frontend.evaluator.lists import iterable, mapped
 from backends.acrobat.frontend.evaluator.mixed import COMPUTED, ITERABLE
 from backends.acrobat.frontend.evaluator.nones import opened, opened_inside
@@ -36,7 +37,7 @@ from backends.acrobat.frontend.evaluator.objects import (
 )
 from backends.acrobat.frontend.evaluator.ownership import LOOKING, calls_own_function, changeable, seen_inside
 from backends.acrobat.frontend.evaluator.sums import total
-from backends.acrobat.frontend.evaluator.syntax import deep, root_of
+from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of
 from backends.acrobat.frontend.evaluator.tables import (
     AFTER_CALLS,
     ATTRIBUTES,
@@ -158,16 +159,24 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     receiver = [node.func.value] if isinstance(node.func, ast.Attribute) else []
     names = {name for name in map(root_of, (*given, *receiver)) if name is not None}
     owned = f.owned & _displayed(given)
-    lent = {x for name in names for x in (name, deep(name)) if x in f.owned}
-    args = [v for a in node.args for v in (_spread(f, callee, a.value) if isinstance(a, ast.Starred) else [read(a)])]
+    lent = {x for name in names for x in claims(name) if x in f.owned}
+    passed: list[tuple[ast.expr, Sequence[Value]]] = [
+        (a.value, _spread(f, callee, a.value)) if isinstance(a, ast.Starred) else (a, [read(a)]) for a in node.args
+    ]
+    args = [v for _, parts in passed for v in parts]
     kwargs: dict[str, Value] = {}
     for k in node.keywords:
         kwargs |= {k.arg: read(k.value)} if k.arg is not None else _entries(f, read(k.value))
     before, f.owned_arguments = f.owned_arguments, lent
+    values = {name: f.env[name] for name in (*names, *f.program.carried.attributes) if name in f.env}
     try:
         result = called(f, node, callee, args, kwargs, hint)
     finally:
         f.owned_arguments = before
+    changed = [name for name, v in values.items() if f.env.get(name) is not v]
+    if changed and calls_own_function(f, node):
+        named = [(k.value, kwargs[k.arg]) for k in node.keywords if k.arg is not None]
+        taken_in(f, changed, [*((written, v) for written, parts in passed for v in parts), *named])
     if isinstance(callee, Static) and getattr(callee.value, "__name__", "") in OWNERS and not calls_own_function(f, node):
         f.owned |= owned
     for rule in AFTER_CALLS:

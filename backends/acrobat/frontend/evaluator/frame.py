@@ -17,7 +17,7 @@ from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.arguments import Refused
 from backends.acrobat.frontend.evaluator.services import ProgramServices
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, leaves, placed, root_of
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, leaves, placed, root_of
 from backends.acrobat.frontend.evaluator.tables import COERCIONS, COMPONENTS, EXPRESSIONS, LEAVING, STATEMENTS, Exits
 from backends.acrobat.frontend.instances.annotations import AnnotationError
 from backends.acrobat.frontend.source import closure, span_of
@@ -203,29 +203,37 @@ class Frame:
     def borrowed(self, node: ast.expr) -> Value:
         """As `expression`, for an operand to which the result keeps no reference: a name that owned its list still does."""
         name = root_of(node)
-        kept = set() if name is None else {name, deep(name)} & self.owned
+        kept = set() if name is None else claims(name) & self.owned
+        if isinstance(node, ast.Attribute):  # of a module, it may be a variable of the instance
+            kept |= self._owned_states()
         value = self.expression(node)
         self.owned |= kept
         return value
+
+    def _owned_states(self) -> set[str]:
+        """What `owned` has of attributes of modules that the model assigns to (`state`): any function may name these."""
+        return {c for x in self.program.carried.attributes for c in claims(x) & self.owned}
 
     @contextmanager
     def in_function(self, function: FunctionType, file: str, env: Env) -> Iterator[None]:
         """A context for compiling a part of another function here: with its globals, closure and file, and the names `env`."""
         before = self.env, self.owned, self.poisoned, self.function, self.namespace, self.file
         env |= self.kept_fields()
-        self.env, self.owned, self.poisoned, self.function = env, set(), {}, function
+        given = self._owned_states()
+        self.env, self.owned, self.poisoned, self.function = env, set(given), {}, function
         self.namespace, self.file = function.__globals__ | closure(function), file
         try:
             yield
         finally:
-            kept = self.kept_fields()
+            kept, lost = self.kept_fields(), given - self.owned
             self.env, self.owned, self.poisoned, self.function, self.namespace, self.file = before
             self.env |= kept
+            self.owned -= lost
 
     def keep(self, name: str, value: Value) -> None:
         """Give the dictionary of a field that the model writes on objects of the instance (`kept`) its new value."""
         self.rebind(name, value)
-        self.owned |= {name, deep(name)}
+        self.owned |= claims(name)
         self.mutated.add(name)
 
     def shown(self, name: str) -> str:
@@ -307,7 +315,7 @@ class Frame:
             self.program.carried.learn_state(self, name, value)
         self.env[name] = value
         self.poisoned.pop(name, None)
-        self.owned -= {name, deep(name)}
+        self.owned -= claims(name)
 
     def var(self, name: str, type: Any) -> n.Var:
         return n.Var(self.names.fresh(name.lstrip(HIDDEN)), type, span=self.span)

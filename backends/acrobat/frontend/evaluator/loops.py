@@ -25,7 +25,7 @@ from backends.acrobat.frontend.evaluator.syntax import (
     RETURNED,
     assigned,
     begins_anew,
-    deep,
+    claims,
     ends,
     hint_of,
     leaves,
@@ -71,7 +71,7 @@ def iterated(f: Frame, s: ast.For) -> Value:
         if fed:
             raise Refused(f"`{fed[0]}` is changed while a generator that sees it is walked over", "write `list(...)` around it")
     if isinstance(s.iter, (ast.Name, ast.Subscript, ast.Attribute)) and holds_parts(value):
-        seen_inside(f, s.iter)  # the loop's variable refers to a part
+        seen_inside(f, s.iter, getattr(type_or_none(value), "item", None))  # the loop's variable refers to a part
     seen_through_view(f, s.iter)
     if (
         isinstance(value, Static)
@@ -211,10 +211,10 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
         if name in f.env and type_or_none(f.env[name]) is None and name not in stored(_inside(s)):
             continue
         f.env.pop(name, None)
-        f.owned -= {name, deep(name)} if name not in carried else set()
+        f.owned -= claims(name) if name not in carried else set()
         f.poisoned.setdefault(name, ("is assigned inside a loop only", "assign it before the loop"))
     for i, (name, t) in enumerate(zip(carried, types, strict=True)):
-        owned = {name, deep(name)} & f.owned
+        owned = claims(name) & f.owned
         f.rebind(name, f.bind(n.Field(result.atom, i, t, span=f.span), name))
         f.owned |= owned
 
@@ -242,7 +242,7 @@ def loop_with_return(
 
 def _enter(f: Frame, values: Mapping[str, Value]) -> None:
     """Bind the carried names to their values at the start of a round. A name that owned its list still does."""
-    owned = f.owned & {x for name in values for x in (name, deep(name))}
+    owned = f.owned & {x for name in values for x in claims(name)}
     for name, value in values.items():
         f.rebind(name, value)
     f.owned |= owned
@@ -406,6 +406,6 @@ def _skip(f: Frame, s: LoopStatement, types: dict[str, Any] | None = None) -> No
     for name in assigned(_inside(s)):
         if name in f.env:
             t = (types or {}).get(name, type_or_none(f.env[name]))
-            owned = {name, deep(name)} & f.owned
+            owned = claims(name) & f.owned
             f.rebind(name, unknown() if t is None or t is NONE else guess(t))
             f.owned |= owned  # a later round, which knows the types, finds out whether the loop ends that

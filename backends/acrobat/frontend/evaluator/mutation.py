@@ -17,7 +17,7 @@ from backends.acrobat.frontend.evaluator.objects import Given
 from backends.acrobat.frontend.evaluator.operators import binary
 from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
 from backends.acrobat.frontend.evaluator.state import settle
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, placed, root_of
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, deep, placed, root_of, spine
 from backends.acrobat.frontend.evaluator.tables import ATTRIBUTES_PUT, ITEMS_PUT, PARTS_PUT, handles
 from backends.acrobat.frontend.types import Mismatch, contains_unknown, describe, plural
 from backends.acrobat.frontend.values import (
@@ -62,7 +62,7 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
             return ChangedPlace(lambda v: give(f, name, v)), value
         case ast.Subscript(owner, index) if not isinstance(index, (ast.Slice, ast.Tuple)):
             around = place(f, s, owner, what)
-            if around is None or not _deep(f, s, node, what):
+            if around is None:
                 return None
             outer, whole = around
             if kind(whole) not in ("list", "dict", "object"):
@@ -73,15 +73,19 @@ def place(f: Frame, s: ast.AST, node: ast.expr, what: str) -> tuple[ChangedPlace
                 f.env[at.id] = f.expression(index)
                 index = at
             inner = f.expression(ast.copy_location(ast.Subscript(Given(whole), index, ast.Load()), node))
+            if not _deep(f, s, node, what, kind(whole) in ("list", "dict") and kind(inner) in ("list", "dict")):
+                return None
             if nothing_known(inner) or refuse_tensor(f, s, inner):
                 return None
             return ChangedPlace(lambda v: put_into(f, s, outer, whole, [index], v)), inner
         case ast.Attribute(owner, attr):
             around = place(f, s, owner, what)
-            if around is None or not _deep(f, s, node, what):
+            if around is None:
                 return None
             outer, whole = around
             inner = f.expression(ast.copy_location(ast.Attribute(Given(whole), attr, ast.Load()), node))
+            if not _deep(f, s, node, what, isinstance(owner, ast.Name) and kind(inner) in ("list", "dict")):
+                return None
             if nothing_known(inner) or refuse_tensor(f, s, inner):
                 return None
             return ChangedPlace(lambda v: put_attribute(f, s, outer, whole, attr, v)), inner
@@ -107,10 +111,11 @@ def _alone(f: Frame, s: ast.AST, name: str, value: Value, what: str) -> bool:
     return False
 
 
-def _deep(f: Frame, s: ast.AST, node: ast.expr, what: str) -> bool:
-    """Whether nothing but the name at the root of `node` refers to parts of its value; a problem is noted if something may."""
+def _deep(f: Frame, s: ast.AST, node: ast.expr, what: str, of_list: bool = False) -> bool:
+    """Whether nothing but the name at the root of `node` refers to parts of its value, or to the lists among them if the part
+    is one `of_list`; a problem is noted if something may."""
     name = root_of(node)
-    if name is not None and deep(name) in f.owned:
+    if name is not None and (deep(name) in f.owned or of_list and spine(name) in f.owned):
         return True
     f.problem(s, f"`{what}` changes a part of `{name}` that may be seen elsewhere", "build a new value, or make copies first")
     return False
@@ -129,7 +134,7 @@ def give(f: Frame, name: str | ChangedPlace, value: Value) -> None:
     if isinstance(name, ChangedPlace):
         name.put(value)
         return
-    kept = {name, deep(name)} & f.owned
+    kept = claims(name) & f.owned
     f.rebind(name, value)
     f.owned |= {name} | kept
     f.mutated.add(name)
@@ -168,8 +173,9 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
     if found is None:
         return
     who, xs = found
-    if any(changeable(type_or_none(v)) and not fresh_inside(f, a) for v, a in zip(values, args, strict=True)):
-        seen_inside(f, owner)
+    for v, a in zip(values, args, strict=True):
+        if changeable(type_or_none(v)) and not fresh_inside(f, a):
+            seen_inside(f, owner, type_or_none(v))
     if name == "append" and len(values) == 1 and isinstance(xs, TupleV):
         give(f, who, TupleV((*xs.items, values[0])))
         return

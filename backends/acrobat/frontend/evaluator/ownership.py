@@ -1,7 +1,8 @@
 """Ownership: whether one name alone refers to a value, and to its parts. Only then is changing the value in place the same as
 binding the name to a new value.
 
-`Frame.owned` has a name if it alone refers to its list or object, and `deep(name)` if nothing else refers to any part of that.
+`Frame.owned` has a name if it alone refers to its list or object, `deep(name)` if nothing else refers to any part of that, and
+`spine(name)` if nothing else refers to any list, set or dictionary in it that is not inside of another object.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.syntax import deep, root_of
+from backends.acrobat.frontend.evaluator.syntax import deep, root_of, spine
 from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import Method, Static, is_array, is_object, type_or_none
+from backends.acrobat.frontend.values import Method, Static, Value, is_array, is_object, type_or_none
 
 MAKERS = frozenset({"list", "sorted", "deque", "set", "dict", "defaultdict", "Counter", "OrderedDict", "copy"})
 """Functions and methods that give a list, set or dictionary of their own, by name."""
@@ -150,8 +151,29 @@ def seen_through_view(f: Frame, node: ast.expr) -> None:
         f.owned.discard(name)
 
 
-def seen_inside(f: Frame, node: ast.expr) -> None:
-    """Note that from here on something else may refer to a part of what `node` names."""
+def seen_inside(f: Frame, node: ast.expr, type: Any = None) -> None:
+    """Note that from here on something else may refer to a part of what `node` names, of that type if it is known."""
     name = root_of(node)
     if name is not None:
         f.owned.discard(deep(name))
+        if not objects_only(f, type):
+            f.owned.discard(spine(name))
+
+
+def objects_only(f: Frame, t: Any) -> bool:
+    """Whether values of a type have no list, set or dictionary in them but for those inside of objects."""
+    match t:
+        case TupleT(items):
+            return all(objects_only(f, x) for x in items)
+        case DataT(name):
+            held = f.program.datatypes.optionals.get(name)
+            if held is not None:
+                return objects_only(f, held)
+            return name in f.program.datatypes.cases and name not in f.program.datatypes.mixed
+    return t is not None and not contains_unknown(t) and not changeable(t)
+
+
+def lists_alone(f: Frame, source: ast.expr, value: Value) -> bool:
+    """Whether nothing else refers to a list in the value of an expression, or in its parts, outside of objects."""
+    t = type_or_none(value)
+    return objects_only(f, t) or isinstance(t, ListT) and objects_only(f, t.item) and fresh(f, source, value)

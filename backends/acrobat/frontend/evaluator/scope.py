@@ -12,8 +12,23 @@ from backends.acrobat.frontend.evaluator.lists import iterable, list_of
 from backends.acrobat.frontend.evaluator.mixed import SEQUENCES
 from backends.acrobat.frontend.evaluator.mutation import place, put_attribute, put_item
 from backends.acrobat.frontend.evaluator.nones import opened
-from backends.acrobat.frontend.evaluator.ownership import calls_own_function, fresh, fresh_inside, holds_parts
-from backends.acrobat.frontend.evaluator.syntax import assigned, deep, live_after, passed_to_calls, root_of
+from backends.acrobat.frontend.evaluator.ownership import (
+    calls_own_function,
+    fresh,
+    fresh_inside,
+    holds_parts,
+    lists_alone,
+)
+from backends.acrobat.frontend.evaluator.syntax import (
+    assigned,
+    deep,
+    each_claim,
+    is_last_use,
+    live_after,
+    passed_to_calls,
+    root_of,
+    spine,
+)
 from backends.acrobat.frontend.evaluator.tables import FIELDS_WRITTEN, GIVE_NEW, OWNERS
 from backends.acrobat.frontend.source import span_of
 from backends.acrobat.frontend.types import Mismatch, describe
@@ -146,11 +161,17 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
                 or deep(made) in f.new_lists
                 or fresh_inside(f, source, type_or_none(f.env[name]))
             ):
-                f.owned.add(deep(name))
+                f.owned |= {deep(name), spine(name)}
+            elif lists_alone(f, source, f.env[name]):
+                f.owned.add(spine(name))
+        case ast.Attribute(), _ if variable := state.variable_assigned(f, target):
+            own(f, ast.Name(variable, ast.Store()), source)
         case ast.Attribute() | ast.Subscript(), _:
             root = root_of(target) or ""
-            if root in f.owned and deep(root) in f.owned and not fresh_inside(f, source):
+            if root in f.owned and not fresh_inside(f, source):
                 f.owned.discard(deep(root))
+                if spine(root) in f.owned and not _lets_lists_alone(f, source):
+                    f.owned.discard(spine(root))
         case ast.Name(name), ast.Call() if variable_of(f.env.get(name)) in f.new_lists:
             f.owned.add(name)
         case ast.Name(name), ast.Call(ast.Attribute(attr=made) | ast.Name(made)) if made in OWNERS:
@@ -159,6 +180,31 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
         case _, ast.Call() if _gives_new(f, source):
             names = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
             f.owned |= {x.id for x in names if isinstance(x, ast.Name) and is_array(f.env.get(x.id))}
+
+
+def hand_over(f: Frame, s: ast.Assign, owned: set[str]) -> None:
+    """Update `Frame.owned` after `target = name`, where nothing reads `name` any more: the target has what the name had.
+
+    `owned` is `Frame.owned` from before the statement."""
+    match s:
+        case ast.Assign([ast.Tuple(targets)], ast.Tuple(sources)) if len(targets) == len(sources):
+            pairs = list(zip(targets, sources, strict=True))
+        case ast.Assign([target]):
+            pairs = [(target, s.value)]
+        case _:
+            return
+    names = [x.id for x in ast.walk(s.value) if isinstance(x, ast.Name)]
+    for target, source in pairs:
+        new = target.id if isinstance(target, ast.Name) else state.variable_assigned(f, target)
+        if new and isinstance(source, ast.Name) and source.id in owned and names.count(source.id) == 1:
+            if f.definition is not None and is_last_use(f.definition, s, source.id):
+                f.owned |= {one for one, other in zip(each_claim(new), each_claim(source.id), strict=True) if other in owned}
+
+
+def _lets_lists_alone(f: Frame, source: ast.expr) -> bool:
+    """Whether the value of an expression can become a part of another one without any list in it being seen elsewhere."""
+    with f.trial():
+        return lists_alone(f, source, f.expression(source))
 
 
 def _gives_new(f: Frame, call: ast.Call) -> bool:

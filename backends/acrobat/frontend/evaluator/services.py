@@ -19,6 +19,7 @@ class CarriedServices(Protocol):
     """What is known of the values that functions take and give beside their parameters (`functions/carried.py`)."""
 
     types: dict[str, Any]
+    attributes: set[str]
 
     def writes_field(self, name: str, union: str, field: str, classes: Sequence[type]) -> None: ...
     def touches(self, name: str, writes: bool) -> None: ...

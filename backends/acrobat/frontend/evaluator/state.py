@@ -15,6 +15,7 @@ from typing import Any
 
 from backends.acrobat.frontend.evaluator.choice import fail, open_optional
 from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.syntax import claims
 from backends.acrobat.frontend.types import is_unassigned
 from backends.acrobat.frontend.values import NOTHING, Dyn, Value, type_or_none, unknown
 
@@ -66,16 +67,32 @@ def attribute(f: Frame, node: ast.AST, module: Any, name: str) -> Value | None:
     if variable not in f.env:
         f.program.incomplete = True
         return unknown()
+    f.owned -= claims(variable)  # the reader may keep a reference; `Frame.borrowed` undoes this
     if may_have_none(f, variable):
         f.env[variable] = assigned(f, node, f.env[variable], variable)
     return f.env[variable]
 
 
 def assign(f: Frame, module: Any, name: str, value: Value) -> bool:
-    """Assign to such an attribute from outside of the module; False for other attributes."""
+    """Assign to such an attribute from outside of the module; False for other attributes. The value may be seen elsewhere."""
     variable = f.program.carried.state_of(module, name)
     if not variable:
         return False
     f.program.carried.touches(variable, True)
     f.keep(variable, value)
+    f.owned -= claims(variable)
     return True
+
+
+def variable_assigned(f: Frame, target: ast.expr) -> str:
+    """The variable for such an attribute, which an assignment from outside of the module has named; "" for other targets."""
+    if not isinstance(target, ast.Attribute):
+        return ""
+    module = getattr(f.borrowed(target.value), "python_object", None)
+    return "" if module is None else f.program.carried.state_of(module, target.attr)
+
+
+def given_away(f: Frame, before: set[str]) -> set[str]:
+    """What `before`, a former `Frame.owned`, had of such attributes that does not hold any more: something else may refer to
+    them now. They live on where the function ends."""
+    return {c for x in f.program.carried.attributes for c in claims(x) if c in before and c not in f.owned}

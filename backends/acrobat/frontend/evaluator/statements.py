@@ -18,9 +18,9 @@ from backends.acrobat.frontend.evaluator.markers import PURE, marker_of
 from backends.acrobat.frontend.evaluator.mutation import put_item, refuse_tensor
 from backends.acrobat.frontend.evaluator.ownership import changeable
 from backends.acrobat.frontend.evaluator.patterns import match_rows
-from backends.acrobat.frontend.evaluator.scope import assign, changed_in, lives, own, stored
+from backends.acrobat.frontend.evaluator.scope import assign, changed_in, hand_over, lives, own, stored
 from backends.acrobat.frontend.evaluator.sizes import sizes_after
-from backends.acrobat.frontend.evaluator.state import settle
+from backends.acrobat.frontend.evaluator.state import given_away, settle
 from backends.acrobat.frontend.evaluator.syntax import (
     HIDDEN,
     LIST_CHANGES,
@@ -71,6 +71,7 @@ def _assign(f: Frame, s: ast.Assign) -> None:
         _assign_or_lose(f, target, v)
     if len(s.targets) == 1:
         own(f, s.targets[0], s.value)
+        hand_over(f, s, owned)
 
 
 @handles(STATEMENTS, ast.AnnAssign)
@@ -313,7 +314,7 @@ def _merging(f: Frame, s: ast.stmt, branch: Callable[[Callable[[Body], Value]], 
 def _return(f: Frame, s: ast.Return, rest: Body, exits: Exits) -> Value:
     owned = set(f.owned)
     result = f.expression(s.value, "result") if s.value is not None else Static(None)
-    f.owned = owned  # no statement that could change a list follows
+    f.owned = owned - given_away(f, owned)  # of other names no statement that could change a list follows
     return exits.returns(s, result)
 
 

@@ -40,6 +40,23 @@ def deep(name: str) -> str:
     return f"{HIDDEN}deep.{name}"
 
 
+def spine(name: str) -> str:
+    """The entry of `Frame.owned` which says that nothing else refers to any list, set or dictionary inside of the value of
+    `name`, in it or in an attribute of it, though something may refer to objects in it and to what these hold:
+    `chart[k].append(item)` and `chart.items.append(item)` may follow, `chart[k][0].x = 1` may not."""
+    return f"{HIDDEN}spine.{name}"
+
+
+def each_claim(name: str) -> tuple[str, ...]:
+    """All that `Frame.owned` can say of a name, in a fixed order."""
+    return name, deep(name), spine(name)
+
+
+def claims(name: str) -> set[str]:
+    """All that `Frame.owned` can say of a name."""
+    return set(each_claim(name))
+
+
 def placed(where: ast.AST, made: ast.stmt) -> ast.stmt:
     """The statement `made`; its nodes without a position get that of `where`."""
     for node in ast.walk(made):
@@ -182,6 +199,20 @@ def live_after(body: Sequence[ast.stmt], s: ast.AST, name: str) -> bool:
             if found:
                 return True
     return False
+
+
+def is_last_use(definition: ast.FunctionDef, s: ast.AST, name: str) -> bool:
+    """Whether a variable of a function's own, which no function inside sees, is certainly not read after the statement `s`."""
+    given = definition.args
+    if name.startswith(HIDDEN) or any(x.arg == name for x in ast.walk(given) if isinstance(x, ast.arg)):
+        return False
+    for node in (x for statement in definition.body for x in ast.walk(statement)):
+        match node:
+            case ast.FunctionDef() | ast.Lambda() if any(isinstance(x, ast.Name) and x.id == name for x in ast.walk(node)):
+                return False
+            case ast.Nonlocal(names) | ast.Global(names) if name in names:
+                return False
+    return bool(_way(definition.body, s)) and not live_after(definition.body, s, name)
 
 
 def begins_anew(loop: ast.For | ast.While, name: str) -> bool:

@@ -18,7 +18,7 @@ from backends.acrobat.frontend.evaluator.outputs import changed_parameters, give
 from backends.acrobat.frontend.evaluator.ownership import fresh, fresh_inside
 from backends.acrobat.frontend.evaluator.sizes import size_of
 from backends.acrobat.frontend.evaluator.state import as_variables
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, deep
 from backends.acrobat.frontend.evaluator.tables import Exits
 from backends.acrobat.frontend.functions.signatures import class_of, owner_of, parameter
 from backends.acrobat.frontend.instances.annotations import AnnotationError, hints
@@ -140,9 +140,8 @@ class FunctionBody:
         changed = changed_parameters(self.function, class_of(self.owner), program.changing)
         changeable = {p for p in changed if program.can_change(f.env[p])}
         self.gives_back = [p for p in changed if p in changeable or p in always]
-        alone_inside = self.key[2] if self.key[2:] else ()
-        f.owned |= changeable | {deep(p) for p in self.gives_back if p in alone_inside}
-        f.owned |= {y for x in self.carried for y in (x, deep(x))}
+        f.owned |= changeable.union(*self.key[2:])
+        f.owned |= {c for x in self.carried if not program.carried.may_be_seen(f, x) for c in claims(x)}
         self.gives_back += [x for x, changes in self.carried.items() if changes]
 
     def _find_wanted(self) -> None:
@@ -168,6 +167,10 @@ class FunctionBody:
         """What the compiled function gives where the source returns `value`."""
         f, program = self.f, self.program
         self._note_ownership(at, value)
+        owned = {c for x in self.carried for c in claims(x) & f.owned}
+        if program.still_owned.setdefault(self.key, owned) != owned:
+            program.changed |= not program.still_owned[self.key] <= owned
+            program.still_owned[self.key] &= owned
         value = self._returned(at, value)
         self.sizes.add((size_of(f, value) or 0) if is_list(value) else 0)
         if not self.gives_back:

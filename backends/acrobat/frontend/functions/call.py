@@ -20,7 +20,7 @@ from backends.acrobat.frontend.evaluator.outputs import changed_parameters, give
 from backends.acrobat.frontend.evaluator.ownership import fresh
 from backends.acrobat.frontend.evaluator.picking import naming_parameters, picked
 from backends.acrobat.frontend.evaluator.sizes import LONGEST
-from backends.acrobat.frontend.evaluator.syntax import deep, root_of
+from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of, spine
 from backends.acrobat.frontend.functions.signatures import class_of, fixed, operands, owner_of
 from backends.acrobat.frontend.instances.annotations import AnnotationError, hints
 from backends.acrobat.frontend.instances.observed import RecordOf
@@ -246,15 +246,17 @@ class FunctionCall:
         owned = self.f.owned_arguments
         return name in owned and (isinstance(written, ast.Name) or deep(str(name)) in owned)
 
-    def _alone_inside(self) -> frozenset[str]:
-        """The changed parameters whose list or object has one name only, and whose inside is held by nothing else."""
-        found = set()
+    def _owned_inside(self) -> set[str]:
+        """What the callee's `Frame.owned` has of the inside of the parameters that it changes."""
+        found: set[str] = set()
         for i in self.changed:
             written = self._written(i) if i < self.own else None
             name = None if written is None else root_of(written)
             if name is not None and deep(name) in self.f.owned_arguments:
-                found.add(self.names[i])
-        return frozenset(found)
+                found |= {deep(self.names[i]), spine(self.names[i])}
+            elif isinstance(written, ast.Name) and spine(written.id) in self.f.owned_arguments:
+                found.add(spine(self.names[i]))
+        return found
 
     def _written(self, i: int) -> ast.expr | None:
         """The expression that the call has for parameter number `i`; None if it has none."""
@@ -276,7 +278,8 @@ class FunctionCall:
             self.values = [fixed(v) for v in self.values]
         elif named := naming_parameters(function):
             self.values = [fixed(v) if name in named else v for name, v in zip(self.names, self.values, strict=True)]
-        depends = () if not self.changed else (self._alone_inside(),)
+        lent = {c for x in self.names[self.own :] if program.carried.may_be_seen(self.f, x) for c in claims(x) & self.f.owned}
+        depends = (frozenset(self._owned_inside() | lent),) if self.changed or lent else ()
         if function in program.versions and (all_fixed := program.version(function, self.values, depends)) is not None:
             self.values = all_fixed
         key = (*program.key(function, self.values), *depends)
@@ -337,6 +340,8 @@ class FunctionCall:
             name = getattr(first.atom, "name", "")
             f.new_lists |= {name, deep(name)} if program.gives_deep.get(key) else {name}
         self._give_back(dict(zip(self.changed, new, strict=True)))
+        for x in program.carried.attributes.intersection(self.names[self.own :]):
+            f.owned = f.owned - claims(x) | claims(x) & program.still_owned.get(key, claims(x))
         return Static(None) if gives_nothing(self.definition) else first
 
     def _sized(self, key: Any, result: Value) -> Value:
@@ -375,12 +380,12 @@ class FunctionCall:
         if isinstance(value, Dyn) and value.type == UNKNOWN:
             return
         if whole:
-            still = {name, deep(name)} & f.owned_arguments
+            still = claims(name) & f.owned_arguments
             f.rebind(name, value)
             f.owned |= still
             f.mutated.add(name)
             return
-        f.owned |= {name, deep(name)}
+        f.owned |= claims(name)
         found = place(f, self.node, written, "this call")
         if found is not None:
             found[0].put(value)

@@ -12,7 +12,8 @@ from typing import Any, Protocol
 
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.kept import empty_dictionary
-from backends.acrobat.frontend.evaluator.syntax import HIDDEN
+from backends.acrobat.frontend.evaluator.ownership import changeable
+from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims
 from backends.acrobat.frontend.instances.annotations import Datatypes
 from backends.acrobat.frontend.types import NEVER, UNASSIGNED, UNKNOWN, contains_unknown, is_unassigned
 from backends.acrobat.frontend.values import NOTHING, Value, guess, is_container, is_empty, is_unknown, type_or_none
@@ -36,7 +37,7 @@ class CarriedValues:
         self.unions: set[str] = set()  # the unions of objects on which the model writes fields
         self.state: set[tuple[type, str]] = set()  # attributes of modules that are assigned to and read, as (class, name)
         self._fields: set[str] = set()  # the names of fields that the model writes
-        self._attributes: set[str] = set()  # those of `types` that are attributes of modules
+        self.attributes: set[str] = set()  # those of `types` that are attributes of modules
         self._uses: dict[Any, dict[str, bool]] = {}  # function -> the names that it uses, and whether it changes their value
 
     def used_by(self, function: Any) -> dict[str, bool]:
@@ -56,17 +57,21 @@ class CarriedValues:
 
     def at_first(self, f: Frame) -> dict[str, Value]:
         """All values as they are when an instance begins: dictionaries are empty, attributes of modules have no value."""
-        return {x: NOTHING if x in self._attributes else empty_dictionary(f, t) for x, t in self.types.items()}
+        return {x: NOTHING if x in self.attributes else empty_dictionary(f, t) for x, t in self.types.items()}
 
     def handed_on(self, f: Frame, name: str) -> Value:
         """The value that a frame has under a name, as functions take and give it: an attribute may have none yet."""
         value = f.env[name]
-        if name not in self._attributes:
+        if name not in self.attributes:
             return value
         t = self._program.datatypes.unassigned(self.types[name])
         if contains_unknown(t):
             return value if is_container(value) else guess(t)
         return guess(t) if is_unknown(value) and not is_empty(value) else f.coerce(value, t)
+
+    def may_be_seen(self, f: Frame, name: str) -> bool:
+        """Whether something else than the attribute of this name may refer to its value: to a list or an object."""
+        return name in self.attributes and changeable(type_or_none(f.env[name]))
 
     # ---- fields that the model writes on objects of the instance
 
@@ -92,12 +97,12 @@ class CarriedValues:
             return ""
         variable = f"{HIDDEN}{name}_of_{self._path_of(module).replace('.', '_') or 'model'}"
         self.types.setdefault(variable, UNKNOWN)
-        self._attributes.add(variable)
+        self.attributes.add(variable)
         return variable
 
     def is_state(self, variable: str) -> bool:
         """Whether a name in functions' scopes is that of such an attribute."""
-        return variable in self._attributes
+        return variable in self.attributes
 
     def attributes_of(self, module: Any) -> dict[str, str]:
         """The attributes of a module that the model assigns to and reads, with their names in functions' scopes."""

@@ -1,0 +1,75 @@
+"""What a call that changes its arguments does to ownership: it may have put one argument, or a part of one, into another."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from backends.acrobat.core.types import DataT, ListT, TupleT
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, objects_only
+from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of, spine
+from backends.acrobat.frontend.values import Value, type_or_none, variable_of
+
+
+def taken_in(f: Frame, changed: Sequence[str], given: Sequence[tuple[ast.expr, Value]]) -> None:
+    """Update `Frame.owned` after a call that has changed the values of the names `changed`. `given` has its arguments, with the
+    object whose method it calls, as they are written and their values from before the call."""
+    for name in changed:
+        room = _parts_of(f, type_or_none(f.env[name]))
+        for written, value in given:
+            root, t = root_of(written), type_or_none(value)
+            whole = isinstance(written, ast.Name)
+            if t is None or not changeable(t) or whole and root == name or _is_new(f, written, value):
+                continue
+            if not room.keys() & _closure(f, [t]).keys():
+                continue
+            if root is not None:
+                f.owned -= claims(root) if whole else {deep(root), spine(root)}
+            f.owned.discard(deep(name))
+            if not objects_only(f, t):
+                f.owned.discard(spine(name))
+
+
+def _is_new(f: Frame, written: ast.expr, value: Value) -> bool:
+    """Whether nothing else refers to a value that was made for a call, nor to anything in it."""
+    return not isinstance(written, ast.Name) and (
+        deep(variable_of(value)) in f.new_lists or fresh_inside(f, written, type_or_none(value))
+    )
+
+
+def _parts_of(f: Frame, t: Any) -> Mapping[Any, None]:
+    """The types of changeable values that may be inside of a value of type `t`."""
+    return _closure(f, _inside(f, t))
+
+
+def _closure(f: Frame, types: Sequence[Any]) -> dict[Any, None]:
+    """The types of changeable values among values of these types and what is inside of them, to any depth."""
+    found: dict[Any, None] = {}
+    pending = list(types)
+    while pending:
+        t = pending.pop()
+        if t is None or not changeable(t) or t in found:
+            continue
+        found[t] = None
+        pending += _inside(f, t)
+    return {t: None for t in found if isinstance(t, ListT) or isinstance(t, DataT) and t.name in f.program.datatypes.cases}
+
+
+def _inside(f: Frame, t: Any) -> list[Any]:
+    """The types of what a value of type `t` refers to."""
+    match t:
+        case ListT(item):
+            return [item]
+        case TupleT(items):
+            return list(items)
+        case DataT(name):
+            known = f.program.datatypes
+            if name in known.optionals:
+                return [known.optionals[name]]
+            if name in known.mixed:
+                return list(known.mixed[name].values())
+            classes = known.cases.get(name, ())
+            return [x for (cls, _), x in known.fields.items() if cls in classes]
+    return []

@@ -1,0 +1,233 @@
+"""Lists and objects that are changed in place where another name may refer to them: as in eager Python, or refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from backends.acrobat.errors import CompileError
+from backends.acrobat.frontend.tests.test_own_model import load
+from backends.acrobat.tests.zoo.check import agrees
+
+HEAD = """
+from collections import defaultdict
+from typing import NamedTuple
+
+import torch
+import torch.nn as nn
+
+
+class Word(NamedTuple):
+    end: int
+    id: int
+
+
+class Item:
+    def __init__(self, x):
+        self.x = x
+
+
+class Chart:
+    def __init__(self):
+        self.items = []
+        self.rows = []
+
+    def add(self, item):
+        self.items.append(item)
+
+    def add_row(self, row):
+        self.rows.append(row)
+
+
+class Memory(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.items = []
+
+    def get(self):
+        return self.items
+
+    def set(self, items):
+        self.items = items
+
+    def push(self, x):
+        self.items.append(x)
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.memory = Memory()
+        self.chart = []
+
+    def put(self, table, k, item):
+        table[k].append(item)
+
+    def keep(self, item):
+        self.chart.append(item)
+
+"""
+
+RIGHT = {
+    "objects in the lists of a dictionary, and then further ones": """
+        ending = defaultdict(list)
+        for k, x in enumerate(xs):
+            word = Word(k % 2, k)
+            ending[word.end].append(word)
+        return [len(ending[0]), sum(w.id for w in ending[1])]
+""",
+    "a list that gets another name, and is not read under the first one any more": """
+        self.chart = []
+        for x in xs:
+            new = []
+            for y in reversed(self.chart):
+                new.insert(0, y + 1)
+            self.chart = new
+            self.chart.append(x)
+        return self.chart
+""",
+    "an object that keeps objects with names": """
+        chart = Chart()
+        for x in xs:
+            item = Item(x)
+            chart.add(item)
+            chart.add(Item(2.0))
+            chart.add_row([x])
+            chart.rows[0].append(2.0)
+        return len(chart.items), chart.items[0].x, len(chart.rows[0])
+""",
+    "a list of a submodule, read from outside between two changes": """
+        self.memory.items = []
+        self.memory.push(4.0)
+        n = len(self.memory.items)
+        self.memory.push(5.0)
+        for x in self.memory.items:
+            n += 1
+        self.memory.push(5.0)
+        return n, len(self.memory.items)
+""",
+}
+"""What serves as the body of `forward`, which gets a list of floats."""
+
+
+REFUSED = {
+    "a list that a submodule has, too": """
+        ys = [x + 1 for x in xs]
+        self.memory.items = ys
+        self.memory.push(5.0)
+        return len(ys), len(self.memory.items)
+""",
+    "a list that a submodule was given by a method": """
+        ys = [x + 1 for x in xs]
+        self.memory.set(ys)
+        self.memory.push(5.0)
+        return len(ys), len(self.memory.items)
+""",
+    "a list that was read from a submodule": """
+        self.memory.items = []
+        ys = self.memory.items
+        self.memory.push(5.0)
+        return len(ys), len(self.memory.items)
+""",
+    "a list that a method of a submodule gave": """
+        self.memory.items = []
+        ys = self.memory.get()
+        self.memory.push(5.0)
+        return len(ys), len(self.memory.items)
+""",
+    "an object that a function has put into a list": """
+        table = [[], []]
+        item = Item(1)
+        self.put(table, 0, item)
+        item.x = 7
+        return table[0][0].x
+""",
+    "an object in a list into which a function has put it": """
+        table = [[], []]
+        item = Item(1)
+        self.put(table, 0, item)
+        table[0][0].x = 7
+        return item.x
+""",
+    "an object that a method has put into a list of the module": """
+        self.chart = []
+        item = Item(1)
+        self.keep(item)
+        item.x = 5
+        return self.chart[0].x
+""",
+    "an object that a method has put into another one": """
+        chart = Chart()
+        item = Item(1)
+        chart.add(item)
+        item.x = 5
+        return chart.items[0].x
+""",
+    "a list that a method has put into an object": """
+        chart = Chart()
+        row = [1.0]
+        chart.add_row(row)
+        chart.rows[0].append(2.0)
+        return len(row)
+""",
+    "an object in two lists": """
+        table = [[], []]
+        item = Item(1)
+        table[0].append(item)
+        table[1].append(item)
+        table[0][0].x = 7
+        return table[1][0].x
+""",
+    "a list in two places of another one": """
+        table = [[], []]
+        row = [[1.0]]
+        table[0] = row
+        table[1] = row
+        table[0].append([3.0])
+        return len(table[1])
+""",
+    "a list that a function inside sees under its first name": """
+        a = [0.0]
+
+        def size():
+            return len(a)
+
+        b = a
+        b.append(2.0)
+        return size()
+""",
+    "a list that is read under its first name in the next round": """
+        new = [0.0]
+        for x in xs:
+            self.chart = new
+            self.chart.append(x)
+        return self.chart
+""",
+    "a list that gets two names": """
+        a = [0.0]
+        b, c = a, a
+        b.append(2.0)
+        return len(c)
+""",
+}
+
+
+def model(tmp_path: Path, body: str, name: str) -> torch.nn.Module:
+    made: torch.nn.Module = load(tmp_path, HEAD + "    def forward(self, xs):" + body, name).Model().eval()
+    return made
+
+
+SAMPLE = [[1.0], [0.5, 2.0], [3.0, 1.0, 0.25]]
+
+
+@pytest.mark.parametrize("what", RIGHT)
+def test_changes_that_one_name_alone_sees(tmp_path: Path, what: str) -> None:
+    agrees(model(tmp_path, RIGHT[what], f"alone{list(RIGHT).index(what)}"), SAMPLE)
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_changes_that_another_name_would_see(tmp_path: Path, what: str) -> None:
+    with pytest.raises(CompileError, match="may be seen"):
+        agrees(model(tmp_path, REFUSED[what], f"shared{list(REFUSED).index(what)}"), SAMPLE)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from copy import copy
+from copy import copy, deepcopy
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -56,11 +56,26 @@ def _names_inside(node: ast.AST) -> bool:
 def _function(definition: ast.FunctionDef) -> ast.FunctionDef:
     made = copy(definition)
     made.body = _Statements().body(by_method(definition.body))
+    if definition.name == "__iter__" and not is_generator(definition):
+        made.body = [_ListsReturned().visit(deepcopy(s)) for s in made.body]
     if is_generator(definition):
         start = ast.Assign([ast.Name(YIELDED, ast.Store())], ast.List([], ast.Load()))
         end = ast.Return(ast.Name(YIELDED, ast.Load()))
         made.body = [placed(definition, start), *made.body, placed(definition.body[-1], end)]
     return made
+
+
+class _ListsReturned(ast.NodeTransformer):
+    """Has an `__iter__` give the list of what its iterator would give: each call makes a new one, which one loop walks over."""
+
+    def visit_Return(self, node: ast.Return) -> ast.AST:
+        if node.value is None or isinstance(node.value, (ast.Name, ast.Constant)):
+            return node
+        listed = ast.Call(ast.Name("list", ast.Load()), [node.value], [])
+        return placed(node, ast.copy_location(ast.Return(listed), node))
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return node
 
 
 def statements(body: Sequence[ast.stmt]) -> list[ast.stmt]:

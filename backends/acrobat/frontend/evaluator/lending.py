@@ -16,13 +16,16 @@ from backends.acrobat.frontend.values import Value, type_or_none, variable_of
 def taken_in(f: Frame, changed: Sequence[str], given: Sequence[tuple[ast.expr, Value]]) -> None:
     """Update `Frame.owned` after a call that has changed the values of the names `changed`. `given` has its arguments, with the
     object whose method it calls, as they are written and their values from before the call."""
+    roots = [root_of(written) for written, _ in given]
     for name in changed:
         room = _parts_of(f, type_or_none(f.env[name]))
         for written, value in given:
             root, t = root_of(written), type_or_none(value)
             whole = isinstance(written, ast.Name)
-            if t is None or not changeable(t) or whole and root == name or _is_new(f, written, value):
+            if t is None or not changeable(t) or _is_new(f, written, value):
                 continue
+            if root == name and (whole or roots.count(name) == 1):
+                continue  # this is the argument that was changed
             if not room.keys() & _closure(f, [t]).keys():
                 continue
             if root is not None:

@@ -334,6 +334,8 @@ class Datatypes:
             if len(rest) < len(members):
                 inner = functools.reduce(operator.or_, rest)
                 return self.optional(self.resolve(inner))
+            if self._sample is not None and not all(map(dataclasses.is_dataclass, members)):
+                return UNKNOWN
             if all(isinstance(m, type) and dataclasses.is_dataclass(m) for m in members):
                 return DataT(self.union_of(members[0], members))
             if any(m in (str, int, float, bool, tuple, list, dict, Tensor) or get_origin(m) is not None for m in members):
@@ -341,6 +343,8 @@ class Datatypes:
             raise AnnotationError(f"the union {t} is not one of dataclasses")
         if isinstance(t, type) and dataclasses.is_dataclass(t):
             return DataT(self.union_of(t))
+        if self._sample is not None and getattr(t, "__module__", "") != "builtins":
+            return UNKNOWN  # an ordinary class, say: values tell what it is
         raise AnnotationError(
             f"`{getattr(t, '__name__', t)}` is not a type of the language: "
             "use Tensor, int, bool, float, list, tuple or dataclasses"

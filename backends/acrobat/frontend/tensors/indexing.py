@@ -36,6 +36,7 @@ from backends.acrobat.frontend.tensors.masks import is_mask, mask, read_flags, t
 from backends.acrobat.frontend.tensors.operations import call_operation
 from backends.acrobat.frontend.tensors.parts import sliced
 from backends.acrobat.frontend.tensors.shapes import looked_up, move
+from backends.acrobat.frontend.tensors.slices import one_part, one_place
 from backends.acrobat.frontend.tensors.values import HostTensor
 from backends.acrobat.frontend.values import (
     END,
@@ -92,6 +93,10 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
             rows = as_rows(f, value, dim)
             rows = retyped(rows, ListT(item_type(rows)))
             value = of_rows(lists.sliced(f, e, rows, begin, end, by), dim)  # type: ignore[arg-type,assignment]
+            dim += 1
+            continue
+        if isinstance(e, ast.Slice) and extents[dim] != 1 and (i := one_place(f, e)) is not None:  # x[t : t + 1]
+            value = one_part(f, value, dim, i)  # type: ignore[assignment]
             dim += 1
             continue
         if isinstance(e, ast.Slice) and e.step is None and (is_ragged(value) or not _constant_bounds(f, e)):

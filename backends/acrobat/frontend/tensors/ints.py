@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import flattened, length, mapped
 from backends.acrobat.frontend.evaluator.tables import COERCIONS
+from backends.acrobat.frontend.tensors.fixing import several
 from backends.acrobat.frontend.tensors.lifting import as_rows, axis, dim_of, elementwise, extent_of, is_numbers, item, op, shape
 from backends.acrobat.frontend.types import LOOSE, ints_of_shape, shape_of_ints
 from backends.acrobat.frontend.values import (
@@ -180,8 +181,10 @@ def _squeeze(f: Frame, x: Any, call: CallArguments) -> Value:
         return x
     _, dim = call.bind("input", "dim", dim=None)
     have = extents_of(f, x)
-    if dim is None and any(not isinstance(e, int) for e in have) and len(have) > 1:
-        raise Refused("`squeeze()` of a tensor whose extent varies depends on that extent", "give it the dimension")
+    if dim is None and len(have) > 1:
+        for e in have:
+            if not isinstance(e, int):
+                several(f, e)
     dropped = [d for d, e in enumerate(have) if e == 1] if dim is None else [dim_of(dim, len(have), call.name)]
     return arranged(f, elements(f, x), [e for d, e in enumerate(have) if d not in dropped or e != 1])
 

@@ -21,6 +21,7 @@ from backends.acrobat.frontend.evaluator.lists import iterable, mapped
 from backends.acrobat.frontend.evaluator.mutation import give
 from backends.acrobat.frontend.evaluator.operators import SYMBOLS, as_int
 from backends.acrobat.frontend.evaluator.ownership import calls_own_function, seen_through_view
+from backends.acrobat.frontend.evaluator.syntax import root_of
 from backends.acrobat.frontend.evaluator.tables import (
     ADDITIONS,
     AFTER_CALLS,
@@ -576,8 +577,11 @@ def _forget_aliases(f: Frame, node: ast.Call, callee: Value, result: Value) -> N
     if is_number(result) or not named and (_gives_new(callee) or getattr(made, "name", "") in f.builder.fresh):
         return
     owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+    own = dtype_of(result)
     for a in (*owner, *node.args, *(k.value for k in node.keywords)):
-        seen_through_view(f, a)
+        whole = f.env.get(root_of(a) or "")
+        if own is None or whole is None or dtype_of(whole) == own:  # a view has the dtype of what it shows
+            seen_through_view(f, a)
 
 
 AFTER_CALLS.append(_forget_aliases)

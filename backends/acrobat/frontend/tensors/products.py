@@ -8,6 +8,7 @@ from typing import Any
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, mapped
+from backends.acrobat.frontend.tensors.fixing import with_extent
 from backends.acrobat.frontend.tensors.lifting import as_rows, axis, elementwise, of_rows, op, over_rows, shape
 from backends.acrobat.frontend.tensors.operations import call_operation, either, operation, ragged
 from backends.acrobat.frontend.tensors.reductions import reduce
@@ -106,7 +107,9 @@ def _linear_ragged(f: Frame, c: CallArguments) -> Value | None:
     if not shape(v):
         raise Refused("`linear` takes a tensor with a dimension of its features")
     if shape(v)[-1] is None:
-        raise Refused("`Linear` along an extent that varies: its weight has a fixed one")
+        v = with_extent(f, v, len(shape(v)) - 1, shape(w)[-1] or 0, "as `Linear` takes it")
+        if not is_ragged(v):
+            return call_operation(f, "linear", CallArguments("linear", [v, w, bias], {}))
     return over_rows(f, v, axis(v), lambda row: call_operation(f, "linear", CallArguments("linear", [row, w, bias], {})))
 
 

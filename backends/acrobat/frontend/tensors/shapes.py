@@ -15,6 +15,7 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.choice import choose, fail
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import Array, item_type, length, mapped
+from backends.acrobat.frontend.tensors.fixing import several
 from backends.acrobat.frontend.tensors.lifting import (
     as_floats,
     as_rows,
@@ -263,7 +264,11 @@ def _squeeze(f: Frame, call: CallArguments) -> Dyn:
 def _squeeze_ragged(f: Frame, c: CallArguments) -> Value | None:
     v, dim = c.bind("input", "dim", dim=None)
     if dim is None:
-        raise Refused("`squeeze()` of a tensor whose extent varies depends on that extent", "give it the dimension")
+        for d in (d for d, e in enumerate(shape(v)) if e is None):
+            several(f, extent_of(f, v, d))
+        for d in reversed([d for d, e in enumerate(shape(v)) if e == 1]):
+            v = move(f, v, "squeeze", d)
+        return v
     return move(f, v, c.name, dim_of(dim, len(shape(v)), c.name))
 
 

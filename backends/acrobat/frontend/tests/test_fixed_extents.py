@@ -1,0 +1,137 @@
+"""Extents that vary by their type and have one value where the program goes on, as `Linear` and slices of one part need it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from backends.acrobat.errors import InstanceError
+from backends.acrobat.frontend import build
+from backends.acrobat.frontend.tests.test_own_model import load
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.tests.zoo.check import agrees
+
+HEAD = """
+import torch
+import torch.nn as nn
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.embed = nn.Embedding(9, 3)
+        self.cell = nn.GRUCell(3, 4)
+        self.gru = nn.GRU(3, 4, batch_first=True)
+        self.join = nn.Linear(9, 2)
+        self.pair = nn.Linear(2, 2)
+        self.pad = nn.Parameter(torch.zeros(3))
+
+    def forward(self, x):
+"""
+
+ROWS = [torch.randn(k % 4 + 2, 3, generator=torch.Generator().manual_seed(k)) for k in range(6)]
+TOKENS = [torch.arange(k % 4 + 2).unsqueeze(0) for k in range(6)]
+
+MODELS: dict[str, tuple[str, list[Any]]] = {
+    "rows, one in each round": (
+        """
+        h = torch.zeros(1, 4)
+        for t in range(x.size(0)):
+            h = self.cell(x[t : t + 1], h)
+        return h.squeeze()
+""",
+        ROWS,
+    ),
+    "steps of a batch of one": (
+        """
+        x, h, outs = x.unsqueeze(0), None, []
+        for t in range(x.size(1)):
+            out, h = self.gru(x[:, t : t + 1], h)
+            outs.append(out)
+        return torch.cat(outs, dim=1).squeeze(), h.squeeze()
+""",
+        ROWS,
+    ),
+    "tokens of a batch of one": (
+        """
+        h = torch.zeros(1, 1, 4)
+        for t in range(x.size(1)):
+            out, h = self.gru(self.embed(x[:, t : t + 1]), h)
+        return h.squeeze(), self.embed(x.squeeze()).sum(0)
+""",
+        TOKENS,
+    ),
+    "tokens, one in each round": (
+        """
+        x = x[0]
+        h = torch.zeros(1, 4)
+        for t in range(len(x)):
+            h = self.cell(self.embed(x[t : t + 1]), h)
+        return h
+""",
+        TOKENS,
+    ),
+    "a list that is filled up": (
+        """
+        top = [self.embed(torch.tensor(word)) for word in x[-3:]]
+        while len(top) < 3:
+            top.insert(0, self.pad)
+        return self.join(torch.cat(top)), self.join(torch.stack(top).view(-1))
+""",
+        [[1, 2, 3][:k] for k in range(4)],
+    ),
+    "numbers of a dictionary with keys of its own": (
+        """
+        return [self.pair(torch.tensor(numbers)) for name, numbers in x.items()]
+""",
+        [{"a": [1.0, 2.0], "b": [3.0 * k, 4.0]} for k in range(3)],
+    ),
+}
+
+
+@pytest.mark.parametrize("what", MODELS)
+def test_extents_that_have_one_value(tmp_path: Path, what: str) -> None:
+    body, sample = MODELS[what]
+    agrees(load(tmp_path, HEAD + body, f"extents{list(MODELS).index(what)}").Model().eval(), sample)
+
+
+WRONG: dict[str, tuple[str, list[Any], Any]] = {
+    "a slice of one part begins at -1": (
+        """
+        n = len(x)
+        i = n - 3
+        return x[i : i + 1]
+""",
+        ROWS,
+        torch.zeros(2, 3),
+    ),
+    "list index out of range": (
+        """
+        n = len(x)
+        return x[n : n + 1]
+""",
+        ROWS,
+        torch.zeros(2, 3),
+    ),
+    r"`squeeze\(\)` where an extent that varies is 1": ("        return x.squeeze()\n", ROWS, torch.zeros(1, 3)),
+    "an extent is 6, not 9, as `Linear` takes it": (
+        """
+        return self.join(torch.cat([self.embed(torch.tensor(word)) for word in x]))
+""",
+        [[1, 2, 3], [1]],
+        [1, 2],
+    ),
+}
+
+
+@pytest.mark.parametrize("message", WRONG)
+def test_other_extents_are_errors_of_the_instance(tmp_path: Path, message: str) -> None:
+    body, sample, instance = WRONG[message]
+    model = load(tmp_path, HEAD + body, f"extents_wrong{list(WRONG).index(message)}").Model().eval()
+    interpreter = Interpreter(build(model, sample=sample))
+    with pytest.raises(InstanceError, match=message):
+        interpreter.run(instance)

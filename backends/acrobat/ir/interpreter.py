@@ -13,7 +13,8 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from backends.acrobat.core.ops import HOST, evaluate
+from backends.acrobat.core.host import HOST
+from backends.acrobat.core.ops import evaluate
 from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.core.units import Block, Kernel, Mode, StepArg, StepResult

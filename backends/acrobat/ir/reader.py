@@ -6,16 +6,14 @@ program that is read has neither Python classes of cases nor values of weights, 
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NoReturn, TypeVar
 
-from backends.acrobat.core.ops import ShapeError, infer_host
+from backends.acrobat.core.host import infer_host
+from backends.acrobat.core.ops import ShapeError
 from backends.acrobat.core.span import Span
-from backends.acrobat.core.types import BOOL, FLOAT, INT, UNIT, Case, DataT, DataType, ListT, ScalarT, TensorT, TupleT, Type
+from backends.acrobat.core.types import UNIT, Case, DataType, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.core.units import Block, Instr, Kernel, Mode, Param, Step, StepArg, StepResult
+from backends.acrobat.ir.lines import TextLine
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import (
     Arm,
@@ -41,31 +39,9 @@ from backends.acrobat.ir.nodes import (
     Var,
     Weight,
 )
-from backends.acrobat.ir.printer import IDENTIFIER
 from backends.acrobat.ir.visitor import Binding, from_lets
 
-X = TypeVar("X")
-
 STEP_RESULT = re.compile(r"\d+\.\d+", re.ASCII)
-TOKEN = re.compile(
-    rf"""\s*(?P<token>
-      (?P<name>{IDENTIFIER.pattern})
-    | (?P<quoted>"(?:[^"\\]|\\.)*")
-    | (?P<number>-?(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf\b|nan\b))
-    | ->|[][(){{}},:=|@]
-    )""",
-    re.VERBOSE | re.ASCII,
-)
-
-
-class ReadError(ValueError):
-    """The text is no program; the message names the line."""
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    kind: str  # "name", "quoted", "number", "end", or the mark itself
-    text: str
 
 
 def read_program(text: str) -> Program:
@@ -73,157 +49,14 @@ def read_program(text: str) -> Program:
     return _TextReader(text).program()
 
 
-class _TextLine:
-    """The tokens of one line, and in `at` how far they have been read."""
-
-    def __init__(self, row: int, indent: int, text: str) -> None:
-        self.row, self.indent = row, indent
-        self.tokens: list[Token] = []
-        self.at = 0
-        at = 0
-        while at < len(text):
-            match = TOKEN.match(text, at)
-            if match is None:
-                raise ReadError(f"line {row}: cannot read {text[at:].strip()!r}")
-            token = match["token"]
-            kind = next((k for k in ("name", "quoted", "number") if match[k]), token)
-            self.tokens.append(Token(kind, token))
-            at = match.end()
-        self.tokens += [Token("end", "the end of the line")] * 2
-
-    def fail(self, message: str) -> NoReturn:
-        raise ReadError(f"line {self.row}: {message}")
-
-    @property
-    def next(self) -> Token:
-        return self.tokens[self.at]
-
-    @property
-    def after(self) -> Token:
-        return self.tokens[min(self.at + 1, len(self.tokens) - 1)]
-
-    def take(self) -> Token:
-        token = self.next
-        self.at = min(self.at + 1, len(self.tokens) - 1)
-        return token
-
-    def has(self, text: str) -> bool:
-        """Take `text` if it comes next. A quoted name is never a word."""
-        if self.next.kind != "quoted" and self.next.text == text:
-            self.at += 1
-            return True
-        return False
-
-    def starts(self, word: str) -> bool:
-        """Take `word` if it comes next as a keyword, followed by an operand. Nothing of that kind follows a variable's name."""
-        return self.after.kind in ("name", "quoted", "number", "@") and self.has(word)
-
-    def expect(self, text: str) -> None:
-        if not self.has(text):
-            self.fail(f"expected {text!r}, found {self.next.text!r}")
-
-    def name(self) -> str:
-        token = self.take()
-        if token.kind == "quoted":
-            return str(json.loads(token.text))
-        if token.kind != "name":
-            self.fail(f"expected a name, found {token.text!r}")
-        return token.text
-
-    def count(self) -> int:
-        token = self.take()
-        if not token.text.isdigit():
-            self.fail(f"expected a number, found {token.text!r}")
-        return int(token.text)
-
-    def end(self) -> None:
-        if self.next.kind != "end":
-            self.fail(f"expected the end of the line, found {self.next.text!r}")
-
-    def many(self, item: Callable[[], X], close: str) -> list[X]:
-        """Items between commas up to `close`; a comma may stand before it."""
-        items = []
-        while not self.has(close):
-            items.append(item())
-            if not self.has(","):
-                self.expect(close)
-                break
-        return items
-
-    # ---- what lines consist of
-
-    def type(self) -> Type:
-        if self.has("("):
-            return TupleT(tuple(self.many(self.type, ")")))
-        if self.next.kind != "quoted":
-            for word, dtype in (("f32", "float32"), ("i64", "int64")):
-                if self.has(word):
-                    self.expect("[")
-                    return TensorT(tuple(self.many(self.count, "]")), dtype)  # type: ignore[arg-type]
-            for scalar in (INT, BOOL, FLOAT):
-                if self.has(scalar.kind):
-                    return scalar
-            if self.has("list"):
-                self.expect("[")
-                item = self.type()
-                self.expect("]")
-                return ListT(item)
-        return DataT(self.name())
-
-    def tensor_type(self) -> TensorT:
-        t = self.type()
-        return t if isinstance(t, TensorT) else self.fail("expected the type of a tensor")
-
-    def named_type(self) -> tuple[str, Type]:
-        name = self.name()
-        self.expect(":")
-        return name, self.type()
-
-    def number(self) -> int | bool | float | None:
-        """The literal that comes next, if one does."""
-        for word, value in (("True", True), ("False", False), ("inf", float("inf")), ("nan", float("nan"))):
-            if self.has(word):
-                return value
-        if self.next.kind != "number":
-            return None
-        text = self.take().text
-        return int(text) if text.lstrip("-").isdigit() else float(text)
-
-    def attr(self) -> Any:
-        if self.has("("):
-            return tuple(self.many(self.attr, ")"))
-        if self.next.kind == "quoted":
-            return self.name()
-        if self.has("None"):
-            return None
-        value = self.number()
-        return self.fail(f"expected a value, found {self.next.text!r}") if value is None else value
-
-    def applied(self, arg: Callable[[], X]) -> tuple[list[X], dict[str, Any]]:
-        """`(arg, ..., key=value, ...)`"""
-        args, attrs = list[X](), dict[str, Any]()
-
-        def one() -> None:
-            if self.next.kind in ("name", "quoted") and self.after.text == "=":
-                key = self.name()
-                self.expect("=")
-                attrs[key] = self.attr()
-            else:
-                args.append(arg())
-
-        self.expect("(")
-        self.many(one, ")")
-        return args, attrs
-
-
 class _TextReader:
     def __init__(self, text: str) -> None:
         self.lines = []
         for number, line in enumerate(text.splitlines(), 1):
             if stripped := line.strip():
-                self.lines.append(_TextLine(number, len(line) - len(line.lstrip()), stripped))
+                self.lines.append(TextLine(number, len(line) - len(line.lstrip()), stripped))
         self.at = 0
-        self.last: _TextLine | None = None
+        self.last: TextLine | None = None
         self.entry = "forward"
         self.datatypes: dict[str, DataType] = {}
         self.weights: dict[str, TensorT] = {}
@@ -276,12 +109,12 @@ class _TextReader:
 
     # ---- lines
 
-    def peek(self, indent: int) -> _TextLine | None:
+    def peek(self, indent: int) -> TextLine | None:
         """The next line if it is indented by `indent`, else None."""
         line = self.lines[self.at] if self.at < len(self.lines) else None
         return line if line and line.indent == indent else None
 
-    def line(self, indent: int) -> _TextLine:
+    def line(self, indent: int) -> TextLine:
         """Take the next line. Raises ReadError if it is not indented by `indent`, or if a rest of the line before is unread."""
         if self.last:
             self.last.end()
@@ -293,12 +126,12 @@ class _TextReader:
         self.last = line
         return line
 
-    def span(self, line: _TextLine) -> Span:
+    def span(self, line: TextLine) -> Span:
         return Span("<text>", line.row, line.indent)
 
     # ---- kernels and blocks
 
-    def params(self, line: _TextLine) -> tuple[Param, ...]:
+    def params(self, line: TextLine) -> tuple[Param, ...]:
         def one() -> Param:
             name = line.name()
             line.expect(":")
@@ -310,7 +143,7 @@ class _TextReader:
         line.expect("(")
         return tuple(line.many(one, ")"))
 
-    def kernel(self, line: _TextLine) -> None:
+    def kernel(self, line: TextLine) -> None:
         name, params = line.name(), self.params(line)
         body = []
         while not (line := self.line(2)).has("return"):
@@ -323,14 +156,14 @@ class _TextReader:
             body.append(Instr(result, op, tuple(args), tuple(attrs.items()), t))
         self.units[name] = Kernel(name, params, tuple(body), tuple(line.many(line.name, "the end of the line")))
 
-    def block(self, line: _TextLine) -> None:
+    def block(self, line: TextLine) -> None:
         name, params = line.name(), self.params(line)
         steps, groups = list[Step](), tuple[tuple[str, str], ...]()
 
-        def argument(line: _TextLine) -> StepArg:
+        def argument(line: TextLine) -> StepArg:
             return step_result(line) if STEP_RESULT.fullmatch(line.next.text) else line.name()
 
-        def step_result(line: _TextLine) -> StepResult:
+        def step_result(line: TextLine) -> StepResult:
             if not STEP_RESULT.fullmatch(line.next.text):
                 line.fail(f"{line.next.text!r} is no result of a step, such as `0.1`")
             return StepResult(*map(int, line.take().text.split(".")))
@@ -338,7 +171,7 @@ class _TextReader:
         while not (line := self.line(2)).has("return"):
             if line.has("groups"):
 
-                def group(line: _TextLine = line) -> tuple[str, str]:
+                def group(line: TextLine = line) -> tuple[str, str]:
                     param = line.name()
                     line.expect(":")
                     return param, line.name()
@@ -355,7 +188,7 @@ class _TextReader:
 
     # ---- functions
 
-    def header(self, line: _TextLine) -> Function:
+    def header(self, line: TextLine) -> Function:
         name = line.name()
         line.expect("(")
         params = tuple(Var(n, t) for n, t in line.many(line.named_type, ")"))
@@ -376,7 +209,7 @@ class _TextReader:
             self.lines[self.at].fail("this line stands after the value of the body")
         return Function(header.name, header.params, header.result, body, span=header.span, origin=header.origin)
 
-    def bind(self, name: str, t: Type, line: _TextLine) -> Var:
+    def bind(self, name: str, t: Type, line: TextLine) -> Var:
         self.env[name] = t
         return Var(name, t, span=self.span(line))
 
@@ -392,7 +225,7 @@ class _TextReader:
             value = self.chain(indent + 2) if line.has("begin") else self.node(line)
             bindings.append((self.bind(name, t, line), value))
 
-    def atom(self, line: _TextLine) -> Atom:
+    def atom(self, line: TextLine) -> Atom:
         span = self.span(line)
         if line.has("@"):
             name = line.name()
@@ -406,16 +239,16 @@ class _TextReader:
             line.fail(f"there is no variable {name!r}")
         return Var(name, self.env[name], span=span)
 
-    def atoms(self, line: _TextLine) -> tuple[Atom, ...]:
+    def atoms(self, line: TextLine) -> tuple[Atom, ...]:
         return tuple(line.applied(lambda: self.atom(line))[0])
 
-    def node(self, line: _TextLine) -> Expr:
+    def node(self, line: TextLine) -> Expr:
         try:
             return self._node(line)
         except ShapeError as error:
             line.fail(str(error))
 
-    def _node(self, line: _TextLine) -> Expr:
+    def _node(self, line: TextLine) -> Expr:
         """The node that is written in the rest of `line` and in the lines indented below it."""
         span, indent = self.span(line), line.indent
         if line.starts("host"):
@@ -494,7 +327,7 @@ class _TextReader:
             return Field(atom, index, atom.type.items[index], span=span)
         return atom
 
-    def match(self, line: _TextLine) -> Match:
+    def match(self, line: TextLine) -> Match:
         value, arms = self.atom(line), list[Arm]()
         while (head := self.peek(line.indent + 2)) is not None:
             head = self.line(head.indent)
@@ -506,10 +339,10 @@ class _TextReader:
             line.fail("a match has no arm")
         return Match(value, tuple(arms), arms[0].body.type, span=self.span(line))
 
-    def binders(self, line: _TextLine, named: list[tuple[str, Type]]) -> tuple[Var, ...]:
+    def binders(self, line: TextLine, named: list[tuple[str, Type]]) -> tuple[Var, ...]:
         return tuple(self.bind(name, t, line) for name, t in named)
 
-    def carried(self, line: _TextLine) -> tuple[tuple[Var, ...], tuple[Atom, ...]]:
+    def carried(self, line: TextLine) -> tuple[tuple[Var, ...], tuple[Atom, ...]]:
         """`with x: int = a, ...`"""
         named, init = list[tuple[str, Type]](), list[Atom]()
         while line.has("," if named else "with"):

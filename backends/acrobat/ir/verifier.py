@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, get_args
 
-from backends.acrobat.core.ops import OPS, Fusion, ShapeError, infer, infer_host
+from backends.acrobat.core.host import infer_host
+from backends.acrobat.core.ops import OPS, Fusion, ShapeError, infer
 from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.core.units import Block, Kernel, Mode, Param, Step, StepArg, StepResult
 from backends.acrobat.ir.nodes import (

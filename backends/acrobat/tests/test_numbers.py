@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat import compile
-from backends.acrobat.core.ops import MATH, order
+from backends.acrobat.core.host import MATH, order
 from backends.acrobat.errors import InstanceError
 from backends.acrobat.frontend import build
 from backends.acrobat.ir.interpreter import Interpreter

@@ -13,8 +13,9 @@ import torch.nn.functional as F
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backends.acrobat.core.host import HOST, MATH, infer_host
 from backends.acrobat.core.messages import Message, Messages
-from backends.acrobat.core.ops import HOST, LISTS, MATH, OPS, Fusion, ShapeError, evaluate, infer, infer_host, is_view
+from backends.acrobat.core.ops import LISTS, OPS, Fusion, ShapeError, evaluate, infer, is_view
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import Lit, Var, Weight

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from backends.acrobat import library
-from backends.acrobat.core.ops import MATH
+from backends.acrobat.core.host import MATH
 from backends.acrobat.core.types import FLOAT
 from backends.acrobat.frontend.evaluator.builtins import builtin
 from backends.acrobat.frontend.evaluator.frame import Frame

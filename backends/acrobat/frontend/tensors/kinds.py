@@ -12,7 +12,7 @@ import torch.nn.functional as functional
 from torch import nn
 
 from backends.acrobat import library
-from backends.acrobat.core.ops import float32
+from backends.acrobat.core.host import float32
 from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT, TensorT
 from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused, constant
 from backends.acrobat.frontend.evaluator.conditions import comparison, condition

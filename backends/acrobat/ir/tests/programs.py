@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
-from backends.acrobat.core.ops import infer_host
+from backends.acrobat.core.host import infer_host
 from backends.acrobat.core.types import BOOL, FLOAT, INT, Case, DataT, DataType, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.ir.make import make_op
 from backends.acrobat.ir.nodes import (

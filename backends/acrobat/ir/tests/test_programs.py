@@ -9,7 +9,8 @@ from typing import Any, get_args
 import numpy as np
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from backends.acrobat.core.ops import HOST, MATH, OPS
+from backends.acrobat.core.host import HOST, MATH
+from backends.acrobat.core.ops import OPS
 from backends.acrobat.core.types import FLOAT, DataT, ListT, TensorT, TupleT
 from backends.acrobat.ir.interpreter import Interpreter
 from backends.acrobat.ir.nodes import Call, Expr, Host, Item, Launch, Op, Weight

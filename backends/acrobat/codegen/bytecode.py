@@ -11,10 +11,9 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from enum import Enum
 from pathlib import PurePath
 
+from backends.acrobat.codegen.instructions import Bytecode, BytecodeFunction, ForkedChild, Instruction, Opcode
 from backends.acrobat.codegen.units import Units
 from backends.acrobat.core.ops import is_view
 from backends.acrobat.core.span import NOWHERE, Span
@@ -22,19 +21,6 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TensorT,
 from backends.acrobat.core.units import Mode
 from backends.acrobat.ir import nodes as n
 from backends.acrobat.schedule import nodes as s
-
-Opcode = Enum(
-    "Opcode",
-    "Const Weight Move Fresh Start Later Padded NextSegment View Component Field Tuple ListOf Table Construct Jump JumpUnless "
-    "Switch Call Return Phase Wait Fork ForkMap Next ListLike Store Launch Row Lookup Scalar ReadInt ReadFloat ReadInts "
-    "ReadFloats AddInt SubInt MulInt FloorDivInt ModInt NegInt AbsInt MinInt MaxInt AddFloat SubFloat MulFloat DivInt DivFloat "
-    "FloorDivFloat ModFloat NegFloat SquareFloat AbsFloat MinFloat MaxFloat BitAnd BitOr BitXor ShiftLeft ShiftRight Not "
-    "ToInt ToFloat Float32OfInt Float32 MathExp MathExpm1 MathLog MathLog1p MathLog2 MathLog10 MathSqrt MathSin MathCos "
-    "MathTan MathAsin MathAcos MathAtan MathSinh MathCosh MathTanh MathErf MathErfc MathPow FromStart EqInt NeInt "
-    "LtInt LeInt EqFloat NeFloat LtFloat LeFloat EqMixed NeMixed LtMixed LeMixed GtMixed GeMixed Size "
-    "Get Slice Reverse OrderInt OrderFloat TopInt TopFloat Concat Append Range Fail Zip Enumerate",
-)
-"""The opcodes in the order of `runtime/vm/code.h`, which explains them."""
 
 ARITHMETIC = frozenset(("add", "sub", "mul", "div", "floordiv", "mod", "neg", "abs", "min", "max", "eq", "ne", "lt", "le"))
 """Operations that have one instruction for ints and bools (`AddInt`) and one for floats (`AddFloat`)."""
@@ -60,79 +46,12 @@ ONE_KIND = {
 }
 
 
-@dataclass(slots=True)
-class Instruction:
-    """One instruction. `runtime/vm/code.h` explains `to`, a, b, c, d and `tensors` for each opcode; `about` is a comment."""
-
-    op: Opcode
-    to: int = 0
-    a: int = 0
-    b: int = 0
-    c: int = 0
-    d: int = 0
-    tensors: bool = False
-    about: str = ""
-
-
-@dataclass(slots=True)
-class BytecodeFunction:
-    """The code of one function. `order` has the IR numbers of its parameters by register; the first `tensors` hold tensors."""
-
-    name: str
-    span: Span
-    order: list[int]
-    tensors: int
-    registers: int = 0
-    instructions: list[Instruction] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class ForkedChild:
-    """A call of `function` as a forked child, on the parent's registers `operands`; its result goes to the register `to`."""
-
-    function: int
-    operands: tuple[int, ...]
-    to: int
-
-
-class Bytecode:
-    """The bytecode of a schedule. `functions` are those of the program, in its order, then those that forked children run."""
-
-    def __init__(self, schedule: s.Schedule, units: Units) -> None:
-        self.schedule = schedule
-        self.units = units
-        self.weights = {name: i for i, name in enumerate(schedule.program.weights)}
-        self.numbers = {name: i for i, name in enumerate(schedule.functions)}
-        self.operands: list[int] = []
-        self.tables: list[int] = []  # the bits of constants that are elements of lists
-        self.constants: dict[int, int] = {}  # the bits of a constant -> its position in the table of constants
-        self.branches: list[ForkedChild] = []
-        self.functions: list[BytecodeFunction] = []
-        for f in schedule.functions.values():
-            has = [schedule.holds(p.type) for p in f.params]
-            order = sorted(range(len(has)), key=lambda i: not has[i])
-            self.functions.append(BytecodeFunction(f.name, f.span, order, sum(has)))
-        for f, code in zip(schedule.functions.values(), tuple(self.functions), strict=True):
-            _BodyPrinter(self, code, [f.params[i] for i in code.order]).block(f.body, None)
-
-    @property
-    def entry(self) -> int:
-        return self.numbers[self.schedule.program.entry]
-
-    def pool(self, registers: Sequence[int]) -> int:
-        """Appends registers to `operands` and returns the position of the first."""
-        start = len(self.operands)
-        self.operands += registers
-        return start
-
-    def table(self, values: Sequence[int]) -> int:
-        """Appends constants to `tables` and returns the position of the first."""
-        start = len(self.tables)
-        self.tables += values
-        return start
-
-    def constant(self, bits: int) -> int:
-        return self.constants.setdefault(bits, len(self.constants))
+def bytecode(schedule: s.Schedule, units: Units) -> Bytecode:
+    """The bytecode of a schedule, whose launches are those of `units`."""
+    code = Bytecode(schedule, units)
+    for f, into in zip(schedule.functions.values(), tuple(code.functions), strict=True):
+        _BodyPrinter(code, into, [f.params[i] for i in into.order]).block(f.body, None)
+    return code
 
 
 def bits_of(a: n.Lit) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import threading
 import weakref
@@ -11,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,7 @@ from torch import nn
 from backends.acrobat.codegen import blas, policy
 from backends.acrobat.codegen.device import Arrays, Memory
 from backends.acrobat.codegen.devices import DEVICES
-from backends.acrobat.codegen.module import PREFIX
+from backends.acrobat.codegen.library import COUNTERS, library
 from backends.acrobat.codegen.outside import is_dict
 from backends.acrobat.codegen.results import Results
 from backends.acrobat.core.messages import Messages
@@ -35,22 +33,6 @@ from backends.acrobat.settings import Settings
 
 EXECUTORS = ("inline", "dataflow", "agenda", "learned")
 """What decides which operations run together (`Options.executor`), in the order of the runtime's `Executor`."""
-COUNTERS = (
-    *("ingest_ms", "construct_ms", "schedule_ms", "kernel_ms", "copy_ms", "fetch_ms"),
-    *(
-        "nodes",
-        "batches",
-        "launches",
-        "waits",
-        "executions",
-        "gathered_bytes",
-        "product_flops",
-        "host_bytes",
-        "tensor_bytes",
-        "library_calls",
-        *("blocked_ms", "device_launches", "steps", "barriers", "uploaded_bytes"),
-    ),
-)
 SAMPLE = "; if instances may be so, add one to the sample"
 """The end of the message about an instance that does not fit, where the types of instances were read off a sample."""
 
@@ -376,44 +358,3 @@ class Executable:
             "an executable cannot be copied or pickled: share this one, or call compile(module) again, "
             "which takes what is built from the cache"
         )
-
-
-def library(path: Path, prefix: str = PREFIX) -> SimpleNamespace:
-    """Loads a shared object and declares the types of its functions; `<prefix>_model` is the one that returns the model."""
-    lib = ctypes.PyDLL(str(path))
-    functions = SimpleNamespace()
-    void, obj, integer = ctypes.c_void_p, ctypes.py_object, ctypes.c_int
-    declare = {
-        "acrobat_model": (void, []),
-        "acrobat_create": (
-            void,
-            [void, integer, ctypes.c_uint64, *[integer] * 3, ctypes.c_int64, *[integer] * 2, ctypes.c_int64, void],
-        ),
-        "acrobat_destroy": (integer, [void]),
-        "acrobat_set_gemm": (None, [void, void, integer, void, void]),
-        "acrobat_add_weight": (None, [void, void]),
-        "acrobat_add_packed": (None, [void, void]),
-        "acrobat_add_class": (integer, [void, obj, obj, integer]),
-        "acrobat_set_outside": (obj, [void, obj, obj, obj, ctypes.c_char_p]),
-        "acrobat_set_python": (integer, [void, obj, obj, obj, obj, obj, obj]),
-        "acrobat_watch": (integer, [void, obj, obj]),
-        "acrobat_running": (integer, [void]),
-        "acrobat_run": (obj, [void, obj, obj, integer]),
-        "acrobat_counters": (ctypes.POINTER(ctypes.c_double), [void]),
-        "acrobat_set_logging": (None, [void, integer]),
-        "acrobat_log": (obj, [void]),
-        "acrobat_keep_graphs": (None, [void, integer]),
-        "acrobat_graphs": (obj, [void]),
-        "acrobat_lower_bound": (ctypes.c_int64, [void]),
-        "acrobat_learn": (obj, [void, ctypes.c_int64, ctypes.c_uint64]),
-        "acrobat_set_policy": (integer, [void, integer, obj]),
-        "acrobat_cuda_open": (integer, [void, integer, integer, void, integer, integer, void, void, integer]),
-        "acrobat_cuda_hold": (ctypes.c_uint64, [void, void, ctypes.c_uint64]),
-        "acrobat_cuda_refill": (integer, [void, ctypes.c_uint64, void, ctypes.c_uint64]),
-        "acrobat_cuda_stream": (integer, [void, void]),
-    }
-    for name, (result, arguments) in declare.items():
-        function = getattr(lib, f"{prefix}_model" if name == "acrobat_model" else name)
-        function.restype, function.argtypes = result, arguments
-        setattr(functions, name, function)
-    return functions

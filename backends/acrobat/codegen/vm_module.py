@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import PurePath
 
-from backends.acrobat.codegen.bytecode import Bytecode, BytecodeFunction, Instruction
+from backends.acrobat.codegen.bytecode import bytecode
 from backends.acrobat.codegen.cpp import Types, c_string
 from backends.acrobat.codegen.descriptors import Descriptors
+from backends.acrobat.codegen.instructions import Bytecode, BytecodeFunction, Instruction
 from backends.acrobat.codegen.module import PREFIX, classes_of, model_table, opening, source, unit_section
 from backends.acrobat.codegen.outside import Outside
 from backends.acrobat.codegen.unit_writer import UnitWriter
@@ -27,7 +28,7 @@ class VmModule:
     ) -> None:
         program = schedule.program
         self.includes = ("model.h", *unit_writer.includes, "vm/interpreter.h")
-        code = Bytecode(schedule, units)
+        code = bytecode(schedule, units)
         outside = Outside.of(program)
         descriptors = Descriptors(Types(program.datatypes), outside, classes_of(program))
         result, instance = descriptors.result(outside.result), descriptors.of(outside.instance)

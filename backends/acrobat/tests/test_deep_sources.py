@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from backends.acrobat import compile
-from backends.acrobat.codegen.bytecode import Bytecode
+from backends.acrobat.codegen.bytecode import bytecode
 from backends.acrobat.codegen.cpp import Types
 from backends.acrobat.codegen.functions import FunctionWriter
 from backends.acrobat.codegen.units import Units
@@ -57,7 +57,7 @@ def test_work_grows_with_the_number_of_branches_and_not_with_its_square(tmp_path
             schedule = schedule_of(optimise(program, Options()), Options())
             functions = FunctionWriter(schedule, Types({}), Units(), {}, {name: name for name in schedule.functions})
             written = [functions.write(f) for f in schedule.functions.values()]
-            code = Bytecode(schedule, Units())
+            code = bytecode(schedule, Units())
             assert written[0].count("else") == length and len(code.constants) > length / 2
 
         return count_calls(run)

@@ -6,17 +6,18 @@ import re
 
 from backends.acrobat.analyses.facts import ScheduleFacts
 from backends.acrobat.codegen.build import RUNTIME
-from backends.acrobat.codegen.bytecode import Bytecode, BytecodeFunction, Opcode
+from backends.acrobat.codegen.bytecode import bytecode
+from backends.acrobat.codegen.instructions import Bytecode, BytecodeFunction, Opcode
 from backends.acrobat.codegen.units import Units
 from backends.acrobat.ir.reader import read_program
 from backends.acrobat.ir.verifier import verify
 from backends.acrobat.schedule.lower import lower
 
 
-def bytecode(text: str, facts: ScheduleFacts | None = None) -> Bytecode:
+def bytecode_of(text: str, facts: ScheduleFacts | None = None) -> Bytecode:
     program = read_program(text)
     verify(program)
-    return Bytecode(lower(program, facts or ScheduleFacts()), Units())
+    return bytecode(lower(program, facts or ScheduleFacts()), Units())
 
 
 def shown(f: BytecodeFunction) -> list[tuple[object, ...]]:
@@ -50,7 +51,7 @@ def test_opcodes_are_those_of_the_interpreter_in_its_order() -> None:
 
 def test_constants_stand_once_and_branches_return() -> None:
     (f,) = (
-        code := bytecode(
+        code := bytecode_of(
             """
 entry forward
 def forward(n: int) -> int
@@ -80,7 +81,7 @@ def forward(n: int) -> int
 
 
 def test_arms_share_registers() -> None:
-    code = bytecode(
+    code = bytecode_of(
         """
 entry forward
 type D = Empty() | Full(n: int, m: int)
@@ -107,7 +108,7 @@ def forward(d: D) -> int
 
 
 def test_loop_variables_change_together() -> None:
-    code = bytecode(
+    code = bytecode_of(
         """
 entry forward
 def forward(ns: list[int]) -> (int, int)
@@ -148,12 +149,12 @@ def forward(x: f32[4]) -> f32[4]
   z: f32[4] = both[1]
   launch one(z)
 """
-    (f,) = (code := bytecode(text, ScheduleFacts(static_depth={("forward", "both"): 3}, static_levels=4))).functions
+    (f,) = (code := bytecode_of(text, ScheduleFacts(static_depth={("forward", "both"): 3}, static_levels=4))).functions
     assert ops(f) == [Opcode.Launch, Opcode.View, Opcode.Launch, Opcode.Return]
     first, view, second, _ = f.instructions
     assert (first.b, first.d, second.b, second.d) == (0, 3, 1, -1)
     assert view.d == 16 and code.operands[second.c] == view.to
-    (f,) = bytecode(
+    (f,) = bytecode_of(
         text.replace("launch one(z)", "z")
         .replace("f32[4]\n  both", "(f32[4], f32[4])\n  both")
         .replace("  z: f32[4] = both[1]\n  z", "  both")
@@ -162,7 +163,7 @@ def forward(x: f32[4]) -> f32[4]
 
 
 def test_what_an_earlier_phase_computed_is_there() -> None:
-    code = bytecode(
+    code = bytecode_of(
         f"""{KERNELS}
 def forward(x: f32[4]) -> f32[4]
   a: f32[4] = launch one(x)
@@ -180,7 +181,7 @@ def forward(x: f32[4]) -> f32[4]
 
 
 def test_parameters_with_tensors_come_first() -> None:
-    code = bytecode(
+    code = bytecode_of(
         """
 entry forward
 def forward(x: f32[4]) -> f32[4]
@@ -197,7 +198,7 @@ def f(n: int, x: f32[4], m: int, y: f32[4]) -> f32[4]
 
 
 def test_branches_that_wait_are_forked() -> None:
-    code = bytecode(
+    code = bytecode_of(
         f"""{KERNELS}
 def forward(xs: list[f32[1]]) -> float
   a: f32[1] = host list.get(xs, 0)

@@ -225,6 +225,8 @@ def _next(f: Frame, node: ast.Call, args: list[Value], kwargs: dict[str, Value],
         if nothing_known(xs):
             return unknown()
         raise Refused("`next` takes an iterator that is made for it, as in `next(x for x in xs if ...)`")
+    if isinstance(xs.value, TupleV) and xs.value.items:
+        return xs.value.items[0]
     items = as_list(f, node, iterable(f, xs))
     if is_unknown(items) or nothing_known(items):
         return unknown()

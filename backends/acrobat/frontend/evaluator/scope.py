@@ -42,6 +42,7 @@ from backends.acrobat.frontend.values import (
     is_array,
     is_container,
     is_list,
+    is_number,
     is_object,
     kind,
     nothing_known,
@@ -153,6 +154,10 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
         case ast.Tuple(targets), ast.Tuple(sources) if len(targets) == len(sources):
             for t, s in zip(targets, sources, strict=True):
                 own(f, t, s)
+        case ast.Name(name), _ if name in f.env and is_number(
+            f.env[name]
+        ):  # as a tensor in its place, it will be one of its own
+            f.owned.add(name)
         case ast.Name(name), _ if fresh(f, source, f.env.get(name)):
             f.owned.add(name)
             made = variable_of(f.env.get(name))

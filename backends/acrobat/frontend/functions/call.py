@@ -258,6 +258,13 @@ class FunctionCall:
                 found.add(spine(self.names[i]))
         return found
 
+    def _owned_of(self, name: str) -> set[str]:
+        """What `Frame.owned` has of a list or object that is an attribute of a module; all, where a later round finds that."""
+        f = self.f
+        if name in self.program.carried.attributes and is_unknown(f.env[name]) and not is_empty(f.env[name]):
+            return claims(name)
+        return claims(name) & f.owned if self.program.carried.may_be_seen(f, name) else set()
+
     def _written(self, i: int) -> ast.expr | None:
         """The expression that the call has for parameter number `i`; None if it has none."""
         at = i - self.before
@@ -278,7 +285,7 @@ class FunctionCall:
             self.values = [fixed(v) for v in self.values]
         elif named := naming_parameters(function):
             self.values = [fixed(v) if name in named else v for name, v in zip(self.names, self.values, strict=True)]
-        lent = {c for x in self.names[self.own :] if program.carried.may_be_seen(self.f, x) for c in claims(x) & self.f.owned}
+        lent = {c for x in self.names[self.own :] for c in self._owned_of(x)}
         depends = (frozenset(self._owned_inside() | lent),) if self.changed or lent else ()
         if function in program.versions and (all_fixed := program.version(function, self.values, depends)) is not None:
             self.values = all_fixed

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from backends.acrobat.core.types import ListT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.kept import empty_dictionary
 from backends.acrobat.frontend.evaluator.ownership import changeable
@@ -64,6 +65,8 @@ class CarriedValues:
         value = f.env[name]
         if name not in self.attributes:
             return value
+        if isinstance(self.types[name], ListT) and contains_unknown(self.types[name]) and not is_container(value):
+            return guess(self.types[name])  # so that a function is compiled which tells what the list has in it
         t = self._program.datatypes.unassigned(self.types[name])
         if contains_unknown(t):
             return value if is_container(value) else guess(t)
@@ -112,6 +115,9 @@ class CarriedValues:
     def learn_state(self, f: Frame, variable: str, value: Value) -> None:
         """Note the type of a value that is assigned to such an attribute."""
         t = type_or_none(value)
+        if isinstance(t, ListT) and contains_unknown(t) and self.types[variable] == UNKNOWN:
+            self.types[variable] = t
+            self._program.changed = True
         if t is None or contains_unknown(t) or t in (UNASSIGNED, NEVER):
             return
         t = self._program.datatypes.optionals[t.name] if is_unassigned(t) else t

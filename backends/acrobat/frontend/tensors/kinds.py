@@ -492,7 +492,7 @@ def _comparable_numbers(f: Frame, a: Value, b: Value) -> tuple[Value, Value]:
 # ---- what is known of a tensor's memory
 
 OWNERS |= {"zeros", "ones", "full", "zeros_like", "ones_like", "clone", "cat", "stack"}
-OWNERS |= {"new", "new_empty", "new_zeros", "new_ones"}
+OWNERS |= {"new", "new_empty", "new_zeros", "new_ones", "new_full", "new_tensor"}
 VIEWS = frozenset(
     [
         "view",

@@ -314,6 +314,18 @@ def _new_ones(f: Frame, call: CallArguments) -> Value:
     return _filled(f, _new(call), 1.0)
 
 
+@operation("new_full", of_tensor=False)
+def _new_full(f: Frame, call: CallArguments) -> Value:
+    return _full(f, _new(call))
+
+
+@operation("new_tensor", of_tensor=False)
+def _new_tensor(f: Frame, call: CallArguments) -> Value:
+    """`x.new_tensor(data)`: of floats, unless `x` has ints."""
+    made = _made_tensor(f, ast.Pass(), call.args[1:], call.kwargs, "")
+    return made if is_ints(call.args[0]) else _as_floats(f, made)
+
+
 @handles(FUNCTIONS, torch.tensor, torch.as_tensor, torch.LongTensor)
 def _of_numbers(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """`torch.tensor`, which makes ints floats if its `dtype` says so."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import types
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -150,7 +151,18 @@ def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: 
                 return Held("iterator", TupleV(tuple(map(Static, keys))))
             case "values":
                 return Held("iterator", TupleV(tuple(v for _, v in entries)))
+    if method.function in (nn.Module.parameters, nn.Module.named_parameters) and not args and not kwargs:
+        return Held("iterator", TupleV(tuple(_parameters(f, method.owner, method.name.startswith("named")))))
     return f.program.call(f, node, method.function, [method.owner, *args], kwargs)
+
+
+def _parameters(f: Frame, owner: Module, named: bool) -> Iterator[Value]:
+    """The parameters of a module and of those inside, with their names if they are asked for."""
+    for path, _ in owner.module.named_parameters():
+        inside, _, name = path.rpartition(".")
+        tensor = tensor_of(f, owner.child(inside) if inside else owner, name)
+        assert tensor is not None
+        yield TupleV((Static(path), tensor)) if named else tensor
 
 
 def run_forward(f: Frame, node: ast.AST, m: Module, args: list[Value], kwargs: dict[str, Value]) -> Value:

@@ -33,10 +33,29 @@ class Node:
         return iter(self.children)
 
 
+class Pile(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.reset()
+
+    def reset(self):
+        self.values = []
+        self.strengths = []
+
+    def forward(self, value, strength):
+        self.values.append(value)
+        self.strengths.append(strength)
+        read = torch.zeros(4)
+        for value, strength in zip(self.values[::-1], self.strengths[::-1]):
+            read = read + value * strength
+        return read
+
+
 class Model(nn.Module):
     def __init__(self):
         super().__init__()
         torch.manual_seed(0)
+        self.pile = Pile()
         self.step = nn.Linear(4, 4)
         self.v = nn.Parameter(torch.randn(4))
 
@@ -53,6 +72,13 @@ class Model(nn.Module):
         for child in node:
             found += self.total(child, weigh, limits)
         return min(found, max(limits))
+
+    def halting(self, x):
+        left, rounds = 1.0, 0
+        while rounds < 2:
+            left = left - torch.sigmoid(x @ self.v)
+            rounds += 1
+        return rounds, left
 
     def score(self, x, mask=None):
         s = x @ self.v
@@ -74,6 +100,25 @@ MODELS = {
             total = total + p[best]
             visited[best] = True
         return total
+""",
+    "lists of a submodule that a loop fills with what the submodule gives": """
+        self.pile.reset()
+        read = torch.zeros(4)
+        for row in x:
+            read = self.pile(self.step(read + row), torch.sigmoid(row @ self.v))
+        return read
+""",
+    "a number that becomes a tensor, and is added to": """
+        cost = 0
+        for row in x:
+            rounds, left = self.halting(row)
+            cost += rounds + left
+        return cost
+""",
+    "tensors like a parameter": """
+        weight = next(self.parameters())
+        counts = [p.numel() for name, p in self.named_parameters()]
+        return weight.new_zeros(2), x.new_tensor([1, len(x)]), weight.new_full((2,), 3.5), sum(counts)
 """,
 }
 

@@ -63,10 +63,14 @@ class Device {
     // ---- work
     // Computes all rows of the bucket, or plans to compute them before the batches that are passed later.
     virtual void run(const Unit& unit, Bucket& bucket, Place place) = 0;
-    // Announces that the host reads this tensor. When the next `await` returns, `*values` points to its values.
-    virtual void require(Tensor tensor, int64_t elements, const float** values) = 0;
-    // Waits until all required tensors are computed. Their values stay valid until the next `run`.
-    virtual void await() = 0;
+    // Whether the host may go on while the device still computes what was passed. It is then asked early for what the host needs.
+    virtual bool goes_on() const { return false; }
+    // Announces that the host reads this tensor, which batches that were passed before compute. Required tensors count from 0.
+    virtual void require(Tensor /*tensor*/, int64_t /*elements*/) {}
+    // Has the device compute what was passed. All tensors that the host reads next have been required.
+    virtual void proceed() {}
+    // Waits until the required tensor with this number is computed. Its values stay valid until the next call or `run`.
+    virtual const float* values(int64_t number, Tensor tensor, int64_t elements) = 0;
     // Copies tensors of `elements` elements each, one after the other, to `to`, the memory of result tensors.
     virtual void deliver(const std::vector<Tensor>& tensors, int64_t elements, void* to) = 0;
     // Is called at the end of a wave: what runs on the device afterwards, operations of PyTorch too, sees what was delivered.

@@ -7,7 +7,7 @@
 
 namespace acrobat {
 
-void Execution::execute(int last, int64_t end) {
+void Execution::execute(int last, int64_t end, FunctionRef<void(int64_t)> computed) {
     if (!defer_ || cx_.tracks()) end = kAllDepths;
     Counters& counters = cx_.counters;
     const auto from = Clock::now();
@@ -20,7 +20,10 @@ void Execution::execute(int last, int64_t end) {
             run_formed(cx_.tracking.graph(p, unit_count_));
         else
             cx_.stage->drain(p < last ? kAllDepths : end,
-                             [&](int64_t depth, int unit, Bucket& bucket) { run(p, depth, unit, bucket); });
+                             [&](int64_t depth, int64_t level, int unit, Bucket& bucket) {
+                                 if (p == last && !cx_.tracks()) computed(depth);
+                                 run(p, level, unit, bucket);
+                             });
         if (cx_.tracks()) cx_.tracking.all_ran(p);
     }
     if (cx_.materialised) all_computed();

@@ -7,6 +7,7 @@
 
 #include "context.h"
 #include "device.h"
+#include "function_ref.h"
 #include "policy.h"
 
 namespace acrobat {
@@ -17,8 +18,10 @@ class Execution {
     Execution(Context& cx, Device& device, Policy& policy, const Unit* units, int unit_count, bool defer)
         : cx_(cx), device_(device), policy_(policy), units_(units), unit_count_(unit_count), defer_(defer) {}
 
-    // Runs the recorded work of the phases up to and including `last`, but of phase `last` only work below depth `end`.
-    void execute(int last, int64_t end = kAllDepths);
+    // Runs the recorded work of the phases up to and including `last`, but of phase `last` only work below depth `end`. Where depths
+    // give the order of the work, calls computed(d) before each batch of phase `last`: what can be used at depth d is computed by
+    // the batches before it.
+    void execute(int last, int64_t end = kAllDepths, FunctionRef<void(int64_t)> computed = [](int64_t) {});
 
    private:
     void run(int phase, int64_t depth, int unit, Bucket& bucket);

@@ -119,15 +119,11 @@ class Wave {
             cx_.counters.construct_ms += milliseconds(Clock::now() - read);
         } while (!s_.model.waits && end < count && !waves_.full(cx_.tensors.used()));
         const auto began = Clock::now();
-        execute(s_.model.phases - 1);
+        cx_.instance = kAll;
+        execution_.execute(s_.model.phases - 1);
         counters.construct_ms += milliseconds(Clock::now() - began);
         counters.construct_ms -= counters.blocked_ms + counters.schedule_ms - others;  // the times above contain these
         return end;
-    }
-
-    void execute(int last, int64_t end = kAllDepths) {
-        cx_.instance = kAll;
-        execution_.execute(last, end);
     }
 
     void run_straight(Py_ssize_t start, const Values& instances, const Values& results, size_t size) {
@@ -162,8 +158,10 @@ class Wave {
             }
             while (!s_.waiting.empty()) {
                 const auto [phase, end] = s_.waiting.first(cx_);
-                execute(phase, end);
-                s_.waiting.resume(cx_, *s_.device, phase);
+                s_.waiting.prepare(cx_, *s_.device, phase);
+                cx_.instance = kAll;
+                execution_.execute(phase, end, [&](int64_t depth) { s_.waiting.require(cx_, *s_.device, depth); });
+                s_.waiting.resume(cx_, *s_.device);
             }
         } catch (...) {
             const int64_t failed = cx_.instance;

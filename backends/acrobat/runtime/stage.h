@@ -59,8 +59,8 @@ class Stage {
         return *b;
     }
 
-    // Calls visit(depth, unit, bucket) for the buckets with recorded work below depth `end`, by depth, then by unit, and then
-    // empties them. The `depth` that it passes counts the levels that have run since the wave began, for logs.
+    // Calls visit(depth, level, unit, bucket) for the buckets with recorded work below depth `end`, by depth, then by unit, and then
+    // empties them. `level` counts the levels that have run since the wave began, for logs.
     template <class Visit>
     void drain(int64_t end, Visit&& visit) {
         for (size_t i = 0; i < segments_used_; ++i) {
@@ -72,7 +72,7 @@ class Stage {
                 for (int unit = 0; unit < count_; ++unit) {
                     Bucket* b = s.table[level * size_t(count_) + size_t(unit)].get();
                     if (b && b->rows) {
-                        visit(levels_run_ + int64_t(level - ran), unit, *b);
+                        visit(first + int64_t(level), levels_run_ + int64_t(level - ran), unit, *b);
                         b->clear();
                     }
                 }

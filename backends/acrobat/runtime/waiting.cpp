@@ -1,35 +1,57 @@
 #include "waiting.h"
 
+#include <functional>
+#include <iterator>
+
 namespace acrobat {
 
 void Waiting::clear() {
     waiting_.clear();
+    next_.clear();
     cancelled_ = false;
 }
 
 void Waiting::cancel(Context& cx) {
     cancelled_ = true;
-    while (!empty()) resume(cx, int(cx.stages.size()));
-}
-
-void Waiting::resume(Context& cx, Device& device, int last) {
-    for (One& w : waiting_)
-        if (w.stage - cx.stages.data() <= last) device.require(cx.now(w.tensor), w.elements, &w.values);
-    device.await();  // if it throws, all coroutines are still in the queue
-    resume(cx, last);
-}
-
-void Waiting::resume(Context& cx, int last) {
-    std::vector<One> now;
-    now.swap(waiting_);
-    for (const One& w : now) {
-        if (w.stage - cx.stages.data() <= last) {
+    while (!next_.empty() || !empty()) {
+        std::vector<One> now;
+        now.swap(next_.empty() ? waiting_ : next_);
+        for (const One& w : now) {
             cx.counters.waits += 1;
-            cx.awaited = w.values;
             w.handle.resume();
-        } else {
-            waiting_.push_back(w);
         }
+    }
+}
+
+void Waiting::prepare(const Context& cx, const Device& device, int last) {
+    const auto later = [&](const One& w) { return w.stage - cx.stages.data() > last; };
+    next_.clear();
+    std::copy_if(waiting_.begin(), waiting_.end(), std::back_inserter(next_), std::not_fn(later));
+    std::erase_if(waiting_, std::not_fn(later));
+    required_ = 0;
+    if (device.goes_on()) std::stable_sort(next_.begin(), next_.end(), [](const One& a, const One& b) { return a.depth < b.depth; });
+}
+
+void Waiting::require(Context& cx, Device& device, int64_t depth) {
+    for (; required_ < next_.size() && next_[required_].depth <= depth; ++required_)
+        device.require(cx.now(next_[required_].tensor), next_[required_].elements);
+}
+
+void Waiting::resume(Context& cx, Device& device) {
+    require(cx, device, kAllDepths);
+    device.proceed();
+    std::vector<One> now;
+    now.swap(next_);
+    for (size_t i = 0; i < now.size(); ++i) {
+        const One& w = now[i];
+        try {
+            cx.awaited = device.values(int64_t(i), cx.now(w.tensor), w.elements);
+        } catch (...) {
+            waiting_.insert(waiting_.end(), now.begin() + std::ptrdiff_t(i), now.end());  // for `cancel`
+            throw;
+        }
+        cx.counters.waits += 1;
+        w.handle.resume();
     }
 }
 

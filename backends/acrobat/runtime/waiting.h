@@ -53,9 +53,13 @@ class Waiting {
     // stack for all levels, and a forked child has no owner that could destroy it.)
     void cancel(Context& cx);
 
-    // Waits until the device has computed the tensors that are waited for in phases up to and including `last`, and resumes the
-    // coroutines that wait for them. Coroutines that then wait again stay in the queue.
-    void resume(Context& cx, Device& device, int last);
+    // Before the work that coroutines wait for runs: those that wait in phases up to and including `last` will be resumed. On a
+    // device on which the host goes on, those that wait for less work come first: their tensors are computed first.
+    void prepare(const Context& cx, const Device& device, int last);
+    // While that work is passed to the device: requires the tensors that can be used at this depth.
+    void require(Context& cx, Device& device, int64_t depth);
+    // Afterwards: resumes each of these coroutines when its tensor is computed. Coroutines that then wait again stay in the queue.
+    void resume(Context& cx, Device& device);
     // The earliest phase in which a coroutine waits, and the depth below which all work lies that is waited for in this phase.
     std::pair<int, int64_t> first(const Context& cx) const;
 
@@ -66,15 +70,15 @@ class Waiting {
         int64_t depth;
         Tensor tensor;
         int64_t elements;
-        const float* values;  // of the tensor; set before the coroutine is resumed
     };
 
     void push(const Wait& w, std::coroutine_handle<> handle) {
-        waiting_.push_back({handle, w.stage, w.depth, w.tensor, w.elements, nullptr});
+        waiting_.push_back({handle, w.stage, w.depth, w.tensor, w.elements});
     }
-    void resume(Context& cx, int last);
 
     std::vector<One> waiting_;
+    std::vector<One> next_;   // those that are resumed next, in this order
+    size_t required_ = 0;     // how many of these have been required
     bool cancelled_ = false;
 };
 

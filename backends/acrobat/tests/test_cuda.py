@@ -222,6 +222,15 @@ def test_switches_change_no_answer(cuda: Any, setting: str) -> None:
         assert executable.counters()["gathered_bytes"] > 0
 
 
+@pytest.mark.parametrize("name", ["drnn", pytest.param("stackrnn", marks=exhaustive)])
+def test_instances_go_on_while_the_device_still_computes(cuda: Any, driver: Emulated, name: str) -> None:
+    """StackRNN's instances wait at two depths of an execution, DRNN's all at one."""
+    executable = cuda(name)
+    driver.pause_at_barriers()
+    check(executable, name, draw(name, 5))
+    check(executable, name, edges(name))
+
+
 def test_a_minibatch_is_one_wave_unless_a_user_says_otherwise() -> None:
     device = DEVICES["cuda"]
     assert device.wave(Options()) == 0 and device.wave(Options(wave=8)) == 8

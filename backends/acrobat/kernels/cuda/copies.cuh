@@ -1,4 +1,4 @@
-// The kernels that every module begins with: copying rows, and setting a flag for the host.
+// The kernels that every module begins with: copying rows, and telling the host what is in them.
 #pragma once
 #include "device.cuh"
 
@@ -36,17 +36,28 @@ ACROBAT_DEVICE void copy_rows_tiles(int arguments, int first, int tiles) {
         copy_rows_tile(a, tile, thread);
 }
 
-// Tells the host, by a flag, that the values it waits for are written. A barrier has to come before it.
-struct flag_args {
-    int64_t* where;
-    int64_t value;
+// Writes `elements` words of each row to memory of the host, row i to `to + i * elements`. Each is written together with the tag, which
+// becomes the upper half, so the host sees by the tag that a word is there. One warp for each row.
+struct tell_rows_args {
+    float* base;
+    int64_t rows;
+    const int64_t* from;
+    int64_t elements;
+    int64_t* to;
+    int64_t tag;
 };
 
-ACROBAT_DEVICE void flag_tile(const flag_args& a, int, int thread) {
-    if (thread == 0) tell_host(a.where, a.value);
+ACROBAT_DEVICE void tell_rows_tile(const tell_rows_args& a, int tile, int thread) {
+    const int row = tile * kWarps + thread / 32, lane = thread % 32;
+    if (row >= a.rows) return;
+    const uint32_t* const from = reinterpret_cast<const uint32_t*>(a.base + a.from[row]);
+    for (int64_t e = lane; e < a.elements; e += 32)
+        tell_host(a.to + row * a.elements + e, int64_t(uint64_t(a.tag) << 32 | from[e]));
 }
 
-ACROBAT_DEVICE void flag_tiles(int arguments, int first, int) {
-    if (int(blockIdx.x) == first % int(gridDim.x))
-        flag_tile(*reinterpret_cast<const flag_args*>(shared_memory() + arguments), 0, thread_index());
+ACROBAT_DEVICE void tell_rows_tiles(int arguments, int first, int tiles) {
+    const tell_rows_args& a = *reinterpret_cast<const tell_rows_args*>(shared_memory() + arguments);
+    const int blocks = gridDim.x, thread = thread_index();
+    for (int tile = (blockIdx.x + blocks - first % blocks) % blocks; tile < tiles; tile += blocks)
+        tell_rows_tile(a, tile, thread);
 }

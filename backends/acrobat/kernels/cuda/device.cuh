@@ -99,10 +99,9 @@ ACROBAT_DEVICE void grid_sync(uint32_t* bar) {
     __syncthreads();
 }
 
-// Writes a value that the host polls; the host then also sees everything that this thread has seen.
+// Writes a value that the host polls. The host sees all of it or nothing, and need not see anything else that was written before.
 ACROBAT_DEVICE void tell_host(int64_t* where, int64_t value) {
-    __threadfence_system();
-    asm volatile("st.release.sys.global.s64 [%0], %1;" ::"l"(where), "l"(value) : "memory");
+    asm volatile("st.relaxed.sys.global.s64 [%0], %1;" ::"l"(where), "l"(value) : "memory");
 }
 
 // The larger and the smaller of two values; NaN if either is NaN, where fmaxf and fminf would return the other one.

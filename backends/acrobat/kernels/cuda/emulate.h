@@ -36,6 +36,11 @@ struct alignas(16) float4 {
     float x, y, z, w;
 };
 
+extern "C" {
+// Called when all blocks of a cooperative grid have come to a barrier. A driver sets it to let the host go on in between.
+__attribute__((visibility("default"))) void (*acrobat_pause)() = nullptr;
+}
+
 namespace emulate {
 
 extern "C" void acrobat_switch(void** from, void* to);
@@ -260,6 +265,7 @@ void launch(int blocks, int threads, size_t shared_bytes, bool cooperative, Body
             if (waiting + done < together) continue;
             if (done) fail("some blocks have ended, others wait for them");
             for (int i = 0; i < together * threads; ++i) g.fibres[size_t(i)].at = At::Start;
+            if (acrobat_pause) acrobat_pause();
         }
     }
     grid = nullptr;
@@ -332,4 +338,4 @@ ACROBAT_DEVICE void mma_tf32(float (&c)[4], const uint32_t (&a)[4], const uint32
 ACROBAT_DEVICE void mma_bf16(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2]) {
     emulate::mma<16>(c, a, b, [](uint32_t word, int i) { return from_bits(i ? word & 0xffff0000u : word << 16); });
 }
-ACROBAT_DEVICE void tell_host(int64_t* where, int64_t value) { __atomic_store_n(where, value, __ATOMIC_RELEASE); }
+ACROBAT_DEVICE void tell_host(int64_t* where, int64_t value) { __atomic_store_n(where, value, __ATOMIC_RELAXED); }

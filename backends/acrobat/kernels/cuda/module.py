@@ -9,7 +9,7 @@ from backends.acrobat.kernels.cuda.emit import SHARED_HEADER
 from backends.acrobat.kernels.fusible import MOST_ARGUMENTS
 from backends.acrobat.kernels.interface import CudaCode, Emitted
 
-BUILT_IN = ("copy_rows", "flag")
+BUILT_IN = ("copy_rows", "tell_rows")
 """The built-in kernels, with which every module begins (copies.cuh)."""
 BUILT_INS = len(BUILT_IN)
 

@@ -28,8 +28,7 @@ class CpuExecutor final : public Device {
     bool reads(int32_t type, int32_t id) const override;
     const char* tensors() const override { return "CPU"; }
     void run(const Unit& unit, Bucket& bucket, Place place) override;
-    void require(Tensor tensor, int64_t elements, const float** values) override;
-    void await() override {}
+    const float* values(int64_t number, Tensor tensor, int64_t elements) override;
     void deliver(const std::vector<Tensor>& tensors, int64_t elements, void* to) override;
     void finish() override;
 

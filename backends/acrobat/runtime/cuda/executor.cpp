@@ -1,6 +1,7 @@
 #include "executor.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 #include "../clock.h"
@@ -11,30 +12,33 @@ namespace {
 
 constexpr unsigned kThreads = 256;  // of a block
 constexpr unsigned kUntimed = 2;    // flag of an event
-constexpr int kTurns = 256;         // how often the flag is read before the stream is asked
+constexpr int kTurns = 256;         // how often an answer is looked for before the stream is asked
 
 }  // namespace
 
-void Mailbox::reserve(int64_t elements) {
-    if (elements <= capacity_) return;
-    release();
-    const int64_t wanted = std::max<int64_t>(elements, 1 << 12);
-    const Driver& driver = Driver::get();
-    void* host = nullptr;
-    driver.check(driver.cuMemHostAlloc(&host, kWords + size_t(wanted) * 4, kPortable | kMapped), "taking pinned memory");
-    host_ = static_cast<char*>(host);
-    driver.check(driver.cuMemHostGetDevicePointer_v2(&device_, host, 0), "mapping pinned memory");
-    __atomic_store_n(reinterpret_cast<int64_t*>(host_), 0, __ATOMIC_RELEASE);
-    capacity_ = wanted;
+Mailbox::Piece Mailbox::take(int64_t words) {
+    while (block_ < blocks_.size() && words > blocks_[block_].words - used_) ++block_, used_ = 0;
+    if (block_ == blocks_.size()) {
+        const int64_t wanted = std::max<int64_t>(words, blocks_.empty() ? 1 << 12 : 2 * blocks_.back().words);
+        const Driver& driver = Driver::get();
+        const Current current(primary_);
+        void* host = nullptr;
+        driver.check(driver.cuMemHostAlloc(&host, size_t(wanted) * 8, kPortable | kMapped), "taking pinned memory");
+        blocks_.push_back({static_cast<int64_t*>(host), 0, wanted});
+        std::fill_n(blocks_.back().host, wanted, 0);  // no tag
+        driver.check(driver.cuMemHostGetDevicePointer_v2(&blocks_.back().device, host, 0), "mapping pinned memory");
+    }
+    const Block& b = blocks_[block_];
+    const Piece piece{b.host + used_, reinterpret_cast<int64_t*>(b.device) + used_};
+    used_ += words;
+    return piece;
 }
 
-void Mailbox::release() {
-    if (!host_) return;
+Mailbox::~Mailbox() {
+    if (blocks_.empty()) return;
     const Current current(primary_);
     Driver::get().cuCtxSynchronize();  // a run that was interrupted may still write to it
-    Driver::get().cuMemFreeHost(host_);
-    host_ = nullptr;
-    capacity_ = 0;
+    for (const Block& b : blocks_) Driver::get().cuMemFreeHost(b.host);
 }
 
 Mark::Mark(bool timed) {
@@ -128,6 +132,8 @@ void CudaDevice::start() {
 void CudaDevice::begin() {
     plan_->clear();
     required_.clear();
+    planned_ = 0;
+    proceeded_ = true;
     begun_ = false;
     if (in_use_) {
         const Current current(*primary_);
@@ -148,6 +154,7 @@ bool CudaDevice::reads(int32_t type, int32_t id) const { return type == 2 && id 
 void CudaDevice::next_level(Place place) {
     if (begun_ && place.phase == place_.phase && place.depth == place_.depth) return;
     plan_->next_level();
+    tell();
     place_ = place;
     begun_ = true;
 }
@@ -157,44 +164,71 @@ void CudaDevice::run(const Unit& unit, Bucket& bucket, Place place) {
     unit.run(*this, bucket);
 }
 
-void CudaDevice::require(Tensor tensor, int64_t elements, const float** values) { required_.push_back({tensor, elements, values}); }
-
-void CudaDevice::await() {
-    if (required_.empty()) return;
-    const auto began = Clock::now();
-    const Current current(*primary_);
-    int64_t total = 0;
-    for (const Required& r : required_) total += (r.elements + 1) / 2 * 2;
-    mailbox_->reserve(total);
-    plan_->next_level();
-    // Tensors of one size are copied by one call.
-    int64_t at = 0;
-    for (size_t done = 0; done < required_.size();) {
-        const int64_t elements = required_[done].elements, stride = (elements + 1) / 2 * 2;
-        const auto rest = std::stable_partition(required_.begin() + std::ptrdiff_t(done), required_.end(),
-                                                [&](const Required& r) { return r.elements == elements; });
-        const size_t end = size_t(rest - required_.begin());
-        std::vector<int64_t> from;
-        from.reserve(end - done);
-        const int64_t first = at;
-        for (; done < end; ++done, at += stride) {
-            from.push_back(required_[done].tensor);
-            *required_[done].values = mailbox_->words() + at;
-        }
-        const int64_t rows = int64_t(from.size());
-        plan_->copy_rows(0, plan_->table(from.data(), rows), rows, elements, mailbox_->device_words() + first, stride);
+void CudaDevice::require(Tensor tensor, int64_t elements) {
+    if (proceeded_) {
+        required_.clear();
+        mailbox_->reuse();
+        planned_ = 0;
+        if (++tag_ == 0) tag_ = 1;
+        proceeded_ = false;
     }
-    required_.clear();
-    plan_->next_level();
-    plan_->call(kFlag, 0, 1, Flag{mailbox_->device_flag(), ++sequence_});
-    submit();
-    cx_.counters.schedule_ms += milliseconds(Clock::now() - began);
-    wait_for_flag(sequence_);
+    required_.push_back({tensor, elements, nullptr});
 }
 
-void CudaDevice::wait_for_flag(int64_t value) {
+void CudaDevice::tell() {
+    // Tensors of one size are told by one call. The order of `required_` stays.
+    std::vector<size_t> left;
+    for (; planned_ < required_.size(); ++planned_) left.push_back(planned_);
+    while (!left.empty()) {
+        const int64_t elements = required_[left.front()].elements;
+        const auto end = std::stable_partition(left.begin(), left.end(), [&](size_t i) { return required_[i].elements == elements; });
+        const int64_t rows = end - left.begin();
+        const Mailbox::Piece piece = mailbox_->take(rows * elements);
+        std::vector<int64_t> from;
+        from.reserve(size_t(rows));
+        for (auto i = left.begin(); i != end; ++i) {
+            required_[*i].told = piece.host + int64_t(from.size()) * elements;
+            from.push_back(required_[*i].tensor);
+        }
+        plan_->call(kTellRows, 0, TellRows::tiles(rows),
+                    TellRows{plan_->base, rows, plan_->table(from.data(), rows), elements, piece.device, int64_t(tag_)});
+        left.erase(left.begin(), end);
+    }
+}
+
+void CudaDevice::proceed() {
+    if (required_.empty() || proceeded_) return;
     const auto began = Clock::now();
-    for (int turns = 1; mailbox_->flag() != value; ++turns) {
+    const Current current(*primary_);
+    if (planned_ < required_.size()) {
+        plan_->next_level();
+        tell();
+    }
+    submit();
+    proceeded_ = true;
+    cx_.counters.schedule_ms += milliseconds(Clock::now() - began);
+}
+
+const float* CudaDevice::values(int64_t number, Tensor, int64_t elements) {
+    const Required& required = required_[size_t(number)];
+    if (!told(required)) wait_for(required);
+    // A word is the lower half of what was told, and the host is little-endian.
+    if (elements == 1) return reinterpret_cast<const float*>(required.told);
+    words_.resize(size_t(elements));
+    for (int64_t e = 0; e < elements; ++e) std::memcpy(&words_[size_t(e)], required.told + e, 4);
+    return words_.data();
+}
+
+bool CudaDevice::told(const Required& required) const {
+    for (int64_t e = required.elements; e-- > 0;)
+        if (uint32_t(uint64_t(__atomic_load_n(required.told + e, __ATOMIC_RELAXED)) >> 32) != tag_) return false;
+    return true;
+}
+
+void CudaDevice::wait_for(const Required& required) {
+    const auto began = Clock::now();
+    const Current current(*primary_);
+    for (int turns = 1; !told(required); ++turns) {
         if (turns % kTurns) {
             __builtin_ia32_pause();
             continue;
@@ -203,7 +237,7 @@ void CudaDevice::wait_for_flag(int64_t value) {
         const Result result = Driver::get().cuStreamQuery(stream_);
         if (result == kNotReady) continue;
         check(result, "running the kernels");
-        if (mailbox_->flag() != value) throw DeviceError("CUDA: the device has ended its work without an answer");
+        if (!told(required)) throw DeviceError("CUDA: the device has ended its work without an answer");
     }
     cx_.counters.blocked_ms += milliseconds(Clock::now() - began);
 }

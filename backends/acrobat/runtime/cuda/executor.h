@@ -1,7 +1,8 @@
 // Runs work on a CUDA device. While the host goes through the levels, units add their calls to a flat schedule. When a value has
 // to be there, or the wave ends, one upload copies what was written since the last one, and one cooperative launch walks the
-// schedule (or, for comparison, one launch runs each step). Within a mini-batch nothing waits for the stream: the device writes
-// the values that instances wait for to memory of the host, and then a flag beside them, which the host polls.
+// schedule (or, for comparison, one launch runs each step). Within a mini-batch nothing waits for the stream: as soon as a level has
+// computed values that instances wait for, the device writes them to memory of the host, each with a tag, which the host polls. So
+// instances go on recording while the device runs later levels.
 //
 // The last launch of a wave copies its results, and a call returns before that: as with all work of PyTorch, results are there in
 // the stream's order. Results of the emulated driver are tensors of the host, so a call waits for them.
@@ -26,29 +27,35 @@ struct Image {
     std::vector<int> shared;           // their bytes of shared memory
 };
 
-// Memory of the host that the device writes to: words, and a flag that it sets after them.
+// Memory of the host that the device writes to. Each word that the device tells comes together with a tag in one store of 8 bytes,
+// so the host sees by the tag that it is there. No piece is used for two tags at once, and each tag is greater than those before.
 class Mailbox {
    public:
     explicit Mailbox(const Primary& primary) : primary_(primary) {}
     Mailbox(const Mailbox&) = delete;
     Mailbox& operator=(const Mailbox&) = delete;
-    ~Mailbox() { release(); }
+    ~Mailbox();
 
-    // Makes room for so many elements. The device must not be writing any.
-    void reserve(int64_t elements);
-    const float* words() const { return reinterpret_cast<const float*>(host_ + kWords); }
-    float* device_words() const { return reinterpret_cast<float*>(device_ + kWords); }
-    int64_t* device_flag() const { return reinterpret_cast<int64_t*>(device_); }
-    int64_t flag() const { return __atomic_load_n(reinterpret_cast<const int64_t*>(host_), __ATOMIC_ACQUIRE); }
+    struct Piece {
+        const int64_t* host;
+        int64_t* device;
+    };
+    // Room for so many words, until `reuse`. Throws ResourceError or DeviceError.
+    Piece take(int64_t words);
+    // Gives all pieces back. What was told with the tags before must have been read, or nobody needs it any more.
+    void reuse() { block_ = 0, used_ = 0; }
 
    private:
-    static constexpr size_t kWords = 64;  // bytes before them: the flag has a cache line of its own
-    void release();
+    struct Block {
+        int64_t* host;
+        Pointer device;
+        int64_t words;
+    };
 
     const Primary& primary_;
-    char* host_ = nullptr;
-    Pointer device_ = 0;
-    int64_t capacity_ = 0;
+    std::vector<Block> blocks_;
+    size_t block_ = 0;  // the one that pieces are taken from, and how much of it is taken
+    int64_t used_ = 0;
 };
 
 // An event of the driver. A `timed` one knows when it happened.
@@ -91,8 +98,10 @@ class CudaDevice final : public Device {
     bool reads(int32_t type, int32_t id) const override;
     const char* tensors() const override { return tensors_.c_str(); }
     void run(const Unit& unit, Bucket& bucket, Place place) override;
-    void require(Tensor tensor, int64_t elements, const float** values) override;
-    void await() override;
+    bool goes_on() const override { return true; }
+    void require(Tensor tensor, int64_t elements) override;
+    void proceed() override;
+    const float* values(int64_t number, Tensor tensor, int64_t elements) override;
     void deliver(const std::vector<Tensor>& tensors, int64_t elements, void* to) override;
     void finish() override;
     void measure() override;
@@ -101,7 +110,7 @@ class CudaDevice final : public Device {
     struct Required {
         Tensor tensor;
         int64_t elements;
-        const float** values;
+        const int64_t* told;  // its words in the mailbox
     };
     // A submission, from the beginning of its upload to the end of its last launch.
     struct Timed {
@@ -111,10 +120,13 @@ class CudaDevice final : public Device {
     // The module's kernel of this name, allowed to use so many bytes of shared memory.
     Function function(const char* kernel, int shared);
     void next_level(Place place);
+    // Plans that the host is told all tensors that were required since the last time.
+    void tell();
     // Submits all that is planned; the device does it after what was submitted before.
     void submit();
     void launch(const std::vector<Step>& steps);
-    void wait_for_flag(int64_t value);
+    bool told(const Required& required) const;
+    void wait_for(const Required& required);
     void check(Result result, const char* what) const { Driver::get().check(result, what); }
 
     size_t memory_limit_;
@@ -138,8 +150,11 @@ class CudaDevice final : public Device {
     Owned<Mark> uploaded_, submitted_;  // the last upload and launch
     bool in_use_ = false;               // whether these have been recorded
     bool begun_ = false;                // whether a level was planned since the last submission
-    std::vector<Required> required_;
-    int64_t sequence_ = 0;  // of the flags
+    std::vector<Required> required_;  // since the last `proceed`, or before it, until the next tensor is required
+    size_t planned_ = 0;              // how many of these the host will be told by what is planned
+    bool proceeded_ = true;
+    uint32_t tag_ = 0;                // of the words of this execution
+    std::vector<float> words_;        // the values of a tensor of several elements
     std::vector<Timed> timed_;
     size_t submissions_ = 0;  // of this mini-batch, the first ones of `timed_`
 };

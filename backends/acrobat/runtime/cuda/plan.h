@@ -13,7 +13,7 @@
 namespace acrobat::cuda {
 
 // The numbers of the kernels that every model's module begins with.
-constexpr int kCopyRows = 0, kFlag = 1;
+constexpr int kCopyRows = 0, kTellRows = 1;
 
 // Arguments of kCopyRows, which copies row i from base + from[i] + by to `to + i * stride`.
 struct CopyRows {
@@ -27,10 +27,16 @@ struct CopyRows {
 
     static int64_t tiles(int64_t rows) { return (rows + 7) / 8; }
 };
-// Arguments of kFlag, which tells the host that everything before it is done.
-struct Flag {
-    int64_t* where;
-    int64_t value;
+// Arguments of kTellRows, which writes the words of row i to memory of the host, `to + i * elements`, each below the tag.
+struct TellRows {
+    float* base;
+    int64_t rows;
+    const int64_t* from;
+    int64_t elements;
+    int64_t* to;
+    int64_t tag;
+
+    static int64_t tiles(int64_t rows) { return (rows + 7) / 8; }
 };
 
 // A kernel call in the form in which the device reads it.

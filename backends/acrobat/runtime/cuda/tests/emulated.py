@@ -56,6 +56,11 @@ class Emulated:
         """Sets how many bytes of memory the device has."""
         self._lib.emulated_memory(size)
 
+    def pause_at_barriers(self) -> None:
+        """Makes cooperative launches stop at each barrier of all blocks until the host asks again, until `reset`. Without, a
+        launch that has begun ends before the host goes on."""
+        self._lib.emulated_pause_at_barriers()
+
     def leave_open(self) -> None:
         """Leaves the device's memory open to the host until `reset`, for who measures what the host does: closing it after each
         piece of work takes the system longer than a small launch."""

@@ -2,7 +2,8 @@
 // device's properties. It is as strict as a driver may be, so that code which works on a device only by luck fails here:
 //
 // - the host cannot touch memory of the device, which is accessible only while work of a stream is being done;
-// - a stream does nothing until the host waits for it or asks whether it is done; each such question does one piece of its work;
+// - a stream does nothing until the host waits for it or asks whether it is done; each such question does one piece of its work
+//   (with `emulated_pause_at_barriers` a cooperative launch is many pieces, each up to the next barrier of all blocks);
 // - streams wait for each other only by events;
 // - a copy from pinned memory reads it when the copy runs, not when it is requested;
 // - new memory is full of NaN; freeing memory while work is pending ends the process.
@@ -14,6 +15,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,6 +29,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -80,6 +83,8 @@ std::map<int, int> attributes = kAttributes;
 std::vector<std::unique_ptr<Kernel>> kernels;
 size_t memory = kMemory;
 int version = kVersion;
+bool pauses = false;        // whether launches pause at barriers of all blocks
+bool again = false;         // whether the piece of work that was just done is to be continued
 bool open_to_host = false;  // whether the host may touch the device's memory
 int sticky = kSuccess;  // the error of all later calls, after a launch has failed
 thread_local int contexts = 0;
@@ -113,7 +118,9 @@ void protect(int how) {
 void step(void* stream) {
     const Work work = std::move(streams[stream].front());
     streams[stream].pop_front();
+    again = false;
     if (!sticky) work();
+    if (std::exchange(again, false)) streams[stream].push_front(work);
 }
 void all(void* stream) {
     while (!streams[stream].empty()) step(stream);
@@ -152,21 +159,68 @@ const Region* within(const std::map<uintptr_t, Region>& regions, const void* p, 
     return at + bytes <= start + region.bytes ? &region : nullptr;
 }
 
+// The work of a launch, on a stack of its own, so that it can be left at a barrier and continued later.
+class Launch {
+   public:
+    explicit Launch(Work work) : work_(std::move(work)), stack_(kStack) {}
+
+    // Goes on to the next barrier or to the end, of this launch alone: one that was left in the middle is first brought to its end.
+    // Returns whether it has ended.
+    bool step() {
+        while (running_ && running_ != this && !running_->step()) {
+        }
+        if (done_) return true;
+        if (!running_) {
+            getcontext(&inside_);
+            inside_.uc_stack.ss_sp = stack_.data();
+            inside_.uc_stack.ss_size = stack_.size();
+            inside_.uc_link = &outside_;
+            makecontext(&inside_, entry, 0);
+        }
+        running_ = this;
+        swapcontext(&outside_, &inside_);
+        if (done_) running_ = nullptr;
+        return done_;
+    }
+    static void pause() {
+        if (running_) swapcontext(&running_->inside_, &running_->outside_);
+    }
+
+   private:
+    static constexpr size_t kStack = size_t{1} << 20;
+    static void entry() {
+        running_->work_();
+        running_->done_ = true;
+    }
+    static inline Launch* running_ = nullptr;  // the launch that has begun and has not ended
+
+    Work work_;
+    std::vector<char> stack_;
+    ucontext_t inside_, outside_;
+    bool done_ = false;
+};
+
 int launch(void* function, unsigned blocks, unsigned threads, unsigned shared, void* stream, void** parameters) {
     const Kernel& kernel = *static_cast<Kernel*>(function);
     if (!blocks || !threads || int(shared) > kernel.shared) return kInvalidValue;
     // The parameters are copied when a launch is requested, as the driver does it.
     std::vector<uint64_t> given(kernel.parameters());
     for (size_t i = 0; i < given.size(); ++i) std::memcpy(&given[i], parameters[i], 8);
-    enqueue(stream, on_device([&kernel, blocks, threads, shared, given]() mutable {
-                if (const int code = entered("run", false); code) {
-                    sticky = code;
-                    return;
-                }
-                std::vector<void*> each;
-                for (uint64_t& value : given) each.push_back(&value);
-                kernel.run(int(blocks), int(threads), shared, each.data());
-            }));
+    const Work run = [&kernel, blocks, threads, shared, given]() mutable {
+        if (const int code = entered("run", false); code) {
+            sticky = code;
+            return;
+        }
+        std::vector<void*> each;
+        for (uint64_t& value : given) each.push_back(&value);
+        kernel.run(int(blocks), int(threads), shared, each.data());
+    };
+    if (!pauses) {
+        enqueue(stream, on_device(run));
+        return kSuccess;
+    }
+    const auto launched = std::make_shared<Launch>(run);
+    enqueue(stream, on_device([launched] { again = !launched->step(); }));
     return kSuccess;
 }
 
@@ -184,6 +238,10 @@ void emulated_fail(const char* name, int after, int code) { failures[name] = {af
 void emulated_attribute(int attribute, int value) { attributes[attribute] = value; }
 void emulated_version(int value) { version = value; }
 void emulated_memory(uint64_t bytes) { memory = bytes; }
+// From here on launches pause at barriers, until `emulated_reset`.
+void emulated_pause_at_barriers() { pauses = true; }
+// Whether a stream has work that is not done.
+int emulated_busy() { return pending(); }
 // Leaves memory of the device open to the host from here on: closing and opening it takes longer than a small launch.
 void emulated_leave_open() {
     protect(PROT_READ | PROT_WRITE);
@@ -198,6 +256,7 @@ void emulated_reset() {
     version = kVersion;
     memory = kMemory;
     sticky = kSuccess;
+    pauses = false;
     if (open_to_host) {
         open_to_host = false;
         protect(PROT_NONE);
@@ -266,7 +325,13 @@ int cuModuleLoadData(void** module, const void* image) {
     const int file = memfd_create("module", MFD_CLOEXEC);
     if (file < 0 || write(file, image, size) != ssize_t(size)) return kInvalidImage;
     *module = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (!*module) std::fprintf(stderr, "emulated CUDA driver: %s\n", dlerror());
+    if (!*module) {
+        std::fprintf(stderr, "emulated CUDA driver: %s\n", dlerror());
+    } else if (void* hook = dlsym(*module, "acrobat_pause")) {
+        *static_cast<void (**)()>(hook) = [] {
+            if (pauses) Launch::pause();
+        };
+    }
     // The file stays open: for a path that it has had before, dlopen returns the old object, whatever the path is now.
     return *module ? kSuccess : kInvalidImage;
 }

@@ -19,9 +19,13 @@ struct CopyRows {
     float* to;
     int64_t stride;
 };
-struct Flag {
-    int64_t* where;
-    int64_t value;
+struct TellRows {
+    float* base;
+    int64_t rows;
+    const int64_t* from;
+    int64_t elements;
+    int64_t* to;
+    int64_t tag;
 };
 // out[i] = a[i] + b[i], in tiles of 8 rows. Rows of `a` and `out` are in a table or, if that is null, at start + i * stride.
 struct Add {
@@ -44,8 +48,13 @@ void tile(const Step& step, int t) {
             return;
         }
         case 1: {
-            const Flag& f = *reinterpret_cast<const Flag*>(step.args);
-            *f.where = f.value;
+            const TellRows& c = *reinterpret_cast<const TellRows*>(step.args);
+            for (int64_t i = 8 * t; i < 8 * t + 8 && i < c.rows; ++i)
+                for (int64_t k = c.elements; k-- > 0;) {
+                    uint32_t word;
+                    std::memcpy(&word, c.base + c.from[i] + k, 4);
+                    c.to[i * c.elements + k] = int64_t(uint64_t(c.tag) << 32 | word);
+                }
             return;
         }
         default: {
@@ -67,6 +76,8 @@ void run(const Step& step) {
 
 extern "C" {
 
+void (*acrobat_pause)() = nullptr;  // set by the driver
+
 void emulated_walk(int, int, size_t, void** parameters) {
     const Step* steps = *static_cast<const Step**>(parameters[0]);
     const int64_t count = *static_cast<int64_t*>(parameters[1]);
@@ -75,6 +86,7 @@ void emulated_walk(int, int, size_t, void** parameters) {
         while (end < count - 1 && !steps[end].barrier) ++end;
         for (int64_t i = end; i >= begin; --i) run(steps[i]);
         begin = end + 1;
+        if (acrobat_pause && begin < count) acrobat_pause();
     }
 }
 
@@ -82,6 +94,6 @@ static void launch(int kernel, void** parameters) {
     run({kernel, 0, 0, int32_t(*static_cast<int64_t*>(parameters[1])), *static_cast<int64_t*>(parameters[0])});
 }
 void emulated_launch_copy_rows(int, int, size_t, void** parameters) { launch(0, parameters); }
-void emulated_launch_flag(int, int, size_t, void** parameters) { launch(1, parameters); }
+void emulated_launch_tell_rows(int, int, size_t, void** parameters) { launch(1, parameters); }
 void emulated_launch_add(int, int, size_t, void** parameters) { launch(2, parameters); }
 }

@@ -17,7 +17,7 @@ from backends.acrobat.runtime.cuda.tests import emulated
 from backends.acrobat.tests.sanitizers import ADDRESS
 
 HERE = Path(__file__).parent
-CASES = ("plain", "explicit", "checked", "waits", "behind", "streams", "errors", "opening")
+CASES = ("plain", "explicit", "checked", "waits", "early", "behind", "streams", "errors", "opening")
 SHARED = (
     *("arena", "bucket", "context", "device", "errors", "execution", "frontier", "materialised", "memory"),
     *("planning", "policy", "run_limits", "stage", "tracking", "values"),
@@ -87,7 +87,14 @@ def test_a_case(parts: Parts, case: str, mode: str) -> None:
 MISTAKES = {
     "a barrier is missing": ("plan", "barriers_ += step.barrier;", "step.barrier = 0;", "plain"),
     "the order of a unit's calls is lost": ("plan", "chains_[at - 1] > chain", "false", "plain"),
-    "nobody waits for the flag": ("executor", "    wait_for_flag(sequence_);", "", "waits"),
+    "nobody waits for what the device tells": ("executor", "if (!told(required)) wait_for(required);", "", "waits"),
+    "the host is told before a value is computed": (
+        "executor",
+        "    plan_->next_level();\n    tell();\n    place_",
+        "    tell();\n    plan_->next_level();\n    place_",
+        "waits",
+    ),
+    "an answer to an earlier question is taken": ("executor", "!= tag_) return", "== 0) return", "waits"),
     "staging is used again too early": (
         *("executor", 'check(Driver::get().cuEventSynchronize(uploaded_->get()), "waiting for an upload");', "", "behind"),
     ),

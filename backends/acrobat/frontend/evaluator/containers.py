@@ -19,6 +19,7 @@ from backends.acrobat.frontend.evaluator.choice import choose, negation
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, mapped
 from backends.acrobat.frontend.evaluator.mutation import ChangedPlace, give, place
+from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, seen_inside
 from backends.acrobat.frontend.evaluator.tables import (
     BINARY,
     CALLS,
@@ -363,6 +364,8 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
     if found is None:
         return
     who, whole = found
+    if any(changeable(type_or_none(v)) and not fresh_inside(f, a) for v, a in zip(values, args, strict=True)):
+        seen_inside(f, owner)
     if any(map(nothing_known, values)):
         return
     match kind_of(whole), name, values:

@@ -8,7 +8,7 @@ from typing import Any
 
 from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame import Frame
-from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside, objects_only
+from backends.acrobat.frontend.evaluator.ownership import changeable, fresh_inside
 from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of, spine
 from backends.acrobat.frontend.values import Value, type_or_none, variable_of
 
@@ -31,7 +31,7 @@ def taken_in(f: Frame, changed: Sequence[str], given: Sequence[tuple[ast.expr, V
             if root is not None:
                 f.owned -= claims(root) if whole else {deep(root), spine(root)}
             f.owned.discard(deep(name))
-            if not objects_only(f, t):
+            if _own_lists(f, type_or_none(f.env[name])) & _closure(f, [t]).keys():
                 f.owned.discard(spine(name))
 
 
@@ -45,6 +45,18 @@ def _is_new(f: Frame, written: ast.expr, value: Value) -> bool:
 def _parts_of(f: Frame, t: Any) -> Mapping[Any, None]:
     """The types of changeable values that may be inside of a value of type `t`."""
     return _closure(f, _inside(f, t))
+
+
+def _own_lists(f: Frame, t: Any) -> set[Any]:
+    """The types of lists, sets and dictionaries inside of a value of type `t` that are not inside of another object."""
+    found: set[Any] = set()
+    pending = _inside(f, t)
+    while pending:
+        inner = pending.pop()
+        if inner not in found and not (isinstance(inner, DataT) and inner.name in f.program.datatypes.cases):
+            found.add(inner)
+            pending += _inside(f, inner)
+    return {inner for inner in found if isinstance(inner, ListT)}
 
 
 def _closure(f: Frame, types: Sequence[Any]) -> dict[Any, None]:

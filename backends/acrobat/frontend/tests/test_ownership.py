@@ -40,6 +40,14 @@ class Chart:
     def add_row(self, row):
         self.rows.append(row)
 
+    def take(self, other):
+        self.rows = other.rows
+
+
+class Box:
+    def __init__(self, rows):
+        self.rows = rows
+
 
 class Memory(nn.Module):
     def __init__(self):
@@ -204,6 +212,26 @@ REFUSED = {
             self.chart = new
             self.chart.append(x)
         return self.chart
+""",
+    "a list that an object was made with": """
+        row = [1.0]
+        box = Box(row)
+        box.rows.append(2.0)
+        return len(row)
+""",
+    "a list of an object that a method takes into another one": """
+        chart, item = Chart(), Chart()
+        item.add_row([1.0])
+        chart.add(Box(item.rows))
+        chart.take(item)
+        chart.rows.append([2.0])
+        return len(item.rows)
+""",
+    "a list in a dictionary that another one was updated with": """
+        row, rows = [1.0], {}
+        rows.update({0: row})
+        rows[0].append(2.0)
+        return len(row)
 """,
     "a list that gets two names": """
         a = [0.0]

@@ -169,6 +169,7 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
         kwargs |= {k.arg: read(k.value)} if k.arg is not None else _entries(f, read(k.value))
     before, f.owned_arguments = f.owned_arguments, lent
     values = {name: f.env[name] for name in (*names, *f.program.carried.attributes) if name in f.env}
+    f.lists_kept = set()
     try:
         result = called(f, node, callee, args, kwargs, hint)
     finally:

@@ -99,6 +99,7 @@ class Frame:
         self.new_lists: set[str] = set()  # variables that hold a new list, made by a called function
         self.mutated: set[str] = set()  # names whose list, object or tensor was changed in place so far
         self.owned_arguments: set[str] = set()  # entries of `owned` for the arguments of the call compiled now
+        self.lists_kept: set[str] = set()  # names whose `spine` the call compiled now has left as it was
         self.owned_at_end: set[str] = set()  # `owned` at the end of the last branch
         self.result: Any = UnknownT()  # the function's result type, as far as it is known
         self.cases: tuple[str, ...] = ()  # the cases found so far in a `match`, the outermost value's first

@@ -31,7 +31,7 @@ def taken_in(f: Frame, changed: Sequence[str], given: Sequence[tuple[ast.expr, V
             if root is not None:
                 f.owned -= claims(root) if whole else {deep(root), spine(root)}
             f.owned.discard(deep(name))
-            if _own_lists(f, type_or_none(f.env[name])) & _closure(f, [t]).keys():
+            if name not in f.lists_kept and _own_lists(f, type_or_none(f.env[name])) & _closure(f, [t]).keys():
                 f.owned.discard(spine(name))
 
 

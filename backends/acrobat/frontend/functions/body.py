@@ -167,7 +167,7 @@ class FunctionBody:
         """What the compiled function gives where the source returns `value`."""
         f, program = self.f, self.program
         self._note_ownership(at, value)
-        owned = {c for x in self.carried for c in claims(x) & f.owned}
+        owned = {c for x in (*self.carried, *self.gives_back) for c in claims(x) & f.owned}
         if program.still_owned.setdefault(self.key, owned) != owned:
             program.changed |= not program.still_owned[self.key] <= owned
             program.still_owned[self.key] &= owned

@@ -51,7 +51,7 @@ class Functions:
         self.reads = Reads()
         self.changing: dict[Any, tuple[str, ...]] = {}  # function -> the parameters whose lists it changes
         self.gives_new: dict[Any, bool] = {}  # function key -> whether nothing else holds the list that it returns
-        self.still_owned: dict[Any, set[str]] = {}  # function key -> what it leaves in `Frame.owned` of what it takes besides
+        self.still_owned: dict[Any, set[str]] = {}  # function key -> what it leaves in `Frame.owned` of what it gives back
         self.gives_deep: dict[Any, bool] = {}  # function key -> the same for all that is inside of its result
         self.versions: dict[Any, set[Any]] = {}  # function that needs constants for its numbers -> the keys of its versions
         self.stored: dict[tuple[type, str], Span] = {}  # attributes of modules that the model assigns to -> where

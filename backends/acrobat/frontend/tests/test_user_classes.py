@@ -64,7 +64,8 @@ class Model(nn.Module):
         if depth < 3:
             for _ in range(int(h.argmax()) % 3):
                 h = torch.tanh(self.step(h))
-                node.add(self.grow(h, depth + 1))
+                child = self.grow(h, depth + 1)
+                node.add(child)
         return node
 
     def total(self, node: Optional[Node], weigh: Callable, limits: Sequence[int]) -> Iterable[int]:

@@ -108,8 +108,8 @@ class Executable:
         for i in range(len(self.manifest["packed"])):
             self._lib.acrobat_add_packed(self._session, self._packed.address(i))
         for cls in classes:
-            keys = cls.keys if is_dict(cls) else None  # type: ignore[attr-defined]
-            made = getattr(cls, "stands_for", None)
+            keys = cls.keys_of_record if is_dict(cls) else None  # type: ignore[attr-defined]
+            made = getattr(cls, "class_of_record", None)
             self._lib.acrobat_add_class(self._session, made or cls, keys, int(made is not None))
         self._results = Results(self.manifest["outputs"], self._memory.outputs)
         self._arrange = self._results.arrange

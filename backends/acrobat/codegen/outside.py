@@ -41,7 +41,9 @@ class Outside:
         """The words for what was expected, in the error about a value that is none of the cases."""
         if data.mixed:
             return " or ".join(f"{'an' if c.name[3:4] in 'io' else 'a'} {c.name[3:]}" for c in data.cases)
-        return " or ".join(f"a dict of {', '.join(c.cls.keys)}" if is_dict(c.cls) else f"a {c.name}" for c in data.cases)
+        return " or ".join(
+            f"a dict of {', '.join(c.cls.keys_of_record)}" if is_dict(c.cls) else f"a {c.name}" for c in data.cases
+        )
 
     def holds_result(self, type: Any, within: frozenset[str] = frozenset()) -> bool:
         """Whether values of the type may contain result tensors. `within` has the unions that are being asked about already."""
@@ -63,7 +65,7 @@ class Outside:
             [
                 (self.instance, self.result),
                 [
-                    (d, [getattr(c.cls, "keys", None) if is_dict(c.cls) else None for c in d.cases])
+                    (d, [getattr(c.cls, "keys_of_record", None) if is_dict(c.cls) else None for c in d.cases])
                     for d in self.datatypes.values()
                 ],
             ]
@@ -72,7 +74,7 @@ class Outside:
 
 def is_dict(cls: Any) -> bool:
     """Whether the class of a case stands for a dictionary in Python, one whose keys are always the same."""
-    return isinstance(cls, type) and issubclass(cls, RecordOf) and cls.stands_for is None
+    return isinstance(cls, type) and issubclass(cls, RecordOf) and cls.class_of_record is None
 
 
 def place(cls: Any, name: str) -> str:

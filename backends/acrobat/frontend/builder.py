@@ -26,6 +26,7 @@ class Builder:
         self.bindings: list[tuple[n.Var, n.Expr]] = []
         self.fresh: set[str] = set()
         self.filled: dict[str, float] = {}  # variable of a tensor all of whose elements are one constant -> that constant
+        self.offsets: dict[str, tuple[str, int]] = {}  # variable of an int -> another variable, and what is added to that one
         self.instead: dict[str, n.Atom] = dict(instead or {})
 
     def bind(self, expr: n.Expr, hint: str) -> Dyn:
@@ -37,11 +38,25 @@ class Builder:
         self.bindings.append((var, expr))
         if isinstance(expr, n.Op) and expr.op == "full":
             self.filled[var.name] = float(dict(expr.attrs)["value"])
+        if isinstance(expr, n.Host) and expr.op in ("add", "sub"):
+            self._note_offset(var, expr)
         if isinstance(expr, n.Op) and (OPS[expr.op].fusion in NEW or expr.op in ("cat", "stack", "scalar")):
             self.fresh.add(var.name)
         elif self.fresh and not isinstance(expr, n.Item):
             self.fresh -= free_vars(expr)
         return Dyn(var)
+
+    def _note_offset(self, var: n.Var, expr: n.Host) -> None:
+        """Note what an int is, if it is another one and a constant."""
+        match expr.op, expr.args:
+            case ("add", (n.Var(name), n.Lit(int() as more))) | ("add", (n.Lit(int() as more), n.Var(name))):
+                pass
+            case "sub", (n.Var(name), n.Lit(int() as less)):
+                more = -less
+            case _:
+                return
+        base, before = self.offsets.get(name, (name, 0))
+        self.offsets[var.name] = base, before + more
 
     def now(self, atom: n.Atom) -> n.Atom:
         """The operand with the present value of `atom`, after all changes in place."""
@@ -54,7 +69,7 @@ class Builder:
 
     def inner(self) -> Builder:
         inner = Builder(self.names, self.instead)
-        inner.filled = dict(self.filled)
+        inner.filled, inner.offsets = dict(self.filled), dict(self.offsets)
         return inner
 
     def finish(self, result: n.Expr) -> n.Expr:

@@ -18,6 +18,7 @@ from backends.acrobat.core.span import Span
 from backends.acrobat.core.types import DataT, ListT, TensorT, TupleT
 from backends.acrobat.errors import CompileError, Problem
 from backends.acrobat.frontend.evaluator.arguments import Refused, defaults_of
+from backends.acrobat.frontend.evaluator.outputs import Changing
 from backends.acrobat.frontend.functions.signatures import fixed
 from backends.acrobat.frontend.functions.table import Functions
 from backends.acrobat.frontend.instances.annotations import AnnotationError, Datatypes, hints
@@ -131,6 +132,7 @@ class ProgramBuilder(Functions):
     def __init__(self, module: nn.Module) -> None:
         super().__init__(Datatypes(module))
         self.module = module
+        self.changing = Changing(module)
         self.observed = False  # whether the instance's type was read off a sample
         self.weights: dict[str, TensorT] = {}
         self.values: dict[str, np.ndarray] = {}

@@ -16,6 +16,7 @@ from typing import Any
 
 from backends.acrobat.core.span import Span
 from backends.acrobat.errors import CompileError, Problem
+from backends.acrobat.frontend.lambdas import definition_of, written
 
 Functions = dict[str, list[ast.FunctionDef]]
 """The definitions in a file, by name."""
@@ -38,7 +39,7 @@ LIFTED: dict[FunctionType, Lifted] = {}
 
 
 @cache
-def _parse(file: str, text: str) -> tuple[Functions, Codes]:
+def _parse(file: str, text: str) -> tuple[Functions, Codes, list[ast.Lambda]]:
     tree = ast.parse(text, file)
     functions: Functions = {}
     for node in ast.walk(tree):
@@ -50,12 +51,12 @@ def _parse(file: str, text: str) -> tuple[Functions, Codes]:
         code = pending.pop()
         codes.setdefault((code.co_name, code.co_firstlineno), []).append(code)
         pending += [c for c in code.co_consts if isinstance(c, CodeType)]
-    return functions, codes
+    return functions, codes, [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
 
 
-def parse(file: str) -> tuple[Functions, Codes]:
-    """The syntax trees and the code of the functions in a file as it is now. The text of a notebook's cell or of an interactive
-    session comes from Python's `linecache`. Raises OSError if there is no text."""
+def parse(file: str) -> tuple[Functions, Codes, list[ast.Lambda]]:
+    """The syntax trees and the code of the functions in a file as it is now, and its lambdas. The text of a notebook's cell or
+    of an interactive session comes from Python's `linecache`. Raises OSError if there is no text."""
     linecache.checkcache(file)  # keeps entries that have no file
     if not os.path.exists(file) and (lines := linecache.getlines(file)):
         return _parse(file, "".join(lines))
@@ -95,15 +96,18 @@ def _definition(function: FunctionType) -> tuple[ast.FunctionDef, str]:
     code = function.__code__
     file, line = inspect.getsourcefile(function) or code.co_filename, code.co_firstlineno
     where = Span(file, line)
-    if code.co_name == "<lambda>":
-        raise CompileError([Problem(where, "a lambda is not in the language", "write a method or a function")])
     try:
-        functions, codes = parse(file)
+        functions, codes, lambdas = parse(file)
     except (OSError, SyntaxError) as error:
         typed = file.startswith("<")  # <stdin>, <string>
         told = f"the source of `{function.__qualname__}` " + ("was not kept by Python" if typed else "cannot be read")
         advice = "define the model in a file and import it: code from standard input or `exec` leaves no source behind"
         raise CompileError([Problem(where, told, advice)]) from error
+    if code.co_name == "<lambda>" and (code in codes.get(("<lambda>", line), []) or not os.path.exists(file)):
+        if (found := written(code, lambdas)) is not None:
+            return definition_of(found), file
+        told = "which of the lambdas in this line is meant cannot be told"
+        raise CompileError([Problem(where, told, "write one in a line, or a function")])
     for node in functions.get(code.co_name, []):
         if line in (node.lineno, *(d.lineno for d in node.decorator_list)):
             of_file = codes.get((code.co_name, line), [])

@@ -210,8 +210,8 @@ class Interpreter:
                     return args[0] if args else None
                 if data.mixed:  # the boundary still has to know which type it is
                     return Data(case.name, tuple(args))
-                if hasattr(case.cls, "of_fields"):  # represents a dictionary
-                    return case.cls.of_fields(dict(zip((name for name, _ in case.fields), args, strict=True)))
+                if hasattr(case.cls, "record_of_fields"):  # represents a dictionary
+                    return case.cls.record_of_fields(dict(zip((name for name, _ in case.fields), args, strict=True)))
                 return case.cls(*args) if case.cls else Data(case.name, tuple(args))
         return value
 

@@ -101,16 +101,28 @@ def avg_pool2d_module(self, input):
     )
 
 
+def at_places(input, output_size, reduced):
+    """Adaptive pooling: what `reduced` makes of the rows, then of the columns, that each place of the result stands for."""
+    oh, ow = (output_size, output_size) if isinstance(output_size, int) else output_size
+    x = one_image(input)
+    h, w = x.size(1), x.size(2)
+    if oh is None or ow is None or not is_fixed(h) or not is_fixed(w):
+        refuse("adaptive pooling to several places of an extent that varies, or to None")
+    x = torch.stack([reduced(x[:, i * h // oh : ((i + 1) * h + oh - 1) // oh], 1) for i in unrolled(range(oh))], 1)
+    out = torch.stack([reduced(x[:, :, i * w // ow : ((i + 1) * w + ow - 1) // ow], 2) for i in unrolled(range(ow))], 2)
+    return out if input.dim() == 3 else out.unsqueeze(0)
+
+
 def adaptive_avg_pool2d(input, output_size):
-    if output_size not in ONES:
-        refuse("adaptive pooling to more than one place")
-    return input.mean(-1, True).mean(-2, True)
+    if output_size in ONES:
+        return input.mean(-1, True).mean(-2, True)
+    return at_places(input, output_size, torch.mean)
 
 
 def adaptive_max_pool2d(input, output_size):
-    if output_size not in ONES:
-        refuse("adaptive pooling to more than one place")
-    return input.amax(-1, True).amax(-2, True)
+    if output_size in ONES:
+        return input.amax(-1, True).amax(-2, True)
+    return at_places(input, output_size, torch.amax)
 
 
 def adaptive_avg_pool2d_module(self, input):

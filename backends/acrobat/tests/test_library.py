@@ -102,6 +102,8 @@ CASES: list[tuple[Callable[[], nn.Module], str, tuple[int | None, ...]]] = [
     (lambda: nn.AdaptiveAvgPool1d(1), "self.inner(x)", (1, 2, 6)),
     (lambda: nn.AdaptiveMaxPool2d(1), "self.inner(x)", (2, 3, 4)),
     (lambda: nn.AdaptiveAvgPool2d((1, 1)), "self.inner(x)", (2, 3, 4)),
+    (lambda: nn.AdaptiveAvgPool2d((2, 3)), "self.inner(x.unsqueeze(0))", (2, 5, 7)),
+    (lambda: nn.AdaptiveMaxPool2d(3), "self.inner(x)", (2, 7, 4)),
     (lambda: nn.GroupNorm(2, 4), "self.inner(x)", (1, 4, 3)),
     (lambda: nn.LayerNorm((3, 4)), "self.inner(x)", (2, 3, 4)),
     (lambda: nn.LayerNorm(5, elementwise_affine=False), "self.inner(x)", SEQUENCE),

@@ -56,7 +56,7 @@ from backends.acrobat.library import heaps, iteration, python
 def builtin(f: Frame, node: ast.Call, name: str, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     """Compile a call of the built-in function `name` with arguments that are compiled already."""
     if name == "sorted" and not kwargs and len(args) == 1 and (record := record_of(f, args[0])) is not None:
-        return list_of(f, node, list(map(Static, sorted(record.keys))))  # type: ignore[attr-defined]
+        return list_of(f, node, list(map(Static, sorted(record.keys_of_record))))  # type: ignore[attr-defined]
     if name == "sorted" or name in ("max", "min") and "key" in kwargs:
         return ordered(f, node, name, args, kwargs)
     if name in library.BUILTINS and not kwargs and not all(known(a)[0] for a in args):

@@ -37,7 +37,7 @@ from backends.acrobat.frontend.evaluator.objects import (
 )
 from backends.acrobat.frontend.evaluator.ownership import LOOKING, calls_own_function, changeable, seen_inside
 from backends.acrobat.frontend.evaluator.sums import total
-from backends.acrobat.frontend.evaluator.syntax import claims, deep, root_of
+from backends.acrobat.frontend.evaluator.syntax import CHANGING, claims, deep, root_of
 from backends.acrobat.frontend.evaluator.tables import (
     AFTER_CALLS,
     ATTRIBUTES,
@@ -73,6 +73,7 @@ from backends.acrobat.frontend.values import (
     Super,
     TupleV,
     Value,
+    is_container,
     is_list,
     is_object,
     is_unknown,
@@ -185,7 +186,7 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     made = variable_of(result)
     if dropped or deep(made) in f.new_lists:
         return result
-    if _may_hold_lists(result) and not _makes_lists(callee):
+    if changeable(f, type_or_none(result)) and not _makes_lists(callee):  # tensors: `_forget_aliases` (`tensors/kinds.py`)
         receiver = (
             [node.func.value] if isinstance(node.func, ast.Attribute) and is_object(f.env.get(root_of(node.func) or "")) else []
         )
@@ -209,7 +210,7 @@ def _look_inside(f: Frame, node: ast.Call, callee: Value, result: Value) -> None
     builtin = _makes_lists(callee) or isinstance(result, Held)
     if builtin and getattr(getattr(callee, "value", None), "__name__", "") in LOOKING:
         return
-    if builtin or changeable(type_or_none(result)):
+    if builtin or changeable(f, type_or_none(result)):
         owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
         for a in (*owner, *node.args, *(k.value for k in node.keywords)):
             seen_inside(f, a)
@@ -256,15 +257,6 @@ def _unzipped(f: Frame, node: ast.AST, xs: Value) -> Value:
         return mapped(f, [xs], lambda pair: (f.components(pair) or [])[i])  # type: ignore[list-item]
 
     return TupleV(tuple(component(i) for i in range(len(t.item.items))))
-
-
-def _may_hold_lists(value: Value) -> bool:
-    def holds(t: Any) -> bool:
-        if isinstance(t, ListT) and t.rows is not None:
-            return False  # a tensor: `_forget_aliases` (`tensors/kinds.py`) handles these
-        return isinstance(t, (ListT, DataT)) or (isinstance(t, TupleT) and any(map(holds, t.items)))
-
-    return holds(type_or_none(value))
 
 
 def _may_hold(whole: Any, part: Any) -> bool:
@@ -349,19 +341,28 @@ def _lambda(f: Frame, node: ast.AST, callee: Closure, args: list[Value], kwargs:
     values = CallArguments("lambda", args, kwargs).bind(*parameters)
     env = {**callee.env, **dict(zip(parameters, values, strict=True))}
     nested.up_to_date(f, callee)
+    earlier, f.mutated = f.mutated, set()
     if callee.function is not None and callee.function is not f.function:
         with f.in_function(callee.function, callee.file, env):
-            return f.expression(written.body)
-    before, f.env = f.env, env | f.kept_fields()
-    try:
-        return f.expression(written.body)
-    finally:
-        f.env = before | f.kept_fields()
+            found = f.expression(written.body)
+    else:
+        before, owned, f.env = f.env, f.owned, env | f.kept_fields()
+        f.owned = owned - {x for name in parameters for x in (name, deep(name))}
+        try:
+            found = f.expression(written.body)
+        finally:
+            f.env, f.owned = before | f.kept_fields(), owned & (f.owned | {*parameters, *map(deep, parameters)})
+    changed, f.mutated = sorted(f.mutated & set(env)), earlier | f.mutated
+    if changed := [name for name in changed if name not in f.program.carried.types]:
+        raise Refused(f"a lambda changes {f.shown(changed[0])}", "write a function with `def`, and call it by its name")
+    return found
 
 
 @handles(CALLS, Method)
 def _method(f: Frame, node: ast.AST, callee: Method, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
     owner, name = callee.owner, callee.name
+    if name in CHANGING and is_container(owner) and not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        return f.problem(node, f"`{name}` of a list, set or dictionary is called by that name", f"write `xs.{name}(...)`")
     if isinstance(owner, Dyn) and isinstance(owner.type, DataT) and isinstance(callee.function, types.FunctionType):
         return f.program.call(f, node, callee.function, [owner, *args], kwargs)
     handler = METHODS.get(kind(owner))
@@ -490,7 +491,7 @@ def special(f: Frame, node: ast.AST, value: Dyn, name: str, args: list[Value]) -
 @handles(LENGTHS, "object")
 def _length(f: Frame, value: Dyn) -> Value | None:
     if (record := record_of(f, value)) is not None:
-        return Static(len(record.keys))  # type: ignore[attr-defined]
+        return Static(len(record.keys_of_record))  # type: ignore[attr-defined]
     return special(f, ast.Pass(), value, "__len__", [])
 
 
@@ -513,7 +514,7 @@ def _iterated(f: Frame, value: Dyn) -> Value:
 @handles(MEMBERSHIP, "object")
 def _contained(f: Frame, node: ast.AST, value: Dyn, item: Value) -> Value:
     if (record := record_of(f, value)) is not None:
-        keys = list(record.keys)  # type: ignore[attr-defined]
+        keys = list(record.keys_of_record)  # type: ignore[attr-defined]
         is_known, name = known(item)
         return Static(name in keys) if is_known else constants.contains(f, item, keys)
     if records_of(f, value) and known(item)[0]:

@@ -52,7 +52,7 @@ def comprehension(f: Frame, node: ast.ListComp | ast.GeneratorExp, hint: str = "
     if f.is_step_by_step(node):
         return _one_by_one(f, node)
     value = f.unchanging(node, lambda: _independent(f, node, hint))
-    if holds_parts(value):
+    if holds_parts(f, value):
         for g in node.generators:
             seen_inside(f, g.iter)
     return value

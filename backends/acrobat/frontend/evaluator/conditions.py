@@ -36,7 +36,7 @@ from backends.acrobat.frontend.evaluator.tables import (
     handles,
 )
 from backends.acrobat.frontend.instances.observed import RecordOf
-from backends.acrobat.frontend.types import SYMBOL, contains_unknown, describe
+from backends.acrobat.frontend.types import NONE, SYMBOL, contains_unknown, describe
 from backends.acrobat.frontend.values import (
     Dyn,
     Method,
@@ -371,6 +371,8 @@ def comparison(f: Frame, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> Va
             return Static((a.value is None) != negate)
         if isinstance(a, Dyn) and optional(f, a) is not None:
             return is_none(f, a, negate)
+        if type_or_none(a) is NONE:  # an element of a list of None
+            return Static(not negate)
         return unknown() if is_unknown(a) and not is_list(a) else Static(negate)
     if isinstance(op, (ast.In, ast.NotIn)):
         found = _membership(f, node, a, b)

@@ -72,7 +72,7 @@ def _attribute(f: Frame, node: ast.Attribute, hint: str) -> Value:
     if opened is not None and not f.program.carried.is_field(node.attr):
         return opened
     value = _attribute_of(f, node)
-    if changeable(type_or_none(value)):
+    if changeable(f, type_or_none(value)):
         seen_inside(f, node, type_or_none(value))
     if is_array(value):
         seen_through_view(f, node)
@@ -99,7 +99,7 @@ def _subscript(f: Frame, node: ast.Subscript, hint: str) -> Value:
     name = root_of(node)
     alone = name is not None and deep(name) in f.owned and not any(isinstance(x, ast.Call) for x in ast.walk(node))
     value = subscript(f, node, f.borrowed(node.value), node.slice)
-    if changeable(type_or_none(value)):
+    if changeable(f, type_or_none(value)):
         seen_inside(f, node, type_or_none(value))
     elif alone:
         f.owned.add(deep(str(name)))  # `table[i][j]`: nothing refers to `table[i]` any more

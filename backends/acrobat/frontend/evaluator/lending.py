@@ -22,7 +22,7 @@ def taken_in(f: Frame, changed: Sequence[str], given: Sequence[tuple[ast.expr, V
         for written, value in given:
             root, t = root_of(written), type_or_none(value)
             whole = isinstance(written, ast.Name)
-            if t is None or not changeable(t) or _is_new(f, written, value):
+            if t is None or not changeable(f, t) or _is_new(f, written, value):
                 continue
             if root == name and (whole or roots.count(name) == 1):
                 continue  # this is the argument that was changed
@@ -65,7 +65,7 @@ def _closure(f: Frame, types: Sequence[Any]) -> dict[Any, None]:
     pending = list(types)
     while pending:
         t = pending.pop()
-        if t is None or not changeable(t) or t in found:
+        if t is None or not changeable(f, t) or t in found:
             continue
         found[t] = None
         pending += _inside(f, t)

@@ -126,7 +126,11 @@ def mapped(f: Frame, lists: Sequence[Array], body: Rows, held: str = "row") -> D
         parts: list[Value] = [held_in(Dyn(var))] if len(plain) == 1 else f.components(Dyn(var)) or []
         result = body(*parts)
         t = type_of(result)
-        changed, f.mutated = [x for x in f.program.carried.types if x in f.mutated], earlier
+        kept = f.program.carried.types
+        changed, others = [x for x in kept if x in f.mutated], f.mutated & set(f.env) - set(kept)
+        f.mutated = earlier
+        if others:
+            raise Refused(f"{f.shown(min(others))} is changed for each element here", "write a loop")
         if contains_unknown(t):
             return unknown()
         made = b.finish(f.atom(result))

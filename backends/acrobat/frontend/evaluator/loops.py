@@ -46,6 +46,7 @@ from backends.acrobat.frontend.values import (
     held_in,
     is_list,
     is_unknown,
+    known,
     type_of,
     type_or_none,
     unknown,
@@ -70,7 +71,7 @@ def iterated(f: Frame, s: ast.For) -> Value:
         fed = [name for name in _seen_by_generator(f, call) if name in changed or name in changed_in(f, s.body)]
         if fed:
             raise Refused(f"`{fed[0]}` is changed while a generator that sees it is walked over", "write `list(...)` around it")
-    if isinstance(s.iter, (ast.Name, ast.Subscript, ast.Attribute)) and holds_parts(value):
+    if isinstance(s.iter, (ast.Name, ast.Subscript, ast.Attribute)) and holds_parts(f, value):
         seen_inside(f, s.iter, getattr(type_or_none(value), "item", None))  # the loop's variable refers to a part
     seen_through_view(f, s.iter)
     if (
@@ -145,6 +146,9 @@ def _needs_rounds(f: Frame, s: ast.For, rounds: range) -> bool:
         f.mutated = set()
         with f.trial():
             assign(f, s.target, Dyn(f.var(s.target.id, INT)))
+            for x in changed:  # a number that each round changes, as `size *= 2` does, is not known in the loop
+                if isinstance(known(f.env[x])[1], (int, float)):
+                    f.rebind(x, Dyn(f.var(x, type_of(f.env[x]))))
             _trial(f, s, ways)
         failed = f.cause is not None or len(f.program.problems) > problems
         del f.program.problems[problems:]

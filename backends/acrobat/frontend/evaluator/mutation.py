@@ -174,7 +174,7 @@ def method(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
         return
     who, xs = found
     for v, a in zip(values, args, strict=True):
-        if changeable(type_or_none(v)) and not fresh_inside(f, a):
+        if changeable(f, type_or_none(v)) and not fresh_inside(f, a):
             seen_inside(f, owner, type_or_none(v))
     if name == "append" and len(values) == 1 and isinstance(xs, TupleV):
         give(f, who, TupleV((*xs.items, values[0])))

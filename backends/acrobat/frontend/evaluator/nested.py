@@ -38,7 +38,7 @@ def captured(f: Frame, value: Nested) -> list[str]:
     pending: list[Any] = [value]
     while pending:
         one = pending.pop()
-        _, codes = parse(one.file)
+        _, codes, _ = parse(one.file)
         lines = (one.node.lineno, *(d.lineno for d in one.node.decorator_list))
         for code in (c for line in lines for c in codes.get((one.node.name, line), [])):
             for name in code.co_freevars:

@@ -441,7 +441,7 @@ def records_of(f: Frame, value: Value) -> tuple[type, ...]:
     if not isinstance(value, Dyn) or not isinstance(value.type, DataT):
         return ()
     classes = f.program.datatypes.cases.get(value.type.name, ())
-    return classes if all(issubclass(c, RecordOf) and c.stands_for is None for c in classes) else ()
+    return classes if all(issubclass(c, RecordOf) and c.class_of_record is None for c in classes) else ()
 
 
 def as_dict(f: Frame, cls: type) -> Value:
@@ -464,7 +464,7 @@ def _method_of_record(f: Frame, node: ast.AST, method: Method, args: list[Value]
         return _got_of_several(f, method.owner, str(known(args[0])[1]), args[1] if len(args) == 2 else Static(None))
     if cls is None or kwargs:
         return None
-    keys = list(cls.keys)  # type: ignore[attr-defined]
+    keys = list(cls.keys_of_record)  # type: ignore[attr-defined]
     match method.name, args:
         case "get", [key, *default] if len(default) < 2:
             otherwise = default[0] if default else Static(None)
@@ -519,6 +519,9 @@ def class_attribute(f: Frame, node: ast.AST, value: Dyn, classes: Sequence[type]
         case classmethod(__func__=types.FunctionType() as function):
             return Partial(Static(function), (Static(classes[0]),), ()) if len(classes) == 1 else None
         case int() | float() | str() | bool() | tuple():
+            return Static(found[0])
+        case dict() | list():
+            f.program.reads.note_object(classes[0], name, found[0])
             return Static(found[0])
     return None
 
@@ -593,5 +596,5 @@ def has_key(f: Frame, value: Dyn, name: str) -> Value:
     """Whether a dictionary that is one of several records has the key `name`."""
     assert isinstance(value.type, DataT)
     classes = f.program.datatypes.cases[value.type.name]
-    have = [name in c.keys for c in classes]  # type: ignore[attr-defined]
+    have = [name in c.keys_of_record for c in classes]  # type: ignore[attr-defined]
     return Static(have[0]) if len({*have}) == 1 else number_of_class(f, value, classes, [n.Lit(h, BOOL) for h in have])

@@ -106,9 +106,10 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
 
 
 def _of_tuples(f: Frame, node: ast.AST, name: str, a: Value, b: Value) -> Value:
-    """`+` of two tuples, and `*` of one and a number known at compile time."""
+    """`+` of two tuples, and `*` of one and a number known at compile time. A list of tensors of several shapes is a tuple
+    too; the other one may be a list whose elements are known one by one."""
     if name == "add":
-        parts = [f.components(v) for v in (a, b)]
+        parts = [f.components(v) if f.components(v) is not None else f.display(v) for v in (a, b)]
         if parts[0] is not None and parts[1] is not None:
             return TupleV((*parts[0], *parts[1]))
     if name == "mul":

@@ -7,10 +7,13 @@ is assigned, or which are passed to such a parameter of another function.
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import types
 from collections.abc import Sequence
 from typing import Any
+
+from torch import nn
 
 from backends.acrobat.frontend.evaluator.desugar import own_nodes, plainly
 from backends.acrobat.frontend.evaluator.syntax import CHANGING, root_of
@@ -58,12 +61,12 @@ def changed_roots(
             case ast.Call(ast.Attribute(path, method)) if method in CHANGING:
                 found.add(str(root_of(path)))
             case ast.Call(callee, args, keywords):
-                for target, bound in _resolved(function, owner, callee):
-                    inner = changed_parameters(target, owner, known)
+                for target, bound, cls in _resolved(function, owner, callee, known):
+                    inner = changed_parameters(target, cls, known)
                     names = [a.arg for a in source_of(target)[0].args.args]
                     if bound:
-                        path = callee.value  # type: ignore[attr-defined]
-                        found |= {str(root_of(path))} if names[:1] and names[0] in inner else set()
+                        if isinstance(callee, ast.Attribute) and names[:1] and names[0] in inner:
+                            found.add(str(root_of(callee.value)))
                         names = names[1:]
                     found |= {str(root_of(a)) for a, p in zip(args, names, strict=False) if p in inner}
                     found |= {str(root_of(k.value)) for k in keywords if k.arg in inner}
@@ -87,26 +90,55 @@ def _first_parameter(function: types.FunctionType) -> str:
     return function.__code__.co_varnames[0] if function.__code__.co_argcount else ""
 
 
-def _resolved(function: types.FunctionType, owner: type | None, callee: ast.expr) -> list[tuple[types.FunctionType, bool]]:
-    """The functions that a call may mean, judged by the name, and whether each is a method: a global of the file, a method of
-    the same object, or the methods of that name of all classes among the file's globals."""
-    found: list[tuple[Any, bool]] = []
+def _resolved(
+    function: types.FunctionType, owner: type | None, callee: ast.expr, known: dict[Any, tuple[str, ...]]
+) -> list[tuple[types.FunctionType, bool, type | None]]:
+    """The functions that a call may mean, judged by the name, each with whether it is a method, and of which class: a global of
+    the file, a method of the same object, the methods of that name of all classes among the file's globals, or `forward` of
+    modules of the model."""
+    found: list[tuple[Any, bool, type | None]] = []
     match callee:
         case ast.Name(name):
-            found = [(function.__globals__.get(name), False)]
+            found = [(function.__globals__.get(name), False, owner)]
         case ast.Attribute(ast.Name(me), name) if owner is not None and me == _first_parameter(function):
-            found = [(inspect.getattr_static(owner, name, None), True)]
+            found = [(inspect.getattr_static(owner, name, None), True, owner)]
         case ast.Attribute(_, name):
             classes = [v for v in function.__globals__.values() if isinstance(v, type) and name in dir(v)]
-            found = [(inspect.getattr_static(c, name), True) for c in classes]
-    found = [(t.__func__, False) if isinstance(t, staticmethod) else (t, bound) for t, bound in found]
+            found = [(inspect.getattr_static(c, name), True, c) for c in classes]
+    if isinstance(known, Changing) and not any(callable(t) or isinstance(t, staticmethod) for t, _, _ in found):
+        found = [(c.forward, True, c) for c in known.called(function, owner, callee)]
+    found = [(t.__func__, False, c) if isinstance(t, staticmethod) else (t, bound, c) for t, bound, c in found]
     return [
-        (t, bound)
-        for t, bound in found
+        (t, bound, c)
+        for t, bound, c in found
         if isinstance(t, types.FunctionType)
         and not t.__module__.startswith(LIBRARIES)
         and t.__code__.co_filename.endswith(".py")
     ]
+
+
+class Changing(dict[Any, tuple[str, ...]]):
+    """The parameters that each function changes, as far as they are known; and the model's modules, which calls may mean."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.modules = list(model.modules())
+
+    def called(self, function: types.FunctionType, owner: type | None, callee: ast.expr) -> list[type[nn.Module]]:
+        """The classes of the modules that `callee`, which is no function or method of the source, may be: those of that name,
+        or all for a variable or an item."""
+        match callee:
+            case ast.Attribute(path, name):
+                mine = owner is not None and isinstance(path, ast.Name) and path.id == _first_parameter(function)
+                outer = [m for m in self.modules if not mine or isinstance(m, owner)]  # type: ignore[arg-type]
+                modules = [m._modules[name] for m in outer if name in m._modules]
+            case ast.Subscript():
+                modules = list(self.modules)
+            case ast.Name(name) if name not in function.__globals__ and not hasattr(builtins, name):
+                modules = list(self.modules)
+            case _:
+                modules = []
+        return list(dict.fromkeys(type(m) for m in modules if m is not None))
 
 
 LIBRARIES = ("torch", "collections", "enum", "typing", "dataclasses", "abc")

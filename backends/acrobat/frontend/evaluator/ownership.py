@@ -15,7 +15,7 @@ from backends.acrobat.core.types import DataT, ListT, TupleT
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.syntax import deep, root_of, spine
 from backends.acrobat.frontend.types import contains_unknown
-from backends.acrobat.frontend.values import Method, Static, Value, is_array, is_object, type_or_none
+from backends.acrobat.frontend.values import Method, Static, Value, is_array, is_container, is_object, type_or_none
 
 MAKERS = frozenset({"list", "sorted", "deque", "set", "dict", "defaultdict", "Counter", "OrderedDict", "copy"})
 """Functions and methods that give a list, set or dictionary of their own, by name."""
@@ -25,17 +25,24 @@ LOOKING = frozenset(
 """Functions of Python's whose results have no part of their arguments in them."""
 
 
-def changeable(t: Any) -> bool:
-    """Whether a value of a type, or a part of it, could be changed in place: lists and objects."""
-    if isinstance(t, ListT):
-        return t.rows is None
-    return isinstance(t, DataT) or isinstance(t, TupleT) and any(map(changeable, t.items))
+def changeable(f: Frame, t: Any) -> bool:
+    """Whether a value of a type, or a part of it, could be changed in place: lists and objects. Of what may be None that
+    which it is otherwise counts."""
+    match t:
+        case ListT():
+            return t.rows is None
+        case TupleT(items):
+            return any(changeable(f, item) for item in items)
+        case DataT(name):
+            held = f.program.datatypes.optionals.get(name)
+            return held is None or changeable(f, held)
+    return False
 
 
-def holds_parts(value: Any) -> bool:
+def holds_parts(f: Frame, value: Any) -> bool:
     """Whether a list or an object has, or may have, parts that could be changed in place; False for other values."""
     t = None if value is None else type_or_none(value)
-    return isinstance(t, DataT) or isinstance(t, ListT) and (contains_unknown(t.item) or changeable(t.item))
+    return isinstance(t, DataT) or isinstance(t, ListT) and (contains_unknown(t.item) or changeable(f, t.item))
 
 
 def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
@@ -56,12 +63,12 @@ def fresh(f: Frame, source: ast.expr, value: Any) -> bool:
 
 def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
     """Whether nothing else refers to any changeable part of the value of an expression. `type` is the value's, if known."""
-    if type is not None and not contains_unknown(type) and not changeable(type):
+    if type is not None and not contains_unknown(type) and not changeable(f, type):
         return True
     if type is None and isinstance(source, (ast.ListComp, ast.BinOp)):
         with f.trial():
             type = type_or_none(f.expression(source))
-        if type is None or contains_unknown(type) or not changeable(type):
+        if type is None or contains_unknown(type) or not changeable(f, type):
             return True  # nothing in it can be changed; or a later round knows, or the type is an error
     item = type.item if isinstance(type, ListT) else None
     match source:
@@ -74,11 +81,11 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
         case ast.Dict(values=values):
             return all(fresh_inside(f, e) for e in values)
         case ast.ListComp(elt):
-            return item is not None and not contains_unknown(item) and not changeable(item) or _fresh_written(elt, item)
+            return item is not None and not contains_unknown(item) and not changeable(f, item) or _fresh_written(f, elt, item)
         case ast.DictComp(value=elt):
-            return _fresh_written(elt, None)
+            return _fresh_written(f, elt, None)
         case ast.BinOp(left, ast.Mult(), right) if isinstance(left, ast.List) or isinstance(right, ast.List):
-            return _unchangeable_inside(left if isinstance(left, ast.List) else right, item)  # type: ignore[arg-type]
+            return _unchangeable_inside(f, left if isinstance(left, ast.List) else right, item)  # type: ignore[arg-type]
         case ast.IfExp(body=one, orelse=other):
             return fresh_inside(f, one, type) and fresh_inside(f, other, type)
         case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):
@@ -88,34 +95,39 @@ def fresh_inside(f: Frame, source: ast.expr, type: Any = None) -> bool:
         case ast.Call(func, args, keywords) if _class_named(f, func):
             return all(fresh_inside(f, e) for e in (*args, *(k.value for k in keywords)))
     if type is not None:
-        return isinstance(type, ListT) and not contains_unknown(type) and not changeable(type.item) and fresh(f, source, None)
+        return (
+            isinstance(type, ListT) and not contains_unknown(type) and not changeable(f, type.item) and fresh(f, source, None)
+        )
     with f.trial():
-        found = type_or_none(f.expression(source))
+        value = f.expression(source)
+        found = type_or_none(value)
+        if isinstance(source, (ast.Name, ast.Attribute, ast.Subscript)) and is_container(value):
+            return False  # a name refers to it, also while it is empty and the type of its elements is not known
         return found is None or contains_unknown(found) or fresh_inside(f, source, found)
 
 
-def _unchangeable_inside(repeated: ast.List, item: Any) -> bool:
+def _unchangeable_inside(f: Frame, repeated: ast.List, item: Any) -> bool:
     """Whether the list that `[x] * n` repeats has nothing in it that can be changed; `item` is the type of `x`, if known."""
-    plain = item is not None and not contains_unknown(item) and not changeable(item)
+    plain = item is not None and not contains_unknown(item) and not changeable(f, item)
     return plain or all(isinstance(e, (ast.Constant, ast.UnaryOp)) for e in repeated.elts)
 
 
-def _fresh_written(elt: ast.expr, type: Any) -> bool:
+def _fresh_written(f: Frame, elt: ast.expr, type: Any) -> bool:
     """As `fresh_inside`, for an element of a comprehension: its variables have no values here, so only its form counts."""
-    if type is not None and not contains_unknown(type) and not changeable(type):
+    if type is not None and not contains_unknown(type) and not changeable(f, type):
         return True
     item = type.item if isinstance(type, ListT) else None
     match elt:
         case ast.Constant():
             return True
         case ast.List(elts) | ast.Tuple(elts):
-            return all(_fresh_written(e, item) for e in elts)
+            return all(_fresh_written(f, e, item) for e in elts)
         case ast.ListComp(inner) | ast.DictComp(value=inner):
-            return _fresh_written(inner, item)
+            return _fresh_written(f, inner, item)
         case ast.BinOp(left, ast.Mult(), right) if isinstance(left, ast.List) or isinstance(right, ast.List):
-            return _unchangeable_inside(left if isinstance(left, ast.List) else right, item)  # type: ignore[arg-type]
+            return _unchangeable_inside(f, left if isinstance(left, ast.List) else right, item)  # type: ignore[arg-type]
         case ast.Dict(values=values):
-            return all(_fresh_written(e, None) for e in values)
+            return all(_fresh_written(f, e, None) for e in values)
         case ast.Call(ast.Name("list" | "dict" | "set" | "deque"), []):
             return True
     return False
@@ -170,7 +182,7 @@ def objects_only(f: Frame, t: Any) -> bool:
             if held is not None:
                 return objects_only(f, held)
             return name in f.program.datatypes.cases and name not in f.program.datatypes.mixed
-    return t is not None and not contains_unknown(t) and not changeable(t)
+    return t is not None and not contains_unknown(t) and not changeable(f, t)
 
 
 def lists_alone(f: Frame, source: ast.expr, value: Value) -> bool:

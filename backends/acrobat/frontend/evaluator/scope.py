@@ -162,7 +162,7 @@ def own(f: Frame, target: ast.expr, source: ast.expr) -> None:
             f.owned.add(name)
             made = variable_of(f.env.get(name))
             if (
-                not holds_parts(f.env.get(name))
+                not holds_parts(f, f.env.get(name))
                 or deep(made) in f.new_lists
                 or fresh_inside(f, source, type_or_none(f.env[name]))
             ):

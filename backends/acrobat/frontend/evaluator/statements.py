@@ -110,7 +110,7 @@ def _aug_assign(f: Frame, s: ast.AugAssign) -> None:
         case ast.Attribute() as target:
             read = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
             before = f.borrowed(read)
-            if changeable(type_or_none(before)):
+            if changeable(f, type_or_none(before)):
                 found = mutation.place(f, s, read, "`+=`")
                 if found is not None:
                     found[0].put(f.expression(ast.copy_location(ast.BinOp(read, s.op, s.value), s)))

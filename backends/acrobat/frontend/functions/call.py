@@ -64,6 +64,7 @@ class FunctionCall:
         self.definition, self.file = source_of(function)
         self.of_library = function.__module__.startswith(library.__name__)
         self.called = self._written_name() if self.of_library else self.definition.name
+        self.given: set[str] = set()  # the parameters that the call has arguments for
         self.always = given_back(function)  # names that the function assigns to by `nonlocal`
         self.names: list[str] = []
         self.values: list[Value] = []
@@ -115,6 +116,7 @@ class FunctionCall:
         places = [*a.posonlyargs, *a.args]
         names = [x.arg for x in (*places, *a.kwonlyargs)]
         self.before = self._before_written(args)
+        self.given = {*names[: len(args)], *kwargs}
         rest, others = list(args[len(places) :]), {k: v for k, v in kwargs.items() if k not in names}
         if a.vararg or a.kwarg:
             args = args[: len(places)] if a.vararg else args
@@ -270,10 +272,13 @@ class FunctionCall:
         at = i - self.before
         if not isinstance(self.node, ast.Call):
             return None
+        if i == 0 and at < 0 and self.function.__name__ == "__call__":
+            return self.node.func
         if at < 0:
-            return self.node.func.value if isinstance(self.node.func, ast.Attribute) else None
+            return self.node.func.value if i == 0 and isinstance(self.node.func, ast.Attribute) else None
         if at < len(self.node.args):
-            return self.node.args[at]
+            starred = any(isinstance(x, ast.Starred) for x in self.node.args[: at + 1])
+            return None if starred else self.node.args[at]
         return next((k.value for k in self.node.keywords if k.arg == self.names[i]), None)
 
     # ---- the compiled function
@@ -380,6 +385,9 @@ class FunctionCall:
         if written is None or name is None:
             if written is not None and isinstance(written, ast.Call) and not fresh(f, written, None):
                 raise Refused("this call changes what another call gives", "give that a name first")
+            if written is None and self.names[i] in self.given:
+                what = f"`{self.called}` changes what `{self.names[i]}` is given here, of which the call does not have the name"
+                raise Refused(what, "call the function by its name, with the list or object among its arguments")
             return  # the list was made for this call and has no name here
         whole = isinstance(written, ast.Name)
         if self.names[i] not in self.always and (

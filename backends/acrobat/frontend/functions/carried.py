@@ -74,7 +74,7 @@ class CarriedValues:
 
     def may_be_seen(self, f: Frame, name: str) -> bool:
         """Whether something else than the attribute of this name may refer to its value: to a list or an object."""
-        return name in self.attributes and changeable(type_or_none(f.env[name]))
+        return name in self.attributes and changeable(f, type_or_none(f.env[name]))
 
     # ---- fields that the model writes on objects of the instance
 

@@ -145,15 +145,15 @@ class Datatypes:
             for key in self.seen[cls]:
                 self.has_field(cls, key)
             return self.field_names(cls)
-        return list(cls.keys)  # type: ignore[attr-defined]
+        return list(cls.keys_of_record)  # type: ignore[attr-defined]
 
     def _register(self, cls: type, written: Sequence[type]) -> None:
         """Enter the union of `cls` and `written`: unions that have a class in common are joined. Raises AnnotationError."""
         if issubclass(cls, RecordOf):
             self.cases[cls.__name__] = (cls,)
             self.of_class[cls] = cls.__name__
-            SHOWN[cls.__name__] = f"a dict of {', '.join(cls.keys)}"
-            self.fields |= {(cls, key): UNKNOWN for key in cls.keys}
+            SHOWN[cls.__name__] = f"a dict of {', '.join(cls.keys_of_record)}"
+            self.fields |= {(cls, key): UNKNOWN for key in cls.keys_of_record}
             return
         together = {cls, *written}
         name = ""
@@ -385,7 +385,7 @@ class Datatypes:
         if cls in self.seen:
             return self.asked.setdefault(cls, [])
         if issubclass(cls, RecordOf):
-            return list(cls.keys)
+            return list(cls.keys_of_record)
         if cls in self.made:
             return list(self.made[cls])
         return [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]

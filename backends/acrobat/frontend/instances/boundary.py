@@ -142,9 +142,9 @@ class Boundary:
             return self._mixed(data, value, path)
         for case in data.cases:
             if isinstance(value, dict) and issubclass(case.cls, RecordOf):
-                if sorted(value) != list(case.cls.keys):
+                if sorted(value) != list(case.cls.keys_of_record):
                     continue
-                return case.cls.of_fields({f: self._in(t, value[f], f"{path}[{f!r}]") for f, t in case.fields})
+                return case.cls.record_of_fields({f: self._in(t, value[f], f"{path}[{f!r}]") for f, t in case.fields})
             if isinstance(value, tuple) and isinstance(value, case.cls):  # a named tuple
                 return case.cls(**{f: self._in(t, getattr(value, f), f"{path}.{f}") for f, t in case.fields})  # type: ignore[arg-type]
             if isinstance(value, case.cls):
@@ -161,7 +161,7 @@ class Boundary:
                     object.__setattr__(made, name, self._in(t, getattr(value, name), f"{path}.{name}"))
                 return made
         wanted = " or ".join(
-            f"a dict of {', '.join(c.cls.keys)}" if issubclass(c.cls, RecordOf) else c.name for c in data.cases
+            f"a dict of {', '.join(c.cls.keys_of_record)}" if issubclass(c.cls, RecordOf) else c.name for c in data.cases
         )
         raise InstanceError(f"{path}: expected {wanted}, got {type(value).__name__}: add such an instance to the sample")
 
@@ -213,7 +213,7 @@ class Boundary:
                 case = next(c for c in data.cases if isinstance(value, c.cls))
                 held = {f: self._out(x, getattr(value, f)) for f, x in case.fields if f != IDENTITY}
                 if issubclass(case.cls, RecordOf):
-                    return held if case.cls.stands_for is None else case.cls.real(held)
+                    return held if case.cls.class_of_record is None else case.cls.object_of_class(held)
                 return case.cls(**held)
         return value
 

@@ -150,26 +150,27 @@ def _alike(a: Place, b: Place, assumed: set[tuple[Place, Place]]) -> bool:
 
 
 class RecordOf:
-    """The base of record classes. Each stands for the dictionaries with the keys `keys`, or for a class (`stand_in`)."""
+    """The base of record classes. Each stands for the dictionaries with the keys `keys_of_record`, or for a class
+    (`stand_in`). Its own attributes have long names, since each key is one too: `{"keys": ..., "values": ...}`."""
 
     __slots__ = ()
-    keys: tuple[str, ...] = ()
-    stands_for: type | None = None
+    keys_of_record: tuple[str, ...] = ()
+    class_of_record: type | None = None
     """An ordinary class whose objects the model makes, in the place of a dictionary."""
 
     @classmethod
-    def real(cls, fields: dict[str, Any]) -> Any:
+    def object_of_class(cls, fields: dict[str, Any]) -> Any:
         """The object of the ordinary class with these attributes."""
-        assert cls.stands_for is not None
-        if issubclass(cls.stands_for, tuple):  # a named tuple
-            return cls.stands_for(**fields)
-        made: Any = object.__new__(cls.stands_for)
+        assert cls.class_of_record is not None
+        if issubclass(cls.class_of_record, tuple):  # a named tuple
+            return cls.class_of_record(**fields)
+        made: Any = object.__new__(cls.class_of_record)
         for name, value in fields.items():
             object.__setattr__(made, name, value)
         return made
 
     @classmethod
-    def of_fields(cls, fields: dict[str, Any]) -> RecordOf:
+    def record_of_fields(cls, fields: dict[str, Any]) -> RecordOf:
         """The record with these values of its keys."""
         made = object.__new__(cls)
         for name, value in fields.items():
@@ -184,13 +185,13 @@ def record_class(keys: Sequence[str]) -> type:
     """The class that stands for dictionaries with exactly these keys, the same one for the same keys in any order."""
     ordered = tuple(sorted(keys))
     if ordered not in _RECORDS:
-        _RECORDS[ordered] = type("dict_" + "_".join(ordered), (RecordOf,), {"keys": ordered, "__slots__": ordered})
+        _RECORDS[ordered] = type("dict_" + "_".join(ordered), (RecordOf,), {"keys_of_record": ordered, "__slots__": ordered})
     return _RECORDS[ordered]
 
 
 def stand_in(cls: type, keys: Sequence[str]) -> type:
     """The record class that stands in the compiled program for an ordinary class with the attributes `keys`."""
-    return type(cls.__name__, (RecordOf,), {"keys": tuple(keys), "__slots__": tuple(keys), "stands_for": cls})
+    return type(cls.__name__, (RecordOf,), {"keys_of_record": tuple(keys), "__slots__": tuple(keys), "class_of_record": cls})
 
 
 class Observer:

@@ -38,6 +38,7 @@ from backends.acrobat.frontend.tensors.parts import sliced
 from backends.acrobat.frontend.tensors.shapes import looked_up, move
 from backends.acrobat.frontend.tensors.slices import one_part, one_place
 from backends.acrobat.frontend.tensors.values import HostTensor
+from backends.acrobat.frontend.tensors.windows import is_crop, size_of_window, window
 from backends.acrobat.frontend.values import (
     END,
     Dyn,
@@ -75,6 +76,7 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
         for _ in range(behind):
             value = move(f, value, "unsqueeze", 1)  # type: ignore[assignment]
         return value
+    crop = is_crop(f, value, entries)
     for k, e in enumerate(entries):
         extents: tuple[Any, ...] = shape(value)
         if isinstance(e, ast.Constant) and e.value is Ellipsis:
@@ -101,7 +103,11 @@ def index_tensor(f: Frame, node: ast.AST, value: Dyn, index: ast.expr) -> Value:
             continue
         if isinstance(e, ast.Slice) and e.step is None and (is_ragged(value) or not _constant_bounds(f, e)):
             lower, upper = (f.expression(b) if b else None for b in (e.lower, e.upper))
-            value = sliced(f, value, dim, lower, upper)  # type: ignore[assignment]
+            size = size_of_window(f, lower, upper) if crop else 0
+            if size and lower is not None and extents[dim] is not None:
+                value = window(f, value, dim, lower, size)  # type: ignore[assignment]
+            else:
+                value = sliced(f, value, dim, lower, upper)  # type: ignore[assignment]
             dim += 1
             continue
         if isinstance(e, ast.Slice):

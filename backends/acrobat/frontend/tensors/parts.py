@@ -290,6 +290,8 @@ def _pieces(f: Frame, name: str, c: CallArguments, rank: int) -> Value:
         if name == "unbind":
             return retyped(x, ListT(item_type(x)))
         raise Refused(f"`{name}` along an extent that varies between instances")
+    if name == "unbind" and shape(x)[d] is None:  # the inner one of two that vary
+        return _pieces(f, name, CallArguments(name, [permute(f, x, [d, *(i for i in range(rank) if i != d)])], {}), rank)
     inner = Static(d - (d > k))
     whole = mapped(f, [x], lambda row: call_operation(f, name, CallArguments(name, [row, *rest, inner], {})))
     if is_unknown(whole):

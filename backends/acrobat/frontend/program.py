@@ -132,7 +132,7 @@ class ProgramBuilder(Functions):
     def __init__(self, module: nn.Module) -> None:
         super().__init__(Datatypes(module))
         self.module = module
-        self.changing = Changing(module)
+        self.changing = Changing(list(module.modules()))
         self.observed = False  # whether the instance's type was read off a sample
         self.weights: dict[str, TensorT] = {}
         self.values: dict[str, np.ndarray] = {}

@@ -35,6 +35,7 @@ from backends.acrobat.frontend.evaluator.objects import (
     record_of,
     records_of,
 )
+from backends.acrobat.frontend.evaluator.order import read_too_early
 from backends.acrobat.frontend.evaluator.ownership import LOOKING, calls_own_function, changeable, seen_inside
 from backends.acrobat.frontend.evaluator.sums import total
 from backends.acrobat.frontend.evaluator.syntax import CHANGING, claims, deep, root_of
@@ -161,13 +162,23 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     names = {name for name in map(root_of, (*given, *receiver)) if name is not None}
     owned = f.owned & _displayed(given)
     lent = {x for name in names for x in claims(name) if x in f.owned}
+    earlier, f.mutated = f.mutated, set()
     passed: list[tuple[ast.expr, Sequence[Value]]] = [
         (a.value, _spread(f, callee, a.value)) if isinstance(a, ast.Starred) else (a, [read(a)]) for a in node.args
     ]
-    args = [v for _, parts in passed for v in parts]
     kwargs: dict[str, Value] = {}
     for k in node.keywords:
         kwargs |= {k.arg: read(k.value)} if k.arg is not None else _entries(f, read(k.value))
+    if f.mutated and (early := read_too_early([*receiver, *given], f.mutated)):  # `stack.push(g(stack.pop()))`
+        named = [x for i, x in enumerate([*receiver, *given]) if i in early]
+        if not all(isinstance(x, ast.Name) for x in named):
+            what = "an argument of this call changes a list or object that is named before"
+            raise Refused(what, "write it as a statement before")
+        callee = f.callees[node] = f.borrowed(node.func)
+        passed = [(a, [read(a)]) if a in named else (a, parts) for a, parts in passed]
+        kwargs |= {k.arg: read(k.value) for k in node.keywords if k.arg is not None and k.value in named}
+    args = [v for _, parts in passed for v in parts]
+    f.mutated |= earlier
     before, f.owned_arguments = f.owned_arguments, lent
     values = {name: f.env[name] for name in (*names, *f.program.carried.attributes) if name in f.env}
     f.lists_kept = set()

@@ -16,6 +16,7 @@ from backends.acrobat.core.types import BOOL, FLOAT, INT, DataT, ListT, TupleT, 
 from backends.acrobat.errors import Problem
 from backends.acrobat.frontend.builder import Builder
 from backends.acrobat.frontend.evaluator.arguments import Refused
+from backends.acrobat.frontend.evaluator.order import parts_of, read_too_early
 from backends.acrobat.frontend.evaluator.services import ProgramServices
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, claims, leaves, placed, root_of
 from backends.acrobat.frontend.evaluator.tables import COERCIONS, COMPONENTS, EXPRESSIONS, LEAVING, STATEMENTS, Exits
@@ -60,6 +61,8 @@ Env = dict[str, Value]
 
 REPEATED = (ast.IfExp, ast.BoolOp, ast.Compare)
 """Expressions whose parts are compiled several times, or for some instances only."""
+ORDERED = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.BinOp, ast.Subscript)
+"""Expressions of several parts that may be lists or objects."""
 OUTSIDE = {
     ast.With: "`with`",
     ast.Try: "`try`",
@@ -125,6 +128,8 @@ class Frame:
             if handler is None:
                 return self.problem(node, "this expression is not in the language", "LANGUAGE.md lists what is")
             try:
+                if type(node) in ORDERED:
+                    return self._in_order(node, lambda: handler(self, node, hint))
                 if type(node) not in REPEATED:
                     return handler(self, node, hint)
                 return self.unchanging(node, lambda: handler(self, node, hint))
@@ -132,6 +137,17 @@ class Frame:
                 return self.problem(node, refused.message, refused.advice)
             except (Mismatch, AnnotationError) as error:
                 return self.problem(node, str(error))
+
+    def _in_order(self, node: ast.expr, work: Callable[[], Value]) -> Value:
+        """`work()`, in which changing a list or object that a part of `node` before has named is a problem."""
+        before, self.mutated = self.mutated, set()
+        value = work()
+        early = read_too_early(parts_of(node), self.mutated) if self.mutated else []
+        self.mutated |= before
+        if early:
+            named = ast.unparse(parts_of(node)[early[0]])
+            return self.problem(node, f"`{named}` is changed later in the same expression", "write that as a statement before")
+        return value
 
     def unchanging(self, node: ast.AST, work: Callable[[], Value]) -> Value:
         """`work()`, in which changing a list is a problem: parts of `node` are compiled several times, or in a branch. A

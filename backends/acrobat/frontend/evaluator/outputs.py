@@ -13,8 +13,6 @@ import types
 from collections.abc import Sequence
 from typing import Any
 
-from torch import nn
-
 from backends.acrobat.frontend.evaluator.desugar import own_nodes, plainly
 from backends.acrobat.frontend.evaluator.syntax import CHANGING, root_of
 from backends.acrobat.frontend.source import LIFTED, source_of, stripped
@@ -120,11 +118,11 @@ def _resolved(
 class Changing(dict[Any, tuple[str, ...]]):
     """The parameters that each function changes, as far as they are known; and the model's modules, which calls may mean."""
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, modules: Sequence[Any]) -> None:
         super().__init__()
-        self.modules = list(model.modules())
+        self.modules = modules
 
-    def called(self, function: types.FunctionType, owner: type | None, callee: ast.expr) -> list[type[nn.Module]]:
+    def called(self, function: types.FunctionType, owner: type | None, callee: ast.expr) -> list[Any]:
         """The classes of the modules that `callee`, which is no function or method of the source, may be: those of that name,
         or all for a variable or an item."""
         match callee:

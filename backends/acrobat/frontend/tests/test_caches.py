@@ -102,6 +102,22 @@ class Layers(nn.Module):
         return last(x, seen=seen), len(seen)
 
 
+class SomeLayers(nn.Module):
+    """Loops over parts of lists of modules."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(D, D) for _ in range(4))
+        self.net = nn.Sequential(nn.Linear(D, D), nn.ReLU(), nn.Linear(D, D))
+
+    def forward(self, x):
+        for i, layer in enumerate(self.layers[1:-1]):
+            x = torch.tanh(layer(x)) + i
+        for layer in self.net[::2]:
+            x = layer(x)
+        return self.layers[-1](x), len(self.layers[:3])
+
+
 class Mapping(nn.Module):
     """An instance whose keys are also names of methods of dictionaries."""
 
@@ -114,7 +130,7 @@ def tensors():
     return [torch.randn(n, D) for n in (1, 4, 2)]
 
 
-@pytest.mark.parametrize("model", [Decoder, Layers], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("model", [Decoder, Layers, SomeLayers], ids=lambda m: m.__name__)
 def test_cache(model):
     torch.manual_seed(0)
     agrees(model(), tensors())

@@ -98,11 +98,10 @@ class Entry(Steps):
         return x, len(seen)
 
 
-COMPILED = [Bound, OfClass]
+COMPILED = [Bound, OfClass, PartialByPlace]
 REFUSED = {
     Starred: "changes what `seen` is given here",
     PartialByName: "changes what `seen` is given here",
-    PartialByPlace: "changes what `seen` is given here",
     Lambda: "a lambda changes `seen`",
     Mapped: "a lambda changes `seen`",
     Default: "changes what `to` is given here",

@@ -1,0 +1,91 @@
+# mypy: ignore-errors
+"""Expressions of which one part changes a list or object that another part names: Python's order, or an error at the line."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat.errors import CompileError
+from backends.acrobat.frontend import build
+from backends.acrobat.tests.zoo.check import agrees
+
+
+class Stack:
+    def __init__(self):
+        self.items = []
+
+    def push(self, x):
+        self.items.append(x)
+
+    def pop(self):
+        return self.items.pop()
+
+    def __len__(self):
+        return len(self.items)
+
+
+def size_and(xs, y):
+    return len(xs), y
+
+
+class InOrder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(3, 3)
+
+    def stack(self, x):
+        return [x, x + 1, x + 2, x + 3, x + 4, x + 5]
+
+    def forward(self, x):
+        stack, xs = Stack(), self.stack(x)
+        for y in xs:
+            stack.push(y)
+        stack.push(self.inner(stack.pop()))
+        stack.push(self.inner(stack.pop()) + stack.pop())
+        xs.append(self.inner(xs.pop()))
+        first, second = size_and(xs, xs.pop()), size_and(stack, stack.pop())
+        third = size_and(xs=xs, y=xs.pop())
+        return first, second, third, len(stack), len(xs), xs.pop(), len(xs)
+
+
+class Joined(nn.Module):
+    def forward(self, x):
+        xs = [x, x]
+        return xs + [xs.pop()]  # noqa: RUF005
+
+
+class Indexed(nn.Module):
+    def forward(self, x):
+        xs = [x, x]
+        return xs[int(xs.pop().sum() > 0) - 1]
+
+
+class Starred(nn.Module):
+    def forward(self, x):
+        xs = [x, x]
+        return size_and(xs, *(xs.pop(),))
+
+
+def vectors():
+    torch.manual_seed(0)
+    return [torch.randn(3) for _ in range(3)]
+
+
+def test_in_order():
+    torch.manual_seed(0)
+    agrees(InOrder(), vectors())
+
+
+REFUSED = {
+    Joined: "`xs` is changed later in the same expression",
+    Indexed: "`xs` is changed later in the same expression",
+    Starred: "changes a list or object that is named before",
+}
+
+
+@pytest.mark.parametrize(("model", "told"), REFUSED.items(), ids=lambda x: getattr(x, "__name__", ""))
+def test_says_what_to_write(model, told):
+    with pytest.raises(CompileError, match=told):
+        build(model(), sample=vectors())

@@ -169,7 +169,7 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     kwargs: dict[str, Value] = {}
     for k in node.keywords:
         kwargs |= {k.arg: read(k.value)} if k.arg is not None else _entries(f, read(k.value))
-    if f.mutated and (early := read_too_early([*receiver, *given], f.mutated)):  # `stack.push(g(stack.pop()))`
+    if f.mutated and (early := read_too_early([*receiver, *given], f.changed_by)):  # `stack.push(g(stack.pop()))`
         named = [x for i, x in enumerate([*receiver, *given]) if i in early]
         if not all(isinstance(x, ast.Name) for x in named):
             what = "an argument of this call changes a list or object that is named before"

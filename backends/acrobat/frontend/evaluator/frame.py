@@ -61,8 +61,8 @@ Env = dict[str, Value]
 
 REPEATED = (ast.IfExp, ast.BoolOp, ast.Compare)
 """Expressions whose parts are compiled several times, or for some instances only."""
-ORDERED = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.BinOp, ast.Subscript)
-"""Expressions of several parts that may be lists or objects."""
+ORDERED = (ast.Call, ast.Tuple, ast.List, ast.Set, ast.Dict, ast.BinOp, ast.Subscript)
+"""Expressions that may change a list or object, or have parts that do."""
 OUTSIDE = {
     ast.With: "`with`",
     ast.Try: "`try`",
@@ -101,6 +101,7 @@ class Frame:
         self.callees: dict[ast.expr, Value] = {}  # call -> the function that it calls
         self.new_lists: set[str] = set()  # variables that hold a new list, made by a called function
         self.mutated: set[str] = set()  # names whose list, object or tensor was changed in place so far
+        self.changed_by: dict[ast.expr, set[str]] = {}  # call or item -> the names whose list or object it changed
         self.owned_arguments: set[str] = set()  # entries of `owned` for the arguments of the call compiled now
         self.lists_kept: set[str] = set()  # names whose `spine` the call compiled now has left as it was
         self.owned_at_end: set[str] = set()  # `owned` at the end of the last branch
@@ -142,7 +143,8 @@ class Frame:
         """`work()`, in which changing a list or object that a part of `node` before has named is a problem."""
         before, self.mutated = self.mutated, set()
         value = work()
-        early = read_too_early(parts_of(node), self.mutated) if self.mutated else []
+        early = read_too_early(parts_of(node), self.changed_by) if self.mutated else []
+        self.changed_by[node] = set(self.mutated)
         self.mutated |= before
         if early:
             named = ast.unparse(parts_of(node)[early[0]])

@@ -6,19 +6,23 @@ A name stands for a value of the program, which changing the list does not chang
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from backends.acrobat.frontend.evaluator.syntax import root_of
 
 
-def read_too_early(parts: Sequence[ast.expr], changed: set[str]) -> list[int]:
-    """The numbers of those of `parts`, evaluated one after the other, that name one of the lists or objects `changed` before a
-    later part that may change it, as it calls something."""
-    calls = [any(isinstance(x, ast.Call) for x in ast.walk(part)) for part in parts]
+def read_too_early(parts: Sequence[ast.expr], changed: Mapping[ast.expr, set[str]]) -> list[int]:
+    """The numbers of those of `parts`, evaluated one after the other, that name a list or object before a later one changes it.
+    `changed` has the names that calls and items in the source change."""
+
+    def changed_in(part: ast.expr) -> set[str]:
+        return {name for x in ast.walk(part) if isinstance(x, ast.expr) for name in changed.get(x, ())}
+
+    late = [changed_in(part) for part in parts]
     return [
         i
         for i, part in enumerate(parts)
-        if isinstance(part, (ast.Name, ast.Attribute, ast.Subscript)) and root_of(part) in changed and any(calls[i + 1 :])
+        if isinstance(part, (ast.Name, ast.Attribute, ast.Subscript)) and any(root_of(part) in x for x in late[i + 1 :])
     ]
 
 

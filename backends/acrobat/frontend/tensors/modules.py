@@ -275,9 +275,9 @@ def _child(f: Frame, node: ast.AST, value: Module, index: ast.expr) -> Value:
         what = " with a string" if isinstance(index, ast.Constant) and isinstance(index.value, str) else ""
         return f.problem(node, "this cannot be indexed" + what)
     if isinstance(index, ast.Slice):
-        bounds = [constant(f.expression(e), "a bound of a slice of modules") if e else None for e in (index.lower, index.upper)]
-        step = constant(f.expression(index.step), "the step") if index.step else None
-        return TupleV(tuple(f.components(_children(f, value)) or ())[slice(*bounds, step)])
+        written = (index.lower, index.upper, index.step)
+        bounds = [constant(f.expression(e), "a bound of a slice of modules") if e else None for e in written]
+        return TupleV(tuple(f.components(_children(f, value)) or ())[slice(*bounds)])
     at = as_index(f, f.expression(index))
     if isinstance(at, Dyn) and not isinstance(at.atom, n.Lit):
         if is_unknown(at):

@@ -98,14 +98,13 @@ class Entry(Steps):
         return x, len(seen)
 
 
-COMPILED = [Bound, OfClass, PartialByPlace]
+COMPILED = [Bound, OfClass, PartialByPlace, Method]
 REFUSED = {
     Starred: "changes what `seen` is given here",
     PartialByName: "changes what `seen` is given here",
     Lambda: "a lambda changes `seen`",
     Mapped: "a lambda changes `seen`",
     Default: "changes what `to` is given here",
-    Method: "`append` of a list, set or dictionary is called by that name",
     Entry: "changes a part of `held` that may be seen elsewhere",
 }
 

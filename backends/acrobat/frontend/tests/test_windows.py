@@ -85,7 +85,7 @@ def test_a_linear_takes_a_varying_extent_to_be_its_own():
         return {"user": [torch.randn(5) for _ in range(users)], "item": [torch.randn(wide) for _ in range(items)]}
 
     agrees(model, [graph(1, 2), graph(3, 0), graph(2, 3)])
-    with pytest.raises(InstanceError, match="`Linear` takes an extent of 7, and this one is 6"):
+    with pytest.raises(InstanceError, match="an extent is 6, not 7, as `Linear` takes it"):
         Interpreter(build(model, sample=[graph(1, 2), graph(3, 1)])).run(graph(1, 1, wide=6))
 
 

@@ -170,13 +170,13 @@ def _call(f: Frame, node: ast.Call, hint: str) -> Value:
     for k in node.keywords:
         kwargs |= {k.arg: read(k.value)} if k.arg is not None else _entries(f, read(k.value))
     if f.mutated and (early := read_too_early([*receiver, *given], f.changed_by)):  # `stack.push(g(stack.pop()))`
-        named = [x for i, x in enumerate([*receiver, *given]) if i in early]
-        if not all(isinstance(x, ast.Name) for x in named):
+        stale = [x for i, x in enumerate([*receiver, *given]) if i in early]
+        if not all(isinstance(x, ast.Name) for x in stale):
             what = "an argument of this call changes a list or object that is named before"
             raise Refused(what, "write it as a statement before")
         callee = f.callees[node] = f.borrowed(node.func)
-        passed = [(a, [read(a)]) if a in named else (a, parts) for a, parts in passed]
-        kwargs |= {k.arg: read(k.value) for k in node.keywords if k.arg is not None and k.value in named}
+        passed = [(a, [read(a)]) if a in stale else (a, parts) for a, parts in passed]
+        kwargs |= {k.arg: read(k.value) for k in node.keywords if k.arg is not None and k.value in stale}
     args = [v for _, parts in passed for v in parts]
     f.mutated |= earlier
     before, f.owned_arguments = f.owned_arguments, lent

@@ -364,7 +364,7 @@ def change(f: Frame, s: ast.stmt, owner: ast.expr, name: str, args: Sequence[ast
     if found is None:
         return
     who, whole = found
-    if any(changeable(type_or_none(v)) and not fresh_inside(f, a) for v, a in zip(values, args, strict=True)):
+    if any(changeable(f, type_or_none(v)) and not fresh_inside(f, a) for v, a in zip(values, args, strict=True)):
         seen_inside(f, owner)
     if any(map(nothing_known, values)):
         return

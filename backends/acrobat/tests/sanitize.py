@@ -15,57 +15,20 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
 from backends.acrobat.core.folders import cache_folder
-from backends.acrobat.core.toolchain import compiler
-from backends.acrobat.core.units import Kernel, Mode
-from backends.acrobat.kernels import reference
 from backends.acrobat.kernels.cpu.emit import variants
-from backends.acrobat.kernels.cpu.schedule import KernelSchedule
 from backends.acrobat.kernels.cpu.target import CpuTarget
-from backends.acrobat.kernels.interface import CpuCode, Emitted, Schedules, Variant, flops
-from backends.acrobat.kernels.packing import PLAIN
-from backends.acrobat.options import Kernels
-from backends.acrobat.settings import Emit
-from backends.acrobat.tests.sanitizers import ADDRESS, ROOT, THREAD, Sanitizer
+from backends.acrobat.tests.sanitizers import ADDRESS, ROOT, THREAD, Sanitizer, emit_reference
 
 # Coroutines resume each other by tail calls; as ordinary calls, a long chain of waits would overflow the stack.
 TAIL_CALLS = ("-foptimize-sibling-calls",)
-ROUNDS = 5
-"""How often mini-batches run under ThreadSanitizer, which sees nothing where one thread happens to do all the work."""
-
-
-def emit_reference(sanitizer: Sanitizer) -> Emit:
-    """An emitter that writes kernels as plain C++ and compiles them with the sanitizer. They have no schedules."""
-
-    def emit(
-        kernel: Kernel, out_mode: Mode, target: CpuTarget, schedules: Schedules = (), kernels: Kernels = "generated"
-    ) -> tuple[Variant, ...]:
-        with tempfile.TemporaryDirectory(prefix="acrobat-reference-") as folder:
-            source, compiled = Path(folder, "kernel.cpp"), Path(folder, "kernel.o")
-            source.write_text(
-                f"#include <cmath>\n#include <cstdint>\n#include <cstring>\n{reference.source(kernel, out_mode)}\n"
-            )
-            command = [compiler(), "-std=c++20", "-fPIC", *sanitizer.flags, "-c", "-o", str(compiled), str(source)]
-            subprocess.run(command, check=True)
-            code = compiled.read_bytes()
-        name = reference.symbol(kernel, out_mode)
-        emitted = Emitted(
-            symbol=name,
-            kernel=name,
-            schedule=KernelSchedule.default(kernel, target),
-            packs={p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED},
-            flops_per_row=flops(kernel),
-            code=CpuCode(code, 1, reference.scratch_size(kernel), reference.declaration(kernel, out_mode)),
-        )
-        return (Variant(0, emitted),)
-
-    return emit
+ROUNDS = 2
+"""How often each mini-batch runs under ThreadSanitizer: the first time, memory is new."""
 
 
 def how(sanitizer: Sanitizer, kernels: str) -> dict[str, Any]:

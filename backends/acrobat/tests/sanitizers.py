@@ -9,12 +9,21 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from backends.acrobat.core.toolchain import BuildError, compiler
+from backends.acrobat.core.units import Kernel, Mode
+from backends.acrobat.kernels import reference
+from backends.acrobat.kernels.cpu.schedule import KernelSchedule
+from backends.acrobat.kernels.cpu.target import CpuTarget
+from backends.acrobat.kernels.interface import CpuCode, Emitted, Schedules, Variant, flops
+from backends.acrobat.kernels.packing import PLAIN
+from backends.acrobat.options import Kernels
+from backends.acrobat.settings import Emit
 
 ROOT = Path(__file__).resolve().parents[3]
 FOUND = 99
@@ -80,3 +89,32 @@ THREAD = Sanitizer(
 def library_path(name: str) -> Path:
     """The compiler's library of this name; a relative path if it has none."""
     return Path(subprocess.run([compiler(), f"-print-file-name={name}"], capture_output=True, text=True).stdout.strip())
+
+
+def emit_reference(sanitizer: Sanitizer) -> Emit:
+    """An emitter that writes kernels as plain C++ and compiles them with the sanitizer. They have no schedules.
+    A build's key has the name of this module, so it is none that is run as `__main__`."""
+
+    def emit(
+        kernel: Kernel, out_mode: Mode, target: CpuTarget, schedules: Schedules = (), kernels: Kernels = "generated"
+    ) -> tuple[Variant, ...]:
+        with tempfile.TemporaryDirectory(prefix="acrobat-reference-") as folder:
+            source, compiled = Path(folder, "kernel.cpp"), Path(folder, "kernel.o")
+            source.write_text(
+                f"#include <cmath>\n#include <cstdint>\n#include <cstring>\n{reference.source(kernel, out_mode)}\n"
+            )
+            command = [compiler(), "-std=c++20", "-fPIC", *sanitizer.flags, "-c", "-o", str(compiled), str(source)]
+            subprocess.run(command, check=True)
+            code = compiled.read_bytes()
+        name = reference.symbol(kernel, out_mode)
+        emitted = Emitted(
+            symbol=name,
+            kernel=name,
+            schedule=KernelSchedule.default(kernel, target),
+            packs={p.name: PLAIN for p in kernel.params if p.mode is Mode.SHARED},
+            flops_per_row=flops(kernel),
+            code=CpuCode(code, 1, reference.scratch_size(kernel), reference.declaration(kernel, out_mode)),
+        )
+        return (Variant(0, emitted),)
+
+    return emit

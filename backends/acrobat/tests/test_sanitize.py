@@ -85,11 +85,10 @@ RACES = {
         "for (int i = 0; i < 100; ++i) pool.run(4, [&](int piece, int) { done[(i + piece) % 7] += 1; });",
         "",
     ),
-    "two pieces in one place": ("pool.run(2, [&](int, int) { wait(); done[0] += 1; });", "data race"),
+    "two pieces in one place": ("pool.run(2, [&](int, int) { done[0] += 1; });", "data race"),
     "a result that is read too early": (
         """std::atomic<bool> written = false;
            pool.run(2, [&](int piece, int) {
-               wait();
                if (piece) while (!written.load(std::memory_order_relaxed)) {}
                done[0] += 1;
                written.store(true, std::memory_order_relaxed);
@@ -137,13 +136,9 @@ def mistakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def races(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program that has the race whose number in `RACES` is its argument. `wait` has two
-    pieces run on two threads."""
+    """A program that has the race whose number in `RACES` is its argument."""
     before = """int done[100] = {};
         acrobat::Pool pool(2);
-        std::atomic<int> arrived = 0;
-        auto wait = [&] { for (++arrived; arrived.load(std::memory_order_relaxed) < 2;) {} };
-        (void)wait;
         pool.begin();"""
     return built(tmp_path_factory.mktemp("races"), THREAD, [body for body, _ in RACES.values()], before)
 

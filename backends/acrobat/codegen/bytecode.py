@@ -43,6 +43,13 @@ ONE_KIND = {
     "list.append": Opcode.Append,
     "range": Opcode.Range,
     "enumerate": Opcode.Enumerate,
+    "text.letters": Opcode.Letters,
+    "text.joined": Opcode.Joined,
+    "text.method": Opcode.TextMethod,
+    "text.shown": Opcode.ShownNumber,
+    "text.int": Opcode.IntOfText,
+    "text.float": Opcode.FloatOfText,
+    "text.code": Opcode.CodeOfLetter,
 }
 
 

@@ -25,6 +25,16 @@ INFIX = {"add": "+", "sub": "-", "mul": "*", "bitand": "&", "bitor": "|", "bitxo
 COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 IN_ARENA = frozenset(("list.reverse", "list.order", "list.top", "list.concat", "list.append", "range", "zip", "enumerate"))
 """Operations that make a list, whose functions in the runtime take the arena for it first."""
+IN_RUNTIME = {
+    "text.letters": "letters",
+    "text.joined": "joined",
+    "text.method": "text_method",
+    "text.shown": "shown_number",
+    "text.int": "int_of_text",
+    "text.float": "float_of_text",
+    "text.code": "code_of_letter",
+}
+"""Operations on strings, and their functions in the runtime (`runtime/python/texts.h`)."""
 PER_LINE = 12
 """Constants of a table in one line of C++."""
 
@@ -341,6 +351,8 @@ class FunctionWriter:
                 return f"acrobat::to_int({c[0]})" if any(floats) else f"int64_t({c[0]})"
             case "float":
                 return f"double({c[0]})"
+        if op in IN_RUNTIME:
+            return f"acrobat::{IN_RUNTIME[op]}({', '.join(['s', *c])})"
         if op.startswith("math."):
             return f"acrobat::math::{op.removeprefix('math.')}({', '.join(f'double({x})' for x in c)})"
         return f"acrobat::{op.removeprefix('list.')}({', '.join(['cx.host', *c] if op in IN_ARENA else c)})"

@@ -16,6 +16,7 @@ import numpy as np
 from backends.acrobat.core.host import HOST
 from backends.acrobat.core.ops import evaluate
 from backends.acrobat.core.span import Span
+from backends.acrobat.core.texts import TEXT, evaluate_text
 from backends.acrobat.core.types import FLOAT, INT, DataT, ListT, ScalarT, TensorT, TupleT, Type
 from backends.acrobat.core.units import Block, Kernel, Mode, StepArg, StepResult
 from backends.acrobat.deep import FRAMES, deeply
@@ -159,7 +160,12 @@ class Interpreter:
     def _host(self, host: Host, env: Env) -> Any:
         if host.op == "fail":
             raise InstanceError(self.program.messages.formatted(*_split_fail(self._atoms(host.args, env))))
-        value = _located(host.span, HOST[host.op].evaluate, *self._atoms(host.args, env))
+        args = self._atoms(host.args, env)
+        if host.op in TEXT:
+            symbols = self.program.boundary.symbols
+            value = _located(host.span, evaluate_text, host.op, args, symbols.values.__getitem__, symbols.number)
+        else:
+            value = _located(host.span, HOST[host.op].evaluate, *args)
         if host.type == INT and not -(2**63) <= value < 2**63:
             raise InstanceError(f"{_where(host.span)}the integer {value} does not fit into 64 bits")
         # Python's `min` of an int and a float may be the int, and of bools a bool.

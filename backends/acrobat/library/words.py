@@ -21,6 +21,15 @@ def is_fixed(extent: int) -> bool:
     return True
 
 
+def letters(text: str) -> list[str]:
+    """The letters of a string, each a string."""
+    return list(text)
+
+
+def joined(parts: Sequence[str]) -> str:
+    return "".join(parts)
+
+
 class Packed:
     """What `pack_padded_sequence` gives for a mini-batch of one sequence: its steps, of shape (steps, 1, features)."""
 

@@ -7,6 +7,7 @@
 #include "coroutine.h"
 #include "device.h"
 #include "python/reading.h"
+#include "python/texts.h"
 #include "waiting.h"
 
 namespace acrobat {

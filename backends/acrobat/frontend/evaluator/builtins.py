@@ -24,6 +24,7 @@ from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.mutation import give, place
 from backends.acrobat.frontend.evaluator.objects import class_of, record_of
 from backends.acrobat.frontend.evaluator.operators import as_int, binary
+from backends.acrobat.frontend.evaluator.strings import number, shown
 from backends.acrobat.frontend.evaluator.sums import extremum
 from backends.acrobat.frontend.evaluator.tables import BUILTINS, FUNCTIONS, LIBRARIES, METHODS, NUMBERS, handles
 from backends.acrobat.frontend.instances.observed import RecordOf
@@ -370,6 +371,11 @@ def _abs(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None
     return None if rule is None else rule(f, node, Method(args[0], "abs"), [], {})
 
 
+@handles(BUILTINS, "str")
+def _str(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
+    return shown(f, args[0]) if len(args) == 1 else None
+
+
 @handles(BUILTINS, "int")
 def _int(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | None:
     return _number(f, int, args)
@@ -383,6 +389,8 @@ def _float(f: Frame, node: ast.Call, args: list[Value], hint: str) -> Value | No
 def _number(f: Frame, convert: type[int | float], args: list[Value]) -> Value | None:
     if len(args) != 1:
         return None
+    if kind(args[0]) == "string":
+        return number(f, args[0], INT if convert is int else FLOAT)
     rule = NUMBERS.get(kind(args[0]))
     a = args[0] if rule is None else rule(f, args[0])
     is_known, x = known(a)

@@ -37,6 +37,7 @@ from backends.acrobat.frontend.evaluator.objects import (
 )
 from backends.acrobat.frontend.evaluator.order import read_too_early
 from backends.acrobat.frontend.evaluator.ownership import LOOKING, calls_own_function, changeable, seen_inside
+from backends.acrobat.frontend.evaluator.strings import method_of_string
 from backends.acrobat.frontend.evaluator.sums import total
 from backends.acrobat.frontend.evaluator.syntax import CHANGING, claims, deep, root_of
 from backends.acrobat.frontend.evaluator.tables import (
@@ -419,6 +420,10 @@ def _function(f: Frame, node: ast.Call, callee: Static, args: list[Value], kwarg
         return called(f, node, f.program.wrap(value.func), [*map(f.program.wrap, value.args), *args], given)
     if (call := method_of(value, "__call__")) is not None:  # an object that the model holds
         return f.program.call(f, node, call, [Static(value), *args], kwargs)
+    if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, str) and not all(known(a)[0] for a in args):
+        made = method_of_string(f, node, Static(value.__self__), value.__name__, args, kwargs)
+        if made is not None:
+            return made
     if isinstance(value, types.BuiltinMethodType) and isinstance(value.__self__, (dict, tuple, list, str)) and not kwargs:
         return of_constant(f, node, value, args)
     facts = [known(a) for a in args]
@@ -439,10 +444,11 @@ def _member(f: Frame, node: ast.AST, cls: EnumType, value: Value) -> Value:
 
 @handles(ATTRIBUTES, "string")
 def _of_member(f: Frame, node: ast.AST, value: Dyn, name: str) -> Value:
-    """`.value` and `.name` of a member of an Enum, whose class is one of those that the function's file names; the methods of
-    strings are not among the attributes of a string that is known at run time only."""
+    """Methods of strings; `.value` and `.name` of a member of an Enum, of a class that the function's file names."""
     named = {x.id for x in ast.walk(f.definition or ast.Pass()) if isinstance(x, ast.Name)}
     classes = {key: c for key, c in f.namespace.items() if isinstance(c, EnumType) and name in ("value", "name")}
+    if not classes and callable(getattr(str, name, None)):
+        return Method(value, name)
     members: list[Any] = []
     for key, c in classes.items():
         if key in named or not named & classes.keys():

@@ -56,6 +56,7 @@ from backends.acrobat.frontend.values import (
     unknown,
 )
 from backends.acrobat.ir import nodes as n
+from backends.acrobat.library import strings
 
 COMPARISONS: dict[type[ast.AST], tuple[str, Callable[..., Any]]] = {
     ast.Eq: ("eq", operator.eq),
@@ -103,6 +104,11 @@ def _number_or_list(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
                 return Static(bool(value.atom.value))
             return f.host("ne", [value, Static(0 if kind == "int" else 0.0)], BOOL, "truth")
     return f.host("gt", [f.host("list.len", [value], INT, "size"), Static(0)], BOOL, "truth")
+
+
+@handles(TRUTHS, "string")
+def _not_empty(f: Frame, value: Dyn, node: ast.AST) -> Value | None:
+    return f.host("ne", [value, Static("")], BOOL, "truth")
 
 
 @handles(TRUTHS, "object")
@@ -494,6 +500,8 @@ def _membership(f: Frame, node: ast.AST, a: Value, b: Value) -> Value:
                 return Static(x in whole)
             if is_unknown(a):
                 return unknown()
+            if isinstance(whole, str):
+                return f.program.call(f, ast.copy_location(ast.Pass(), node), strings.contains, [b, a], {})
             return constants.contains(f, a, list(whole))
         case Static(whole) if (method := constants.method_of(whole, "__contains__")) is not None:
             return f.program.call(f, ast.copy_location(ast.Pass(), node), method, [b, a], {})

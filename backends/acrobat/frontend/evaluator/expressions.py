@@ -18,6 +18,7 @@ from backends.acrobat.frontend.evaluator.objects import Given, as_dict, construc
 from backends.acrobat.frontend.evaluator.operators import binary, unary
 from backends.acrobat.frontend.evaluator.ownership import changeable, seen_inside, seen_through_view
 from backends.acrobat.frontend.evaluator.state import assigned, may_have_none
+from backends.acrobat.frontend.evaluator.strings import joined, shown
 from backends.acrobat.frontend.evaluator.syntax import HIDDEN, deep, root_of
 from backends.acrobat.frontend.evaluator.tables import EXPRESSIONS, handles
 from backends.acrobat.frontend.instances.observed import record_class
@@ -31,6 +32,7 @@ from backends.acrobat.frontend.values import (
     Value,
     is_array,
     is_number,
+    is_unknown,
     known,
     nothing_known,
     type_or_none,
@@ -250,22 +252,25 @@ def _text_with(f: Frame, node: ast.JoinedStr, part: ast.FormattedValue, hint: st
 
 @handles(EXPRESSIONS, ast.JoinedStr)
 def _text(f: Frame, node: ast.JoinedStr, hint: str) -> Value:
-    """An f-string, all of whose parts are known at compile time."""
+    """An f-string. Parts that are known at run time only are strings and ints."""
     for part in node.values:
         if isinstance(part, ast.FormattedValue) and part.conversion == -1 and part.format_spec is None:
             value = f.expression(part.value)
             if isinstance(value, OneOf):  # the name of a class: one text for each
                 return mapped_choice(f, node, value, partial(_text_with, f, node, part, hint))
-    parts = []
+    parts: list[Value] = []
     for part in node.values:
         match part:
             case ast.Constant(str() as text):
-                parts.append(text)
+                parts.append(Static(text))
             case ast.FormattedValue(inner, -1, None):
-                is_known, x = known(f.expression(inner))
-                if not is_known:
-                    return f.problem(node, "an f-string of what is known at run time only is not in the language")
-                parts.append(f"{x}")
+                value = f.expression(inner)
+                if is_unknown(value):
+                    return unknown()
+                text_of_it = shown(f, value)
+                if text_of_it is None:
+                    return f.problem(node, "of what is known at run time only, an f-string takes strings and ints")
+                parts.append(text_of_it)
             case _:
                 return f.problem(node, "an f-string has plain values in it here")
-    return Static("".join(parts))
+    return joined(f, node, parts)

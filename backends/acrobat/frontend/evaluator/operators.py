@@ -74,7 +74,8 @@ def binary(f: Frame, node: ast.AST, op: ast.operator, a: Value, b: Value) -> Val
         return mapped_choice(f, node, b, lambda each: binary(f, node, op, a, each))
     if isinstance(a, TupleV) or isinstance(b, TupleV):
         return _of_tuples(f, node, name, a, b)
-    rule = BINARY.get(kind(a)) or BINARY.get(kind(b))
+    kinds = [kind(a), kind(b), *("string" for v in (x, y) if isinstance(v, str))]
+    rule = next((BINARY[k] for k in kinds if k in BINARY), None)
     if rule is not None:
         if nothing_known(a) or nothing_known(b):
             return unknown()

@@ -137,7 +137,9 @@ struct Register {
     X(Range) /* to = range(a, b, c) */                                                                         \
     X(Fail) /* with a values at c, of each the kind after it: 0 an int, 1 a float, 2 a bool */                 \
     X(Zip) /* of a lists at c */                                                                               \
-    X(Enumerate)
+    X(Enumerate)                                                                                               \
+    /* strings, as numbers: see python/texts.h */                                                              \
+    X(Letters) X(Joined) X(TextMethod) X(ShownNumber) X(IntOfText) X(FloatOfText) X(CodeOfLetter)
 
 enum class Opcode : uint16_t {
 #define ACROBAT_OPCODE(name) name,

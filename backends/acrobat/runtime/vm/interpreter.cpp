@@ -417,6 +417,27 @@ Zip:
 Enumerate:
     PUT_LIST(vm::enumerate(arena, items(A)), r[i->a].depth);
     NEXT();
+Letters:
+    PUT_LIST(letters(s, A), 0);
+    NEXT();
+Joined:
+    PUT(joined(s, items(A)));
+    NEXT();
+TextMethod:
+    PUT(text_method(s, A, B));
+    NEXT();
+ShownNumber:
+    PUT(shown_number(s, A));
+    NEXT();
+IntOfText:
+    PUT(int_of_text(s, A));
+    NEXT();
+FloatOfText:
+    PUT_FLOAT(float_of_text(s, A));
+    NEXT();
+CodeOfLetter:
+    PUT(code_of_letter(s, A));
+    NEXT();
 
 #undef UNARY
 #undef MIXED

@@ -1,0 +1,162 @@
+"""Strings that are known at run time only: their letters, parts and methods, and strings that the model makes.
+
+The program has a number for each string, which is all that comparing and looking up need. What a string says is asked of the
+runtime (`core.texts`), which also numbers the strings that come up; methods of several letters are in `library/strings.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from backends.acrobat.core.types import BOOL, FLOAT, INT, ListT
+from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
+from backends.acrobat.frontend.evaluator.frame import Frame
+from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
+from backends.acrobat.frontend.evaluator.tables import BINARY, FUNCTIONS, ITERATION, LENGTHS, MEMBERSHIP, METHODS
+from backends.acrobat.frontend.types import SYMBOL
+from backends.acrobat.frontend.values import Dyn, Method, Static, Value, is_unknown, kind, known, type_or_none, unknown
+from backends.acrobat.library import strings, words
+
+GIVE_STRINGS = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "capitalize", "casefold", "swapcase")
+"""Methods without arguments that give a string."""
+TESTS = ("isalpha", "isdigit", "isnumeric", "isdecimal", "isalnum", "isspace", "isupper", "islower", "istitle", "isascii")
+"""Methods that test a string."""
+IN_LIBRARY = {
+    "find": (strings.find, "sub"),
+    "count": (strings.count, "sub"),
+    "startswith": (strings.startswith, "prefix"),
+    "endswith": (strings.endswith, "suffix"),
+    "removeprefix": (strings.removeprefix, "prefix"),
+    "removesuffix": (strings.removesuffix, "suffix"),
+}
+"""Methods of one string, with the name of that argument in messages."""
+
+
+def is_string(value: Value) -> bool:
+    """Whether a value is a string: one that is known, or one of the program."""
+    return isinstance(known(value)[1], str) or kind(value) == "string"
+
+
+def letters(f: Frame, text: Value) -> Dyn:
+    """The letters of a string, as a list of strings."""
+    return f.host("text.letters", [text], ListT(SYMBOL), "letters")
+
+
+def joined(f: Frame, node: ast.AST, parts: Sequence[Value]) -> Value:
+    """Several strings as one."""
+    if all(isinstance(known(p)[1], str) for p in parts):
+        return Static("".join(known(p)[1] for p in parts))
+    return f.host("text.joined", [list_of(f, node, list(parts))], SYMBOL, "text")
+
+
+def shown(f: Frame, value: Value) -> Value | None:
+    """`str(value)` of a string or an int; None for other values, whose text needs more than the program has."""
+    is_known, x = known(value)
+    if is_known and isinstance(x, (str, int, float, bool, type(None))):
+        return Static(str(x))
+    if kind(value) == "string":
+        return value
+    return f.host("text.shown", [value], SYMBOL, "text") if type_or_none(value) == INT else None
+
+
+def number(f: Frame, text: Value, type: Any) -> Value:
+    """`int(text)` or `float(text)`."""
+    return f.host("text.float" if type == FLOAT else "text.int", [text], type, "number")
+
+
+FUNCTIONS[words.letters] = lambda f, node, args, kwargs, hint: unknown() if is_unknown(args[0]) else letters(f, args[0])
+ITERATION["string"] = letters
+
+
+def _joined(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    parts = as_list(f, node, iterable(f, args[0]))
+    return unknown() if is_unknown(parts) else f.host("text.joined", [parts], SYMBOL, "text")
+
+
+FUNCTIONS[words.joined] = _joined
+
+
+def _code(f: Frame, node: ast.AST, args: list[Value], kwargs: dict[str, Value], hint: str) -> Value:
+    (letter,) = CallArguments("ord", args, kwargs).bind("c")
+    is_known, x = known(letter)
+    if is_known:
+        return Static(ord(x))
+    return unknown() if is_unknown(letter) else f.host("text.code", [letter], INT, "code")
+
+
+FUNCTIONS[ord] = _code
+
+
+def _length(f: Frame, text: Value) -> Value:
+    return f.host("list.len", [letters(f, text)], INT, "size")
+
+
+LENGTHS["string"] = _length
+
+
+def _method(f: Frame, node: ast.AST, method: Method, args: list[Value], kwargs: dict[str, Value]) -> Value | None:
+    name, text = method.name, method.owner
+    return method_of_string(f, node, text, name, args, kwargs)
+
+
+METHODS["string"] = _method
+
+
+def method_of_string(
+    f: Frame, node: ast.AST, text: Value, name: str, args: list[Value], kwargs: dict[str, Value]
+) -> Value | None:
+    """`text.name(...)`, where the text or an argument is known at run time only; None for a method that is not in the
+    language. Raises Refused."""
+    if any(map(is_unknown, (text, *args))):
+        return unknown()
+    bind = CallArguments(name, args, kwargs).bind
+    if name in GIVE_STRINGS or name in TESTS:
+        bind()
+        result = f.host("text.method", [Static(name), text], SYMBOL if name in GIVE_STRINGS else INT, name)
+        return result if name in GIVE_STRINGS else f.host("bool", [result], BOOL, name)
+    if name in IN_LIBRARY:
+        function, argument = IN_LIBRARY[name]
+        return f.program.call(f, ast.Pass(), function, [text, *bind(argument)], {})
+    match name:
+        case "join":
+            (parts,) = bind("iterable")
+            items = as_list(f, node, iterable(f, parts))
+            return f.program.call(f, ast.Pass(), strings.join, [text, items], {})
+        case "split":
+            (separator,) = bind("sep", sep=Static(None))
+            if separator == Static(None):
+                return f.program.call(f, ast.Pass(), strings.words_of, [text], {})
+            return f.program.call(f, ast.Pass(), strings.split, [text, _not_empty(separator)], {})
+        case "replace":
+            old, new = bind("old", "new")
+            return f.program.call(f, ast.Pass(), strings.replace, [text, _not_empty(old), new], {})
+    return None
+
+
+def _not_empty(text: Value) -> Value:
+    if text == Static(""):
+        raise Refused("an empty string is not looked for", "write what is meant")
+    return text
+
+
+def _contains(f: Frame, node: ast.AST, text: Value, wanted: Value) -> Value:
+    return f.program.call(f, ast.Pass(), strings.contains, [text, wanted], {})
+
+
+MEMBERSHIP["string"] = _contains
+
+
+def _binary(f: Frame, node: ast.AST, op: ast.operator, name: str, a: Value, b: Value) -> Value:
+    """`a + b` of strings, `text * n`."""
+    match op:
+        case ast.Add() if is_string(a) and is_string(b):
+            return joined(f, node, [a, b])
+        case ast.Mult() if INT in (type_or_none(a), type_or_none(b)):
+            text, times = (a, b) if is_string(a) else (b, a)
+            return f.program.call(f, ast.Pass(), strings.repeated, [text, times], {})
+    return f.problem(node, "this operation on strings is not in the language")
+
+
+BINARY["string"] = _binary

@@ -1,0 +1,189 @@
+"""Strings that are known at run time only: letters, parts, methods, and strings that the model makes."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from backends.acrobat import compile
+from backends.acrobat.errors import CompileError, InstanceError
+from backends.acrobat.frontend import build
+from backends.acrobat.ir.interpreter import Interpreter
+from backends.acrobat.options import Options
+from backends.acrobat.tests.zoo.check import agrees, assert_same
+
+
+class Color(Enum):
+    RED = 1
+    BLUE = 2
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.w = nn.Parameter(torch.randn(4))
+        self.emb = nn.Embedding(27, 4)
+        self.cell = nn.LSTMCell(4, 4)
+        self.letters = {c: i for i, c in enumerate("abcdefghijklmnopqrstuvwxyz")}
+        self.known = {"cat": 0, "tree": 1}
+
+
+def letters(self, words):
+    rows = []
+    for word in words:
+        h = c = torch.zeros(1, 4)
+        for letter in reversed(word.lower()):
+            h, c = self.cell(self.emb(torch.tensor([self.letters.get(letter, 26)])), (h, c))
+        rows.append(h[0] + len(word))
+    return torch.stack(rows)
+
+
+def vowels(self, words):
+    places = [i for i, letter in enumerate(words[0]) if letter in "aeiou"]
+    same = [a for a, b in zip(words[0], words[-1], strict=False) if a == b]
+    return list(words[0]), places, same, "ea" in words[0], words[0] in "treecat", set(words[0]) == set(words[-1])
+
+
+def parts(self, words):
+    counts = {}
+    for i, word in enumerate(words):
+        suffix = word[-2:]
+        counts[suffix] = counts.get(suffix, 0) + 1
+        counts[f"{word[:1]}{i}"] = len(word[::-1][::2])
+    return self.w * counts.get("at", 0), counts, words[0][0], words[0][-1]
+
+
+def methods(self, words):
+    first, all_of_them = words[0], "-".join(words)
+    numbers = [all_of_them.count("e"), all_of_them.find("t"), first.find("q"), len(all_of_them.split("e"))]
+    tests = [first.startswith("tr"), first.endswith(""), first.isupper(), first.isalpha(), "".isdigit()]
+    texts = [first.title(), first.replace("e", "oo"), first.removeprefix("t"), first.removesuffix("e"), first.strip()]
+    return numbers, tests, texts, all_of_them.split("-")
+
+
+def made(self, words):
+    text = ""
+    for word in words:
+        text += word[:1].upper()
+    return text, str(len(text)), "n=" + str(len(words)), "ab" * len(words), [f"{i}:{w}" for i, w in enumerate(words)]
+
+
+def truth(self, words):
+    total = self.w
+    for word in words:
+        if word[1:]:
+            total = total + 1
+        if not word:
+            total = total * 2
+        if word in self.known:
+            total = total + self.emb.weight[self.known[word]]
+    return total
+
+
+def score(self, text, depth):
+    if len(text) <= 1:
+        return self.w * depth
+    middle = len(text) // 2
+    return score(self, text[:middle], depth + 1) + score(self, text[middle:], depth + 1)
+
+
+def halves(self, words):
+    return score(self, words[0], 0)
+
+
+def codes(self, words):
+    return [ord(letter) - ord("a") for letter in words[0]], int("1" + str(len(words))), float(str(len(words)) + ".5")
+
+
+WORDS = [["tree", "cat"], ["Cat", "dog", "tree"], ["b"], ["x", "ab", "x", ""]]
+FUNCTIONS = [letters, vowels, parts, methods, made, truth, halves, codes]
+
+
+def of(function: Any) -> Any:
+    model = Model().eval()
+    model.forward = function.__get__(model)
+    return model
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
+def test_interpreter(function: Any) -> None:
+    agrees(of(function), WORDS)
+
+
+def everything(self, words):
+    return letters(self, words), parts(self, words), methods(self, words), made(self, words), codes(self, words)
+
+
+@pytest.mark.parametrize("codegen", ["aot", "vm"])
+def test_generated_code(codegen: Any, tmp_path: Path) -> None:
+    model = of(everything)
+    executable = compile(model, sample=WORDS, options=Options(codegen=codegen), checked=True, cache_folder=tmp_path)
+    with torch.no_grad():
+        for got, words in zip(executable(WORDS), WORDS, strict=True):
+            assert_same(got, model(words), str(words))
+
+
+def calculator(self, text):
+    stack = []
+    for token in text.split():
+        if token.isdigit():
+            stack.append(self.w * int(token))
+        else:
+            b, a = stack.pop(), stack.pop()
+            stack.append(a + b if token == "+" else a * b)
+    return stack.pop()
+
+
+def test_tokens_of_a_line() -> None:
+    agrees(of(calculator), ["3 4 +", " 1 2 +  5 * ", "7"])
+
+
+def as_numbers(self, words):
+    return self.w * int(words[0]), float(words[0]), ord(words[0])
+
+
+def test_a_text_that_is_no_number_is_an_error_of_the_instance(tmp_path: Path) -> None:
+    model = of(as_numbers)
+    interpreter = Interpreter(build(model, sample=[["3"], ["4"]]))
+    executable = compile(model, sample=[["3"], ["4"]], cache_folder=tmp_path)
+    for words, message in ((["x"], "invalid literal for int"), (["12"], r"ord\(\) expected a character")):
+        with pytest.raises(InstanceError, match=message):
+            interpreter.run(words)
+        with pytest.raises(InstanceError, match=message):
+            executable([words])
+    assert executable([["3"]])[0][1:] == (3.0, 51)
+
+
+def letters_of_a_member(self, color):
+    return list(color)
+
+
+def test_a_member_of_an_enum_has_no_letters() -> None:
+    interpreter = Interpreter(build(of(letters_of_a_member), sample=[Color.RED, Color.BLUE]))
+    with pytest.raises(InstanceError, match="a string is needed here"):
+        interpreter.run(Color.RED)
+
+
+def in_order(self, words):
+    return sorted(words)
+
+
+def least(self, words):
+    return min(words)
+
+
+def compared(self, words):
+    return words[0] < words[-1]
+
+
+@pytest.mark.parametrize("function", [in_order, least, compared], ids=lambda f: f.__name__)
+def test_what_asks_for_the_order_of_strings_is_refused(function: Any) -> None:
+    with pytest.raises(CompileError, match="string"):
+        build(of(function), sample=WORDS)

@@ -1,0 +1,116 @@
+"""Methods of Python's strings, written with their letters: `words.letters(text)` is the list of them."""
+
+from backends.acrobat.library.words import joined, letters
+
+
+def part(text, start, stop):
+    """`text[start:stop]`, as a list takes such bounds."""
+    return joined(letters(text)[start:stop])
+
+
+def every(text, start, stop, step):
+    """`text[start:stop:step]` for bounds that are there already."""
+    all_letters = letters(text)
+    return joined([all_letters[i] for i in range(start, stop, step)])
+
+
+def place(text, wanted, start):
+    """Where `wanted` begins in `text` at `start` or later; -1 if it does not."""
+    inside, found = letters(text), letters(wanted)
+    at = -1
+    i = start
+    while at < 0 and i + len(found) <= len(inside):
+        if inside[i : i + len(found)] == found:
+            at = i
+        i += 1
+    return at
+
+
+def find(text, wanted):
+    return place(text, wanted, 0)
+
+
+def contains(text, wanted):
+    return place(text, wanted, 0) >= 0
+
+
+def startswith(text, wanted):
+    inside, found = letters(text), letters(wanted)
+    return len(found) <= len(inside) and inside[: len(found)] == found
+
+
+def endswith(text, wanted):
+    inside, found = letters(text), letters(wanted)
+    return len(found) <= len(inside) and inside[len(inside) - len(found) :] == found
+
+
+def removeprefix(text, wanted):
+    if startswith(text, wanted):
+        return joined(letters(text)[len(letters(wanted)) :])
+    return text
+
+
+def removesuffix(text, wanted):
+    if len(letters(wanted)) > 0 and endswith(text, wanted):
+        return joined(letters(text)[: len(letters(text)) - len(letters(wanted))])
+    return text
+
+
+def count(text, wanted):
+    size = len(letters(wanted))
+    if size == 0:
+        return len(letters(text)) + 1
+    total = 0
+    at = place(text, wanted, 0)
+    while at >= 0:
+        total += 1
+        at = place(text, wanted, at + size)
+    return total
+
+
+def split(text, separator):
+    """`text.split(separator)`, where `separator` is not empty."""
+    inside, size = letters(text), len(letters(separator))
+    parts = []
+    start = 0
+    at = place(text, separator, 0)
+    while at >= 0:
+        parts.append(joined(inside[start:at]))
+        start = at + size
+        at = place(text, separator, start)
+    parts.append(joined(inside[start:]))
+    return parts
+
+
+def words_of(text):
+    """`text.split()`: what stands between spaces."""
+    parts = []
+    word = []
+    for letter in letters(text):
+        if letter.isspace():
+            if len(word) > 0:
+                parts.append(joined(word))
+            word = []
+        else:
+            word.append(letter)
+    if len(word) > 0:
+        parts.append(joined(word))
+    return parts
+
+
+def replace(text, old, new):
+    """`text.replace(old, new)`, where `old` is not empty."""
+    return join(new, split(text, old))
+
+
+def join(separator, parts):
+    between = []
+    for i, one in enumerate(parts):
+        if i > 0:
+            between.append(separator)
+        between.append(one)
+    return joined(between)
+
+
+def repeated(text, times):
+    return joined([text for _ in range(times)])

@@ -19,9 +19,6 @@ from backends.acrobat.tests.zoo.models import CASES
 REFUSED = {
     "tree_decoder": "lists that contain lists of their own type",
     "transition_parser": "None in a place that holds a tensor elsewhere, without a test",
-    "soft_decision_tree": "strings put together at run time",
-    "char_cnn": "the letters of strings",
-    "knowledge_base_programs": "the letters of strings",
 }
 NATIVE = ("tree_gru", "bilstm_tagger", "character_word_tagger")
 

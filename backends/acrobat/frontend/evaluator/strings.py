@@ -15,8 +15,8 @@ from backends.acrobat.frontend.evaluator.arguments import CallArguments, Refused
 from backends.acrobat.frontend.evaluator.frame import Frame
 from backends.acrobat.frontend.evaluator.lists import as_list, iterable, list_of
 from backends.acrobat.frontend.evaluator.tables import BINARY, FUNCTIONS, ITERATION, LENGTHS, MEMBERSHIP, METHODS
-from backends.acrobat.frontend.types import SYMBOL
-from backends.acrobat.frontend.values import Dyn, Method, Static, Value, is_unknown, kind, known, type_or_none, unknown
+from backends.acrobat.frontend.types import SYMBOL, describe
+from backends.acrobat.frontend.values import Dyn, Method, Static, Value, is_unknown, kind, known, type_of, type_or_none, unknown
 from backends.acrobat.library import strings, words
 
 GIVE_STRINGS = ("lower", "upper", "strip", "lstrip", "rstrip", "title", "capitalize", "casefold", "swapcase")
@@ -156,7 +156,7 @@ def _binary(f: Frame, node: ast.AST, op: ast.operator, name: str, a: Value, b: V
         case ast.Mult() if INT in (type_or_none(a), type_or_none(b)):
             text, times = (a, b) if is_string(a) else (b, a)
             return f.program.call(f, ast.Pass(), strings.repeated, [text, times], {})
-    return f.problem(node, "this operation on strings is not in the language")
+    return f.problem(node, f"this operator does not take {describe(type_of(a))} and {describe(type_of(b))}")
 
 
 BINARY["string"] = _binary

@@ -756,7 +756,6 @@ IDIOMS = [
 REFUSED = {
     "deque_with_limit": "maxlen",
     "rounding": "a power",
-    "string_work": "join",
     "tuple_building": "tuple",
     "alias_of_a_row": "may be seen elsewhere",
     "row_put_into_a_table": "may be seen elsewhere",

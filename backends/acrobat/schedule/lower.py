@@ -127,7 +127,11 @@ class _Lowering:
         bindings, result = lets(expr)
         self.bind_all(bindings, entry)
         if isinstance(result, n.If | n.Match):
+            if entry:
+                self.reach([result.cond if isinstance(result, n.If) else result.value])
             return self.branch(result, entry)
+        if entry:
+            self.reach([self.env[name].atom for name in free_vars(result)])
         return self.give(self.named(result, "result"))
 
     def named(self, expr: n.Expr, name: str) -> n.Atom:
@@ -152,12 +156,21 @@ class _Lowering:
             for var, _ in group:
                 self.own(var)
 
+    def reach(self, atoms: Iterable[n.Atom]) -> None:
+        """Enters the phase in which `atoms` can be used at the end of a body: an arm's bindings may be of an earlier phase than
+        what is bound before the branch."""
+        phase = max((self.env[a.name].phase for a in atoms if isinstance(a, n.Var)), default=0)
+        if phase > self.phase:
+            self.phase = phase
+            self.statements.append(s.Enter(phase))
+
     def phases(self, bindings: list[Binding]) -> Mapping[str, int]:
-        """The phase of each binding of the entry: that of the facts (else 0), but no earlier than its operands'."""
+        """The phase of each binding of the entry: that of the facts, but no earlier than its operands'. What has none there
+        stays in the phase that the body begins in."""
         of: dict[str, int] = {}
         for var, value in bindings:
             uses = (of[name] if name in of else self.env[name].phase for name in free_vars(value))
-            of[var.name] = max(self.facts.phase.get(var.name, 0), max(uses, default=0))
+            of[var.name] = max(self.facts.phase.get(var.name, self.phase), max(uses, default=0))
         return of
 
     def fork(self, var: n.Var, value: n.Expr) -> s.ForkBranch:

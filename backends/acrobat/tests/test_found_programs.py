@@ -32,6 +32,32 @@ def forward(xs: list[f32[3]]) -> (f32[3], float)
 """
 """What the loop carries is a weight and so not carried in the end; the loop waits in a child of its own."""
 
+AN_ARM_OF_AN_EARLIER_PHASE = """\
+entry forward
+weight w: f32[3]
+
+def forward(instance: (int, list[f32[3]])) -> (f32[3], f32[3])
+  n: int = instance[0]
+  xs: list[f32[3]] = instance[1]
+  folded: (f32[3],) = fold x: f32[3] in xs with state: f32[3] = @w
+    next: f32[3] = tanh(state)
+    (next,)
+  last: f32[3] = folded[0]
+  mul: f32[3] = mul(last, @w)
+  first: f32[3] = host list.get(xs, 0)
+  eq: bool = host eq(n, 1)
+  if eq
+    early: f32[3] = exp(first)
+    lt: bool = host lt(n, 5)
+    if lt
+      (mul, early)
+    else
+      (mul, mul)
+  else
+    (mul, @w)
+"""
+"""`mul` is of a later phase than what is bound in the branch in which it is given."""
+
 
 def case(text: str, instances: list[Any], options: Options) -> Case:
     program = read_program(text)
@@ -43,5 +69,7 @@ def case(text: str, instances: list[Any], options: Options) -> Case:
 @pytest.mark.parametrize("options", [Options(), Options(vertical=False, hoist=False)], ids=["default", "plain"])
 def test_found_programs(options: Options, tmp_path: Path) -> None:
     lists = [[torch.full((3,), float(i)) for i in range(n)] for n in (0, 2, 3)]
-    findings = check_cases([case(NOTHING_CARRIED, lists, options)], tmp_path / "build")
+    pairs = [(i % 2, xs) for i, xs in enumerate([*lists[1:], lists[2], lists[1]])]
+    cases = [case(NOTHING_CARRIED, lists, options), case(AN_ARM_OF_AN_EARLIER_PHASE, pairs, options)]
+    findings = check_cases(cases, tmp_path / "build")
     assert not findings, "\n\n".join(map(str, findings))

@@ -44,6 +44,7 @@ from backends.acrobat.frontend.values import (
     Value,
     guess,
     held_in,
+    is_empty,
     is_list,
     is_unknown,
     known,
@@ -171,7 +172,7 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
         _skip(f, s)
         return
     quits = any(ends(b) for b in s.body)
-    carried, types = _carried(f, s, item)
+    carried, types, untouched = _carried(f, s, item)
     if any(contains_unknown(t) for t in types):
         _skip(f, s, dict(zip(carried, types, strict=True)))
         return
@@ -212,7 +213,7 @@ def loop(f: Frame, s: LoopStatement, xs: Value | None) -> None:
         made = n.Loop(all_vars, all_inits, cond, _body(f, s, body_type, again), body_type, span=f.span)
     result = f.bind(made, "loop")
     for name in assigned(_inside(s)):
-        if name in f.env and type_or_none(f.env[name]) is None and name not in stored(_inside(s)):
+        if name in f.env and type_or_none(f.env[name]) is None and name not in stored(_inside(s)) or name in untouched:
             continue
         f.env.pop(name, None)
         f.owned -= claims(name) if name not in carried else set()
@@ -317,8 +318,9 @@ def _opened(f: Frame, s: ast.While, then: Callable[[], Value], orelse: Callable[
     return then()
 
 
-def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any]]:
-    """The names the loop carries from round to round, and their types: found by compiling the body until nothing changes."""
+def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any], list[str]]:
+    """The names the loop carries from round to round, and their types: found by compiling the body until nothing changes. Last
+    the names of empty lists that no round changes after all, as where `if self.trace: seen.append(h)` is never true."""
     own = set(assigned([s.target])) if isinstance(s, ast.For) else set()
     for name in stored(s.body):  # a module, a function: all rounds would be compiled with the one from before the loop
         if name in f.env and type_or_none(f.env[name]) is None:
@@ -341,9 +343,11 @@ def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any
     trials = TRIALS + len(carried)
     for _ in range(trials):
         ways: list[dict[str, Value]] = []
+        unfilled = [name for name, t in types.items() if is_empty(first[name]) and contains_unknown(t)]
         earlier, f.mutated = f.mutated, set()
         with f.trial():
-            _enter(f, {name: _start(f, name, t) for name, t in types.items()})
+            starts = {name: first[name] if name in unfilled else _start(f, name, t) for name, t in types.items()}
+            _enter(f, starts)
             if isinstance(s, ast.For):
                 assign(f, s.target, held_in(Dyn(f.var("item", item))))
                 _trial(f, s, ways)
@@ -369,7 +373,9 @@ def _carried(f: Frame, s: LoopStatement, item: Any) -> tuple[list[str], list[Any
         for name in [name for name in types if types[name] != before[name]][:1]:
             what = f"the types in this loop have not settled after {trials} rounds: the last changed that of `{name}`"
             f.problem(s, what, "annotate it, or give it the same type before the loop and after each round")
-    return list(types), list(types.values())
+    untouched = [name for name in unfilled if name in types and all(env.get(name) == first[name] for env in ways)]
+    types = {name: t for name, t in types.items() if name not in untouched}
+    return list(types), list(types.values()), untouched
 
 
 def _start(f: Frame, name: str, type: Any) -> Value:
